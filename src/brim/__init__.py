@@ -1,0 +1,1 @@
+"""Brim keeps every LLM request inside its context window."""

@@ -1,0 +1,86 @@
+"""Every error that Brim raises.
+
+    BrimError
+    ├── BadInput            the caller's data: names the place inside it
+    │   └── BadBody         a request body: `at` is the path, such as messages[3].content[0].type
+    ├── BadSetting          a setting, flag or policy value: names it and what it may be
+    ├── UnknownModel        no such model: lists the nearest names
+    ├── BudgetTooSmall      what must stay cannot fit: lists each thing with its tokens
+    ├── NotDecodable        brim.decode was given text that it did not make
+    ├── NotFound            a handle, session or document that is not there
+    └── MissingExtra        an optional part is not installed: says the command that installs it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class BrimError(Exception):
+    """The root of the tree: `except brim.BrimError` catches everything that Brim raises on purpose."""
+
+
+class BadInput(BrimError, ValueError):
+    """The caller's data cannot be used; `at` names the place inside it."""
+
+    def __init__(self, at: str, problem: str) -> None:
+        self.at = at
+        self.problem = problem
+        super().__init__(f"{at}: {problem}" if at else problem)
+
+
+class BadBody(BadInput):
+    """A request body is not a request of its API."""
+
+
+class BadSetting(BrimError, ValueError):
+    """A setting has a value that it may not have."""
+
+    def __init__(self, name: str, problem: str) -> None:
+        self.name = name
+        self.problem = problem
+        super().__init__(f"{name}: {problem}")
+
+
+class UnknownModel(BrimError, LookupError):
+    """No model of this name is known."""
+
+    def __init__(self, name: str, near: Sequence[str] = ()) -> None:
+        self.name = name
+        self.near = tuple(near)
+        hint = f"did you mean {', '.join(self.near)}? " if self.near else ""
+        super().__init__(
+            f"no model {name!r} is known: {hint}`brim models` lists them, and brim.toml can add one ([models.NAME])"
+        )
+
+
+class BudgetTooSmall(BrimError):
+    """The parts that must stay need more than the budget; `must_stay` lists them with their tokens."""
+
+    def __init__(self, needed: int, budget: int, must_stay: Sequence[tuple[str, int]] = ()) -> None:
+        self.needed = needed
+        self.budget = budget
+        self.must_stay = tuple(must_stay)
+        parts = "; ".join(f"{what} {tokens:,}" for what, tokens in self.must_stay[:8])
+        listed = f" ({parts})" if parts else ""
+        super().__init__(
+            f"the parts that must stay need {needed:,} tokens and the budget is {budget:,}{listed}: "
+            "raise budget=, shorten the instructions or tools, or unpin what may go"
+        )
+
+
+class NotDecodable(BrimError, ValueError):
+    """The text is not a lossless form that Brim made."""
+
+
+class NotFound(BrimError, LookupError):
+    """A handle, session or document is not there."""
+
+
+class MissingExtra(BrimError, ImportError):
+    """An optional part is not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        self.what = what
+        self.extra = extra
+        super().__init__(f"{what} needs an optional part: pip install 'brim[{extra}]'")
