@@ -1,14 +1,14 @@
 """Every error that Brim raises.
 
-    BrimError
-    ├── BadInput            the caller's data: names the place inside it
-    │   └── BadBody         a request body: `at` is the path, such as messages[3].content[0].type
-    ├── BadSetting          a setting, flag or policy value: names it and what it may be
-    ├── UnknownModel        no such model: lists the nearest names
-    ├── BudgetTooSmall      what must stay cannot fit: lists each thing with its tokens
-    ├── NotDecodable        brim.decode was given text that it did not make
-    ├── NotFound            a handle, session or document that is not there
-    └── MissingExtra        an optional part is not installed: says the command that installs it
+BrimError
+├── BadInput            the caller's data: names the place inside it
+│   └── BadBody         a request body: `at` is the path, such as messages[3].content[0].type
+├── BadSetting          a setting, flag or policy value: names it and what it may be
+├── UnknownModel        no such model: lists the nearest names
+├── BudgetTooSmall      what must stay cannot fit: lists each thing with its tokens
+├── NotDecodable        brim.decode was given text that it did not make
+├── NotFound            a handle, session or document that is not there
+└── MissingExtra        an optional part is not installed: says the command that installs it
 """
 
 from __future__ import annotations

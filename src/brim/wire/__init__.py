@@ -1,0 +1,233 @@
+"""Request bodies in, conversations out, and back: one file a wire format.
+
+`parse` takes a body as bytes or as a dict, or a bare list of messages; `render` gives back the same type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from brim.conversation import Conversation, Message, decode, encode
+from brim.errors import BadBody
+from brim.wire import anthropic, gemini, openai_chat, openai_responses
+from brim.wire.api import Api, Usage, name_of, parse_json
+from brim.wire.sniff import sniff
+
+__all__ = ["APIS", "Api", "Body", "Usage", "api_of", "parse", "render", "sniff", "text_message", "usage"]
+
+Body = bytes | Mapping[str, Any] | Sequence[Any]
+APIS: dict[str, Api] = {
+    module.API.name: module.API for module in (openai_chat, openai_responses, anthropic, gemini)
+}
+_fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_list = msgspec.json.Decoder(list[msgspec.Raw])
+
+
+def api_of(name: str) -> Api:
+    if name not in APIS:
+        raise BadBody("api", f"{name!r} is not one of {', '.join(APIS)}")
+    return APIS[name]
+
+
+def parse(
+    body: Body,
+    api: str | None = None,
+    *,
+    model: str = "",
+    tools: Any = None,
+    system: Any = None,
+    tool_choice: Any = None,
+) -> Conversation:
+    """Read a request. Raises BadBody, which names the place, for what is no request of its API.
+
+    `tools`, `system` and `tool_choice` stand in for those fields where only a list of messages is given.
+    """
+    fields = _split(body)
+    if isinstance(body, bytes) and not fields:
+        raise BadBody("body", "is an empty object: a request needs messages")
+    name = api or sniff(fields, model, system)
+    spec = api_of(name)
+    if not isinstance(body, (bytes, Mapping)) or spec.list_field not in fields:
+        fields = _as_body(spec, fields)
+    for key, value in (("tools", tools), ("tool_choice", tool_choice)):
+        if value is not None:
+            fields[key] = encode(value)
+    system_field = next((key for key in spec.system_fields if key in fields), None)
+    if system is not None:
+        if not spec.system_fields:
+            raise BadBody("system", "this API has no system field: put a system message first instead")
+        system_field = system_field or spec.system_fields[0]
+        fields[system_field] = encode(system)
+    conversation = Conversation(
+        api=name,
+        messages=_messages(spec, fields[spec.list_field]),
+        system=_system(spec, fields, system_field),
+        tools=None if fields.get("tools") in (None, b"null", b"[]") else fields["tools"],
+        fields=fields,
+        model=_text(fields, "model") or model,
+        max_output=spec.max_output(_small(fields)),
+    )
+    spec.check(conversation)
+    return conversation
+
+
+def _split(body: Body) -> dict[str, bytes]:
+    """The top-level fields of a body as JSON bytes; a bare list becomes the field ''."""
+    if isinstance(body, str):
+        body = body.encode("utf-8", "surrogatepass")
+    if isinstance(body, Mapping):
+        return {str(key): encode(value) for key, value in body.items()}
+    if not isinstance(body, (bytes, bytearray, memoryview)):
+        try:
+            return {"": encode(list(body))}
+        except TypeError as problem:
+            raise BadBody("messages", str(problem)) from None
+    if bytes(body).lstrip()[:1] == b"[":
+        return {"": bytes(body)}
+    try:
+        return {key: bytes(raw) for key, raw in _fields.decode(body).items()}
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        value = parse_json(bytes(body), "body")
+    if not isinstance(value, dict):
+        raise BadBody("body", f"must be a JSON object, not {name_of(value)}")
+    return {key: encode(inner) for key, inner in value.items()}
+
+
+def _items(raw: bytes, root: str) -> list[bytes]:
+    """The elements of a JSON list, each as its bytes."""
+    try:
+        return [bytes(item) for item in _list.decode(raw)]
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        value = parse_json(raw, root)
+    if not isinstance(value, list):
+        raise BadBody(root, f"must be a list of messages, not {name_of(value)}")
+    return [encode(item) for item in value]
+
+
+def _as_body(spec: Api, fields: dict[str, bytes]) -> dict[str, bytes]:
+    if "" in fields:
+        return {spec.list_field: fields[""]}
+    raise BadBody(spec.list_field, "is missing: a request needs it")
+
+
+def _messages(spec: Api, raw: bytes) -> tuple[Message, ...]:
+    if raw[:1] == b'"' and spec is openai_responses.API:
+        return (spec.messages.get(raw, spec.list_field),)
+    field, get = spec.list_field, spec.messages.get
+    return tuple([get(item, f"{field}[{n}]") for n, item in enumerate(_items(raw, field))])
+
+
+def _loose(raw: bytes) -> Any:
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return raw
+
+
+def _system(spec: Api, fields: Mapping[str, bytes], key: str | None) -> Message | None:
+    if key is None or spec.systems is None or fields[key] == b"null":
+        return None
+    return spec.systems.get(fields[key], key)
+
+
+def _text(fields: Mapping[str, bytes], key: str) -> str:
+    value = _loose(fields[key]) if key in fields else ""
+    return value if isinstance(value, str) else ""
+
+
+def _small(fields: Mapping[str, bytes]) -> dict[str, Any]:
+    """The fields that are settings rather than content."""
+    return {key: _loose(raw) for key, raw in fields.items() if len(raw) < 4096}
+
+
+def render(conversation: Conversation, body: Body) -> Any:
+    """Write a conversation in the type of `body`, with every untouched message as it stood there."""
+    spec = APIS[conversation.api]
+    if isinstance(body, str):
+        return render(conversation, body.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+    if isinstance(body, (bytes, bytearray, memoryview)):
+        return _render_bytes(conversation, spec, bytes(body))
+    if isinstance(body, Mapping):
+        return _render_fields(conversation, spec, body)
+    return _objects(conversation.messages, body)
+
+
+def _render_bytes(conversation: Conversation, spec: Api, body: bytes) -> bytes:
+    fields = _split(body)
+    raws = [message.raw for message in conversation.messages]
+    if "" in fields:
+        return body if _items(fields[""], spec.list_field) == raws else _join(raws)
+    new = _new_fields(conversation, spec, fields)
+    if not new:
+        return body
+    fields.update(new)
+    return msgspec.json.encode({key: msgspec.Raw(raw) for key, raw in fields.items()})
+
+
+def _new_fields(conversation: Conversation, spec: Api, fields: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The top-level fields that are not any more what the body says."""
+    new: dict[str, bytes] = {}
+    raws = [message.raw for message in conversation.messages]
+    old = fields[spec.list_field]
+    if old[:1] == b'"':
+        if raws != [old]:
+            new[spec.list_field] = raws[0] if len(raws) == 1 and raws[0][:1] == b'"' else _join(raws)
+    elif _items(old, spec.list_field) != raws:
+        new[spec.list_field] = _join(raws)
+    key = next((key for key in spec.system_fields if key in fields), (spec.system_fields or ("",))[0])
+    if conversation.system is not None and fields.get(key) != conversation.system.raw:
+        new[key] = conversation.system.raw
+    if conversation.tools is not None and fields.get("tools") != conversation.tools:
+        new["tools"] = conversation.tools
+    return new
+
+
+def _join(raws: list[bytes]) -> bytes:
+    return b"[" + b",".join(raws) + b"]"
+
+
+def _render_fields(conversation: Conversation, spec: Api, body: Mapping[str, Any]) -> Any:
+    fields = {str(key): encode(value) for key, value in body.items()}
+    new = _new_fields(conversation, spec, fields)
+    if not new:
+        return body
+    out = dict(body)
+    for key, raw in new.items():
+        if key == spec.list_field and isinstance(body[key], Sequence) and not isinstance(body[key], str):
+            out[key] = _objects(conversation.messages, body[key])
+        else:
+            out[key] = decode(raw)
+    return out
+
+
+def _objects(messages: Sequence[Message], given: Sequence[Any]) -> list[Any]:
+    """Messages as objects: those that were given are the caller's own, the others new."""
+    mine = {encode(item): item for item in given}
+    return [mine[message.raw] if message.raw in mine else message.value for message in messages]
+
+
+def text_message(api: str, role: Any, text: str) -> Message:
+    """A new message that says `text`, in the form of an API."""
+    spec = APIS[api]
+    return spec.messages.get(encode(spec.text_message(role, text)), "new message")
+
+
+def usage(response: Mapping[str, Any], api: str | None = None) -> Usage | None:
+    """What a response says it took; None if it does not say."""
+    if api is not None:
+        return api_of(api).usage(response)
+    for spec in APIS.values():
+        found = spec.usage(response)
+        if found is not None and not (spec is openai_responses.API and _is_anthropic(response)):
+            return found
+    return None
+
+
+def _is_anthropic(response: Mapping[str, Any]) -> bool:
+    found = response.get("usage")
+    return isinstance(found, Mapping) and (
+        "cache_read_input_tokens" in found or response.get("type") == "message"
+    )

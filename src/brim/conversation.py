@@ -1,0 +1,190 @@
+"""What a request is, whatever its API: messages made of parts, with digests that follow their content.
+
+A message keeps the JSON it came from (`raw`); its parts only point into it (`at`). So a message that nobody
+touches is sent with the bytes it had, and one that is changed differs just where it was changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import msgspec
+
+Role = Literal["system", "user", "assistant", "tool"]
+Kind = Literal["text", "image", "audio", "file", "call", "result", "thinking", "opaque"]
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The smallest thing that a message is made of.
+
+    `at` is where its readable leaf stands inside the message, `block` the whole that goes when it goes.
+    `call` binds a tool call to its results. A `fixed` part is kept byte for byte or dropped, never altered.
+    """
+
+    kind: Kind
+    at: Path
+    block: Path
+    text: str = ""
+    name: str = ""
+    call: str = ""
+    fixed: bool = False
+    json: bool = False  # the leaf is a JSON value (tool-call arguments), `text` its JSON
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Message:
+    """One message of a conversation, or the system field. Equal bytes share one object: see `Interned`."""
+
+    role: Role
+    parts: tuple[Part, ...]
+    raw: bytes
+    digest: bytes
+
+    @property
+    def value(self) -> Any:
+        """The message as a JSON value, made anew each time, so it is the caller's to change."""
+        return decode(self.raw)
+
+    @property
+    def text(self) -> str:
+        """All that can be read in it, for ranking and for people."""
+        return "\n".join(part.text for part in self.parts if part.text)
+
+    @property
+    def calls(self) -> tuple[str, ...]:
+        return tuple(part.call for part in self.parts if part.kind == "call")
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        return tuple(part.call for part in self.parts if part.kind == "result")
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A parsed request: what is planned (`system`, `messages`) beside what passes through (`fields`)."""
+
+    api: str
+    messages: tuple[Message, ...]
+    system: Message | None = None
+    tools: bytes | None = None
+    fields: Mapping[str, bytes] = field(default_factory=dict)
+    model: str = ""
+    max_output: int | None = None
+
+    def prefix_digests(self) -> list[bytes]:
+        """Digests of what stands before message 1, before message 2, …, and of the whole: n + 1 of them."""
+        state = hashlib.sha256(self.api.encode())
+        for head in (self.tools or b"", self.system.digest if self.system else b""):
+            state.update(hashlib.sha256(head).digest())
+        chain = [state.digest()]
+        for message in self.messages:
+            chain.append(hashlib.sha256(chain[-1] + message.digest).digest())
+        return chain
+
+
+def digest(role: str, parts: Iterable[Part], blobs: Iterable[bytes] = ()) -> bytes:
+    """SHA-256 of what a message says: its role and its parts' content, not where it stands or its ids.
+
+    `blobs` are the bytes of media and of unknown blocks, in order.
+    """
+    content = [role, [[part.kind, part.name, part.text] for part in parts]]
+    state = hashlib.sha256(encode(content))
+    for blob in blobs:
+        state.update(hashlib.sha256(blob).digest())
+    return state.digest()
+
+
+class Interned:
+    """A bounded memory of parsed messages by their bytes: a message seen before costs one look-up.
+
+    Two generations stand in for an LRU list: what is used moves to the young one, and when that is full the
+    old one is let go.
+    """
+
+    def __init__(self, parse: Callable[[bytes, str], Message], limit: int = 64 << 20) -> None:
+        self._parse = parse
+        self._limit = limit
+        self._size = 0
+        self._young: dict[bytes, Message] = {}
+        self._old: dict[bytes, Message] = {}
+
+    def get(self, raw: bytes, at: str) -> Message:
+        found = self._young.get(raw)
+        if found is None:
+            found = self._old.get(raw) or self._parse(raw, at)
+            self._size += len(raw)
+            if self._size > self._limit // 2:
+                self._old, self._young, self._size = self._young, {}, len(raw)
+            self._young[found.raw] = found
+        return found
+
+
+def encode(value: Any) -> bytes:
+    """JSON bytes of a value; objects with `model_dump` (SDK types) are written as what they hold."""
+    try:
+        return msgspec.json.encode(value, enc_hook=_plain)
+    except UnicodeEncodeError:  # lone surrogates: legal in Python and in JSON escapes, not in UTF-8
+        return json.dumps(value, default=_plain, separators=(",", ":")).encode()
+
+
+def decode(raw: bytes) -> Any:
+    """The JSON value of bytes, lone surrogates included. Raises ValueError or RecursionError."""
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return json.loads(raw)
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json", exclude_none=True)
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, (set, frozenset)):
+        return sorted(value)
+    raise TypeError(f"{type(value).__name__} is not a JSON value")
+
+
+def leaf(value: Any, at: Path) -> Any:
+    """The value at a path. Example: leaf({"content": [{"text": "hi"}]}, ("content", 0, "text")) -> "hi"."""
+    for step in at:
+        value = value[step]
+    return value
+
+
+DROP = object()
+
+
+def changed(value: Any, edits: Mapping[Path, Any]) -> Any:
+    """`value` with the leaves at some paths replaced, or removed where the edit is DROP; `value` is consumed.
+
+    Removals inside one list run from the back, so that the paths of the others still hold.
+    """
+    for at, new in sorted(edits.items(), key=lambda edit: _order(edit[0]), reverse=True):
+        if not at:
+            value = new
+            continue
+        holder = leaf(value, at[:-1])
+        if new is DROP:
+            del holder[at[-1]]
+        else:
+            holder[at[-1]] = new
+    return value
+
+
+def _order(at: Path) -> tuple[tuple[int, str, int], ...]:
+    return tuple((0, "", step) if isinstance(step, int) else (1, step, 0) for step in at)
+
+
+def show(at: Path, root: str = "") -> str:
+    """A path as people write it. Example: ("messages", 3, "content") -> "messages[3].content"."""
+    text = root
+    for step in at:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return text

@@ -1,0 +1,130 @@
+"""Anthropic Messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from brim.conversation import Interned, Message, Part, Path, Role, encode
+from brim.wire.api import Api, Reader, Usage, check_pairs, name_of
+
+ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
+MEDIA = {"image": "image", "document": "file", "container_upload": "file"}
+
+
+def read_message(raw: bytes, root: str) -> Message:
+    reader = Reader(raw, root)
+    value = reader.want(reader.value, dict, (), "an object with a role")
+    role = value.get("role")
+    if role is None:
+        raise reader.bad(("role",), "is missing: a message needs a role")
+    if not isinstance(role, str) or role not in ROLES:
+        raise reader.bad(("role",), f"{role!r} is not one of {', '.join(ROLES)}")
+    content = value.get("content")
+    if isinstance(content, str):
+        reader.text(value, "content", (), ())
+    elif isinstance(content, list):
+        for number, block in enumerate(content):
+            _read_block(reader, block, ("content", number))
+    else:
+        raise reader.bad(("content",), f"must be text or a list of blocks, not {name_of(content)}")
+    return reader.message(ROLES[role])
+
+
+def read_system(raw: bytes, root: str) -> Message:
+    reader = Reader(raw, root)
+    if isinstance(reader.value, str):
+        reader.add(Part("text", (), (), reader.value))
+    else:
+        for number, block in enumerate(reader.want(reader.value, list, (), "text or a list of blocks")):
+            _read_block(reader, block, (number,))
+    return reader.message("system")
+
+
+def _read_block(reader: Reader, block: Any, at: Path) -> None:
+    reader.want(block, dict, at, "an object with a type")
+    kind = block.get("type")
+    if not isinstance(kind, str):
+        raise reader.bad((*at, "type"), "is missing: a content block needs a type")
+    if kind == "text":
+        # Citations quote places inside the text, so a cited text is never altered.
+        reader.text(block, "text", at, at, fixed=bool(block.get("citations")))
+    elif kind == "tool_use":
+        _read_call(reader, block, at)
+    elif kind == "tool_result":
+        _read_result(reader, block, at)
+    elif kind == "thinking":
+        text = block.get("thinking")
+        reader.add(Part("thinking", at, at, text if isinstance(text, str) else "", fixed=True), block)
+    elif kind == "redacted_thinking":
+        reader.opaque(block, at, kind="thinking")
+    elif kind in ("server_tool_use", "mcp_tool_use"):
+        reader.opaque(block, at, kind="call", name=str(block.get("name", "")), call=str(block.get("id", "")))
+    elif kind.endswith("_tool_result") and isinstance(block.get("tool_use_id"), str):
+        reader.opaque(block, at, kind="result", call=block["tool_use_id"])
+    else:
+        reader.opaque(block, at, kind=MEDIA.get(kind, "opaque"))
+
+
+def _read_call(reader: Reader, block: dict[str, Any], at: Path) -> None:
+    for key in ("id", "name"):
+        if not isinstance(block.get(key), str):
+            raise reader.bad(
+                (*at, key), f"is missing: a tool_use block needs an {key}".replace("an name", "a name")
+            )
+    text = encode(block.get("input")).decode("utf-8", "surrogatepass")
+    leaf = (*at, "input")
+    reader.add(
+        Part("call", leaf, at, text, block["name"], block["id"], fixed="input" not in block, json=True)
+    )
+
+
+def _read_result(reader: Reader, block: dict[str, Any], at: Path) -> None:
+    if not isinstance(block.get("tool_use_id"), str):
+        raise reader.bad((*at, "tool_use_id"), "is missing: a tool_result names the call that it answers")
+    more: dict[str, Any] = {"kind": "result", "call": block["tool_use_id"]}
+    content = block.get("content")
+    if isinstance(content, str):
+        reader.text(block, "content", at, at, **more)
+    elif isinstance(content, list) and content:
+        for number, inner in enumerate(content):
+            where = (*at, "content", number)
+            if isinstance(inner, dict) and inner.get("type") == "text":
+                reader.text(inner, "text", where, at, **more)
+            else:
+                reader.want(inner, dict, where, "an object with a type")
+                reader.add(Part("result", where, at, call=more["call"], fixed=True), inner)
+    else:
+        reader.add(Part("result", at, at, call=more["call"], fixed=True), content)
+
+
+def text_message(role: Role, text: str) -> dict[str, Any]:
+    return {"role": "assistant" if role == "assistant" else "user", "content": text}
+
+
+def usage(response: Mapping[str, Any]) -> Usage | None:
+    """Anthropic's input_tokens leaves out what was read from or written to the cache; `Usage.input` has it all."""
+    found = response.get("usage")
+    if not isinstance(found, dict) or not isinstance(found.get("input_tokens"), int):
+        return None
+    cached = found.get("cache_read_input_tokens") or 0
+    written = found.get("cache_creation_input_tokens") or 0
+    return Usage(found["input_tokens"] + cached + written, found.get("output_tokens") or 0, cached, written)
+
+
+def max_output(body: Mapping[str, Any]) -> int | None:
+    asked = body.get("max_tokens")
+    return asked if isinstance(asked, int) and asked > 0 else None
+
+
+API = Api(
+    name="anthropic",
+    list_field="messages",
+    system_fields=("system",),
+    messages=Interned(read_message),
+    systems=Interned(read_system),
+    text_message=text_message,
+    usage=usage,
+    max_output=max_output,
+    check=check_pairs,
+)

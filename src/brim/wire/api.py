@@ -1,0 +1,152 @@
+"""What a wire format is: where a body keeps its messages, and how one of them is read and written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from brim.conversation import Conversation, Interned, Message, Part, Path, Role, decode, digest, encode, show
+from brim.errors import BadBody
+
+MAX_DEPTH = 48
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What the provider says a request took. `input` holds all of the prompt, cached and written included."""
+
+    input: int
+    output: int = 0
+    cached: int = 0
+    written: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """One wire format. A new one is one file that makes one of these."""
+
+    name: str
+    list_field: str
+    system_fields: tuple[str, ...]
+    messages: Interned
+    systems: Interned | None
+    text_message: Callable[[Role, str], Any]
+    usage: Callable[[Mapping[str, Any]], Usage | None]
+    max_output: Callable[[Mapping[str, Any]], int | None]
+    check: Callable[[Conversation], None]
+
+
+class Reader:
+    """Collects the parts of one message, and says where something is wrong."""
+
+    def __init__(self, raw: bytes, root: str) -> None:
+        self.raw = raw
+        self.root = root
+        self.parts: list[Part] = []
+        self.blobs: list[bytes] = []
+        self.value = parse_json(raw, root)
+        if isinstance(self.value, (dict, list)) and raw.count(b"[") + raw.count(b"{") > MAX_DEPTH:
+            check_depth(self.value, root)
+
+    def bad(self, at: Path, problem: str) -> BadBody:
+        return BadBody(show(at, self.root), problem)
+
+    def want(self, value: Any, kind: type, at: Path, what: str) -> Any:
+        if not isinstance(value, kind):
+            raise self.bad(at, f"must be {what}, not {name_of(value)}")
+        return value
+
+    def add(self, part: Part, blob: Any = None) -> None:
+        self.parts.append(part)
+        if blob is not None:
+            self.blobs.append(blob if isinstance(blob, bytes) else canonical(blob))
+
+    def text(self, holder: Any, key: str | int, at: Path, block: Path, **more: Any) -> None:
+        """Add the string at holder[key] as a part; anything else there is an error."""
+        value = holder.get(key) if isinstance(holder, dict) else holder[key]
+        text = self.want(value, str, (*at, key), "text")
+        self.add(Part(more.pop("kind", "text"), (*at, key), block, text, **more))
+
+    def opaque(self, block: Any, at: Path, **more: Any) -> None:
+        """Add a block that passes through as it is."""
+        self.add(Part(more.pop("kind", "opaque"), at, at, fixed=True, **more), block)
+
+    def message(self, role: Role) -> Message:
+        return Message(role, tuple(self.parts), self.raw, digest(role, self.parts, self.blobs))
+
+
+def canonical(value: Any) -> bytes:
+    """Bytes that stand for a block whatever its key order and wherever a cache breakpoint was put."""
+    if isinstance(value, dict):
+        value = {key: value[key] for key in sorted(value) if key != "cache_control"}
+    return encode(value)
+
+
+def name_of(value: Any) -> str:
+    """The JSON name of a value's type, for messages to people."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    names = {str: "text", int: "a number", float: "a number", list: "a list", dict: "an object"}
+    return names.get(type(value), type(value).__name__)
+
+
+def parse_json(raw: bytes, root: str) -> Any:
+    try:
+        return decode(raw)
+    except RecursionError:
+        raise BadBody(root, f"is nested more than {MAX_DEPTH} levels deep") from None
+    except UnicodeDecodeError as problem:
+        raise BadBody(root, f"is not UTF-8 (byte {problem.start})") from None
+    except ValueError as problem:
+        raise BadBody(root, f"is not JSON ({problem})") from None
+
+
+def check_depth(value: Any, root: str) -> None:
+    """Refuse JSON that is nested deeper than any API takes, and say where."""
+    level: list[tuple[Path, Any]] = [((), value)]
+    for _ in range(MAX_DEPTH):
+        level = [((*at, key), inner) for at, holder in level for key, inner in _children(holder)]
+        if not level:
+            return
+    raise BadBody(show(level[0][0], root), f"is nested more than {MAX_DEPTH} levels deep")
+
+
+def _children(holder: Any) -> list[tuple[str | int, Any]]:
+    pairs: Any = holder.items() if isinstance(holder, dict) else enumerate(holder)
+    return [(key, inner) for key, inner in pairs if isinstance(inner, (dict, list))]
+
+
+def check_pairs(conversation: Conversation) -> None:
+    """Every tool result follows the call that it answers, and no id is asked twice at once."""
+    open_calls: set[str] = set()
+    for number, message in enumerate(conversation.messages):
+        for part in message.parts:
+            if part.kind == "call" and part.call:
+                if part.call in open_calls:
+                    raise BadBody(
+                        place(conversation, number, part), f"a second call has the id {part.call!r}"
+                    )
+                open_calls.add(part.call)
+        for part in message.parts:
+            if part.kind == "result" and part.call:
+                if part.call not in open_calls:
+                    raise BadBody(
+                        place(conversation, number, part),
+                        f"answers the call {part.call!r}, which is not before it",
+                    )
+                if not _more_of(message, part):
+                    open_calls.discard(part.call)
+
+
+def _more_of(message: Message, part: Part) -> bool:
+    """Whether a later part of the message belongs to the same result (results may have several parts)."""
+    after = message.parts[message.parts.index(part) + 1 :]
+    return any(other.kind == "result" and other.call == part.call for other in after)
+
+
+def place(conversation: Conversation, number: int, part: Part) -> str:
+    root = {"gemini": "contents", "openai_responses": "input"}.get(conversation.api, "messages")
+    return show(part.block, f"{root}[{number}]")

@@ -1,0 +1,56 @@
+"""Which API a body is meant for, told from the body itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+# Things that only an Anthropic body has: block types, and how tools and media are written.
+_ANTHROPIC = re.compile(
+    rb'"type"\s*:\s*"(?:tool_use|tool_result|thinking|redacted_thinking|document|server_tool_use)"'
+    rb'|"source"\s*:\s*\{\s*"type"\s*:\s*"(?:base64|url|file)"'
+)
+_OPENAI = re.compile(
+    rb'"(?:tool_calls|tool_call_id|image_url|function_call)"\s*:|"role"\s*:\s*"(?:system|developer|tool)"'
+)
+_GEMINI = re.compile(rb'^\s*\[\s*\{\s*(?:"role"\s*:\s*"(?:user|model)"\s*,\s*)?"parts"\s*:')
+_RESPONSES = re.compile(
+    rb'"type"\s*:\s*"(?:function_call|function_call_output|input_text|output_text|reasoning)"'
+)
+_ANTHROPIC_FIELDS = {
+    "system",
+    "anthropic_version",
+    "stop_sequences",
+    "thinking",
+    "container",
+    "context_management",
+}
+
+
+def sniff(fields: Mapping[str, bytes], model: str = "", system: Any = None) -> str:
+    """The name of the API whose body this is.
+
+    Example: {"contents": …} -> "gemini"; {"input": …} -> "openai_responses"
+    """
+    if "contents" in fields:
+        return "gemini"
+    if "input" in fields and "messages" not in fields:
+        return "openai_responses"
+    messages = fields.get("messages", fields.get("", b""))
+    if _GEMINI.match(messages[:200]):
+        return "gemini"
+    if "" in fields and _RESPONSES.search(messages):
+        return "openai_responses"
+    if _ANTHROPIC_FIELDS & fields.keys() or b'"input_schema"' in fields.get("tools", b""):
+        return "anthropic"
+    # What a user pasted may look like either: what stands first is structure more often than content.
+    theirs, ours = _ANTHROPIC.search(messages), _OPENAI.search(messages)
+    if theirs and (not ours or theirs.start() < ours.start()):
+        return "anthropic"
+    if ours:
+        return "openai_chat"
+    named = model or fields.get("model", b"").decode("utf-8", "replace")
+    if system is not None or ("claude" in named.lower() and "max_tokens" in fields):
+        return "anthropic"
+    return "openai_chat"
