@@ -1,0 +1,30 @@
+"""Search in a folder of Markdown documents: specifications, learnings, notes.
+
+found = search("docs/features", ["token", "limit"])
+print(found.text)          # the note that these specifications apply, then the five best files in full
+"""
+
+from brim.docsearch.bm25 import Bm25, words
+from brim.docsearch.folder import EXCLUDED, Document, Folder
+from brim.docsearch.search import LARGE_FOLDER, Found, Hit, search
+from brim.docsearch.texts import FEATURES, LEARNINGS, Collection
+from brim.docsearch.tools import anthropic_tool, instructions, mcp_tool, openai_tool
+
+__all__ = [
+    "EXCLUDED",
+    "FEATURES",
+    "LARGE_FOLDER",
+    "LEARNINGS",
+    "Bm25",
+    "Collection",
+    "Document",
+    "Folder",
+    "Found",
+    "Hit",
+    "anthropic_tool",
+    "instructions",
+    "mcp_tool",
+    "openai_tool",
+    "search",
+    "words",
+]

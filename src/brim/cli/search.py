@@ -1,0 +1,67 @@
+"""`brim search DIR KEYWORDS…`: search a folder of Markdown documents."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from brim.docsearch import EXCLUDED, FEATURES, LEARNINGS, search
+
+_EXAMPLES = """examples:
+  brim search docs/features chat history      the five best files, in full
+  brim search docs/features                   the list of files
+  brim search notes sqlite lock --rank bm25 --budget 2000
+  brim search .prompts/learnings timeout --learnings
+"""
+
+
+def add(subparsers: Any) -> None:
+    """Register `search` with the command line."""
+    parser = subparsers.add_parser(
+        "search",
+        help="search a folder of Markdown documents",
+        description="Search the Markdown files under DIR and print what a model would be given.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("dir", metavar="DIR", help="the folder, searched with all folders below it")
+    parser.add_argument(
+        "keywords", metavar="KEYWORD", nargs="*", help="what to look for; none lists the files"
+    )
+    parser.add_argument(
+        "--rank",
+        choices=("keywords", "bm25"),
+        help="keywords: whole files by 3 × name + occurrences; bm25: the best sections (large folders)",
+    )
+    parser.add_argument("--budget", type=int, metavar="TOKENS", help="at most this many tokens (bm25)")
+    parser.add_argument("--top", type=int, default=5, metavar="N", help="files to give in full (default 5)")
+    parser.add_argument(
+        "--exclude",
+        action="append",
+        metavar="NAME",
+        help=f"a folder name to leave out, repeatable (default: {', '.join(EXCLUDED)})",
+    )
+    parser.add_argument("--learnings", action="store_true", help="the folder holds learnings, not features")
+    parser.add_argument("--json", action="store_true", help="print paths and scores as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 when something matched or was listed, 1 when nothing matched."""
+    found = search(
+        args.dir,
+        args.keywords,
+        rank=args.rank,
+        top=args.top,
+        budget=args.budget,
+        exclude=EXCLUDED if args.exclude is None else args.exclude,
+        collection=LEARNINGS if args.learnings else FEATURES,
+    )
+    if args.json:
+        hits = [{"path": hit.path, "score": hit.score, "section": list(hit.trail)} for hit in found.hits]
+        print(json.dumps({"matched": found.matched, "hits": hits, "files": list(found.files)}))
+    else:
+        sys.stdout.write(found.text.rstrip("\n") + "\n")
+    return 0 if found.hits or (found.files and not any(word.strip() for word in args.keywords)) else 1

@@ -1,0 +1,98 @@
+"""The Markdown files of a folder, read once and read again only when they changed."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+EXCLUDED = ("removed-features", "bugs")
+_SUFFIX = ".md"
+_LARGEST = 8 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One file: `path` is relative to the folder, with forward slashes."""
+
+    path: str
+    name: str
+    text: str
+    low: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    stamp: tuple[int, int]
+    document: Document | None
+
+
+class Folder:
+    """A folder of documents that remembers what it has read.
+
+    `exclude` names folders, at any depth, that are left out. A file that cannot be read, or has grown past
+    8 MB, is listed in nothing: the rest goes on.
+    """
+
+    def __init__(self, root: str | Path, *, exclude: Sequence[str] = EXCLUDED) -> None:
+        self.root = Path(root)
+        self._exclude = frozenset(exclude)
+        self._seen: dict[str, _Seen] = {}
+        self._documents: tuple[Document, ...] = ()
+
+    def documents(self) -> tuple[Document, ...]:
+        """Every readable document, sorted by path; the same tuple as before when nothing changed."""
+        seen: dict[str, _Seen] = {}
+        changed = False
+        for path, entry in _walk(str(self.root), "", self._exclude):
+            try:
+                status = entry.stat()
+            except OSError:
+                continue  # removed between listing and reading
+            if not stat.S_ISREG(status.st_mode):
+                continue  # a pipe would block the reader for ever
+            stamp = (status.st_mtime_ns, status.st_size)
+            before = self._seen.get(path)
+            if before is None or before.stamp != stamp:
+                before = _Seen(stamp, _read(path, entry, status.st_size))
+                changed = True
+            seen[path] = before
+        if changed or len(seen) != len(self._seen):
+            self._seen = seen
+            order = sorted(seen)
+            self._documents = tuple(found for path in order if (found := seen[path].document) is not None)
+        return self._documents
+
+    def size(self) -> int:
+        """Characters held in memory."""
+        return sum(2 * len(document.text) for document in self._documents)
+
+
+def _walk(directory: str, prefix: str, exclude: frozenset[str]) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    try:
+        entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
+    except OSError:
+        return  # no such folder, or one that may not be listed
+    for entry in entries:
+        try:
+            below = entry.is_dir(follow_symlinks=False)
+        except OSError:
+            continue
+        if below:
+            if entry.name not in exclude:
+                yield from _walk(entry.path, f"{prefix}{entry.name}/", exclude)
+        elif entry.name.lower().endswith(_SUFFIX):
+            yield prefix + entry.name, entry
+
+
+def _read(path: str, entry: os.DirEntry[str], size: int) -> Document | None:
+    if size > _LARGEST:
+        return None
+    try:
+        with open(entry.path, "rb") as file:
+            text = file.read().decode("utf-8-sig", "replace")
+    except OSError:
+        return None
+    return Document(path, entry.name, text, text.lower())

@@ -1,0 +1,200 @@
+"""Search a folder of Markdown documents by keywords.
+
+Two ways to rank. `keywords` is for a folder of specifications: a keyword in the file's name is worth 3, each
+occurrence in its text 1, the five best files are given in full. `bm25` is for large folders: the best
+sections, within a budget of tokens.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Literal
+
+from brim.docsearch.bm25 import Bm25, words
+from brim.docsearch.folder import EXCLUDED, Document, Folder
+from brim.docsearch.sections import Section, sections
+from brim.docsearch.sizes import count_tokens
+from brim.docsearch.texts import FEATURES, Collection
+from brim.errors import BadSetting
+
+Rank = Literal["keywords", "bm25"]
+LARGE_FOLDER = 1_000
+_FOLDERS_KEPT = 8
+_BM25_BUDGET = 4_000
+_NAME_WORTH = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A document that was found, and for bm25 the section of it."""
+
+    path: str
+    score: float
+    trail: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search gives: `text` for the model, `hits` best first, `matched` how many files match."""
+
+    text: str
+    hits: tuple[Hit, ...]
+    matched: int
+    files: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def search(
+    root: str | Path,
+    keywords: Sequence[str],
+    *,
+    rank: Rank | None = None,
+    top: int = 5,
+    budget: int | None = None,
+    exclude: Sequence[str] = EXCLUDED,
+    collection: Collection = FEATURES,
+    count: Callable[[str], int] = count_tokens,
+) -> Found:
+    """Return the documents under `root` that match `keywords`, as text for a model.
+
+    Example: search("features", ["chat"]).text -> "2 feature files match: chat\\n\\n**CRITICAL: …"
+    """
+    if rank not in (None, "keywords", "bm25"):
+        raise BadSetting("rank", f"{rank!r} is neither 'keywords' nor 'bm25'")
+    index = _index(Path(root), tuple(exclude))
+    documents = index.folder.documents()
+    names = tuple(document.path for document in documents)
+    if not documents:
+        return Found(collection.none(), (), 0, ())
+    asked = [word for keyword in keywords if (word := keyword.strip().lower())]
+    if not asked:
+        return Found(collection.listing(names), (), 0, names)
+    if rank is None:
+        rank = "bm25" if len(documents) > LARGE_FOLDER or budget is not None else "keywords"
+    if rank == "keywords":
+        return _by_keywords(documents, asked, names, top, collection)
+    return _by_bm25(index, documents, asked, names, budget or _BM25_BUDGET, collection, count)
+
+
+def score(document: Document, keywords: Sequence[str]) -> int:
+    """3 for each keyword in the file's name, 1 for each occurrence in its text, case ignored.
+
+    Example: chat.md "Chat about chat", ["chat", "x"] -> 3 + 2
+    """
+    name = document.name.lower()
+    in_name = sum(keyword in name for keyword in keywords)
+    return _NAME_WORTH * in_name + sum(document.low.count(keyword) for keyword in keywords)
+
+
+def _by_keywords(
+    documents: Sequence[Document],
+    asked: Sequence[str],
+    names: tuple[str, ...],
+    top: int,
+    collection: Collection,
+) -> Found:
+    scored = [(worth, document) for document in documents if (worth := score(document, asked))]
+    if not scored:
+        return Found(collection.unmatched(asked, names), (), 0, names)
+    scored.sort(key=lambda pair: -pair[0])  # stable: equal scores stay in the order of their paths
+    best = scored[:top]
+    parts = [collection.head(len(scored), asked)]
+    parts += [f"### {document.path}\n{document.text}\n\n" for _, document in best]
+    if len(scored) > len(best):
+        parts.append(f"({len(scored) - len(best)} more match and are not shown)")
+    hits = tuple(Hit(document.path, worth) for worth, document in best)
+    return Found("".join(parts), hits, len(scored), names)
+
+
+class _Index:
+    """A folder and the BM25 index over its sections, rebuilt when a document changed."""
+
+    def __init__(self, folder: Folder) -> None:
+        self.folder = folder
+        self._over: tuple[Document, ...] | None = None
+        self._pieces: list[tuple[Document, Section]] = []
+        self._bm25 = Bm25([])
+
+    def pieces(self, documents: tuple[Document, ...]) -> tuple[list[tuple[Document, Section]], Bm25]:
+        if self._over is not documents:
+            self._pieces = [(found, part) for found in documents for part in sections(found.text)]
+            self._bm25 = Bm25(_searchable(found, part) for found, part in self._pieces)
+            self._over = documents
+        return self._pieces, self._bm25
+
+
+def _searchable(document: Document, section: Section) -> list[str]:
+    # Names and headings count double: they say what the text is about.
+    titles = words(document.path.removesuffix(".md")) + words(" ".join(section.trail))
+    return titles + titles + words(section.text)
+
+
+_kept: OrderedDict[tuple[Path, tuple[str, ...]], _Index] = OrderedDict()
+_lock = Lock()
+
+
+def _index(root: Path, exclude: tuple[str, ...]) -> _Index:
+    with _lock:
+        key = (root.absolute(), exclude)
+        index = _kept.get(key)
+        if index is None:
+            index = _kept[key] = _Index(Folder(root, exclude=exclude))
+            while len(_kept) > _FOLDERS_KEPT:
+                _kept.popitem(last=False)
+        _kept.move_to_end(key)
+        return index
+
+
+def _by_bm25(
+    index: _Index,
+    documents: tuple[Document, ...],
+    asked: Sequence[str],
+    names: tuple[str, ...],
+    budget: int,
+    collection: Collection,
+    count: Callable[[str], int],
+) -> Found:
+    pieces, bm25 = index.pieces(documents)
+    ranked = bm25.rank(words(" ".join(asked)))
+    if not ranked:
+        return Found(_within(collection.unmatched(asked, names), budget, count), (), 0, names)
+    matched = len({pieces[number][0].path for number, _ in ranked})
+    parts = [collection.head(matched, asked)]
+    left = budget - count(parts[0]) - 24
+    hits: list[Hit] = []
+    for number, worth in ranked:
+        document, section = pieces[number]
+        text = f"### {' › '.join((document.path, *section.trail))}\n{section.text}\n\n"
+        size = count(text)
+        if size > left:
+            if hits:
+                break
+            text = _within(text, left, count)
+            size = left
+        parts.append(text)
+        hits.append(Hit(document.path, worth, section.trail))
+        left -= size
+    if len(hits) < len(ranked):
+        parts.append(f"({len(ranked) - len(hits)} more sections match and are not shown)")
+    return Found(_within("".join(parts), budget, count), tuple(hits), matched, names)
+
+
+def _within(text: str, budget: int, count: Callable[[str], int]) -> str:
+    """The first lines of a text that fit the budget, with a mark when some are left out."""
+    if count(text) <= budget:
+        return text
+    lines = text.splitlines(keepends=True)
+    low, high = 0, len(lines)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if count("".join(lines[:middle]) + "[… cut]") <= budget:
+            low = middle
+        else:
+            high = middle - 1
+    return "".join(lines[:low]) + "[… cut]"

@@ -1,0 +1,94 @@
+"""What a search says around the documents that it finds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """A kind of documents and how a model is told about them."""
+
+    tool: str
+    noun: str
+    folder: str
+    description: str
+    keyword_hint: str
+    note: str
+    title: str
+    when: tuple[str, ...]
+    important: tuple[str, ...]
+    examples: tuple[tuple[tuple[str, ...], str], ...]
+
+    def none(self) -> str:
+        return f"No {self.noun} files found"
+
+    def listing(self, names: Sequence[str]) -> str:
+        lines = "\n".join(f"- {name}" for name in names)
+        return f"Available {self.noun} files (search with keywords to read them):\n{lines}"
+
+    def unmatched(self, keywords: Sequence[str], names: Sequence[str]) -> str:
+        lines = "\n".join(f"- {name}" for name in names)
+        return f"No {self.noun} file matches: {', '.join(keywords)}\n\nAvailable {self.noun} files:\n{lines}"
+
+    def head(self, count: int, keywords: Sequence[str]) -> str:
+        files = f"{self.noun} file" if count == 1 else f"{self.noun} files"
+        verb = "matches" if count == 1 else "match"
+        return f"{count} {files} {verb}: {', '.join(keywords)}\n\n**CRITICAL: {self.note}**\n\n"
+
+
+FEATURES = Collection(
+    tool="search_features",
+    noun="feature",
+    folder=".prompts/features",
+    description=(
+        "Search the project's feature specifications for relevant context by keywords. Returns the matching "
+        "specifications, with requirements, acceptance criteria and implementation details."
+    ),
+    keyword_hint="Keywords to search for in feature files (e.g., ['chat', 'history', 'token'])",
+    note=(
+        "These feature specifications apply to this task: follow their requirements and acceptance criteria."
+    ),
+    title="FEATURE SPECIFICATIONS INSTRUCTIONS",
+    when=(
+        "At the START of each new task, with keywords from the user's request",
+        "When working on a topic that may have a feature specification",
+        "When you need acceptance criteria or implementation details of a feature",
+    ),
+    important=(
+        "Specifications hold requirements and acceptance criteria: check them before implementing",
+        "If a relevant specification exists, follow its requirements",
+        "If none is found, proceed from the user's request",
+    ),
+    examples=(
+        (("chat", "history"), "chat history work"),
+        (("token", "limit", "memory"), "token management"),
+    ),
+)
+
+LEARNINGS = Collection(
+    tool="search_learnings",
+    noun="learning",
+    folder=".prompts/learnings",
+    description=(
+        "Search the project's recorded learnings by keywords. Returns the matching notes on past mistakes, "
+        "their causes and what worked."
+    ),
+    keyword_hint="Keywords to search for in learning files (e.g., ['build', 'timeout'])",
+    note="Apply these learnings: they record mistakes made before in this project and what solved them.",
+    title="LEARNINGS INSTRUCTIONS",
+    when=(
+        "At the START of each new task, with keywords from the user's request",
+        "When something fails, before trying a fix",
+        "When working on a topic that has caused trouble before",
+    ),
+    important=(
+        "Do not repeat a mistake that a learning describes",
+        "If none is found, proceed from the user's request",
+    ),
+    examples=(
+        (("build", "timeout"), "a build that hangs"),
+        (("encoding", "csv"), "reading a file from another system"),
+    ),
+)
