@@ -1,0 +1,204 @@
+"""Packs lines into a room: takes wanted lines in order, keeps them verbatim, marks what is missing.
+
+Example: pack(["a", "b", "c", "d"], [Tier([3, 0])], room) -> "a\\n…\\nd\\n[… 2 of 4 lines left out]"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from brim.ladders import relevance
+from brim.ladders.rung import Room
+from brim.ladders.selection import least
+
+GAP = "…"
+_MISSES = 200  # lines in a row that did not fit before a tier is given up
+_LONG = 160  # characters from which a line may be clipped
+_CLIP_TOKENS = 24  # less than this of a line tells nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """Lines in the order in which they are wanted, and the share of the room they may take together."""
+
+    order: Iterable[int]
+    share: float = 1.0
+
+
+@dataclass(slots=True)
+class _Picks:
+    """What has been taken so far: line number -> its text, in the order it was taken."""
+
+    texts: dict[int, str] = field(default_factory=dict)
+    costs: dict[int, int] = field(default_factory=dict)
+    spent: int = 0
+
+    def take(self, index: int, text: str, cost: int) -> None:
+        self.texts[index] = text
+        self.costs[index] = cost
+        self.spent += cost
+
+    def drop_last(self) -> int:
+        index = next(reversed(self.texts))
+        del self.texts[index]
+        cost = self.costs.pop(index)
+        self.spent -= cost
+        return cost
+
+
+def pack(
+    lines: Sequence[str],
+    tiers: Sequence[Tier],
+    room: Room,
+    *,
+    unit: str = "lines",
+    head: str = "",
+    gap: str = GAP,
+    notes: Mapping[int, str] | None = None,
+) -> str:
+    """Return at most room.tokens tokens of `lines`, in their order, with one mark for all that is missing.
+
+    `head` goes before them if it leaves most of the room, `gap` stands where lines are missing between
+    two kept ones (empty: nowhere), `notes` are lines of our own that follow a kept one.
+    """
+    mark = room.mark(f"{len(lines):,} of {len(lines):,} {unit} left out")
+    budget = room.tokens - room.count(mark) - 1
+    head_cost = room.count(head) + 1 if head else 0
+    if head_cost * 4 > budget:
+        head, head_cost = "", 0
+    budget -= head_cost
+    if budget < 2:
+        return least(room, f"{len(lines):,} {unit}")
+    taker = _Taker(lines, room, gap, notes or {})
+    wanted = [list(tier.order) for tier in tiers]
+    picks = _Picks()
+    for order, tier in zip(wanted, tiers, strict=True):
+        taker.take(order, picks, min(budget, picks.spent + int(budget * tier.share)), budget)
+    text = _shrunk(taker, picks, room, head, unit)
+    for _ in range(2):
+        slack = room.tokens - room.count(text)
+        if slack <= max(3, room.tokens // 50) or len(picks.texts) == len(lines):
+            break
+        before = len(picks.texts)
+        for order in wanted:
+            taker.take(order, picks, picks.spent + slack, picks.spent + slack)
+            slack = max(0, room.tokens - room.count(taker.join(picks, head, unit)))
+        if len(picks.texts) == before:
+            break
+        text = _shrunk(taker, picks, room, head, unit)
+    return text
+
+
+def _shrunk(taker: _Taker, picks: _Picks, room: Room, head: str, unit: str) -> str:
+    """Drop what was taken last until the joined text really fits."""
+    while picks.texts:
+        text = taker.join(picks, head, unit)
+        over = room.count(text) - room.tokens
+        if over <= 0:
+            return text
+        while over > 0 and picks.texts:
+            over -= max(1, picks.drop_last())
+    return least(room, f"{len(taker.lines):,} {unit}")
+
+
+@dataclass(slots=True)
+class _Taker:
+    lines: Sequence[str]
+    room: Room
+    gap: str
+    notes: Mapping[int, str]
+
+    def take(self, order: Iterable[int], picks: _Picks, limit: int, whole: int) -> None:
+        """Take lines of `order` into `picks` until `limit` tokens are spent."""
+        largest = whole if len(self.lines) < 4 else max(_CLIP_TOKENS, whole // 4)
+        misses = 0
+        for index in order:
+            if index in picks.texts:
+                continue
+            left = limit - picks.spent
+            if left < 2 or misses > _MISSES:
+                return
+            text = self.lines[index]
+            gap = self._gap_cost(index, picks)
+            cost = len(text) if len(text) > left * 100 else self.room.count(text) + 1 + gap
+            if cost > min(left, largest):
+                text = clip(text, min(left, largest) - gap - 1, self.room)
+                cost = self.room.count(text) + 1 + gap
+                if not text or cost > left:
+                    misses += 1
+                    continue
+            note = self.notes.get(index)
+            if note is not None:
+                note_cost = self.room.count(note) + 1
+                if cost + note_cost <= left:
+                    cost += note_cost
+            misses = 0
+            picks.take(index, text, cost)
+
+    def _gap_cost(self, index: int, picks: _Picks) -> int:
+        if not self.gap:
+            return 0
+        return 2 - 2 * (index - 1 in picks.texts) - 2 * (index + 1 in picks.texts) + 2 * (index == 0)
+
+    def join(self, picks: _Picks, head: str, unit: str) -> str:
+        """The kept lines in their order, then the mark."""
+        out = [head] if head else []
+        at = -1
+        for index in sorted(picks.texts):
+            if self.gap and index > at + 1:
+                out.append(self.gap)
+            out.append(picks.texts[index])
+            if index in self.notes:
+                out.append(self.notes[index])
+            at = index
+        missing = len(self.lines) - len(picks.texts)
+        if missing:
+            if self.gap and at < len(self.lines) - 1:
+                out.append(self.gap)
+            out.append(self.room.mark(f"{missing:,} of {len(self.lines):,} {unit} left out"))
+        return "\n".join(out)
+
+
+def clip(text: str, tokens: int, room: Room) -> str:
+    """The beginning and the end of one long line within `tokens`; empty if that would tell nothing.
+
+    Example: clip("x" * 10_000, 24, room) -> "xxxxxxxx[… 9,900 characters]xxxx"
+    """
+    if tokens < _CLIP_TOKENS or len(text) < _LONG:
+        return ""
+    size = min(len(text) - 1, tokens * 4)
+    while size > 20:
+        front = size * 3 // 4
+        cut = f"{text[:front]}[… {len(text) - size:,} characters]{text[len(text) - (size - front) :]}"
+        count = room.count(cut)
+        if count <= tokens:
+            return cut
+        size = min(size - 1, int(size * tokens / count * 0.97))
+    return ""
+
+
+def head_and_tail(size: int) -> Iterable[int]:
+    """Line numbers from both ends inwards, two from the front for each one from the back.
+
+    Example: list(head_and_tail(6)) -> [0, 1, 5, 2, 3, 4]
+    """
+    front, back = 0, size - 1
+    while front <= back:
+        yield front
+        if front < back:
+            front += 1
+            yield front
+            if front < back:
+                yield back
+        front += 1
+        back -= 1
+
+
+def matching(lines: Sequence[str], room: Room, share: float = 0.4) -> Tier:
+    """The lines that speak of the room's query, best first; common words of a log match too much to help."""
+    found = relevance.scores(lines, room.query)
+    if len(found) * 2 > len(lines) > 40:
+        rare = sorted(found.values())[len(found) // 2]
+        found = {index: score for index, score in found.items() if score > rare}
+    return Tier(sorted(found, key=lambda index: (-found[index], index)), share)
