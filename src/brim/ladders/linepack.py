@@ -5,8 +5,10 @@ Example: pack(["a", "b", "c", "d"], [Tier([3, 0])], room) -> "a\\n…\\nd\\n[…
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from brim.ladders import relevance
 from brim.ladders.rung import Room
@@ -178,21 +180,36 @@ def clip(text: str, tokens: int, room: Room) -> str:
     return ""
 
 
-def head_and_tail(size: int) -> Iterable[int]:
-    """Line numbers from both ends inwards, two from the front for each one from the back.
+def head_and_tail(lines: Sequence[str], most: int = 100_000) -> Iterator[int]:
+    """Numbers of the lines that say something, from both ends inwards, two in front for each one at the back.
 
-    Example: list(head_and_tail(6)) -> [0, 1, 5, 2, 3, 4]
+    Example: list(head_and_tail("abcdef")) -> [0, 1, 5, 2, 3, 4]
     """
-    front, back = 0, size - 1
-    while front <= back:
-        yield front
-        if front < back:
-            front += 1
-            yield front
-            if front < back:
-                yield back
-        front += 1
+    front, back = 0, len(lines) - 1
+    while front <= back and front < most:
+        for index in (front, front + 1, back) if front + 1 < back else range(front, back + 1):
+            if lines[index] and not lines[index].isspace():
+                yield index
+        front += 2
         back -= 1
+
+
+def worth_a_look(text: str, lines: Sequence[str], words: Sequence[str], most: int = 40_000) -> Sequence[int]:
+    """Numbers of the lines to read closely: all, or of very many both ends and those that hold one of `words`."""
+    if len(lines) <= 3 * most:
+        return range(len(lines))
+    starts = [0, *accumulate(len(line) + 1 for line in lines)]
+    chosen = dict.fromkeys([*range(most), *range(len(lines) - most, len(lines))])
+    first, end = starts[most], starts[len(lines) - most]
+    for word in words:
+        at = text.find(word, first, end)
+        found = 0
+        while at >= 0 and found < most // len(words):
+            index = bisect_right(starts, at) - 1
+            chosen.setdefault(index)
+            found += 1
+            at = text.find(word, starts[index + 1], end)
+    return sorted(chosen)
 
 
 def matching(lines: Sequence[str], room: Room, share: float = 0.4) -> Tier:

@@ -1,7 +1,7 @@
 """Logs without loss: each line shape is written once, and every line as its code and what differs.
 
 Example: "12:01 GET /a 200\\n12:01 GET /a 404" ->
-         "#brim logs …\\na=<> GET /a <>\\na 12:01 200\\na \\" 404"
+         "#brim log …\\na=<> GET /a <>\\na 12:01 200\\na \\" 404"
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from brim.errors import NotDecodable
 # character that is punctuation in logs; a comma inside a number stays in it.
 _VALUE = re.compile(r"((?<![0-9A-Za-z])[A-Za-z]{0,8}\d(?:[^\s,;=()\[\]{}<>\"'|×]|,(?=\d))*)")
 _HOLES = ("<>", "{}", "◦", "¤", "§", "‡", "⌑")
-_TITLE = "#brim logs: "
-_HEAD = re.compile(r"#brim logs: a=… is a line shape with holes (\S+?); ")
+_TITLE = "#brim log: "
+_HEAD = re.compile(r"#brim log: a=… is a line shape with holes (\S+?); ")
 _LEGEND = (
     'a=… is a line shape with holes {hole}; a row "a x y" is that shape with its holes filled in order; '
     '" is the value above it, "x the value above with its end replaced by x; ×n is the line above n times '

@@ -197,4 +197,4 @@ def _more_lines(shapes: Sequence[Shape], lines: Sequence[str]) -> Iterator[int]:
     for shape in sorted(shapes, key=lambda shape: (not is_severe(lines[shape.first]), shape.count, shape.first)):
         yield shape.first
         yield shape.last
-    yield from head_and_tail(len(lines))
+    yield from head_and_tail(lines)
