@@ -1,0 +1,205 @@
+"""HTML to Markdown by one pass over its tags: no dependency, linear, never stopped by bad markup.
+
+Leaves out what is not read (scripts, styles, navigation, forms) and blocks that are mostly links. If the page
+has a <main> or <article> with most of the text, only that stays.
+"""
+
+from __future__ import annotations
+
+import html as entities
+import re
+from dataclasses import dataclass, field
+
+_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9:-]{0,40})[^<>]*>")
+_OPENING = re.compile(r"<(?=/?[a-zA-Z]|[!?])")
+_SPACE = re.compile(r"\s+")
+# Elements whose text is never read, skipped up to their end tag.
+_RAW = frozenset(
+    {"script", "style", "noscript", "template", "svg", "textarea", "select", "iframe", "canvas", "math", "head"}
+)
+_ASIDE = frozenset({"nav", "footer", "aside", "button", "dialog", "menu"})
+_BLOCK = frozenset(
+    [
+        *("address", "article", "aside", "blockquote", "body", "br", "center", "dd", "details", "div", "dl", "dt"),
+        *("fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr"),
+        *("html", "li", "main", "nav", "ol", "p", "pre", "section", "summary", "table", "tbody", "tfoot", "thead"),
+        *("tr", "ul"),
+    ]
+)
+_LINKED = 0.6  # share of link text from which a block is navigation
+_DULL = 40  # characters below which a block is more likely a label than a sentence
+_WINDOW = 0.5  # of the text, what the densest stretch must hold to stand for the page
+_LARGEST = 3_000_000
+
+
+@dataclass(slots=True)
+class _Block:
+    """Text between two block tags: what it says, how much of it is in links, and where it stands."""
+
+    text: str
+    linked: int
+    prefix: str
+    inside: bool
+
+
+@dataclass(slots=True)
+class _Scan:
+    blocks: list[_Block] = field(default_factory=list)
+    parts: list[str] = field(default_factory=list)
+    linked: int = 0
+    in_link: bool = False
+    prefix: str = ""
+    main: int = 0
+    aside: int = 0
+    pre: int = 0
+
+    def say(self, text: str) -> None:
+        if self.aside or not text:
+            return
+        text = entities.unescape(text) if "&" in text else text
+        if not self.pre:
+            text = _SPACE.sub(" ", text)
+        self.parts.append(text)
+        if self.in_link:
+            self.linked += len(text.strip())
+
+    def close_block(self) -> None:
+        text = "".join(self.parts)
+        text = text.strip("\n") if self.pre else text.strip()
+        if text and not text.isspace():
+            self.blocks.append(_Block(text, self.linked, self.prefix, self.main > 0))
+            self.prefix = ""
+        self.parts.clear()
+        self.linked = 0
+
+    def open(self, name: str) -> None:
+        if name in _BLOCK:
+            self.close_block()
+        if name in _ASIDE:
+            self.aside += 1
+        elif name in ("main", "article"):
+            self.main += 1
+        elif name in ("h1", "h2", "h3", "h4", "h5", "h6"):
+            self.prefix = "#" * int(name[1]) + " "
+        elif name in ("li", "dt"):
+            self.prefix = "- "
+        elif name in ("blockquote", "tr"):
+            self.prefix = "> " if name == "blockquote" else ""
+        elif name in ("td", "th"):
+            self.say(" | " if self.parts else "")
+        elif name == "a":
+            self.in_link = True
+        elif name == "pre":
+            self.pre += 1
+            self.prefix = "```\n"
+
+    def close(self, name: str) -> None:
+        if name in _BLOCK:
+            self.close_block()
+            self.prefix = ""
+        if name in _ASIDE:
+            self.aside = max(0, self.aside - 1)
+        elif name in ("main", "article"):
+            self.main = max(0, self.main - 1)
+        elif name == "a":
+            self.in_link = False
+        elif name == "pre":
+            self.pre = max(0, self.pre - 1)
+
+
+def markdown(page: str) -> str:
+    """The readable text of a page as Markdown.
+
+    Example: "<nav>x</nav><h1>Title</h1><p>One &amp; two</p>" -> "# Title\\n\\nOne & two"
+    """
+    page = page[:_LARGEST]
+    low = page.lower()
+    if len(low) != len(page):  # a few letters change their length in lower case; end tags are ASCII anyway
+        low = page
+    scan = _Scan()
+    unclosed: set[str] = set()
+    at = 0
+    while True:
+        opening = _OPENING.search(page, at)
+        if opening is None:
+            scan.say(page[at:])
+            break
+        opened = opening.start()
+        scan.say(page[at:opened])
+        if page.startswith("<!--", opened):
+            end = page.find("-->", opened)
+            at = end + 3 if end >= 0 else len(page)
+            continue
+        tag = _TAG.match(page, opened)
+        if tag is None:
+            at = _after_odd_tag(page, opened, scan)
+            continue
+        at = tag.end()
+        name = tag.group(2).lower()
+        if tag.group(1):
+            scan.close(name)
+        elif name in _RAW:
+            # An element that is never closed hides nothing: going on is better than losing the page.
+            if name not in unclosed:
+                end = low.find(f"</{name}", at)
+                if end < 0:
+                    unclosed.add(name)
+                at = max(at, end)
+        else:
+            scan.open(name)
+    scan.close_block()
+    return _render(_main_blocks(scan.blocks))
+
+
+def _after_odd_tag(page: str, opened: int, scan: _Scan) -> int:
+    """A "<" that opens no tag is text; a declaration is skipped."""
+    if page.startswith(("<!", "<?"), opened):
+        end = page.find(">", opened)
+        return end + 1 if end >= 0 else len(page)
+    scan.say("<")
+    return opened + 1
+
+
+def _main_blocks(blocks: list[_Block]) -> list[_Block]:
+    read = [block for block in blocks if len(block.text) > 200 or block.linked < _LINKED * len(block.text)]
+    inside = [block for block in read if block.inside]
+    if 3 * _size(inside) > _size(read):
+        read = inside
+    window = _densest(read)
+    if _size(window) >= _WINDOW * _size(read):
+        return window
+    return read or blocks
+
+
+def _size(blocks: list[_Block]) -> int:
+    return sum(len(block.text) for block in blocks)
+
+
+def _densest(blocks: list[_Block]) -> list[_Block]:
+    """The stretch with the most running text: long blocks count for it, short and linked ones against it."""
+    best = worth = 0
+    start = first = end = 0
+    for index, block in enumerate(blocks):
+        gain = min(len(block.text), 400) - 2 * block.linked - _DULL
+        if block.prefix.startswith("#"):
+            gain = max(gain, 0)
+        if worth <= 0:
+            worth, start = 0, index
+        worth += gain
+        if worth > best:
+            best, first, end = worth, start, index + 1
+    return blocks[first:end]
+
+
+def _render(blocks: list[_Block]) -> str:
+    out: list[str] = []
+    item = False
+    for block in blocks:
+        listed = block.prefix == "- "
+        if out:
+            out.append("\n" if listed and item else "\n\n")
+        out.append(block.prefix + block.text)
+        if block.prefix.startswith("```"):
+            out.append("\n```")
+        item = listed
+    return "".join(out)
