@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -57,8 +56,3 @@ def _measured(
         precision += shared / max(1, found.total()) / len(pages)
     size = sum(_count(result) for result in results) / raw
     return name, f"{size:.4f} / {recall:.3f} / {precision:.3f} ({seconds / len(pages) * 1e3:.1f} ms a page)", bar
-
-
-if __name__ == "__main__":
-    for row in rows(Path(sys.argv[1])):
-        print(" | ".join(row))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from pathlib import Path
 
@@ -70,8 +69,3 @@ def _lossless(systems: list[dict[str, list[str]]]) -> list[tuple[str, str, str]]
     size = sum(len("\n".join(system["lines"])) for system in systems) / 1e6
     value = f"{after / before:.3f} (not decoded: {wrong}; {size / seconds:.1f} MB/s)"
     return [("logs, lossless form ÷ raw tokens", value, "< 1, all decode")]
-
-
-if __name__ == "__main__":
-    for row in rows(Path(sys.argv[1])):
-        print(" | ".join(row))

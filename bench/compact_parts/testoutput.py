@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from pathlib import Path
 
@@ -57,8 +56,3 @@ def _lossless(logs: list[dict[str, str]]) -> tuple[str, str, str]:
         before += _count(log["text"])
         after += min(_count(log["text"]), _count(form or log["text"]))
     return "test output, lossless form ÷ raw tokens", f"{after / before:.3f} (not decoded: {wrong})", "< 1, all decode"
-
-
-if __name__ == "__main__":
-    for row in rows(Path(sys.argv[1])):
-        print(" | ".join(row))
