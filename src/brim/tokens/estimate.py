@@ -1,6 +1,6 @@
 """A token count for models whose vocabulary is not known: from the kinds of characters, and on the high side.
 
-    estimate("def add(a, b):") -> 9
+    estimate("def add(a, b):") -> 11
 
 It is not an average. A byte-level vocabulary never needs more tokens than bytes, so text outside ASCII costs
 its bytes (CJK, emoji, and what small vocabularies spell byte by byte); digits and punctuation cost one each;
@@ -18,10 +18,12 @@ _LETTERS: Final = re.compile(r"[A-Za-z]+")
 # Vocabularies split camelCase about where the case changes.
 _PART: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _SPACE_RUN: Final = re.compile(r" {2,}")
+# A space merges with the word or sign after it, but not with a digit or another script.
+_LONE_SPACE: Final = re.compile(r" (?=[^!-/:-~ ]|$)")
 _SPACES_PER_TOKEN: Final = 8
-# Four consonants in a row, two letters that words do not double, q without u: not a word of a language.
-_NO_WORD: Final = re.compile(r"[bcdfghjklmnpqrstvwxz]{4}|([hjkqvwxyz])\1|q[^u]", re.IGNORECASE)
-_CASE_CHANGES_IN_NAMES: Final = 5
+# Four consonants in a row, a letter three times, letters that words do not double, q without u: not a word.
+_NO_WORD: Final = re.compile(r"[bcdfghjklmnpqrstvwxz]{4}|(.)\1\1|([hjkqvwxyz])\2|q[^u]", re.IGNORECASE)
+_LONGEST_NAME: Final = 64
 
 
 def estimate(text: str) -> int:
@@ -35,6 +37,7 @@ def estimate(text: str) -> int:
     letters = sum(map(len, runs))
     spaces = sum(1 + len(run) // _SPACES_PER_TOKEN for run in _SPACE_RUN.findall(text))
     rest = len(text.encode("utf-8", "surrogatepass")) - letters - text.count(" ")
+    spaces += len(_LONE_SPACE.findall(text))
     # Sentencepiece vocabularies put a space before the text: one more token where it does not merge.
     return 1 + rest + spaces + sum(map(_letters_cost, runs))
 
@@ -45,9 +48,18 @@ def _letters_cost(run: str) -> int:
 
     Example: "function" -> 3; "getUserName" -> 6; "xkqzjw" -> 6
     """
-    if len(run) > 64:  # no word and no name: a megabyte of one letter, base64
+    if len(run) > _LONGEST_NAME:
         return len(run)
     parts = _PART.findall(run)
-    if len(parts) > _CASE_CHANGES_IN_NAMES and len(run) < 3 * len(parts):
+    if len(parts) >= 3 and len(run) < 3 * len(parts):
         return len(run)
-    return sum(len(part) if _NO_WORD.search(part) else (len(part) + 3) // 3 for part in parts)
+    return sum(map(_part_cost, parts))
+
+
+def _part_cost(part: str) -> int:
+    size = len(part)
+    if _NO_WORD.search(part):
+        return size
+    if part.isupper():  # vocabularies hold few words in capitals
+        return (3 * size + 3) // 4
+    return (size + 3) // 3
