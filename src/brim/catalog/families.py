@@ -32,7 +32,7 @@ Family = Literal[
 FAMILIES: Final[tuple[Family, ...]] = get_args(Family)
 
 # "claude-3-5-sonnet", "claude-sonnet-4.5", "claude-v2:1"; in "claude-opus-4@20250514" a date is no version.
-_CLAUDE = re.compile(r"claude-(?:[a-z]+-)?v?(\d{1,2})(?:[-.:p](\d{1,2}))?(?!\d)")
+_CLAUDE: Final = r"claude-(?:[a-z]+-)?v?(\d{1,2})(?:[-.:p](\d{1,2}))?(?!\d)"
 
 # The first row that matches decides, so what is derived from another model stands above its namesake.
 _RULES: Final[tuple[tuple[str, Family], ...]] = (
@@ -86,7 +86,7 @@ def family_of(name: str) -> Family:
 
 
 def _claude_family(name: str) -> Family:
-    found = _CLAUDE.search(name)
+    found = re.search(_CLAUDE, name)
     if not found:
         # No version: "claude-instant" is older than Claude 3, any other name is a preview of the newest.
         return "estimate" if "instant" in name else "claude-4.8"

@@ -78,7 +78,7 @@ class Catalog:
         """All models, or those whose `provider/name` has the pattern in it (or matches it, with `*` or `?`)."""
         rows, _ = self._load()
         replaced = set(self._added)
-        listed = list(self._added.values())
+        listed = list(dict.fromkeys(self._added.values()))
         listed += [row.model() for row in rows if replaced.isdisjoint(row.keys)]
         listed.sort(key=lambda model: (model.provider, model.name))
         if not pattern:
@@ -93,8 +93,9 @@ class Catalog:
         ]
 
     def add(self, model: Model) -> None:
-        """Know this model from now on, in place of any other of its name."""
+        """Know this model from now on, in place of the one that its name would find."""
         self._added[names.canonical(model.name)] = model
+        self._added[names.canonical(f"{model.provider}/{model.name}")] = model
         self._search.cache_clear()
 
     def override(self, name: str, given: Mapping[str, Any]) -> Model:
@@ -124,7 +125,8 @@ class Catalog:
         """Add what an upstream says of its models; return those taken.
 
         Its limits stand before the table's; what it does not say (prices, largest output, family) is kept
-        from the table. What the user set is never replaced.
+        from the table. What the user set is never replaced. Where two upstreams serve one name, the name alone
+        means the smaller window, and `upstream/name` each one's own.
         """
         taken = []
         for model in discovered:
@@ -139,7 +141,11 @@ class Catalog:
                     max_output=model.max_output or (_within(known.max_output, model.window) if same else None),
                     family=known.family if model.family == "estimate" else model.family,
                 )
+                smaller = known if known.source == "discovered" and known.window < model.window else model
+            else:
+                smaller = model
             self.add(model)
+            self._added[names.canonical(model.name)] = smaller
             taken.append(model)
         return taken
 
@@ -168,7 +174,10 @@ class Catalog:
         if key in self._added:
             return self._added[key]
         row = self._load()[1].get(key)
-        return row.model() if row else None
+        if row is None:
+            return None
+        instead = next((self._added[other] for other in row.keys if other in self._added), None)
+        return instead or row.model()
 
     def _near(self, key: str) -> Iterator[str]:
         """Names that look like this one, among those that begin like it."""

@@ -36,18 +36,19 @@ PROVIDERS: Final[dict[str, str]] = {
     "zai-org": "zai",
 }
 
-_VERSION_ONLY = re.compile(r"[vr]\d")
-_LLAMA = re.compile(r"llama-?v?(?=\d)")
-_VERSION_DOT = re.compile(r"(?<=\d)[.p](?=\d)")
+# Patterns are text, compiled at the first use: importing must stay cheap, and lookups are cached.
+_VERSION_ONLY: Final = r"[vr]\d"
+_LLAMA: Final = r"llama-?v?(?=\d)"
+_VERSION_DOT: Final = r"(?<=\d)[.p](?=\d)"
 # Bedrock: an optional region or profile, the maker, the model: "us.anthropic.claude-…", "deepseek.v3-2".
-_DOTTED = re.compile(
+_DOTTED: Final = (
     r"^(?:[a-z]{2,8}(?:-[a-z]{2,8})?\.)?"
     r"((?:ai21|amazon|anthropic|cohere|deepseek|google|meta|minimax|mistral|moonshotai|moonshot|nvidia|openai|qwen|"
     r"twelvelabs|writer|xai|zai)\.)(.+)$"
 )
 # What stands before the same model's name at some hosts.
 _MAKER_PREFIXES: Final = ("databricks-", "system.ai.", "meta-", "zai-", "fw-", "open-")
-_DECORATION = re.compile(
+_DECORATION: Final = (
     r"(?:"
     r"-v\d+(?::\d+)?(?::\d+k)?"  # Bedrock's -v1:0
     r"|:[a-z0-9.-]+"  # :free, :thinking, Ollama's :8b-instruct-q4
@@ -65,7 +66,7 @@ def canonical(name: str) -> str:
     `"llama-v3p1-8b"` and `"Llama3.1-8B"` -> `"llama-3-1-8b"`.
     """
     lowered = name.strip().lower().replace("_", "-").replace("@", "-").replace(" ", "-")
-    return _VERSION_DOT.sub("-", _LLAMA.sub("llama-", lowered))
+    return re.sub(_VERSION_DOT, "-", re.sub(_LLAMA, "llama-", lowered))
 
 
 def undecorated(key: str) -> Iterator[str]:
@@ -73,7 +74,7 @@ def undecorated(key: str) -> Iterator[str]:
 
     Example: `"gemini-2-5-pro-preview-05-06"` -> `"gemini-2-5-pro-preview"`, `"gemini-2-5-pro"`.
     """
-    while (shorter := _DECORATION.sub("", key)) != key and shorter and not shorter.endswith("/"):
+    while (shorter := re.sub(_DECORATION, "", key)) != key and shorter and not shorter.endswith("/"):
         yield shorter
         key = shorter
 
@@ -105,11 +106,11 @@ def _bare_names(last: str) -> Iterator[str]:
         yield f"ft:{base}"
         yield base
         return
-    dotted = _DOTTED.match(last)
+    dotted = re.match(_DOTTED, last)
     if dotted:
         maker, rest = dotted.groups()
         yield maker + rest
-        last = maker[:-1] + "-" + rest if _VERSION_ONLY.match(rest) else rest
+        last = maker[:-1] + "-" + rest if re.match(_VERSION_ONLY, rest) else rest
         yield last
     for prefix in _MAKER_PREFIXES:
         if last.startswith(prefix):

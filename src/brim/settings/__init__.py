@@ -1,0 +1,25 @@
+"""All settings of Brim: one frozen object, and the only place where the environment is read.
+
+A value is taken from the first of these that has it, and remembers which that was (`Settings.origin`):
+arguments of `load`, `BRIM_SECTION_KEY` in the environment, the nearest `brim.toml` upward, the user's
+`~/.config/brim/brim.toml`, the default. Secrets never stand in a file: a setting names the environment variable.
+"""
+
+from __future__ import annotations
+
+from brim.settings.loading import FILE, Settings, load
+from brim.settings.schema import Gateway, Mcp, ModelEntry, PriceEntry, Store, Summarizer, Upstream, reference
+
+__all__ = [
+    "FILE",
+    "Gateway",
+    "Mcp",
+    "ModelEntry",
+    "PriceEntry",
+    "Settings",
+    "Store",
+    "Summarizer",
+    "Upstream",
+    "load",
+    "reference",
+]

@@ -1,0 +1,176 @@
+"""Every setting with its type, default and description: brim.toml as classes, and the reference made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import UnionType
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
+
+import msgspec
+from msgspec import Meta
+
+from brim.catalog.families import Family
+
+DEFAULT_POLICY: Final = "agent"
+_URL: Final = r"^https?://(?:\[[0-9A-Fa-f:.]+\]|[^\s@?#/:\[\]]+)(?::\d{1,5})?(?:/[^\s@?#]*)?$"
+
+Count = Annotated[int, Meta(ge=1)]
+Seconds = Annotated[float, Meta(gt=0)]
+Price = Annotated[float, Meta(ge=0)]
+EnvName = Annotated[str, Meta(pattern=r"^([A-Za-z_][A-Za-z0-9_]{0,63})?$")]
+ApiName = Literal["openai_chat", "openai_responses", "anthropic", "gemini"]
+
+
+class Section(msgspec.Struct, frozen=True, kw_only=True):
+    """A table of brim.toml; the description of a field is its line in the reference."""
+
+
+class PriceEntry(Section, frozen=True, kw_only=True):
+    fresh: Annotated[Price, Meta(description="USD per million tokens of fresh input")]
+    output: Annotated[Price, Meta(description="USD per million tokens of output")]
+    cached: Annotated[Price | None, Meta(description="USD per million tokens read from the prompt cache")] = None
+    written: Annotated[Price | None, Meta(description="USD per million tokens written to the prompt cache")] = None
+
+
+class ModelEntry(Section, frozen=True, kw_only=True):
+    window: Annotated[Count | None, Meta(description="context window in tokens, input and output together")] = None
+    input_limit: Annotated[Count | None, Meta(description="a limit on the input alone, if it is tighter")] = None
+    max_output: Annotated[Count | None, Meta(description="largest output in tokens")] = None
+    family: Annotated[Family | None, Meta(description="tokenizer family")] = None
+    provider: Annotated[str | None, Meta(description="who serves the model")] = None
+    api: Annotated[ApiName | None, Meta(description="wire format of the model's API")] = None
+    prices: Annotated[PriceEntry | None, Meta(description="a table of prices")] = None
+
+    def given(self) -> dict[str, Any]:
+        """What is set, in the form that `catalog.override` takes."""
+        set_here: dict[str, Any] = msgspec.to_builtins(self)
+        return {key: value for key, value in set_here.items() if value is not None}
+
+
+class Upstream(Section, frozen=True, kw_only=True):
+    base_url: Annotated[str, Meta(description="address of the provider's API", pattern=_URL)]
+    api: Annotated[ApiName, Meta(description="wire format that it speaks")] = "openai_chat"
+    key_env: Annotated[EnvName, Meta(description="environment variable with its key; empty: the client's own")] = ""
+    models: Annotated[tuple[str, ...], Meta(description="names or globs of the models it serves; none: any")] = ()
+
+
+class Gateway(Section, frozen=True, kw_only=True):
+    host: Annotated[str, Meta(description="address to listen on", min_length=1)] = "127.0.0.1"
+    port: Annotated[int, Meta(description="port to listen on; 0 takes a free one", ge=0, le=65535)] = 8787
+    access_token_env: Annotated[
+        EnvName, Meta(description="environment variable with the token that clients must send; empty: none")
+    ] = ""
+    fail: Annotated[
+        Literal["open", "closed"],
+        Meta(description="when fitting fails: forward the request as it is (open) or refuse it (closed)"),
+    ] = "open"
+    recall: Annotated[
+        Literal["auto", "tool", "off"],
+        Meta(description="bring folded content back by itself, by the tool alone, or never"),
+    ] = "auto"
+    body_limit: Annotated[Count, Meta(description="largest request body in bytes")] = 64 * 1024 * 1024
+    connect_timeout: Annotated[Seconds, Meta(description="seconds to reach an upstream")] = 10.0
+    read_timeout: Annotated[Seconds, Meta(description="seconds without a byte from an upstream")] = 600.0
+    shutdown_grace: Annotated[Seconds, Meta(description="seconds for running requests to end at shutdown")] = 30.0
+    concurrency: Annotated[Count, Meta(description="requests in work at once; more wait")] = 256
+    log_content: Annotated[bool, Meta(description="write prompts and answers to the log")] = False
+    redact: Annotated[
+        tuple[str, ...], Meta(description="regular expressions; what they match is masked in logs and the dashboard")
+    ] = ()
+
+
+class Store(Section, frozen=True, kw_only=True):
+    path: Annotated[str, Meta(description="the SQLite file", min_length=1)] = "~/.local/share/brim/brim.db"
+    max_bytes: Annotated[Count, Meta(description="size at which the oldest content is deleted")] = 1024**3
+    max_age_days: Annotated[Count, Meta(description="days after which unused content is deleted")] = 30
+
+
+class Mcp(Section, frozen=True, kw_only=True):
+    result_tokens: Annotated[Count, Meta(description="results above this many tokens are compacted")] = 2_000
+    group_tools_above: Annotated[Count, Meta(description="more tools than this are offered in groups")] = 128
+    compact_after_calls: Annotated[Count, Meta(description="calls after which results are compacted harder")] = 20
+    max_calls: Annotated[int, Meta(description="tool calls in a session; 0: no limit", ge=0)] = 0
+    call_timeout: Annotated[Seconds, Meta(description="seconds for one tool call")] = 120.0
+
+
+class Summarizer(Section, frozen=True, kw_only=True):
+    enabled: Annotated[bool, Meta(description="let a model write summaries, off the hot path")] = False
+    upstream: Annotated[str, Meta(description="name of the upstream that serves it")] = ""
+    model: Annotated[str, Meta(description="model that writes the summaries")] = ""
+    max_tokens: Annotated[Count, Meta(description="longest summary in tokens")] = 800
+    block_chars: Annotated[Count, Meta(description="blocks longer than this are summarised in parts")] = 50_000
+    timeout: Annotated[Seconds, Meta(description="seconds before the deterministic summary is taken")] = 60.0
+
+
+TABLES: Final[dict[str, type[Section]]] = {"gateway": Gateway, "store": Store, "mcp": Mcp, "summarizer": Summarizer}
+NAMED: Final[dict[str, type[Section]]] = {"models": ModelEntry, "upstreams": Upstream}
+SECTIONS: Final = (*TABLES, *NAMED, "policy", "shapes")
+
+
+def reference() -> list[tuple[str, str, str, str]]:
+    """Every setting as (key, what it may be, default, description), in the order of the file."""
+    listed = [("policy.name", "text", DEFAULT_POLICY, "the policy; its other fields stand in the same table")]
+    for name, kind in (*TABLES.items(), *((f"{name}.NAME", kind) for name, kind in NAMED.items())):
+        listed += _reference(name, kind)
+    return [*listed, ("shapes.NAME", "a table", "", "how results of a named shape are compacted")]
+
+
+def _reference(name: str, kind: type[Section]) -> Iterator[tuple[str, str, str, str]]:
+    for item in msgspec.structs.fields(kind):
+        inner = struct_in(item.type)
+        if inner:
+            yield from _reference(f"{name}.{item.name}", inner)
+            continue
+        default = "" if item.default in (msgspec.NODEFAULT, None, (), "") else str(item.default)
+        described = [note.description for note in get_args(item.type)[1:] if isinstance(note, Meta)]
+        yield f"{name}.{item.name}", allowed(item.type), default, next((text for text in described if text), "")
+
+
+def types_of(kind: type[Section]) -> dict[str, Any]:
+    return {item.name: item.type for item in msgspec.structs.fields(kind)}
+
+
+def bare_type(kind: Any) -> Any:
+    """A type without its notes and without None."""
+    while get_origin(kind) is Annotated:
+        kind = get_args(kind)[0]
+    if get_origin(kind) in (Union, UnionType):
+        return bare_type(next(part for part in get_args(kind) if part is not type(None)))
+    return kind
+
+
+def struct_in(kind: Any) -> type[Section] | None:
+    bare = bare_type(kind)
+    return bare if isinstance(bare, type) and issubclass(bare, Section) else None
+
+
+def _notes(kind: Any) -> Iterator[Meta]:
+    for part in get_args(kind):
+        if isinstance(part, Meta):
+            yield part
+        elif get_origin(part) in (Annotated, Union, UnionType):
+            yield from _notes(part)
+
+
+def allowed(kind: Any) -> str:
+    """What a setting may be, in words. Example: `Annotated[int, Meta(ge=0, le=65535)]` -> "a whole number from 0 …"."""
+    bare = bare_type(kind)
+    if get_origin(bare) is Literal:
+        return f"one of {', '.join(get_args(bare))}"
+    if get_origin(bare) is tuple:
+        return "a list of text"
+    if struct_in(bare):
+        return "a table"
+    words = {int: "a whole number", float: "a number", bool: "true or false"}.get(bare, "text")
+    for note in _notes(kind):
+        if note.pattern and "http" in note.pattern:
+            words = "an address such as https://api.openai.com/v1, without user, password or query"
+        elif note.pattern:
+            words = "the name of an environment variable"
+        if note.gt is not None:
+            words += f" above {note.gt}"
+        if note.ge is not None:
+            words += f" from {note.ge}" + (f" to {note.le}" if note.le is not None else " up")
+        if note.min_length:
+            words += ", not empty"
+    return words

@@ -1,0 +1,46 @@
+"""Keeping secrets out of files: what looks like a key is refused, and never shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from brim.errors import BadSetting
+
+_NAME_IT: Final = (
+    "secrets never stand here: put it into an environment variable, and that variable's name into key_env "
+    "or access_token_env"
+)
+# The published shapes of keys: OpenAI, Anthropic, Groq, xAI, …; Google; GitHub; Hugging Face; AWS; JWT; Bearer.
+_KEY: Final = (
+    r"\b(?:sk|pk|rk|gsk|xai|csk|pplx|r8|nvapi|fw)[-_](?=[\w-]*\d)[\w-]{16,}|AIza[\w-]{30,}|\bgh[pousr]_\w{20,}"
+    r"|\bhf_\w{20,}|\bAKIA[A-Z0-9]{16}|\bglpat-[\w-]{16,}|\bxox[abp]-[\w-]{10,}|\beyJ[\w-]{10,}\.eyJ|Bearer\s+\S{12,}"
+)
+_KEY_NAME: Final = r"(?:^|_)(?:api_?key|key|token|secret|password|credentials?)$"
+
+
+def secret_key(key: str) -> str:
+    """What to say of a setting whose very name asks for a secret; empty for any other name."""
+    return _NAME_IT if re.search(_KEY_NAME, key.lower()) else ""
+
+
+def refuse_secret(value: Any, key: str, where: str) -> None:
+    """Raise BadSetting if a value, or one inside it, looks like a secret.
+
+    Example: `refuse_secret("sk-proj-4f9…", "key_env", "upstreams.x.key_env")` raises; `"OPENAI_API_KEY"` passes.
+    """
+    if isinstance(value, str):
+        if re.search(_KEY, value) or (key.endswith("_env") and _random(value)):
+            raise BadSetting(where, f"looks like a secret; {_NAME_IT}")
+    elif isinstance(value, Mapping):
+        for inner, item in value.items():
+            refuse_secret(item, inner, where)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            refuse_secret(item, key, where)
+
+
+def _random(text: str) -> bool:
+    """Whether a name of a variable reads like a key: long, in one piece and full of digits."""
+    return len(text) >= 20 and "_" not in text and sum(map(str.isdigit, text)) >= 4

@@ -1,0 +1,190 @@
+"""Settings come from four places, say which, and are refused with the key and what is allowed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from brim import catalog, settings
+from brim.errors import BadSetting
+
+KEY = "sk-proj-" + "a1B2c3D4" * 5
+
+
+def write(folder: Path, text: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "brim.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_without_any_source_every_value_is_the_default(tmp_path: Path) -> None:
+    loaded = settings.load(tmp_path, {})
+    assert (loaded.gateway.host, loaded.gateway.port, loaded.gateway.fail) == ("127.0.0.1", 8787, "open")
+    assert (loaded.gateway.log_content, loaded.summarizer.enabled) == (False, False)
+    assert loaded.policy == {"name": "agent"}
+    assert loaded.origin("gateway.port") == "default"
+
+
+def test_arguments_beat_the_environment_which_beats_the_project_which_beats_the_user(tmp_path: Path) -> None:
+    user = write(
+        tmp_path / "home" / ".config" / "brim", "[gateway]\nport = 1\nconcurrency = 1\nhost = 'a'\nfail = 'closed'"
+    )
+    project = write(tmp_path / "work", "[gateway]\nport = 2\nconcurrency = 2\nhost = 'b'")
+    env = {"HOME": str(tmp_path / "home"), "BRIM_GATEWAY_PORT": "3", "BRIM_GATEWAY_CONCURRENCY": "3"}
+    loaded = settings.load(tmp_path / "work" / "deep" / "er", env, gateway={"port": 4})
+    gateway = loaded.gateway
+    assert (gateway.port, gateway.concurrency, gateway.host, gateway.fail) == (4, 3, "b", "closed")
+    assert loaded.origin("gateway.port") == "argument"
+    assert loaded.origin("gateway.concurrency") == "environment BRIM_GATEWAY_CONCURRENCY"
+    assert loaded.origin("gateway.host") == str(project)
+    assert loaded.origin("gateway.fail") == str(user)
+    assert loaded.origin("gateway.recall") == "default"
+
+
+def test_dotted_arguments_and_a_named_file_work_too(tmp_path: Path) -> None:
+    path = write(tmp_path, "[store]\nmax_age_days = 7")
+    loaded = settings.load(path, {}, **{"gateway.port": 9000, "gateway.host": None})
+    assert (loaded.store.max_age_days, loaded.gateway.port, loaded.gateway.host) == (7, 9000, "127.0.0.1")
+
+
+def test_values_of_the_environment_are_read_as_their_types(tmp_path: Path) -> None:
+    env = {
+        "BRIM_GATEWAY_LOG_CONTENT": "true",
+        "BRIM_GATEWAY_READ_TIMEOUT": "2.5",
+        "BRIM_GATEWAY_REDACT": "a+,b",
+        "BRIM_POLICY": "rolling",
+        "BRIM_POLICY_KEEP_LAST": "6",
+    }
+    loaded = settings.load(tmp_path, env)
+    assert (loaded.gateway.log_content, loaded.gateway.read_timeout) == (True, 2.5)
+    assert loaded.gateway.redact == ("a+", "b")
+    assert loaded.policy == {"name": "rolling", "keep_last": 6}
+    assert loaded.origin("policy.name") == "environment BRIM_POLICY"
+
+
+def test_models_with_dots_in_their_names_reach_the_catalog(tmp_path: Path) -> None:
+    text = "[models.'gpt-4.1']\nwindow = 9000\nprices = {fresh = 1, output = 2}\n[models.local]\nwindow = 5"
+    loaded = settings.load(write(tmp_path, text), {})
+    own = catalog.Catalog()
+    for name, entry in loaded.models.items():
+        own.override(name, entry.given())
+    assert (own.find("gpt-4.1").window, own.find("gpt-4.1").max_output) == (9000, 32_768)
+    assert own.find("gpt-4.1").prices == catalog.Prices(1, 2)
+    assert own.find("local").window == 5
+
+
+def test_upstreams_policy_and_shapes_are_read(tmp_path: Path) -> None:
+    text = """
+    policy = "layered"
+    [upstreams.main]
+    base_url = "https://api.example.com/v1"
+    key_env = "MAIN_KEY"
+    models = ["gpt-*"]
+    [shapes.issue]
+    keep = ["id", "title"]
+    [shapes.issue.limits]
+    body = 200
+    """
+    loaded = settings.load(write(tmp_path, text), {"MAIN_KEY": KEY})
+    main = loaded.upstreams["main"]
+    assert (main.base_url, main.api, main.models) == ("https://api.example.com/v1", "openai_chat", ("gpt-*",))
+    assert loaded.shapes == {"issue": {"keep": ["id", "title"], "limits": {"body": 200}}}
+    assert loaded.policy["name"] == "layered"
+
+
+def test_secrets_are_read_from_the_named_variables_and_never_shown(tmp_path: Path) -> None:
+    text = "[gateway]\naccess_token_env = 'BRIM_GATEWAY_TOKEN'\n[upstreams.a]\nbase_url = 'http://h'\nkey_env = 'A_KEY'"
+    loaded = settings.load(write(tmp_path, text), {"A_KEY": KEY, "BRIM_GATEWAY_TOKEN": "t0ken", "OTHER": "x"})
+    assert (loaded.secret("A_KEY"), loaded.secret("BRIM_GATEWAY_TOKEN")) == (KEY, "t0ken")
+    assert loaded.secret("OTHER") is None
+    assert KEY not in repr(loaded)
+    assert "t0ken" not in repr(loaded)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"[upstreams.a]\nbase_url = 'http://h'\nkey_env = '{KEY}'",
+        f"[upstreams.a]\nbase_url = 'http://h/{KEY}'",
+        f"[upstreams.a]\nbase_url = 'http://h'\napi_key = '{KEY}'",
+        f"[upstreams.a]\nbase_url = 'http://user:{KEY}@h'",
+        "[upstreams.a]\nbase_url = 'http://h'\nkey_env = '0f8e3a9c5b7d1e2f4a6b8c0d9e1f3a5b'",
+        f"[policy]\nname = 'agent'\nheader = 'Bearer {KEY}'",
+        f"[shapes.x]\nkeep = [['{KEY}']]",
+        f"[gateway]\nhost = '{KEY}'",
+    ],
+)
+def test_a_secret_in_a_file_is_refused_without_being_shown(tmp_path: Path, text: str) -> None:
+    with pytest.raises(BadSetting) as caught:
+        settings.load(write(tmp_path, text), {})
+    assert "secret" in str(caught.value)
+    assert "environment variable" in str(caught.value)
+    assert KEY not in str(caught.value)
+    assert "0f8e3a9c" not in str(caught.value)
+
+
+def test_a_password_in_an_address_is_refused_without_being_shown(tmp_path: Path) -> None:
+    with pytest.raises(BadSetting, match="base_url") as caught:
+        settings.load(write(tmp_path, "[upstreams.a]\nbase_url = 'https://me:hunter2@host'"), {})
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("[gateway]\nport = 'x'", ["gateway.port", "brim.toml", "'x'", "a whole number from 0 to 65535"]),
+        ("[gateway]\nport = 70000", ["gateway.port", "70000", "from 0 to 65535"]),
+        ("[gateway]\nport = true", ["gateway.port", "a whole number"]),
+        ("[gateway]\nfail = 'maybe'", ["gateway.fail", "one of open, closed"]),
+        ("[gateway]\nprot = 1", ["gateway.prot", "did you mean port"]),
+        ("[gatway]\nport = 1", ["gatway.port", "did you mean gateway"]),
+        ("[gateway]\nredact = ['(']", ["gateway.redact", "regular expression"]),
+        ("[gateway.port]\nx = 1", ["gateway.port", "is not a table"]),
+        ("gateway = 5", ["gateway", "must be a table"]),
+        ("models = 5", ["models", "must be a table"]),
+        ("[models]\nx = 5", ["models.x", "must be a table"]),
+        ("[models.x]\nwindow = 0", ["models.x.window", "from 1 up"]),
+        ("[models.x]\nwindoww = 5", ["models.x.windoww", "did you mean window"]),
+        ("[models.x]\nfamily = 'gpt'", ["models.x.family", "o200k"]),
+        ("[models.x]\nprices = 5", ["models.x.prices", "a table"]),
+        ("[models.x.prices]\nfresh = 1", ["models.x.prices.output", "is needed"]),
+        ("[models.x.prices]\nfresh = 1\noutpt = 1", ["models.x.prices.outpt", "did you mean output"]),
+        ("[upstreams.x]\napi = 'anthropic'", ["upstreams.x.base_url", "is needed"]),
+        ("[upstreams.x]\nbase_url = 'localhost'", ["upstreams.x.base_url", "an address such as"]),
+        ("[policy]\nname = 5", ["policy.name", "5"]),
+        ("[store]\nmax_bytes = 1.5", ["store.max_bytes", "1.5"]),
+        ("not toml", ["brim.toml", "is not TOML"]),
+    ],
+)
+def test_a_bad_file_is_refused_with_the_key_and_what_is_allowed(tmp_path: Path, text: str, parts: list[str]) -> None:
+    with pytest.raises(BadSetting) as caught:
+        settings.load(write(tmp_path, text), {})
+    for part in parts:
+        assert part in str(caught.value)
+
+
+def test_a_misspelt_variable_is_refused_but_foreign_ones_are_left_alone(tmp_path: Path) -> None:
+    with pytest.raises(BadSetting, match="did you mean port"):
+        settings.load(tmp_path, {"BRIM_GATEWAY_PROT": "1"})
+    with pytest.raises(BadSetting, match="environment BRIM_GATEWAY_PORT"):
+        settings.load(tmp_path, {"BRIM_GATEWAY_PORT": "eighty"})
+    assert settings.load(tmp_path, {"BRIM_HOME": "x", "BRIMSTONE": "y"}).gateway.port == 8787
+
+
+def test_settings_cannot_be_changed(tmp_path: Path) -> None:
+    loaded = settings.load(tmp_path, {})
+    with pytest.raises(AttributeError):
+        loaded.gateway.port = 1  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        loaded.policy["name"] = "x"  # type: ignore[index]
+
+
+def test_the_reference_describes_every_setting_once() -> None:
+    rows = settings.reference()
+    keys = [key for key, *_ in rows]
+    assert len(keys) == len(set(keys))
+    assert all(kind and doc for _, kind, _, doc in rows)
+    assert ("gateway.port", "a whole number from 0 to 65535", "8787", "port to listen on; 0 takes a free one") in rows
+    assert {"models.NAME.prices.cached", "upstreams.NAME.key_env", "policy.name", "shapes.NAME"} <= set(keys)
