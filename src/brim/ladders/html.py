@@ -65,7 +65,7 @@ def extract(text: str, room: Room) -> str:
         Tier(_openings(paragraphs), 0.7),
         Tier(head_and_tail(paragraphs)),
     ]
-    return pack(paragraphs, tiers, room, unit="paragraphs of the page")
+    return pack(paragraphs, tiers, room, unit="paragraphs", also="markup and navigation of the page")
 
 
 def _paragraphs(content: str) -> list[str]:

@@ -56,28 +56,33 @@ def pack(
     *,
     unit: str = "lines",
     head: str = "",
+    head_share: float = 0.25,
     gap: str = GAP,
     notes: Mapping[int, str] | None = None,
+    sizes: Sequence[int] | None = None,
+    also: str = "",
 ) -> str:
     """Return at most room.tokens tokens of `lines`, in their order, with one mark for all that is missing.
 
-    `head` goes before them if it leaves most of the room, `gap` stands where lines are missing between
-    two kept ones (empty: nowhere), `notes` are lines of our own that follow a kept one.
+    `head` goes before them if it takes no more than `head_share`, `gap` stands where lines are missing between
+    two kept ones (empty: nowhere), `notes` are lines of our own that follow a kept one, and `sizes` says for how many
+    units each entry of `lines` stands if that is not one. `also` names what is missing from all lines.
     """
-    mark = room.mark(f"{len(lines):,} of {len(lines):,} {unit} left out")
+    total = sum(sizes) if sizes is not None else len(lines)
+    taker = _Taker(lines, room, gap, notes or {}, sizes, total, unit, also)
+    mark = taker.mark(total)
     budget = room.tokens - room.count(mark) - 1
     head_cost = room.count(head) + 1 if head else 0
-    if head_cost * 4 > budget:
+    if head_cost > head_share * budget:
         head, head_cost = "", 0
     budget -= head_cost
     if budget < 2:
-        return least(room, f"{len(lines):,} {unit}")
-    taker = _Taker(lines, room, gap, notes or {})
+        return least(room, f"{total:,} {unit}")
     wanted = [list(tier.order) for tier in tiers]
     picks = _Picks()
     for order, tier in zip(wanted, tiers, strict=True):
         taker.take(order, picks, min(budget, picks.spent + int(budget * tier.share)), budget)
-    text = _shrunk(taker, picks, room, head, unit)
+    text = _shrunk(taker, picks, head)
     for _ in range(2):
         slack = room.tokens - room.count(text)
         if slack <= max(3, room.tokens // 50) or len(picks.texts) == len(lines):
@@ -85,23 +90,23 @@ def pack(
         before = len(picks.texts)
         for order in wanted:
             taker.take(order, picks, picks.spent + slack, picks.spent + slack)
-            slack = max(0, room.tokens - room.count(taker.join(picks, head, unit)))
+            slack = max(0, room.tokens - room.count(taker.join(picks, head)))
         if len(picks.texts) == before:
             break
-        text = _shrunk(taker, picks, room, head, unit)
+        text = _shrunk(taker, picks, head)
     return text
 
 
-def _shrunk(taker: _Taker, picks: _Picks, room: Room, head: str, unit: str) -> str:
+def _shrunk(taker: _Taker, picks: _Picks, head: str) -> str:
     """Drop what was taken last until the joined text really fits."""
     while picks.texts:
-        text = taker.join(picks, head, unit)
-        over = room.count(text) - room.tokens
+        text = taker.join(picks, head)
+        over = taker.room.count(text) - taker.room.tokens
         if over <= 0:
             return text
         while over > 0 and picks.texts:
             over -= max(1, picks.drop_last())
-    return least(room, f"{len(taker.lines):,} {unit}")
+    return least(taker.room, f"{taker.total:,} {taker.unit}")
 
 
 @dataclass(slots=True)
@@ -110,6 +115,10 @@ class _Taker:
     room: Room
     gap: str
     notes: Mapping[int, str]
+    sizes: Sequence[int] | None
+    total: int
+    unit: str
+    also: str
 
     def take(self, order: Iterable[int], picks: _Picks, limit: int, whole: int) -> None:
         """Take lines of `order` into `picks` until `limit` tokens are spent."""
@@ -143,22 +152,30 @@ class _Taker:
             return 0
         return 2 - 2 * (index - 1 in picks.texts) - 2 * (index + 1 in picks.texts) + 2 * (index == 0)
 
-    def join(self, picks: _Picks, head: str, unit: str) -> str:
+    def mark(self, missing: int) -> str:
+        counted = f"{missing:,} of {self.total:,} {self.unit}" if missing else ""
+        return self.room.mark(" and ".join(filter(None, (counted, self.also))) + " left out")
+
+    def _says_something(self, first: int, end: int) -> bool:
+        return end - first > 3 or any(self.lines[index].strip() for index in range(first, end))
+
+    def join(self, picks: _Picks, head: str) -> str:
         """The kept lines in their order, then the mark."""
         out = [head] if head else []
         at = -1
         for index in sorted(picks.texts):
-            if self.gap and index > at + 1:
+            if self.gap and index > at + 1 and self._says_something(at + 1, index):
                 out.append(self.gap)
             out.append(picks.texts[index])
             if index in self.notes:
                 out.append(self.notes[index])
             at = index
-        missing = len(self.lines) - len(picks.texts)
-        if missing:
-            if self.gap and at < len(self.lines) - 1:
+        kept = len(picks.texts) if self.sizes is None else sum(self.sizes[index] for index in picks.texts)
+        missing = self.total - kept
+        if missing or self.also:
+            if self.gap and self._says_something(at + 1, len(self.lines)):
                 out.append(self.gap)
-            out.append(self.room.mark(f"{missing:,} of {len(self.lines):,} {unit} left out"))
+            out.append(self.mark(missing))
         return "\n".join(out)
 
 

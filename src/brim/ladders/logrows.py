@@ -151,7 +151,7 @@ def decode(text: str) -> str:
 
 
 def _times(said: str) -> int:
-    if not said.isdecimal():
+    if not said.isdecimal() or len(said) > 7:
         raise NotDecodable(f"not a repeat count: {said[:60]!r}")
     return int(said)
 
