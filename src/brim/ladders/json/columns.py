@@ -1,0 +1,155 @@
+"""The columns of a class: one list of values a key, nested objects of one shape flattened into their parent.
+
+Example: rows {"id": 1, "owner": {"login": "a"}} -> Field id [1], Field owner with Field owner.login ["a"]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from brim.ladders.json.exact import Digits
+from brim.ladders.json.shape import Class, Shape
+
+
+class Absent:
+    """The value of a key that an object does not have."""
+
+    __slots__ = ()
+
+
+ABSENT: Final = Absent()
+NONE = type(None)
+SCALARS = frozenset({str, int, float, Digits, bool, NONE, Absent})
+# A template is literal texts and the fields to put between them; a str there is "the hole of that field".
+Part = "str | Field | Hole"
+
+
+@dataclass(slots=True, eq=False)
+class Hole:
+    """What the cells of a field hold when the rest of its text is common to all rows."""
+
+    of: Field
+    texts: list[str | None]
+
+
+@dataclass(slots=True, eq=False)
+class Field:
+    """One column. `mark` says where its values come from:
+
+    "" its cells · ":" the header, the same for all · "=" a template · "~" a template where its cell is blank
+    """
+
+    key: str
+    path: tuple[str, ...]
+    values: list[Any]
+    kinds: set[type]
+    optional: bool = False
+    fields: list[Field] | None = None
+    child: Class | None = None
+    tagged: bool = False
+    wrap: str = ""
+    as_text: bool = False
+    mark: str = ""
+    template: list[str | Field | Hole] | None = None
+    default: Any = ABSENT
+    hole: Hole | None = None
+    blank: list[bool] | None = None
+    _texts: list[str | None] | None = field(default=None, repr=False)
+
+    @property
+    def scalar(self) -> bool:
+        return self.fields is None and self.kinds <= SCALARS
+
+    @property
+    def texts(self) -> list[str | None]:
+        """The values as texts that a template can hold; None where one cannot."""
+        if self._texts is None:
+            if self.kinds == {str}:
+                self._texts = self.values
+            elif self.kinds == {int}:
+                self._texts = list(map(str, self.values))
+            else:
+                self._texts = [
+                    value if type(value) is str else str(value) if type(value) is int else None
+                    for value in self.values
+                ]
+        return self._texts
+
+
+def columns(cls: Class, shape: Shape) -> list[Field]:
+    """Return the columns of a class in the order of its keys."""
+    return _columns(cls, cls.rows, shape, ())
+
+
+def leaves(fields: list[Field]) -> list[Field]:
+    """Return the columns that have values of their own, in header order."""
+    found: list[Field] = []
+    for one in fields:
+        if one.fields is None:
+            found.append(one)
+        else:
+            found.extend(leaves(one.fields))
+    return found
+
+
+def _columns(cls: Class, rows: list[dict[str, Any]], shape: Shape, path: tuple[str, ...]) -> list[Field]:
+    found = []
+    for key in cls.keys:
+        optional = key in cls.optional
+        values = [row.get(key, ABSENT) for row in rows] if optional else [row[key] for row in rows]
+        kinds = set(map(type, values))
+        one = Field(key, (*path, key), values, kinds, optional)
+        if shape.unwrapped and str in kinds:
+            _unwrap(one, rows, shape)
+        if dict in one.kinds or list in one.kinds:
+            _nest(one, shape)
+        found.append(one)
+    return found
+
+
+def _unwrap(one: Field, rows: list[dict[str, Any]], shape: Shape) -> None:
+    """Put the values that strings held in their place, if all of the column's are written in one style."""
+    wrapped = [shape.unwrapped.get((id(row), one.key)) for row in rows]
+    styles = {item.style for item in wrapped if item is not None}
+    if len(styles) != 1 or dict in one.kinds or list in one.kinds:
+        return
+    one.wrap = styles.pop()
+    one.values = [value if item is None else item.value for value, item in zip(one.values, wrapped, strict=True)]
+    one.kinds = set(map(type, one.values))
+
+
+def _nest(one: Field, shape: Shape) -> None:
+    if one.kinds == {dict} and not any(id(value) in shape.maps or not value for value in one.values):
+        classes = {tuple(value): None for value in one.values}
+        homes = {shape.class_of[keys] for keys in classes}
+        if len(homes) == 1:
+            cls = homes.pop()
+            if cls.form == "flat" or (cls.form == "rows" and len(one.values) == 1):
+                one.fields = _columns(cls, one.values, shape, one.path)
+                return
+    found: dict[Class, None] = {}
+    loose = _classes_in(one.values, shape, found)
+    tabular = [cls for cls in found if cls.form not in ("plain", "flat")]
+    if len(tabular) == 1 and len(found) == 1 and not (loose and tabular[0].form == "keyed"):
+        one.child = tabular[0]
+    elif tabular:
+        one.tagged = True
+
+
+def _classes_in(values: list[Any], shape: Shape, found: dict[Class, None]) -> bool:
+    """Collect the classes of the objects in nested lists; say whether other values stand among them."""
+    loose = False
+    for value in values:
+        kind = type(value)
+        if kind is dict:
+            entries = shape.maps.get(id(value))
+            if entries is not None:
+                loose = _classes_in(entries, shape, found) or loose
+            elif value:
+                found[shape.class_of[tuple(value)]] = None
+        elif kind is list:
+            loose = _classes_in(value, shape, found) or loose
+        elif value is not None and value is not ABSENT:
+            loose = True
+    return loose

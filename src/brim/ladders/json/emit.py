@@ -1,0 +1,280 @@
+"""Writing a shaped value as text: a legend of what is used, a header line a class, rows of plain cells.
+
+Example: [{"id": 1, "ok": true}, {"id": 2, "ok": true}] ->
+    #brim json k:v in every row
+    %[](id,ok:true)
+    1
+    2
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from brim.ladders.json.alias import choose_aliases
+from brim.ladders.json.columns import ABSENT, Field, columns, leaves
+from brim.ladders.json.derive import Names, derive, hoist
+from brim.ladders.json.scalars import Aliases, cell, clean_column, clean_nested, quoted, text_cell
+from brim.ladders.json.shape import ENTRY, Class, Shape, choose_forms
+
+HEAD = "#brim json"
+_BARE_KEY = re.compile(r"[^\s,()\[\]{}\":=~@'?!*%$#.](?:[^\x00-\x1f,()\[\]{}\":=~@'?!*%$#.]*[^\s,()\[\]{}\":=~@'?!*%$#.])?\Z")
+_BARE_TEMPLATE = re.compile(r"(?![\s'$\"])(?:[^,()\[\]{}\"\x00-\x1f]|\{[^,(){}\"\x00-\x1f]*\})*(?<!\s)\Z")
+
+LEGEND = (
+    (":", "k:v in every row"),
+    ("=", "k=…{c}… made of column c"),
+    ("{}", "{} the cell"),
+    ("*}", "{c*} c's cell"),
+    ("~", "k~v if blank"),
+    ("null", "blank null"),
+    ("?", "k? absent if blank"),
+    ("keyed", "k@c the %c row with that * key"),
+    ("inline", "k@c (cells) of %c"),
+    ("tagged", "k@ c(cells) of %c"),
+    ("map", "* the entry's key"),
+    ("$", "$A as above"),
+    ("'", "'x text"),
+    ("json", "!jsonN text of this JSON"),
+    ("b64", "!b64 base64 of this"),
+)
+
+
+def write(value: Any, full: bool) -> str:
+    """Return the table form of a JSON value; `full` looks for templates, repeats and aliases too."""
+    return Writer(Shape(value, unwrap=full), full).document()
+
+
+class Writer:
+    """One document in the making."""
+
+    def __init__(self, shape: Shape, full: bool) -> None:
+        self.shape = shape
+        self.used: set[str] = set()
+        choose_forms(shape, keyed=full)
+        self.tables: dict[Class, Table] = {}
+        for cls in shape.distinct():
+            if cls.form in ("rows", "keyed", "inline"):
+                table = self.tables[cls] = Table(cls, columns(cls, shape))
+                hoist(table.leaves, len(cls.rows))
+                if full:
+                    derive(table.leaves, len(cls.rows), cls.key)
+        self.aliases = choose_aliases([table.leaves for table in self.tables.values()]) if full else Aliases()
+        if self.aliases.texts:
+            self.used.add("$")
+
+    def document(self) -> str:
+        root = self.shape.root
+        lines = self._root(root)
+        done = {cls for cls in self.tables if cls.form == "rows" and self._is_root(cls)}
+        before: list[str] = []
+        for cls, table in self.tables.items():
+            if cls in done:
+                continue
+            self._render(table)
+            if cls.form == "inline":
+                if table.texts_used:
+                    before.append(f"%{cls.name}({table.header})")
+            elif cls.form == "rows" or table.texts_used:
+                lines.append(f"%{cls.name}({table.header})")
+                lines.extend(table.lines)
+        aliases = [f"${name}={text}" for name, text in self.aliases.texts.items()]
+        legend = "; ".join(text for sign, text in LEGEND if sign in self.used)
+        head = f"{HEAD} {legend}" if legend else HEAD
+        return "\n".join([head, *aliases, *before, *lines])
+
+    def _is_root(self, cls: Class) -> bool:
+        return next(iter(cls.places))[0] is None
+
+    def _root(self, root: Any) -> list[str]:
+        for cls, table in self.tables.items():
+            if cls.form == "rows" and self._is_root(cls):
+                self._render(table)
+                sign = "[]" if type(root) is list else "{}" if id(root) in self.shape.maps else ""
+                return [f"%{sign}({table.header})", *table.lines]
+        return [f"%={self.nested(root, None)}"]
+
+    def _render(self, table: Table) -> None:
+        """Write a table's header and rows, once."""
+        if table.header is not None:
+            return
+        table.header = ""
+        nested = table.cls.form == "inline"
+        names = Names(table.leaves)
+        cells = [texts for one in table.leaves if (texts := self._cells(one, nested)) is not None]
+        count = len(table.cls.rows)
+        if not cells and count > 1 and table.cls.form != "inline":
+            cells = [self._unhoist(table)]
+        table.header = self._header(table.fields, table.cls, names, count)
+        if not cells:
+            rows = [""] * count
+        elif len(cells) == 1:
+            rows = [text or "," for text in cells[0]]  # a line of its own is never empty
+        else:
+            rows = list(map(",".join, zip(*cells, strict=True)))
+        if nested:
+            table.texts = {id(row): text for row, text in zip(table.cls.rows, rows, strict=True)}
+        else:
+            table.lines = rows if cells else []
+
+    def _unhoist(self, table: Table) -> list[str]:
+        """Give one constant column its cells back, so that rows can be counted."""
+        count = len(table.cls.rows)
+        one = next((one for one in table.leaves if one.scalar), table.leaves[0])
+        one.mark = ""
+        if not one.scalar:
+            return [str(one.default)] * count
+        if one.template is not None:
+            one.template, one.wrap = None, ""
+        return self._cells(one, False) or []
+
+    def _cells(self, one: Field, nested: bool) -> list[str] | None:
+        """Return the cells of a column, or None if the header says all."""
+        if not one.scalar:
+            return self._nested_cells(one)
+        if one.mark == ":" or (one.mark == "=" and one.hole is None):
+            return None
+        if one.hole is not None:
+            return [text_cell(text or "", nested, self.aliases, True) if text else "" for text in one.hole.texts]
+        values = one.values
+        if one.kinds == {str}:
+            clean = clean_nested(values) if nested else clean_column(values)
+            if not (clean or self.aliases.texts):
+                one.as_text = sum(value[:1] in _DIGITISH and cell(value, True, NO_ALIAS)[:1] == "'" for value in values) > 1
+            if clean and not self.aliases.texts:
+                texts = values
+            else:
+                texts = [text_cell(value, nested, self.aliases, one.as_text) for value in values]
+        elif one.kinds == {int}:
+            texts = list(map(repr, values))
+        else:
+            plain = "null" if one.mark == "~" or one.optional else ""
+            texts = [
+                plain if value is None else "" if value is ABSENT else cell(value, nested, self.aliases)
+                for value in values
+            ]
+            if "" in texts and not one.optional:
+                self.used.add("null")
+        if one.blank is not None:
+            texts = ["" if blank else text for blank, text in zip(one.blank, texts, strict=True)]
+        return texts
+
+    def _nested_cells(self, one: Field) -> list[str] | None:
+        plain = "null" if one.optional else ""
+        texts = [
+            plain if value is None else "" if value is ABSENT else self.nested(value, one.child)
+            for value in one.values
+        ]
+        if not one.optional and texts.count(texts[0]) == len(texts) and texts[0]:
+            one.mark, one.default = ":", texts[0]
+            return None
+        if "" in texts and not one.optional:
+            self.used.add("null")
+        return texts
+
+    def nested(self, value: Any, child: Class | None) -> str:
+        """Return a value inside brackets or a header; objects of `child` need no name."""
+        kind = type(value)
+        if kind is dict:
+            return self._object(value, child)
+        if kind is list:
+            cls = child if child is not None and child.form == "rows" else None
+            if cls is not None and value and type(value[0]) is dict:
+                return f"%{cls.name}"
+            return f"[{','.join([self.nested(item, child) for item in value])}]"
+        return cell(value, True, self.aliases)
+
+    def _object(self, value: dict[str, Any], child: Class | None) -> str:
+        entries = self.shape.maps.get(id(value))
+        if entries is not None:
+            if child is not None and child.form == "rows":
+                return f"%{child.name}"
+            return "{" + ",".join([self.nested(entry, child) for entry in entries]) + "}"
+        if not value:
+            return "{}"
+        cls = self.shape.of(value)
+        if cls.form not in ("keyed", "inline"):
+            items = [f"{_key(key)}:{self.nested(item, None)}" for key, item in value.items()]
+            return "{" + ",".join(items) + "}"
+        table = self.tables[cls]
+        table.texts_used = True
+        if cls.form == "keyed":
+            text = cell(value[cls.key], True, self.aliases)
+            return text if child is cls else f"{cls.name}({text})"
+        self._render(table)
+        return f"({table.texts[id(value)]})" if child is cls else f"{cls.name}({table.texts[id(value)]})"
+
+    def _header(self, fields: list[Field], cls: Class, names: Names, rows: int) -> str:
+        texts = []
+        for one in fields:
+            if one.fields is not None:
+                texts.append(f"{_key(one.key)}({self._header(one.fields, cls, names, rows)})")
+                continue
+            texts.append(self._head(one, cls) + self._note(one, names, rows))
+        return ",".join(texts)
+
+    def _head(self, one: Field, cls: Class) -> str:
+        head = "*" if one.key is ENTRY else _key(one.key)
+        if one.key is ENTRY:
+            self.used.add("map")
+        if one.as_text:
+            self.used.add("'")
+            head = "'" + head
+        if cls.key and one.path == (cls.key,):
+            head += "*"
+        if one.optional:
+            self.used.add("?")
+            head += "?"
+        if one.wrap:
+            self.used.add("json" if one.wrap.startswith("json") else "b64")
+            head += "!" + one.wrap
+        if one.tagged:
+            self.used.add("tagged")
+            head += "@"
+        elif one.child is not None and one.child.form != "rows":
+            self.used.add(one.child.form)
+            head += "@" + one.child.name
+        return head
+
+    def _note(self, one: Field, names: Names, rows: int) -> str:
+        if one.mark == ":":
+            if rows > 1:
+                self.used.add(":")
+            return ":" + (self.nested(one.values[0], None) if one.scalar else one.default)
+        if not one.mark:
+            return ""
+        self.used.add(one.mark)
+        if one.template is None:
+            return "~" + cell(one.default, True, self.aliases)
+        self.used.add("=")
+        if one.hole is not None:
+            self.used.add("{}")
+        text = "".join("{}" if part is one.hole else names.write(one, [part]) or "" for part in one.template)
+        if "*}" in text:
+            self.used.add("*}")
+        cut = self.aliases.cut(text)
+        if cut is not None and _BARE_TEMPLATE.match(cut[1]):
+            return f"{one.mark}${cut[0]}{cut[1]}"
+        return one.mark + (text if _BARE_TEMPLATE.match(text) else quoted(text))
+
+
+class Table:
+    """A class with its columns, and what is written of it so far."""
+
+    def __init__(self, cls: Class, fields: list[Field]) -> None:
+        self.cls = cls
+        self.fields = fields
+        self.leaves = leaves(fields)
+        self.header: str | None = None
+        self.texts: dict[int, str] = {}
+        self.texts_used = False
+        self.lines: list[str] = []
+
+
+NO_ALIAS = Aliases()
+_DIGITISH = frozenset("-0123456789ntf")
+
+
+def _key(key: str) -> str:
+    return key if _BARE_KEY.match(key) else quoted(key)

@@ -1,0 +1,335 @@
+"""Finding the classes in a JSON value: objects that look alike, wherever they stand.
+
+Example: [{"id": 1, "owner": {"login": "a"}}, {"id": 2, "owner": {"login": "b"}}]
+         -> class item (id, owner) with two rows, class owner (login) with two rows, at one place: flat
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import msgspec
+
+from brim.ladders.json.identifiers import key_rank
+from brim.ladders.json.wrapping import Wrapped, unwrap_json
+
+Form = Literal["inline", "flat", "rows", "keyed", "plain"]
+# A place is where an object stands: the number of its parent's group, the key, whether in a list there.
+Place = tuple[int, str, bool]
+ROOT = -1
+_MAX_DEPTH = 150
+_MAX_GROUPS = 400
+
+
+class EntryKey(str):
+    """The key of a column that holds the keys of a map's entries; no data has it."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(EntryKey)
+
+
+ENTRY = EntryKey("*")
+
+
+class TooDeep(ValueError):
+    """The value is nested deeper, or is more varied, than a table form is good for."""
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    """The objects with one tuple of keys."""
+
+    number: int
+    keys: tuple[str, ...]
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    places: dict[Place, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class Class:
+    """Groups that are near enough to share a table; `form` says how its objects are written."""
+
+    name: str
+    keys: list[str]
+    rows: list[dict[str, Any]]
+    optional: set[str]
+    places: dict[tuple[Class | None, str, bool], int]
+    total: int
+    form: Form = "inline"
+    key: str = ""
+
+
+class Shape:
+    """Every object of a value with its class.
+
+    `unwrapped` holds strings that were JSON themselves, by the id of their object and their key; `maps`
+    holds objects whose keys are data, as entries with their key in the column ENTRY.
+    """
+
+    def __init__(self, value: Any, unwrap: bool = True) -> None:
+        self.unwrap = unwrap
+        self.groups: dict[tuple[str, ...], Group] = {}
+        self.unwrapped: dict[tuple[int, str], Wrapped] = {}
+        self.maps: dict[int, list[dict[str, Any]]] = {}
+        self.root = value
+        self._visit(value, (ROOT, "", False), 0)
+        self.classes = _classes(list(self.groups.values()))
+        self.class_of: dict[tuple[str, ...], Class] = {}
+        for group, cls in self.classes:
+            self.class_of[group.keys] = cls
+
+    def of(self, row: dict[str, Any]) -> Class:
+        return self.class_of[tuple(row)]
+
+    def child(self, row: dict[str, Any], key: str) -> Any:
+        wrapped = self.unwrapped.get((id(row), key))
+        return row[key] if wrapped is None else wrapped.value
+
+    def distinct(self) -> list[Class]:
+        return list(dict.fromkeys(cls for _, cls in self.classes))
+
+    def _visit(self, value: Any, place: Place, depth: int) -> None:
+        if depth > _MAX_DEPTH:
+            raise TooDeep("nested too deep for tables")
+        if type(value) is dict:
+            if _is_map(value):
+                entries = self.maps[id(value)] = [{ENTRY: key, **entry} for key, entry in value.items()]
+                self._visit_list(entries, (place[0], place[1], True), depth + 1)
+            else:
+                self._visit_object(value, place, depth + 1)
+        elif type(value) is list:
+            self._visit_list(value, place if place[2] else (place[0], place[1], True), depth + 1)
+
+    def _visit_list(self, items: list[Any], place: Place, depth: int) -> None:
+        for item in items:
+            kind = type(item)
+            if kind is dict and not (item and next(iter(item)) is not ENTRY and _is_map(item)):
+                self._visit_object(item, place, depth)
+            elif kind is dict or kind is list:
+                self._visit(item, place, depth)
+
+    def _visit_object(self, row: dict[str, Any], place: Place, depth: int) -> None:
+        keys = tuple(row)
+        group = self.groups.get(keys)
+        if group is None:
+            if len(self.groups) >= _MAX_GROUPS:
+                raise TooDeep("too many kinds of object for tables")
+            group = self.groups[keys] = Group(len(self.groups), keys)
+        group.rows.append(row)
+        group.places[place] = group.places.get(place, 0) + 1
+        for key, value in row.items():
+            kind = type(value)
+            if kind is dict or kind is list:
+                if value:
+                    self._visit(value, (group.number, key, False), depth)
+            elif kind is str and self.unwrap and len(value) > 16 and value[0] in "{[" and value[-1] in "]}\n":
+                wrapped = unwrap_json(value)
+                if wrapped is not None:
+                    self.unwrapped[id(row), key] = wrapped
+                    self._visit(wrapped.value, (group.number, key, False), depth)
+
+
+def _is_map(value: dict[str, Any]) -> bool:
+    """Say whether an object's keys are data: its values are like objects, and its keys look like ids."""
+    if len(value) < 2:
+        return False
+    first: set[str] | None = None
+    named = False
+    for key, entry in value.items():
+        if type(entry) is not dict or not entry:
+            return False
+        if first is None:
+            first = set(entry)
+        elif 2 * len(first & entry.keys()) < min(len(first), len(entry)):
+            return False
+        named = named or any(char.isdigit() for char in key) or not key.isidentifier()
+    return named
+
+
+def _classes(groups: list[Group]) -> list[tuple[Group, Class]]:
+    """Merge near groups, largest first, and name each class after the key that its objects stand at."""
+    merged: list[list[Group]] = []
+    for group in sorted(groups, key=lambda g: (-len(g.rows), g.number)):
+        home = next((others for others in merged if _alike(others[0], group)), None)
+        if home is None:
+            merged.append([group])
+        else:
+            home.append(group)
+    names: set[str] = set()
+    classes = []
+    by_number: dict[int, Class] = {}
+    for members in sorted(merged, key=lambda ms: min(g.number for g in ms)):
+        keys, outsiders = _merge_keys(members)
+        for part in [[g for g in members if g not in outsiders], *([g] for g in outsiders)]:
+            cls = _class(part, keys if part[0] is members[0] else list(part[0].keys), names)
+            for group in part:
+                by_number[group.number] = cls
+                classes.append((group, cls))
+    for group, cls in classes:
+        for (parent, key, in_list), count in group.places.items():
+            place = (by_number.get(parent), key, in_list)
+            cls.places[place] = cls.places.get(place, 0) + count
+    return classes
+
+
+def _class(members: list[Group], keys: list[str], names: set[str]) -> Class:
+    rows = members[0].rows if len(members) == 1 else [row for group in members for row in group.rows]
+    optional = {key for key in keys if any(key not in group.keys for group in members)}
+    at = max(members[0].places, key=lambda place: members[0].places[place])
+    name = _name(at[1], names)
+    return Class(name, keys, rows, optional, {}, len(rows))
+
+
+def _alike(one: Group, other: Group) -> bool:
+    """Near key sets, or half of the smaller one's keys at the same place."""
+    if (ENTRY in one.keys) != (ENTRY in other.keys):
+        return False
+    mine, theirs = set(one.keys), set(other.keys)
+    common = len(mine & theirs)
+    if 5 * common >= 3 * len(mine | theirs):
+        return True
+    together = any(place in one.places for place in other.places)
+    return together and 5 * common >= 3 * min(len(mine), len(theirs)) and common > 1
+
+
+def _merge_keys(members: list[Group]) -> tuple[list[str], list[Group]]:
+    """Return one key order that holds for all members, and the members that it cannot hold for."""
+    order = list(members[0].keys)
+    outsiders = []
+    for group in members[1:]:
+        places = {key: at for at, key in enumerate(order)}
+        known = [places[key] for key in group.keys if key in places]
+        if known != sorted(known):
+            outsiders.append(group)
+            continue
+        at = 0
+        for key in group.keys:
+            if key in places:
+                at = order.index(key) + 1
+            else:
+                order.insert(at, key)
+                at += 1
+    return order, outsiders
+
+
+def _name(key: str, taken: set[str]) -> str:
+    name = "".join(char for char in key if char.isascii() and (char.isalnum() or char in "_-")) or "item"
+    if name.endswith("ies") and len(name) > 4:
+        name = name[:-3] + "y"
+    elif name.endswith("s") and not name.endswith("ss") and len(name) > 3:
+        name = name[:-1]
+    number = 2
+    unique = name
+    while unique in taken:
+        unique = f"{name}{number}"
+        number += 1
+    taken.add(unique)
+    return unique
+
+
+def choose_forms(shape: Shape, keyed: bool) -> None:
+    """Decide for each class how its objects are written.
+
+    `flat`: as columns of the table around it; `rows`: a list that stands once, one line a row; `keyed`: each
+    object once in a table, and its key wherever it stands; `inline`: a bracket of cells; `plain`: {key:value}.
+    """
+    classes = shape.distinct()
+    for cls in classes:
+        if _stands_flat(cls) and not (keyed and cls.total > 3 and _becomes_keyed(cls, 2)):
+            cls.form = "flat"
+        elif cls.key or (keyed and cls.total > 1 and ENTRY not in cls.keys and _becomes_keyed(cls, 1)):
+            cls.form = "keyed"
+        elif cls.total == 1 and len(cls.keys) < 4:
+            cls.form = "plain"
+    for cls in classes:
+        if cls.form != "keyed" and len(cls.places) == 1:
+            parent, key, in_list = next(iter(cls.places))
+            rows = _list_at(shape, parent, key) if (in_list or parent is None) and _stands_once(parent) else []
+            if len(rows) == cls.total and all(type(row) is dict for row in rows):
+                cls.form, cls.rows = "rows", rows  # in the order of the list, whatever their groups
+    _break_cycles(classes)
+
+
+def _stands_once(cls: Class | None) -> bool:
+    while cls is not None:
+        if cls.total != 1 or len(cls.places) != 1 or cls.form not in ("flat", "rows"):
+            return False
+        cls = next(iter(cls.places))[0]
+    return True
+
+
+def _list_at(shape: Shape, parent: Class | None, key: str) -> list[Any]:
+    value = shape.root if parent is None else shape.child(parent.rows[0], key)
+    if type(value) is dict:
+        return shape.maps.get(id(value), [value])
+    return value if type(value) is list else []
+
+
+def _stands_flat(cls: Class) -> bool:
+    if len(cls.places) != 1:
+        return False
+    parent, _, in_list = next(iter(cls.places))
+    return not in_list and (parent is None or parent.total == cls.total)
+
+
+def _becomes_keyed(cls: Class, worth: int) -> bool:
+    """Say whether a class has enough repeated objects to be written once each, and a key to name them by."""
+    if len(cls.keys) < 3:
+        return False
+    try:
+        seen = {msgspec.json.encode(row): row for row in reversed(cls.rows)}
+    except (TypeError, UnicodeEncodeError):
+        return False
+    total, different = len(cls.rows), len(seen)
+    if different * (3 + worth) > total * 3 or (worth > 1 and different == 1):
+        return False
+    rows = list(reversed(seen.values()))
+    best = min(
+        (key for key in cls.keys if key not in cls.optional and _is_key(rows, key)),
+        key=lambda key: (key_rank(key), cls.keys.index(key)),
+        default=None,
+    )
+    if best is None:
+        return False
+    cls.key, cls.rows = best, rows
+    return True
+
+
+def _is_key(rows: list[dict[str, Any]], key: str) -> bool:
+    values = [row[key] for row in rows]
+    kinds = set(map(type, values))
+    if kinds != {str} and kinds != {int}:
+        return False
+    return len(set(values)) == len(values) and all(len(str(value)) <= 64 for value in values)
+
+
+def _break_cycles(classes: Iterable[Class]) -> None:
+    """A class that can hold itself cannot be written inside out: such classes are written plainly."""
+    children: dict[Class, list[Class]] = {}
+    for cls in classes:
+        for parent, _, _ in cls.places:
+            if parent is not None:
+                children.setdefault(parent, []).append(cls)
+    state: dict[Class, int] = {}
+
+    def descend(cls: Class) -> None:
+        state[cls] = 1
+        for child in children.get(cls, ()):
+            if child.form == "keyed":
+                continue
+            if state.get(child) == 1:
+                child.form = "plain"
+            elif child not in state:
+                descend(child)
+        state[cls] = 2
+
+    for cls in classes:
+        if cls not in state:
+            descend(cls)

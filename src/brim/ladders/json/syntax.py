@@ -1,0 +1,179 @@
+"""The grammar of the table form: where a cell ends, and what a header says.
+
+    header   %name(field,field,…)     name is empty for the root, `[]` or `{}` for a root list or map
+    field    key(field,…) | ['] key [*] [?] [!wrap] [@class] [:value | =template | ~template]
+    value    bare | 'text | "json string" | \"\"\"raw text\"\"\" | [v,…] | {key:v,…} | (cell,…) | class(cell,…)
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from brim.errors import NotDecodable
+from brim.ladders.json.scalars import unquoted
+
+QUOTED = re.compile(r'"""[\s\S]*?"""(?!")|"(?:[^"\\\n]|\\.)*"')
+_TOKEN = re.compile(r'"""[\s\S]*?"""(?!")|"(?:[^"\\\n]|\\.)*"|[()\[\]{}]')
+_BARE = re.compile(r'[^,()\[\]{}"\n]*')
+_ROW_BARE = re.compile(r"[^,\n]*")
+_TAGGED = re.compile(r"[A-Za-z0-9_-]+(?=\()")
+_TEMPLATE = re.compile(r'(?:[^,()\[\]{}"\n]|\{[^,(){}"\n]*\})*')
+_KEY = re.compile(r"[^,()\[\]{}\":=~@'?!*%$#.\n]+")
+_FLAGS = re.compile(r"(\*?)(\??)(?:!([a-z0-9/]+))?(?:(@)([A-Za-z0-9_-]*))?")
+_SPECIAL = re.compile(r'["(\[{]')
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
+
+
+@dataclass(slots=True, eq=False)
+class Spec:
+    """One field of a header."""
+
+    key: str
+    path: tuple[str, ...]
+    entry: bool = False
+    as_text: bool = False
+    is_key: bool = False
+    optional: bool = False
+    wrap: str = ""
+    nested: bool = False
+    child: str = ""
+    mark: str = ""
+    body: str = ""
+    quoted: bool = False
+    fields: list[Spec] | None = None
+    values: list[Any] | None = field(default=None, repr=False)
+    cells: list[str] | None = field(default=None, repr=False)
+
+
+def cell_end(text: str, at: int, inside: bool, tagged: bool) -> int:
+    """Return where the cell that starts at `at` ends; inside brackets a bare text ends at any bracket."""
+    start = text[at : at + 1]
+    if start == '"':
+        found = QUOTED.match(text, at)
+        if found is None:
+            raise NotDecodable(f"a quote is not closed: {text[at : at + 40]}")
+        return found.end()
+    if start and start in "([{":
+        return bracket_end(text, at)
+    if inside or tagged:
+        name = _TAGGED.match(text, at)
+        if name is not None:
+            return bracket_end(text, name.end())
+    found = (_BARE if inside else _ROW_BARE).match(text, at)
+    return found.end() if found else at
+
+
+def bracket_end(text: str, at: int) -> int:
+    """Return the position behind the bracket that closes the one at `at`."""
+    open_brackets = []
+    for found in _TOKEN.finditer(text, at):
+        token = found[0]
+        if token in _CLOSING:
+            open_brackets.append(_CLOSING[token])
+        elif token[0] != '"':
+            if open_brackets.pop() != token:
+                break
+            if not open_brackets:
+                return found.end()
+    raise NotDecodable(f"a bracket is not closed: {text[at : at + 40]}")
+
+
+def split_cells(text: str) -> list[str]:
+    """Split what stands between brackets at its own commas."""
+    if not _SPECIAL.search(text):
+        return text.split(",")
+    cells = []
+    at = 0
+    while True:
+        end = cell_end(text, at, inside=True, tagged=True)
+        cells.append(text[at:end])
+        if end == len(text):
+            return cells
+        if text[end] != ",":
+            raise NotDecodable(f"a comma is missing: {text[end : end + 40]}")
+        at = end + 1
+
+
+def read_rows(text: str, at: int, specs: list[Spec]) -> tuple[list[list[str]], int]:
+    """Return the rows from `at` up to the next line that starts with %, and where that line starts."""
+    rows: list[list[str]] = []
+    size = len(text)
+    while at < size and text[at] != "%":
+        end = text.find("\n", at)
+        if end < 0:
+            end = size
+        line = text[at:end]
+        if not _SPECIAL.search(line):
+            rows.append(line.split(","))
+            at = end + 1
+            continue
+        cells = []
+        while True:
+            spec = specs[len(cells)] if len(cells) < len(specs) else None
+            end = cell_end(text, at, inside=False, tagged=spec is not None and spec.nested and not spec.child)
+            cells.append(text[at:end])
+            at = end + 1
+            if end >= size or text[end] == "\n":
+                break
+            if text[end] != ",":
+                raise NotDecodable(f"a comma is missing: {text[end : end + 40]}")
+        rows.append(cells)
+    return rows, at
+
+
+def read_fields(text: str, at: int, path: tuple[str, ...] = ()) -> tuple[list[Spec], int]:
+    """Read the fields of a header from behind its opening bracket; return them and where they end."""
+    specs: list[Spec] = []
+    while True:
+        spec, at = _read_field(text, at, path)
+        specs.append(spec)
+        sign = text[at : at + 1]
+        at += 1
+        if sign == ")":
+            return specs, at
+        if sign != ",":
+            raise NotDecodable(f"a header goes wrong at: {text[at - 1 : at + 39]}")
+
+
+def _read_field(text: str, at: int, path: tuple[str, ...]) -> tuple[Spec, int]:
+    as_text = text.startswith("'", at)
+    at += as_text
+    entry = False
+    if text.startswith('"', at):
+        end = cell_end(text, at, inside=True, tagged=False)
+        key = unquoted(text[at:end])
+    elif text.startswith("*", at):
+        key, end, entry = "*", at + 1, True
+    else:
+        found = _KEY.match(text, at)
+        if found is None:
+            raise NotDecodable(f"a header has no key at: {text[at : at + 40]}")
+        key, end = found[0], found.end()
+    spec = Spec(key, (*path, key), entry=entry, as_text=as_text)
+    if text.startswith("(", end):
+        spec.fields, end = read_fields(text, end + 1, spec.path)
+        return spec, end
+    flags = _FLAGS.match(text, end)
+    if flags is not None:
+        spec.is_key, spec.optional = bool(flags[1]), bool(flags[2])
+        spec.wrap, spec.nested, spec.child = flags[3] or "", bool(flags[4]), flags[5] or ""
+        end = flags.end()
+    return _read_body(text, end, spec)
+
+
+def _read_body(text: str, at: int, spec: Spec) -> tuple[Spec, int]:
+    sign = text[at : at + 1]
+    if sign not in (":", "=", "~"):
+        return spec, at
+    spec.mark = sign
+    at += 1
+    if sign == ":" or text.startswith('"', at):
+        end = cell_end(text, at, inside=True, tagged=True)
+        spec.quoted = text.startswith('"', at)
+    else:
+        found = _TEMPLATE.match(text, at)
+        end = found.end() if found else at
+    spec.body = text[at:end]
+    return spec, end
