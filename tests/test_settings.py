@@ -103,6 +103,19 @@ def test_secrets_are_read_from_the_named_variables_and_never_shown(tmp_path: Pat
     assert "t0ken" not in repr(loaded)
 
 
+def test_every_value_in_force_is_listed_with_its_origin(tmp_path: Path) -> None:
+    text = "[models.'m.1']\nwindow = 5\n[shapes.x]\nkeep = ['id']\n[gateway]\naccess_token_env = 'TOKEN'"
+    path = write(tmp_path, text)
+    rows = settings.load(path, {"TOKEN": KEY, "BRIM_POLICY": "rolling"}, gateway={"port": 1}).rows()
+    assert ("gateway.port", 1, "argument") in rows
+    assert ("gateway.host", "127.0.0.1", "default") in rows
+    assert ("gateway.access_token_env", "TOKEN", str(path)) in rows
+    assert ("models.m.1.window", 5, str(path)) in rows
+    assert ("shapes.x.keep", ["id"], str(path)) in rows
+    assert ("policy.name", "rolling", "environment BRIM_POLICY") in rows
+    assert KEY not in str(rows)
+
+
 @pytest.mark.parametrize(
     "text",
     [

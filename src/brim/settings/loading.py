@@ -41,7 +41,7 @@ Values = dict[Place, tuple[Any, str]]
 """Each value by its place, with its origin."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Settings:
     """Every setting. `policy` and `shapes` are left as tables for the code that owns their fields."""
 
@@ -59,6 +59,13 @@ class Settings:
     def origin(self, key: str) -> str:
         """Where a value comes from. Example: `origin("gateway.port")` -> `"environment BRIM_GATEWAY_PORT"`."""
         return self._origins.get(key, "default")
+
+    def rows(self) -> list[tuple[str, Any, str]]:
+        """Every value in force as (key, value, origin), for `brim settings` and the dashboard; no secrets."""
+        sections: dict[str, Any] = {name: getattr(self, name) for name in SECTIONS}
+        leaves = _leaves(msgspec.to_builtins({name: _plain(table) for name, table in sections.items()}))
+        shown = ((".".join(place), value) for place, value in leaves if value is not None)
+        return [(key, value, self.origin(key)) for key, value in shown]
 
     def secret(self, variable: str) -> str | None:
         """The value of an environment variable that a setting names; None if it is not set."""
@@ -227,6 +234,10 @@ def _convert(kind: Any, place: Place, value: Any, origin: str) -> Any:
 def _named(section: str, values: Values) -> dict[str, Any]:
     chosen = dict.fromkeys(place[1] for place in values if place[0] == section)
     return {name: _table(NAMED[section], values, (section, name)) for name in chosen}
+
+
+def _plain(table: Any) -> Any:
+    return dict(table) if isinstance(table, Mapping) else table
 
 
 def _tree(values: Values, section: str) -> dict[str, Any]:
