@@ -118,7 +118,7 @@ def test_limits_of_the_table_are_sane() -> None:
 
 @pytest.mark.parametrize(
     ("name", "window", "max_output"),
-    [  # from the makers' own model pages
+    [
         ("gpt-4o", 128_000, 16_384),
         ("gpt-4.1", 1_047_576, 32_768),
         ("gpt-5", 400_000, 128_000),
