@@ -73,7 +73,8 @@ def extract(text: str, room: Room) -> str:
         Tier(head_and_tail(shown)),
     ]
     head = "\n".join(filter(None, (head, listed)))
-    return pack(shown, tiers, room, unit="rows", head=head, head_share=0.6, also=note)
+    sizes = [0, *([1] * (len(lines) - 1))]  # the line of names is no row
+    return pack(shown, tiers, room, unit="rows", head=head, head_share=0.6, also=note, sizes=sizes)
 
 
 def _sampled(lines: Sequence[str], delimiter: str, width: int) -> list[tuple[int, list[str]]]:

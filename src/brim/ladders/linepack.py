@@ -230,9 +230,8 @@ def worth_a_look(text: str, lines: Sequence[str], words: Sequence[str], most: in
 
 
 def matching(lines: Sequence[str], room: Room, share: float = 0.4) -> Tier:
-    """The lines that speak of the room's query, best first; common words of a log match too much to help."""
+    """The lines that speak most of the room's query, best first: not those with one of its common words."""
     found = relevance.scores(lines, room.query)
-    if len(found) * 2 > len(lines) > 40:
-        rare = sorted(found.values())[len(found) // 2]
-        found = {index: score for index, score in found.items() if score > rare}
-    return Tier(sorted(found, key=lambda index: (-found[index], index)), share)
+    least_score = max(found.values(), default=0.0) * 0.5
+    best = [index for index, score in found.items() if score >= least_score]
+    return Tier(sorted(best, key=lambda index: (-found[index], index)), share)
