@@ -32,14 +32,17 @@ Row = tuple[str, float, str]
 
 _WORDS = (
     "the quick brown fox jumps over lazy dog return function class import const async await self None true "
-    "null undefined Straße déjà naïve привет мир здравствуйте こんにちは 世界 日本語テキスト 你好 中文分词 안녕하세요 한국어 "
-    "مرحبا שלום สวัสดี नमस्ते 🎉 👨‍👩‍👧‍👦 🏳️‍🌈 👍🏽 e\u0301 ﬁ ǆ İ ß I'm don't we'll it'S YOU'RE getUserById snake_case_name HTTPServer "
-    "0x1F 3.14159 1e-10 2024-05-17 12345678 #include <stdio.h> <|endoftext|> <|im_start|> </s> [INST] <think> "
+    "null undefined Straße déjà naïve привет мир здравствуйте こんにちは 世界 日本語テキスト "
+    "你好 中文分词 안녕하세요 한국어 مرحبا שלום สวัสดี नमस्ते 🎉 👨‍👩‍👧‍👦 🏳️‍🌈 👍🏽 e\u0301 "
+    "ﬁ ǆ İ ß I'm don't we'll it'S YOU'RE "
+    "getUserById snake_case_name HTTPServer 0x1F 3.14159 1e-10 2024-05-17 12345678 #include <stdio.h> "
+    "<|endoftext|> <|im_start|> </s> [INST] <think> "
     "http://example.com/a?b=c&d=%20 user@example.com {\"key\":\"value\"} [1,2,3] </div> => != == && || :: ... --- ```"
 ).split()
 _RANGES = (
-    (0x20, 0x7E), (0x61, 0x7A), (0x30, 0x39), (0x21, 0x2F), (0xA0, 0x24F), (0x370, 0x3FF), (0x400, 0x4FF), (0x590, 0x6FF),
-    (0x900, 0x97F), (0xE00, 0xE7F), (0x2000, 0x206F), (0x2190, 0x27BF), (0x3040, 0x30FF), (0x4E00, 0x9FFF), (0xAC00, 0xD7A3),
+    (0x20, 0x7E), (0x61, 0x7A), (0x30, 0x39), (0x21, 0x2F), (0xA0, 0x24F), (0x370, 0x3FF), (0x400, 0x4FF),
+    (0x590, 0x6FF), (0x900, 0x97F), (0xE00, 0xE7F), (0x2000, 0x206F), (0x2190, 0x27BF), (0x3040, 0x30FF),
+    (0x4E00, 0x9FFF), (0xAC00, 0xD7A3),
     (0x1F300, 0x1FAFF), (0x20000, 0x2A6DF), (0xE000, 0xE0FF), (0x0, 0x1F), (0x300, 0x36F), (0xFE00, 0xFE0F),
 )  # fmt: skip
 _SPACES = (" ", "  ", "    ", "\n", "\n\n", "\r\n", "\t", " \n", "\n  ", "\u3000", "\u00a0", "\u2028", "")

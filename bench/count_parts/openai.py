@@ -23,8 +23,7 @@ def vectors(data_dir: Path) -> list[dict[str, Any]]:
     """The chat requests of an OpenAI encoding; none, and a line on stderr, when the file is not there."""
     file = Path(data_dir) / "token_vectors.json"
     if not file.is_file():
-        print(f"openai: no {file}; the vectors come from openai-chat-tokens, openai-messages-token-helper and the OpenAI cookbook",
-              file=sys.stderr)  # fmt: skip
+        print(f"openai: no {file}; its requests are from hmarr/openai-chat-tokens and its kin", file=sys.stderr)
         return []
     return [vector for vector in json.loads(file.read_text())["openai_chat"] if vector["encoding"] in FAMILIES]
 

@@ -1,6 +1,6 @@
 """The size of an image, from the first bytes of its file.
 
-    image_size(png) -> (640, 480)
+image_size(png) -> (640, 480)
 """
 
 from __future__ import annotations
@@ -79,9 +79,7 @@ def _webp_size(data: bytes) -> Size | None:
         bits = int.from_bytes(data[21:25], "little")
         return 1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF)
     if kind == b"VP8 " and len(data) >= 30:
-        return _positive(
-            int.from_bytes(data[26:28], "little") & 0x3FFF, int.from_bytes(data[28:30], "little") & 0x3FFF
-        )
+        return _positive(int.from_bytes(data[26:28], "little") & 0x3FFF, int.from_bytes(data[28:30], "little") & 0x3FFF)
     return None
 
 

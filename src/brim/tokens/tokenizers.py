@@ -52,7 +52,7 @@ VOCABULARIES: Final[dict[str, str]] = {
 # These composed the text before they looked at it; the bundled vocabularies leave that to the caller.
 _COMPOSED: Final = frozenset({"qwen3"})
 
-CLAUDE_FAMILIES: Final = ("claude-3", "claude-4.7", "claude-4.8")
+CLAUDE_FAMILIES: Final = ("claude-3", "claude-4.7", "claude-4.8", "claude-opus-5")
 
 ALIASES: Final[dict[str, str]] = {
     "o200k_base": "o200k",

@@ -11,17 +11,14 @@ reasoning models) goes into `slack`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
 from brim.tokens.framing import Framed
-from brim.tokens.framing.opaque import MediaRules, file_tokens, json_text, opaque_tokens
+from brim.tokens.framing.opaque import MediaRules, file_tokens, opaque_tokens
 from brim.tokens.framing.typescript import render_functions, unshown
+from brim.tokens.framing.values import Count, Json, as_list, as_text, json_text, objects
 from brim.tokens.image_size import base64_image_size
-from brim.tokens.images import openai_image_tokens
-
-Count = Callable[[str], int]
-Json = dict[str, Any]
+from brim.tokens.images import Size, openai_image_tokens
 
 ERAS: Final = ("functions", "tools")
 
@@ -52,7 +49,7 @@ def chat_tokens(body: Json, count: Count, era: str = "auto", model: str = "gpt-4
 
     Example: {"messages": [{"role": "user", "content": "hello"}]} -> tokens 8
     """
-    messages = [message for message in _list(body.get("messages")) if isinstance(message, dict)]
+    messages = objects(body.get("messages"))
     tools, functions = body.get("tools"), body.get("functions")
     choice = body.get("tool_choice", body.get("function_call"))
     era = era_of(body) if era == "auto" else era
@@ -86,7 +83,7 @@ def first_system_text(messages: list[Json]) -> str | None:
             content = message.get("content")
             if isinstance(content, str):
                 return content
-            texts = [part["text"] for part in _list(content) if isinstance(part, dict) and _is_text(part)]
+            texts = [part["text"] for part in objects(content) if _is_text(part)]
             return texts[-1] if texts else ""
     return None
 
@@ -106,8 +103,8 @@ def message_tokens(message: Json, count: Count, era: str = "tools", model: str =
         total += count(name) + _NAME - (2 if role == "function" else 0)
     call = message.get("function_call")
     if isinstance(call, dict):
-        total += _CALL + count(_string(call.get("name"))) + count(_string(call.get("arguments")))
-    total += _calls_tokens([call for call in _list(message.get("tool_calls")) if isinstance(call, dict)], count)
+        total += _CALL + count(as_text(call.get("name"))) + count(as_text(call.get("arguments")))
+    total += _calls_tokens(objects(message.get("tool_calls")), count)
     for key in ("refusal", "reasoning_content"):
         if isinstance(message.get(key), str):
             total += count(message[key])
@@ -119,7 +116,7 @@ def message_slack(message: Json, count: Count) -> int:
 
     Example: {"role": "user", "content": "hello"} -> 0
     """
-    calls = [call for call in _list(message.get("tool_calls")) if isinstance(call, dict)]
+    calls = objects(message.get("tool_calls"))
     if len(calls) < 2:
         return _SLACK_CALL * len(calls)
     return sum(_SLACK_CALL + count(_call_text(call)[0]) for call in calls)
@@ -158,7 +155,7 @@ def part_tokens(part: Any, count: Count, model: str) -> int:
     rules = media_rules(model)
     if kind == "input_audio" and isinstance(part.get("input_audio"), dict):
         audio = part["input_audio"]
-        return file_tokens(_string(audio.get("data")), f"audio/{audio.get('format')}", rules)
+        return file_tokens(as_text(audio.get("data")), f"audio/{audio.get('format')}", count, rules)
     if kind in ("file", "input_file"):
         return _document_tokens(part.get("file") if isinstance(part.get("file"), dict) else part, count, rules)
     return opaque_tokens(part, count, rules)
@@ -215,8 +212,13 @@ def format_tokens(response_format: Any, count: Count) -> int:
 
 def media_rules(model: str) -> MediaRules:
     """What OpenAI charges for files with `model`."""
+
+    def image(size: Size | None) -> int:
+        width, height = size or (None, None)
+        return openai_image_tokens(width, height, None, model)
+
     return MediaRules(
-        image=lambda size: openai_image_tokens(*(size or (None, None)), None, model),
+        image=image,
         page=_PDF_PAGE + openai_image_tokens(768, 1024, "high", model),
         audio_second=_AUDIO_SECOND,
         video_second=openai_image_tokens(None, None, "low", model),
@@ -239,14 +241,14 @@ def _call_text(call: Json) -> tuple[str, str]:
     inner = call.get("function", call.get("custom"))
     if not isinstance(inner, dict):
         return "", json_text(call)
-    return _string(inner.get("name")), _string(inner.get("arguments", inner.get("input")))
+    return as_text(inner.get("name")), as_text(inner.get("arguments", inner.get("input")))
 
 
 def _definitions(tools: Any, functions: Any) -> tuple[list[Json], list[Any]]:
     """The function definitions, and the tools that are something else."""
-    known = [function for function in _list(functions) if isinstance(function, dict)]
+    known = objects(functions)
     others: list[Any] = []
-    for tool in _list(tools):
+    for tool in as_list(tools):
         if isinstance(tool, dict) and tool.get("type", "function") == "function":
             inner = tool.get("function", tool)
             known.append(inner if isinstance(inner, dict) else tool)
@@ -266,17 +268,18 @@ def _image_tokens(part: Json, model: str) -> int:
     url = image.get("url") if isinstance(image, dict) else image
     detail = (image if isinstance(image, dict) else part).get("detail")
     size = base64_image_size(url) if isinstance(url, str) and url.startswith("data:") else None
-    return openai_image_tokens(*(size or (None, None)), detail if isinstance(detail, str) else None, model)
+    width, height = size or (None, None)
+    return openai_image_tokens(width, height, detail if isinstance(detail, str) else None, model)
 
 
 def _document_tokens(file: Any, count: Count, rules: MediaRules) -> int:
     """A file inside the request by its bytes; a file that is only named could be anything up to a long PDF."""
     if not isinstance(file, dict):
         return count(json_text(file))
-    name = count(_string(file.get("filename")))
+    name = count(as_text(file.get("filename")))
     data = file.get("file_data")
     if isinstance(data, str) and data:
-        return name + file_tokens(data, None, rules)
+        return name + file_tokens(data, None, count, rules)
     return name + rules.page
 
 
@@ -284,14 +287,6 @@ def _is_text(part: Json) -> bool:
     return isinstance(part.get("text"), str) and part.get("type") in (
         "text", "input_text", "output_text", "summary_text", "reasoning_text",
     )  # fmt: skip
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _string(value: Any) -> str:
-    return value if isinstance(value, str) else "" if value is None else json_text(value)
 
 
 def _other(era: str) -> str:
