@@ -46,6 +46,7 @@ class Field:
     kinds: set[type]
     optional: bool = False
     fields: list[Field] | None = None
+    in_list: bool = False
     child: Class | None = None
     tagged: bool = False
     wrap: str = ""
@@ -120,14 +121,14 @@ def _unwrap(one: Field, rows: list[dict[str, Any]], shape: Shape) -> None:
 
 
 def _nest(one: Field, shape: Shape) -> None:
-    if one.kinds == {dict} and not any(id(value) in shape.maps or not value for value in one.values):
-        classes = {tuple(value): None for value in one.values}
-        homes = {shape.class_of[keys] for keys in classes}
-        if len(homes) == 1:
-            cls = homes.pop()
-            if cls.form == "flat" or (cls.form == "rows" and len(one.values) == 1):
-                one.fields = _columns(cls, one.values, shape, one.path)
-                return
+    objects = _one_each(one.values) if one.kinds == {list} else one.values
+    if objects and one.kinds in ({dict}, {list}) and not any(id(value) in shape.maps for value in objects):
+        homes = {shape.class_of.get(keys) for keys in {tuple(value) for value in objects}}
+        cls = homes.pop() if len(homes) == 1 else None
+        if cls is not None and (cls.form == "flat" or (cls.form == "rows" and len(objects) == 1)):
+            one.in_list = objects is not one.values
+            one.fields = _columns(cls, objects, shape, one.path)
+            return
     found: dict[Class, None] = {}
     loose = _classes_in(one.values, shape, found)
     tabular = [cls for cls in found if cls.form not in ("plain", "flat")]
@@ -135,6 +136,13 @@ def _nest(one: Field, shape: Shape) -> None:
         one.child = tabular[0]
     elif tabular:
         one.tagged = True
+
+
+def _one_each(lists: list[list[Any]]) -> list[dict[str, Any]] | None:
+    """Return the objects of lists that hold one object each."""
+    if all(len(items) == 1 and type(items[0]) is dict for items in lists):
+        return [items[0] for items in lists]
+    return None
 
 
 def _classes_in(values: list[Any], shape: Shape, found: dict[Class, None]) -> bool:

@@ -15,11 +15,12 @@ from os.path import commonprefix
 
 from brim.ladders.json.columns import NONE, Absent, Field, Hole
 from brim.ladders.json.identifiers import names_something
+from brim.ladders.json.shape import ENTRY
 from brim.ladders.json.wrapping import unwrap_base64
 
 Parts = list[str | Field | Hole]
 _SIMPLE_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
-_REF = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.*-]*)\}")
+_REF = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.-]*\*?|\*)\}")
 _SOURCE_KINDS = ({str}, {int}, {str, NONE}, {int, NONE})
 _LONG_BASE64 = 200
 _MIN_TARGET = 8
@@ -42,7 +43,9 @@ def derive(fields: list[Field], rows: int, key: str) -> None:
     order.sort(key=lambda one: len(one.texts[0] or ""))
     sources: list[Field | Hole] = []
     for one in order:
-        if str in one.kinds and not (one.key == key and len(one.path) == 1):
+        if one.kinds == {str} and _repeats_entry(one, fields[0]):
+            one.mark, one.template = "=", [fields[0]]
+        elif str in one.kinds and not (one.key == key and len(one.path) == 1):
             _derive_text(one, sources, samples, names)
         elif one.kinds == {int} and one.mark == "" and not names_something(one.key):
             _copy(one, sources)
@@ -56,11 +59,16 @@ def derive(fields: list[Field], rows: int, key: str) -> None:
                 _usual(one, rows)
 
 
+def _repeats_entry(one: Field, first: Field) -> bool:
+    """Say whether a column holds the same as the keys of a map's entries."""
+    return first.key is ENTRY and one is not first and one.values == first.values
+
+
 class Names:
     """How a template in one field names another: by its key within the same object, else by its path."""
 
     def __init__(self, fields: list[Field]) -> None:
-        self._by_path = {".".join(one.path): one for one in fields}
+        self._by_path = {"*" if one.key is ENTRY else ".".join(one.path): one for one in fields}
 
     def resolve(self, prefix: tuple[str, ...], name: str) -> Field | None:
         near = self._by_path.get(".".join((*prefix, name)))
@@ -80,7 +88,7 @@ class Names:
         texts = []
         for part in parts:
             if isinstance(part, str):
-                if "{}" in part or any(self.resolve(target.path[:-1], name.rstrip("*")) for name in _REF.findall(part)):
+                if "{}" in part or any(self.resolve(target.path[:-1], name.rstrip("*") or name) for name in _REF.findall(part)):
                     return None
                 texts.append(part)
             else:
@@ -127,14 +135,21 @@ def _derive_constant(one: Field, sources: list[Field | Hole], names: Names) -> N
                 return
     if names_something(one.key):
         return
-    constant = [s for s in sources if isinstance(s, Field) and s.mark in (":", "=") and s.kinds == {str}]
-    constant += [s for s in sources if isinstance(s, Field) and s.mark == ":" and s.kinds == {int}]
+    constant: list[Field | Hole] = [source for source in sources if _is_constant(source)]
     parts = infer(one.values[:1], constant, [0], 3)
     if parts is None:
         return
     written = names.write(one, parts)
     if written is not None and len(written) + 1 < len(text):
         one.mark, one.template = "=", parts
+
+
+def _is_constant(part: str | Field | Hole) -> bool:
+    if isinstance(part, str):
+        return True
+    if isinstance(part, Hole) or part.mark not in (":", "="):
+        return False
+    return part.template is None or all(map(_is_constant, part.template))
 
 
 def _unwrap_base64(one: Field, sources: list[Field | Hole], samples: list[int], names: Names) -> bool:

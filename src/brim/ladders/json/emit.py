@@ -13,9 +13,18 @@ import re
 from typing import Any
 
 from brim.ladders.json.alias import choose_aliases
-from brim.ladders.json.columns import ABSENT, Field, columns, leaves
+from brim.ladders.json.columns import ABSENT, NONE, Absent, Field, columns, leaves
 from brim.ladders.json.derive import Names, derive, hoist
-from brim.ladders.json.scalars import Aliases, cell, clean_column, clean_nested, quoted, text_cell
+from brim.ladders.json.scalars import (
+    LITERALS,
+    NUMBER,
+    Aliases,
+    cell,
+    clean_column,
+    clean_nested,
+    quoted,
+    text_cell,
+)
 from brim.ladders.json.shape import ENTRY, Class, Shape, choose_forms
 
 HEAD = "#brim json"
@@ -102,6 +111,10 @@ class Writer:
         table.header = ""
         nested = table.cls.form == "inline"
         names = Names(table.leaves)
+        if table.cls.recursive:
+            self._render_inside_out(table)
+            table.header = self._header(table.fields, table.cls, names, len(table.cls.rows))
+            return
         cells = [texts for one in table.leaves if (texts := self._cells(one, nested)) is not None]
         count = len(table.cls.rows)
         if not cells and count > 1 and table.cls.form != "inline":
@@ -117,6 +130,34 @@ class Writer:
             table.texts = {id(row): text for row, text in zip(table.cls.rows, rows, strict=True)}
         else:
             table.lines = rows if cells else []
+
+    def _render_inside_out(self, table: Table) -> None:
+        """Write the rows of a class that holds itself: a row's text needs the texts of the rows in it."""
+        columns: list[list[str] | Field] = []
+        for one in table.leaves:
+            if not one.scalar:
+                columns.append(one)
+            elif (texts := self._cells(one, True)) is not None:
+                columns.append(texts)
+        table.row_at = {id(row): at for at, row in enumerate(table.cls.rows)}
+        table.columns = columns
+
+    def _row(self, table: Table, row: dict[str, Any]) -> str:
+        text = table.texts.get(id(row))
+        if text is None:
+            at = table.row_at[id(row)]
+            text = ",".join(
+                [self._cell(column, at) if isinstance(column, Field) else column[at] for column in table.columns]
+            )
+            table.texts[id(row)] = text
+        return text
+
+    def _cell(self, one: Field, at: int) -> str:
+        value = one.values[at]
+        if value is None or value is ABSENT:
+            self.used.add("null")
+            return "null" if one.optional and value is None else ""
+        return self.nested(value, one.child)
 
     def _unhoist(self, table: Table) -> list[str]:
         """Give one constant column its cells back, so that rows can be counted."""
@@ -140,8 +181,7 @@ class Writer:
         values = one.values
         if one.kinds == {str}:
             clean = clean_nested(values) if nested else clean_column(values)
-            if not (clean or self.aliases.texts):
-                one.as_text = sum(value[:1] in _DIGITISH and cell(value, True, NO_ALIAS)[:1] == "'" for value in values) > 1
+            one.as_text = not clean and _reads_otherwise(values)
             if clean and not self.aliases.texts:
                 texts = values
             else:
@@ -150,8 +190,16 @@ class Writer:
             texts = list(map(repr, values))
         else:
             plain = "null" if one.mark == "~" or one.optional else ""
+            if one.kinds <= _NULLABLE_TEXT and not (plain and None in values):
+                one.as_text = _reads_otherwise([value for value in values if type(value) is str])
             texts = [
-                plain if value is None else "" if value is ABSENT else cell(value, nested, self.aliases)
+                plain
+                if value is None
+                else ""
+                if value is ABSENT
+                else text_cell(value, nested, self.aliases, True)
+                if one.as_text
+                else cell(value, nested, self.aliases)
                 for value in values
             ]
             if "" in texts and not one.optional:
@@ -195,21 +243,32 @@ class Writer:
             return "{}"
         cls = self.shape.of(value)
         if cls.form not in ("keyed", "inline"):
-            items = [f"{_key(key)}:{self.nested(item, None)}" for key, item in value.items()]
-            return "{" + ",".join(items) + "}"
+            return "{" + ",".join([self._pair(value, key) for key in value]) + "}"
         table = self.tables[cls]
         table.texts_used = True
         if cls.form == "keyed":
             text = cell(value[cls.key], True, self.aliases)
             return text if child is cls else f"{cls.name}({text})"
         self._render(table)
-        return f"({table.texts[id(value)]})" if child is cls else f"{cls.name}({table.texts[id(value)]})"
+        text = self._row(table, value)
+        return f"({text})" if child is cls else f"{cls.name}({text})"
+
+    def _pair(self, row: dict[str, Any], key: str) -> str:
+        wrapped = self.shape.unwrapped.get((id(row), key))
+        if wrapped is None:
+            return f"{_key(key)}:{self.nested(row[key], None)}"
+        self.used.add("json")
+        return f"{_key(key)}!{wrapped.style}:{self.nested(wrapped.value, None)}"
 
     def _header(self, fields: list[Field], cls: Class, names: Names, rows: int) -> str:
         texts = []
         for one in fields:
             if one.fields is not None:
-                texts.append(f"{_key(one.key)}({self._header(one.fields, cls, names, rows)})")
+                brackets = f"!{one.wrap}" if one.wrap else ""
+                if one.wrap:
+                    self.used.add("json")
+                brackets += "[]" if one.in_list else ""
+                texts.append(f"{_key(one.key)}{brackets}({self._header(one.fields, cls, names, rows)})")
                 continue
             texts.append(self._head(one, cls) + self._note(one, names, rows))
         return ",".join(texts)
@@ -268,12 +327,23 @@ class Table:
         self.leaves = leaves(fields)
         self.header: str | None = None
         self.texts: dict[int, str] = {}
+        self.row_at: dict[int, int] = {}
+        self.columns: list[list[str] | Field] = []
         self.texts_used = False
         self.lines: list[str] = []
 
 
-NO_ALIAS = Aliases()
-_DIGITISH = frozenset("-0123456789ntf")
+_NULLABLE_TEXT = {str, NONE, Absent}
+
+
+def _reads_otherwise(texts: list[str]) -> bool:
+    """Say whether several texts would read as numbers or words like null."""
+    found = 0
+    for text in texts:
+        found += text in LITERALS or NUMBER.match(text) is not None
+        if found > 1:
+            return True
+    return False
 
 
 def _key(key: str) -> str:

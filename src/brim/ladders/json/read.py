@@ -13,12 +13,13 @@ from brim.ladders.json.syntax import Spec, cell_end, read_fields, read_rows, spl
 from brim.ladders.json.wrapping import wrap_base64, wrap_json
 
 _NAME = re.compile(r"[A-Za-z0-9_-]*")
-_REF = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.-]*\*?|)\}")
+_REF = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.-]*\*?|\*|)\}")
 _BRACKETS = frozenset("([{")
 _CONTAINERS = frozenset("([{%")
 _ENTRY = object()  # the key, among an entry's own, under which the entry's name waits
 _CYCLE: list[Any] = []
-_OBJECT_KEY = re.compile(r"[^,()\[\]{}\":\n]+(?=:)")
+_OBJECT_KEY = re.compile(r"[^,()\[\]{}\":!\n]+(?=[:!])")
+_STYLE = re.compile(r"!(json[0-9]*)(?=:)")
 
 
 def read(text: str) -> Any:
@@ -41,7 +42,7 @@ class Table:
         self.leaves = _leaves(specs)
         self.with_cells = [spec for spec in self.leaves if _has_cell(spec)]
         self.is_map = bool(specs) and specs[0].entry
-        self.by_path = {".".join(spec.path): spec for spec in self.leaves}
+        self.by_path = {".".join(spec.path): spec for spec in self.leaves if spec.entry or spec.key != "*"}
         self.optional = any(spec.optional for spec in self.leaves)
         self.rows: list[dict[str, Any]] = []
         self.pending: list[tuple[dict[str, Any], list[str]]] = []
@@ -179,19 +180,21 @@ class Document:
             if spec.fields is None:
                 columns.append(spec.values or [])
                 if spec.wrap.startswith("json"):
-                    self._note_wrapped(spec, rows)
+                    self._note_wrapped(spec, rows, spec.values or [])
             else:
                 inner: list[dict[str, Any]] = [{} for _ in rows]
+                columns.append([[one] for one in inner] if spec.in_list else inner)
+                if spec.wrap:
+                    self._note_wrapped(spec, rows, columns[-1])
                 self._assemble(spec.fields, inner, optional)
-                columns.append(inner)
         for row, values in zip(rows, zip(*columns, strict=True), strict=True):
             if optional:
                 row.update((key, value) for key, value in zip(keys, values, strict=True) if value is not ABSENT)
             else:
                 row.update(zip(keys, values, strict=True))
 
-    def _note_wrapped(self, spec: Spec, rows: list[dict[str, Any]]) -> None:
-        for row, value in zip(rows, spec.values or (), strict=True):
+    def _note_wrapped(self, spec: Spec, rows: list[dict[str, Any]], values: list[Any]) -> None:
+        for row, value in zip(rows, values, strict=True):
             if isinstance(value, dict | list):
                 self.wrapped.append((row, spec.key, spec.wrap))
 
@@ -273,11 +276,11 @@ class Document:
         if not name:
             return self._hole(spec) if spec.mark == "=" else None
         prefix = ".".join(spec.path[:-1])
-        plain = name.rstrip("*")
+        plain = name.rstrip("*") or name
         source = table.by_path.get(f"{prefix}.{plain}" if prefix else plain) or table.by_path.get(plain)
         if source is None:
             return None
-        if name.endswith("*"):
+        if name.endswith("*") and name != "*":
             return self._hole(source)
         values = self._values(source, table, count)
         if values is _CYCLE:
@@ -337,6 +340,10 @@ class Document:
                 if found is None:
                     raise NotDecodable(f"an object has no key at: {inner[at : at + 40]}")
                 key, end = found[0], found.end()
+            style = _STYLE.match(inner, end)
+            if style is not None:
+                end = style.end()
+                self.wrapped.append((built, key, style[1]))
             stop = cell_end(inner, end + 1, inside=True, tagged=True)
             built[key] = self.nested(inner[end + 1 : stop], None)
             if stop == len(inner):

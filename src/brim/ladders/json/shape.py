@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from brim.ladders.json.identifiers import key_rank
+from brim.ladders.json.identifiers import key_rank, names_something
 from brim.ladders.json.wrapping import Wrapped, unwrap_json
 
 Form = Literal["inline", "flat", "rows", "keyed", "plain"]
@@ -21,6 +21,7 @@ Place = tuple[int, str, bool]
 ROOT = -1
 _MAX_DEPTH = 150
 _MAX_GROUPS = 400
+_SMALL = 5
 
 
 class EntryKey(str):
@@ -64,6 +65,7 @@ class Class:
     total: int
     form: Form = "inline"
     key: str = ""
+    recursive: bool = False
 
 
 class Shape:
@@ -241,16 +243,17 @@ def choose_forms(shape: Shape, keyed: bool) -> None:
     object once in a table, and its key wherever it stands; `inline`: a bracket of cells; `plain`: {key:value}.
     """
     classes = shape.distinct()
+    parents = {parent for cls in classes for parent, _, _ in cls.places}
     for cls in classes:
-        if _stands_flat(cls) and not (keyed and cls.total > 3 and _becomes_keyed(cls, 2)):
+        if _stands_flat(cls, cls not in parents) and not (keyed and cls.total > 3 and _becomes_keyed(cls, 2)):
             cls.form = "flat"
         elif cls.key or (keyed and cls.total > 1 and ENTRY not in cls.keys and _becomes_keyed(cls, 1)):
             cls.form = "keyed"
         elif cls.total == 1 and len(cls.keys) < 4:
             cls.form = "plain"
     for cls in classes:
-        if cls.form != "keyed" and len(cls.places) == 1:
-            parent, key, in_list = next(iter(cls.places))
+        parent, key, in_list = next(iter(cls.places))
+        if cls.form != "keyed" and len(cls.places) == 1 and (cls.form != "flat" or parent is None):
             rows = _list_at(shape, parent, key) if (in_list or parent is None) and _stands_once(parent) else []
             if len(rows) == cls.total and all(type(row) is dict for row in rows):
                 cls.form, cls.rows = "rows", rows  # in the order of the list, whatever their groups
@@ -272,11 +275,14 @@ def _list_at(shape: Shape, parent: Class | None, key: str) -> list[Any]:
     return value if type(value) is list else []
 
 
-def _stands_flat(cls: Class) -> bool:
-    if len(cls.places) != 1:
+def _stands_flat(cls: Class, is_leaf: bool) -> bool:
+    """Say whether every row around has just one such object at one place, or a small one at several."""
+    if any(parent is not None and parent.total != count for (parent, _, _), count in cls.places.items()):
         return False
+    if len(cls.places) > 1:
+        return is_leaf and len(cls.keys) <= _SMALL and not any(in_list for _, _, in_list in cls.places)
     parent, _, in_list = next(iter(cls.places))
-    return not in_list and (parent is None or parent.total == cls.total)
+    return ENTRY not in cls.keys and parent is not cls and (not in_list or parent is not None)
 
 
 def _becomes_keyed(cls: Class, worth: int) -> bool:
@@ -292,7 +298,7 @@ def _becomes_keyed(cls: Class, worth: int) -> bool:
         return False
     rows = list(reversed(seen.values()))
     best = min(
-        (key for key in cls.keys if key not in cls.optional and _is_key(rows, key)),
+        (key for key in cls.keys if key not in cls.optional and names_something(key) and _is_key(rows, key)),
         key=lambda key: (key_rank(key), cls.keys.index(key)),
         default=None,
     )
@@ -311,11 +317,13 @@ def _is_key(rows: list[dict[str, Any]], key: str) -> bool:
 
 
 def _break_cycles(classes: Iterable[Class]) -> None:
-    """A class that can hold itself cannot be written inside out: such classes are written plainly."""
+    """A class that holds itself is written from the inside out; longer circles are broken by a plain class."""
     children: dict[Class, list[Class]] = {}
     for cls in classes:
         for parent, _, _ in cls.places:
-            if parent is not None:
+            if parent is cls and cls.form != "keyed":
+                cls.recursive = True
+            elif parent is not None:
                 children.setdefault(parent, []).append(cls)
     state: dict[Class, int] = {}
 

@@ -1,7 +1,7 @@
 """The grammar of the table form: where a cell ends, and what a header says.
 
     header   %name(field,field,…)     name is empty for the root, `[]` or `{}` for a root list or map
-    field    key(field,…) | ['] key [*] [?] [!wrap] [@class] [:value | =template | ~template]
+    field    key [!wrap] [[]] (field,…) | ['] key [*] [?] [!wrap] [@class] [:value | =template | ~template]
     value    bare | 'text | "json string" | \"\"\"raw text\"\"\" | [v,…] | {key:v,…} | (cell,…) | class(cell,…)
 """
 
@@ -22,6 +22,7 @@ _TAGGED = re.compile(r"[A-Za-z0-9_-]+(?=\()")
 _TEMPLATE = re.compile(r'(?:[^,()\[\]{}"\n]|\{[^,(){}"\n]*\})*')
 _KEY = re.compile(r"[^,()\[\]{}\":=~@'?!*%$#.\n]+")
 _FLAGS = re.compile(r"(\*?)(\??)(?:!([a-z0-9/]+))?(?:(@)([A-Za-z0-9_-]*))?")
+_GROUP = re.compile(r"(?:!(json[0-9]*))?(\[\])?\(")
 _SPECIAL = re.compile(r'["(\[{]')
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
@@ -43,6 +44,7 @@ class Spec:
     body: str = ""
     quoted: bool = False
     fields: list[Spec] | None = None
+    in_list: bool = False
     values: list[Any] | None = field(default=None, repr=False)
     cells: list[str] | None = field(default=None, repr=False)
 
@@ -152,8 +154,10 @@ def _read_field(text: str, at: int, path: tuple[str, ...]) -> tuple[Spec, int]:
             raise NotDecodable(f"a header has no key at: {text[at : at + 40]}")
         key, end = found[0], found.end()
     spec = Spec(key, (*path, key), entry=entry, as_text=as_text)
-    if text.startswith("(", end):
-        spec.fields, end = read_fields(text, end + 1, spec.path)
+    group = _GROUP.match(text, end)
+    if group is not None:
+        spec.wrap, spec.in_list = group[1] or "", bool(group[2])
+        spec.fields, end = read_fields(text, group.end(), spec.path)
         return spec, end
     flags = _FLAGS.match(text, end)
     if flags is not None:
