@@ -1,1 +1,102 @@
-"""Brim keeps every LLM request inside its context window."""
+"""Brim keeps every LLM request inside its context window: full to the brim, never over.
+
+This is the public API. Each name is imported when it is first used, so that `import brim` costs next to nothing.
+
+Example: brim.fit(messages, model="gpt-4o", budget=8_000).messages
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from brim.catalog import Model
+    from brim.counting import count
+    from brim.errors import (
+        BadBody,
+        BadInput,
+        BadSetting,
+        BrimError,
+        BudgetTooSmall,
+        MissingExtra,
+        NotDecodable,
+        NotFound,
+        UnknownModel,
+    )
+    from brim.fitting import Event, Fitted, fit
+    from brim.ladders import Compacted, Hint, compact, decode, ladder
+    from brim.plan.context import Attachment
+    from brim.plan.policy import Policy
+    from brim.plan.report import Decision, Report
+    from brim.tokens.actuals import Actuals
+    from brim.tokens.counter import Count, Counter
+
+__version__ = "0.1.0"
+__all__ = [
+    "Actuals",
+    "Attachment",
+    "BadBody",
+    "BadInput",
+    "BadSetting",
+    "BrimError",
+    "BudgetTooSmall",
+    "Compacted",
+    "Count",
+    "Counter",
+    "Decision",
+    "Event",
+    "Fitted",
+    "Hint",
+    "MissingExtra",
+    "Model",
+    "NotDecodable",
+    "NotFound",
+    "Policy",
+    "Report",
+    "UnknownModel",
+    "compact",
+    "count",
+    "decode",
+    "fit",
+    "ladder",
+]
+
+_HOMES = {
+    "brim.catalog": ("Model",),
+    "brim.counting": ("count",),
+    "brim.errors": (
+        "BadBody",
+        "BadInput",
+        "BadSetting",
+        "BrimError",
+        "BudgetTooSmall",
+        "MissingExtra",
+        "NotDecodable",
+        "NotFound",
+        "UnknownModel",
+    ),
+    "brim.fitting": ("Event", "Fitted", "fit"),
+    "brim.ladders": ("Compacted", "Hint", "compact", "decode", "ladder"),
+    "brim.plan.context": ("Attachment",),
+    "brim.plan.policy": ("Policy",),
+    "brim.plan.report": ("Decision", "Report"),
+    "brim.tokens.actuals": ("Actuals",),
+    "brim.tokens.counter": ("Count", "Counter"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+logging.getLogger("brim").addHandler(logging.NullHandler())
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"brim has no {name!r}: it has {', '.join(__all__)}")
+    value = getattr(importlib.import_module(_HOME_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

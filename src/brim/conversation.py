@@ -14,6 +14,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from brim.recent import Recent
+
 Role = Literal["system", "user", "assistant", "tool"]
 Kind = Literal["text", "image", "audio", "file", "call", "result", "thinking", "opaque"]
 Path = tuple[str | int, ...]
@@ -101,28 +103,14 @@ def digest(role: str, parts: Iterable[Part], blobs: Iterable[bytes] = ()) -> byt
 
 
 class Interned:
-    """A bounded memory of parsed messages by their bytes: a message seen before costs one look-up.
-
-    Two generations stand in for an LRU list: what is used moves to the young one, and when that is full the
-    old one is let go.
-    """
+    """Parsed messages by their bytes: one that was seen before costs one look-up."""
 
     def __init__(self, parse: Callable[[bytes, str], Message], limit: int = 64 << 20) -> None:
         self._parse = parse
-        self._limit = limit
-        self._size = 0
-        self._young: dict[bytes, Message] = {}
-        self._old: dict[bytes, Message] = {}
+        self._seen: Recent[bytes, Message] = Recent(limit)
 
     def get(self, raw: bytes, at: str) -> Message:
-        found = self._young.get(raw)
-        if found is None:
-            found = self._old.get(raw) or self._parse(raw, at)
-            self._size += len(raw)
-            if self._size > self._limit // 2:
-                self._old, self._young, self._size = self._young, {}, len(raw)
-            self._young[found.raw] = found
-        return found
+        return self._seen.get(raw) or self._seen.put(raw, self._parse(raw, at), len(raw) + 500)
 
 
 def encode(value: Any) -> bytes:

@@ -1,0 +1,195 @@
+"""Ladders: the renditions of a content, each smaller than the last, by what kind of content it is.
+
+    full -> dense (lossless, decodes back) -> extracts (recoverable, marked) -> stub
+
+A new kind is one file here with `dense`, `decode` and `extract` (those that it has) and one row in KINDS.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+from collections.abc import Iterator, MutableMapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from brim import tokens
+from brim.errors import BadSetting, MissingExtra, NotDecodable
+from brim.ladders import plain
+from brim.ladders.detect import Hint, detect
+from brim.ladders.rung import Counter, Fidelity, Room, Rung
+from brim.recent import Recent
+
+__all__ = ["KINDS", "Compacted", "Hint", "Ladder", "Room", "Rung", "compact", "decode", "handle_of", "ladder"]
+
+KINDS: dict[str, str] = {
+    "json": "json",
+    "jsonl": "json",
+    "csv": "csv",
+    "log": "logs",
+    "test": "testoutput",
+    "trace": "traces",
+    "html": "html",
+    "code": "code",
+    "diff": "diff",
+    "tree": "tree",
+    "markdown": "markdown",
+    "xml": "xmlblocks",
+    "snapshot": "snapshot",
+    "binary": "binary",
+    "prose": "prose",
+    "text": "plain",
+}
+Stash = MutableMapping[str, str]
+# Beyond this many characters only the ends and the telling lines of a text are worth the time.
+LARGEST = 50_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """A smaller text for a content: what it takes, whether it decodes back, and where the original is."""
+
+    text: str
+    tokens: int
+    fidelity: Fidelity
+    kind: str
+    handle: str
+    kept: float  # the share of the original's tokens that it takes
+
+
+def module_of(kind: str) -> ModuleType:
+    """The file of a kind, imported when a content of it first comes by."""
+    if kind not in KINDS:
+        raise BadSetting("kind", f"{kind!r} is not one of {', '.join(KINDS)}")
+    return importlib.import_module(f"brim.ladders.{KINDS[kind]}")
+
+
+def handle_of(text: str, digits: int = 8) -> str:
+    """The name of a content in a stash. Example: "…" -> "brim:3f2a9c01" """
+    return "brim:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:digits]
+
+
+class Ladder:
+    """The rungs of one content. They are made when they are asked for, and kept."""
+
+    def __init__(self, text: str, count: Counter, kind: str | None = None, hint: Hint | None = None) -> None:
+        self.text = text
+        self.kind = kind or detect(text, hint)
+        self._count = count
+        self._module = module_of(self.kind)
+        self._tokens: int | None = None
+        self._dense: Rung | None = None
+        self._tried_dense = False
+
+    @property
+    def tokens(self) -> int:
+        if self._tokens is None:
+            self._tokens = self._count(self.text)
+        return self._tokens
+
+    def dense(self) -> Rung | None:
+        """The lossless rung, if there is one that is smaller."""
+        if not self._tried_dense:
+            self._tried_dense = True
+            make = getattr(self._module, "dense", None)
+            text = make(self.text) if make and len(self.text) <= LARGEST else None
+            if text is not None and self._count(text) < self.tokens:
+                self._dense = Rung(text, "lossless", f"{self.kind}, re-encoded without loss")
+        return self._dense
+
+    def at(self, room: Room) -> Rung:
+        """The best rung that fits a room."""
+        if self.tokens <= room.tokens:
+            return Rung(self.text, "lossless", "whole")
+        dense = self.dense() if self.tokens < 40 * room.tokens else None
+        if dense is not None and room.fits(dense.text):
+            return dense
+        extract = getattr(self._module, "extract", plain.extract)
+        try:
+            text = extract(self.text, room)
+        except MissingExtra:
+            text = plain.extract(self.text, room)
+        return Rung(text, "recoverable", f"{self.kind}, extract of {self.tokens:,} tokens")
+
+    def rungs(self, room: Room) -> Iterator[Rung]:
+        """From the whole to the stub, each at most half as large as the one before."""
+        yield Rung(self.text, "lossless", "whole")
+        dense = self.dense()
+        last = self.tokens
+        if dense is not None:
+            yield dense
+            last = self._count(dense.text)
+        while last > 24:
+            rung = self.at(Room(last // 2, room.count, room.handle, room.recall, room.query))
+            taken = self._count(rung.text)
+            if taken >= last:
+                return
+            last = taken
+            yield rung
+
+
+_seen: Recent[tuple[Any, ...], Compacted] = Recent(64 << 20)
+
+
+def compact(
+    text: str,
+    budget: int | None = None,
+    kind: str | None = None,
+    *,
+    model: str = "gpt-4o",
+    hint: Hint | None = None,
+    stash: Stash | None = None,
+    recall: bool = False,
+    query: str = "",
+) -> Compacted:
+    """Return `text` in fewer tokens: losslessly, or within `budget` tokens with what is missing marked.
+
+    With a `stash` the original is kept there under the handle that the marks name; `recall` says that the
+    reader has a tool to fetch it.
+
+    Example: brim.compact('[{"id": 1, "ok": true}, {"id": 2, "ok": true}]').fidelity -> "lossless"
+    """
+    if budget is not None and budget < 0:
+        raise BadSetting("budget", f"{budget} is not a number of tokens: give 0 or more, or leave it out")
+    key = (text, budget, kind, model, hint, stash is not None, recall, query)
+    found = _seen.get(key)
+    if found is None:
+        found = _seen.put(key, _compact(text, budget, kind, model, hint, stash is not None, recall, query), len(text))
+    if stash is not None and found.fidelity == "recoverable":
+        stash.setdefault(found.handle, text)
+    return found
+
+
+def _compact(
+    text: str, budget: int | None, kind: str | None, model: str, hint: Hint | None, kept: bool, recall: bool, query: str
+) -> Compacted:
+    count = tokens.text_counter(model)
+    steps = Ladder(text, count, kind, hint)
+    if budget is None:
+        rung = steps.dense() or Rung(text, "lossless", "whole")
+    else:
+        handle = handle_of(text) if kept else ""
+        rung = steps.at(Room(budget, count, handle, recall and kept, query))
+    size = count(rung.text)
+    handle = handle_of(text) if rung.fidelity == "recoverable" else ""
+    return Compacted(rung.text, size, rung.fidelity, steps.kind, handle, size / max(1, steps.tokens))
+
+
+def ladder(text: str, kind: str | None = None, *, model: str = "gpt-4o", hint: Hint | None = None) -> Iterator[Rung]:
+    """All rungs of a content, from the whole to the stub."""
+    count = tokens.text_counter(model)
+    return Ladder(text, count, kind, hint).rungs(Room(0, count))
+
+
+def decode(text: str) -> Any:
+    """Undo a lossless rung: the JSON value for JSON, the text for everything else.
+
+    Example: brim.decode(brim.compact(text).text) -> the value of text
+    """
+    if text.startswith("#brim "):
+        name = text[6:].split(maxsplit=1)[0].rstrip(":") if len(text) > 6 else ""
+        if name in KINDS and hasattr(module_of(name), "decode"):
+            return module_of(name).decode(text)
+        raise NotDecodable(f"no lossless form is called {name!r}: it is one of {', '.join(KINDS)}")
+    return module_of("json").decode(text)

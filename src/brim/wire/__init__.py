@@ -19,9 +19,7 @@ from brim.wire.sniff import sniff
 __all__ = ["APIS", "Api", "Body", "Usage", "api_of", "parse", "render", "sniff", "text_message", "usage"]
 
 Body = bytes | Mapping[str, Any] | Sequence[Any]
-APIS: dict[str, Api] = {
-    module.API.name: module.API for module in (openai_chat, openai_responses, anthropic, gemini)
-}
+APIS: dict[str, Api] = {module.API.name: module.API for module in (openai_chat, openai_responses, anthropic, gemini)}
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _list = msgspec.json.Decoder(list[msgspec.Raw])
 
@@ -206,7 +204,7 @@ def _render_fields(conversation: Conversation, spec: Api, body: Mapping[str, Any
 def _objects(messages: Sequence[Message], given: Sequence[Any]) -> list[Any]:
     """Messages as objects: those that were given are the caller's own, the others new."""
     mine = {encode(item): item for item in given}
-    return [mine[message.raw] if message.raw in mine else message.value for message in messages]
+    return [mine[raw] if (raw := message.raw) in mine else message.value for message in messages]
 
 
 def text_message(api: str, role: Any, text: str) -> Message:
@@ -228,6 +226,4 @@ def usage(response: Mapping[str, Any], api: str | None = None) -> Usage | None:
 
 def _is_anthropic(response: Mapping[str, Any]) -> bool:
     found = response.get("usage")
-    return isinstance(found, Mapping) and (
-        "cache_read_input_tokens" in found or response.get("type") == "message"
-    )
+    return isinstance(found, Mapping) and ("cache_read_input_tokens" in found or response.get("type") == "message")

@@ -69,14 +69,10 @@ def _read_block(reader: Reader, block: Any, at: Path) -> None:
 def _read_call(reader: Reader, block: dict[str, Any], at: Path) -> None:
     for key in ("id", "name"):
         if not isinstance(block.get(key), str):
-            raise reader.bad(
-                (*at, key), f"is missing: a tool_use block needs an {key}".replace("an name", "a name")
-            )
+            raise reader.bad((*at, key), f"is missing: a tool_use block needs an {key}".replace("an name", "a name"))
     text = encode(block.get("input")).decode("utf-8", "surrogatepass")
     leaf = (*at, "input")
-    reader.add(
-        Part("call", leaf, at, text, block["name"], block["id"], fixed="input" not in block, json=True)
-    )
+    reader.add(Part("call", leaf, at, text, block["name"], block["id"], fixed="input" not in block, json=True))
 
 
 def _read_result(reader: Reader, block: dict[str, Any], at: Path) -> None:
@@ -102,6 +98,10 @@ def text_message(role: Role, text: str) -> dict[str, Any]:
     return {"role": "assistant" if role == "assistant" else "user", "content": text}
 
 
+def text_block(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
 def usage(response: Mapping[str, Any]) -> Usage | None:
     """Anthropic's input_tokens leaves out what was read from or written to the cache; `Usage.input` has it all."""
     found = response.get("usage")
@@ -124,6 +124,7 @@ API = Api(
     messages=Interned(read_message),
     systems=Interned(read_system),
     text_message=text_message,
+    text_block=text_block,
     usage=usage,
     max_output=max_output,
     check=check_pairs,

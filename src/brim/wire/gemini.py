@@ -56,15 +56,11 @@ def _read_part(reader: Reader, part: Any, at: Path) -> None:
     elif isinstance(call, dict):
         _read_exchange(reader, part, call, at, ("functionCall", "function_call"), "args", signed)
     elif isinstance(result, dict):
-        _read_exchange(
-            reader, part, result, at, ("functionResponse", "function_response"), "response", signed
-        )
+        _read_exchange(reader, part, result, at, ("functionResponse", "function_response"), "response", signed)
     elif "inlineData" in part or "inline_data" in part:
         data = part.get("inlineData") or part.get("inline_data") or {}
         mime = data.get("mimeType") or data.get("mime_type") if isinstance(data, dict) else ""
-        reader.opaque(
-            part, at, kind={"image": "image", "audio": "audio"}.get(str(mime).split("/")[0], "file")
-        )
+        reader.opaque(part, at, kind={"image": "image", "audio": "audio"}.get(str(mime).split("/")[0], "file"))
     elif "fileData" in part or "file_data" in part:
         reader.opaque(part, at, kind="file")
     else:
@@ -95,6 +91,10 @@ def _read_exchange(
 
 def text_message(role: Role, text: str) -> dict[str, Any]:
     return {"role": "model" if role == "assistant" else "user", "parts": [{"text": text}]}
+
+
+def text_block(text: str) -> dict[str, Any]:
+    return {"text": text}
 
 
 def usage(response: Mapping[str, Any]) -> Usage | None:
@@ -140,6 +140,7 @@ API = Api(
     messages=Interned(read_content),
     systems=Interned(read_system),
     text_message=text_message,
+    text_block=text_block,
     usage=usage,
     max_output=max_output,
     check=check,

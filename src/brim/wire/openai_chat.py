@@ -117,6 +117,10 @@ def text_message(role: Role, text: str) -> dict[str, Any]:
     return {"role": role, "content": text}
 
 
+def text_block(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
 def usage(response: Mapping[str, Any]) -> Usage | None:
     """Example: {"usage": {"prompt_tokens": 9, "completion_tokens": 2}} -> Usage(input=9, output=2)"""
     found = response.get("usage")
@@ -142,6 +146,7 @@ API = Api(
     messages=Interned(read_message),
     systems=None,
     text_message=text_message,
+    text_block=text_block,
     usage=usage,
     max_output=max_output,
     check=check_pairs,

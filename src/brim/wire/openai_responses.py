@@ -114,6 +114,10 @@ def text_message(role: Role, text: str) -> dict[str, Any]:
     return {"type": "message", "role": role, "content": text}
 
 
+def text_block(text: str) -> dict[str, Any]:
+    return {"type": "input_text", "text": text}
+
+
 def usage(response: Mapping[str, Any]) -> Usage | None:
     found = response.get("usage")
     if not isinstance(found, dict) and isinstance(response.get("response"), dict):
@@ -142,6 +146,7 @@ API = Api(
     messages=Interned(read_item),
     systems=Interned(read_instructions),
     text_message=text_message,
+    text_block=text_block,
     usage=usage,
     max_output=max_output,
     check=check,

@@ -15,9 +15,7 @@ _OPENAI = re.compile(
     rb'"(?:tool_calls|tool_call_id|image_url|function_call)"\s*:|"role"\s*:\s*"(?:system|developer|tool)"'
 )
 _GEMINI = re.compile(rb'^\s*\[\s*\{\s*(?:"role"\s*:\s*"(?:user|model)"\s*,\s*)?"parts"\s*:')
-_RESPONSES = re.compile(
-    rb'"type"\s*:\s*"(?:function_call|function_call_output|input_text|output_text|reasoning)"'
-)
+_RESPONSES = re.compile(rb'"type"\s*:\s*"(?:function_call|function_call_output|input_text|output_text|reasoning)"')
 _ANTHROPIC_FIELDS = {
     "system",
     "anthropic_version",

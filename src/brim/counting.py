@@ -1,0 +1,65 @@
+"""Count: how many tokens a text, a conversation or a request takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from brim import catalog, wire
+from brim.catalog import Model
+from brim.conversation import encode
+from brim.recent import Recent
+from brim.tokens.actuals import MARGINS, Actuals
+from brim.tokens.counter import Count, Counter
+
+# Whole requests that were counted before, by their bytes: a recount is one look-up.
+_counted: Recent[tuple[Any, ...], Count] = Recent(64 << 20)
+
+
+def count(
+    request: Any,
+    *,
+    model: str | Model | None = None,
+    tools: Any = None,
+    system: Any = None,
+    tool_choice: Any = None,
+    api: str | None = None,
+    actuals: Actuals | None = None,
+) -> Count:
+    """How many tokens a request takes, with an upper bound and where the number comes from.
+
+    `request` is a list of messages, a request body (dict or JSON bytes) of any API that Brim knows, or plain text.
+
+    Example: brim.count([{"role": "user", "content": "hello"}], model="gpt-4o").tokens -> 8
+    """
+    if isinstance(request, str):
+        return _text(request, model)
+    raw = request if isinstance(request, bytes) else encode(request)
+    extra = encode([tools, system, tool_choice]) if tools or system or tool_choice else b""
+    memory = (id(actuals), actuals.version) if actuals is not None else None
+    key = (raw, model, extra, api, memory)
+    return _counted.get(key) or _counted.put(
+        key, _request(request, model, tools, system, tool_choice, api, actuals), len(raw)
+    )
+
+
+def _request(
+    request: Any,
+    model: str | Model | None,
+    tools: Any,
+    system: Any,
+    tool_choice: Any,
+    api: str | None,
+    actuals: Actuals | None,
+) -> Count:
+    name = model if isinstance(model, str) else ""
+    conversation = wire.parse(request, api, model=name, tools=tools, system=system, tool_choice=tool_choice)
+    found = model if isinstance(model, Model) else catalog.find(model or conversation.model)
+    return Counter(found, conversation.api, actuals).count(conversation)
+
+
+def _text(text: str, model: str | Model | None) -> Count:
+    found = model if isinstance(model, Model) else catalog.find(model or "")
+    counter = Counter(found, "openai_chat")
+    tokens = counter.text(text)
+    source = "exact" if counter.tokenizer.exact else "estimated"
+    return Count(tokens, int(tokens * (1 + (MARGINS["estimated"] if source == "estimated" else 0))) + 1, source)

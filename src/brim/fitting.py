@@ -1,0 +1,164 @@
+"""Fit: parse, count, plan, render. One enforcement point, and it counts what is really sent."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from brim import catalog, wire
+from brim.catalog import Model
+from brim.conversation import Conversation
+from brim.errors import BudgetTooSmall
+from brim.plan import strategies
+from brim.plan.context import Attachment, made
+from brim.plan.planner import Outcome
+from brim.plan.policy import Policy
+from brim.plan.report import Report
+from brim.plan.reporting import report_of
+from brim.plan.work import Summarize, Work
+from brim.tokens.actuals import Actuals
+from brim.tokens.counter import Counter
+
+log = logging.getLogger("brim")
+OnEvent = Callable[["Event"], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that a fit did, with its numbers: turns folded, content compacted, refused, warning."""
+
+    kind: str
+    message: str
+    numbers: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A request within its budget, in the type that it was given in, and how it came to be."""
+
+    body: Any
+    conversation: Conversation
+    tokens: int
+    report: Report
+    stash: dict[str, str]
+    _again: Callable[[int], Fitted] = field(repr=False)
+
+    @property
+    def messages(self) -> Any:
+        """The fitted messages: what was given as a list, or the list inside the body."""
+        if isinstance(self.body, list):
+            return self.body
+        body = wire.parse(self.body) if isinstance(self.body, (bytes, str)) else None
+        if body is not None:
+            return [message.value for message in body.messages]
+        return self.body[wire.APIS[self.conversation.api].list_field]
+
+    @property
+    def plan(self) -> tuple[Any, ...]:
+        """For every item its rung and the reason."""
+        return self.report.decisions
+
+    def at(self, budget: int) -> Fitted:
+        """The same request at another budget."""
+        return self._again(budget)
+
+
+def fit(
+    request: Any,
+    *,
+    model: str | Model | None = None,
+    budget: int | None = None,
+    reserve: int | None = None,
+    tools: Any = None,
+    system: Any = None,
+    tool_choice: Any = None,
+    policy: Policy | None = None,
+    context: Iterable[Attachment | str] | None = None,
+    carried: Iterable[Attachment | str] | None = None,
+    api: str | None = None,
+    recall: bool = False,
+    actuals: Actuals | None = None,
+    summarize: Summarize | None = None,
+    on_event: OnEvent | None = None,
+) -> Fitted:
+    """Return `request` fitted into `budget` tokens; raise BudgetTooSmall if that cannot be done.
+
+    `request` is a list of messages or a request body (dict or JSON bytes) of any API that Brim knows; what comes
+    back has the same type. Without `budget` the model's own input limit holds. What must stay (instructions, tools,
+    the newest turn) stays; a tool result never loses its call.
+    """
+    conversation = wire.parse(
+        request, api, model=model if isinstance(model, str) else "", tools=tools, system=system, tool_choice=tool_choice
+    )
+    found = model if isinstance(model, Model) else catalog.find(model or conversation.model)
+    policy = policy or Policy.agent()
+    counter = Counter(found, conversation.api, actuals)
+    work = Work(
+        conversation=conversation,
+        counter=counter,
+        model=found,
+        policy=policy,
+        limit=limit_of(found, conversation, policy, budget, reserve),
+        own_limit=budget is None and policy.budget is None,
+        recall=recall,
+        summarize=summarize,
+        context=tuple(made(context or ())),
+        carried=tuple(made(carried or ())),
+    )
+
+    def again(other: int) -> Fitted:
+        return _finish(request, work.at(other), on_event, again)
+
+    return _finish(request, work, on_event, again)
+
+
+def limit_of(model: Model, conversation: Conversation, policy: Policy, budget: int | None, reserve: int | None) -> int:
+    """The most input tokens that the request may have.
+
+    A budget is the caller's own number, less the reserve where one is given; without it the window holds, less what
+    the answer may take (what the request itself asks for, or the model's largest output).
+    """
+    reserve = reserve if reserve is not None else policy.reserve
+    budget = budget if budget is not None else policy.budget
+    if budget is not None:
+        return budget - (reserve or 0)
+    asked = conversation.max_output if reserve is None else reserve
+    own = {
+        "rolling": policy.max_prompt_tokens - policy.reserved_response_tokens,
+        "layered": policy.total_budget - policy.output_reserve,
+    }
+    return min(model.max_input(asked), own.get(policy.name, model.window))
+
+
+def _finish(request: Any, work: Work, on_event: OnEvent | None, again: Callable[[int], Fitted]) -> Fitted:
+    try:
+        outcome = strategies.run(work)
+    except BudgetTooSmall as refusal:
+        _tell(on_event, Event("refused", str(refusal), {"needed": refusal.needed, "budget": refusal.budget}))
+        raise
+    report = report_of(work, outcome)
+    for event in _events(report, outcome):
+        _tell(on_event, event)
+    unchanged = outcome.conversation is work.conversation
+    body = request if unchanged else wire.render(outcome.conversation, request)
+    return Fitted(body, outcome.conversation, report.after, report, outcome.stash, again)
+
+
+def _events(report: Report, outcome: Outcome) -> Sequence[Event]:
+    found = []
+    if outcome.folded:
+        found.append(Event("folded", f"folded {len(outcome.folded)} messages", {"messages": len(outcome.folded)}))
+    if report.compacted:
+        numbers = {"items": report.compacted, "before": report.before, "after": report.after}
+        found.append(Event("compacted", f"compacted {report.compacted} items", numbers))
+    found += [Event("warning", warning) for warning in report.warnings]
+    return found
+
+
+def _tell(on_event: OnEvent | None, event: Event) -> None:
+    numbers = " ".join(f"{name}={value}" for name, value in event.numbers.items())
+    log.log(logging.WARNING if event.kind in ("refused", "warning") else logging.INFO, "%s %s", event.message, numbers)
+    if on_event is not None:
+        on_event(event)

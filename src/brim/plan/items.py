@@ -1,0 +1,208 @@
+"""What is planned: the items of a request, in groups that stand or fall together.
+
+A group is a user's message, an answer, or a step of an agent (calls with all their results). An item is a part
+of a message, or a block inside one: a pasted log beside the instruction that asks about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from brim.conversation import Conversation, Message, Part
+from brim.ladders.xmlblocks import blocks
+
+SYSTEM = -1
+ItemKind = Literal["text", "block", "call", "result", "thinking", "media"]
+# A text with fewer characters than this is one item: there is nothing worth splitting off.
+SPLIT_FROM = 600
+# How much of each end of a long undelimited message counts as its instruction.
+INSTRUCTION = 600
+
+
+@dataclass(slots=True)
+class Item:
+    """The smallest thing that is planned."""
+
+    message: int
+    part: int
+    text: str
+    tokens: int
+    kind: ItemKind
+    layer: int
+    start: int = 0
+    must: bool = False
+    weight: float = 0.0
+    name: str = ""
+    fixed: bool = False
+    # What the plan gives it: how many tokens, and the text that it then has (None: as it is).
+    given: int = 0
+    shown: str | None = None
+    shown_tokens: int = 0
+    fidelity: str = "lossless"
+    threshold: float | None = None
+
+
+@dataclass(slots=True)
+class Group:
+    """Messages that stand or fall together, and the items in them. `frame` is paid if any of it stays."""
+
+    members: list[int]
+    items: list[Item] = field(default_factory=list)
+    frame: int = 0
+    must: bool = False
+    layer: int = 4
+    kept: bool = False
+    rank: float = 0.0
+
+    @property
+    def tokens(self) -> int:
+        return self.frame + sum(item.tokens for item in self.items)
+
+
+def current(messages: tuple[Message, ...]) -> int:
+    """The index of the message that asks: the last one in which the user says something."""
+    for index in range(len(messages) - 1, -1, -1):
+        message = messages[index]
+        if message.role == "user" and any(part.kind != "result" for part in message.parts):
+            return index
+    return len(messages) - 1
+
+
+def grouped(messages: tuple[Message, ...]) -> list[list[int]]:
+    """Message indexes in groups. Calls go with their results, and what a model wrote in one breath stays one.
+
+    Example: user, assistant(calls a, b), tool(a), tool(b), assistant -> [[0], [1, 2, 3], [4]]
+    """
+    groups: list[list[int]] = []
+    open_calls: set[str] = set()
+    for index, message in enumerate(messages):
+        if message.role == "user" and not message.answers:
+            open_calls.clear()  # the user went on without waiting for the results
+        if open_calls or (groups and _unfinished(messages[index - 1])):
+            groups[-1].append(index)
+        else:
+            groups.append([index])
+        open_calls.update(message.calls)
+        open_calls.difference_update(message.answers)
+    return groups
+
+
+def _unfinished(message: Message) -> bool:
+    """Reasoning that stands in a message of its own belongs to what comes next."""
+    return bool(message.parts) and all(part.kind == "thinking" for part in message.parts)
+
+
+class Itemizer:
+    """Cuts a conversation into groups of items with their sizes."""
+
+    def __init__(
+        self,
+        conversation: Conversation,
+        parts: Callable[[Message], tuple[int, ...]],
+        total: Callable[[Message], int],
+        count: Callable[[str], int],
+        layers: dict[int, int] | None = None,
+    ) -> None:
+        self.conversation = conversation
+        self._parts = parts
+        self._total = total
+        self._count = count
+        self._layers = layers or {}
+        self.now = current(conversation.messages)
+
+    def groups(self) -> list[Group]:
+        found: list[Group] = []
+        if self.conversation.system is not None:
+            group = Group([SYSTEM], must=True, layer=1)
+            self._fill(group, SYSTEM, self.conversation.system)
+            group.frame = 0  # counted in the head of the request
+            found.append(group)
+        messages = self.conversation.messages
+        members = grouped(messages)
+        for number, indexes in enumerate(members):
+            group = Group(indexes)
+            role = messages[indexes[0]].role
+            last = number == len(members) - 1
+            group.must = role == "system" or self.now in indexes or last
+            group.layer = self._layers.get(indexes[0], 1 if role == "system" else 5 if self.now in indexes else 4)
+            for index in indexes:
+                self._fill(group, index, messages[index])
+            found.append(group)
+        return found
+
+    def _fill(self, group: Group, index: int, message: Message) -> None:
+        sizes = self._parts(message)
+        group.frame += self._total(message) - sum(sizes)
+        for number, (part, size) in enumerate(zip(message.parts, sizes, strict=True)):
+            group.items += self._items(group, index, number, part, size)
+
+    def _items(self, group: Group, index: int, number: int, part: Part, size: int) -> list[Item]:
+        if part.kind in ("call", "result", "thinking"):
+            kind: ItemKind = part.kind  # type: ignore[assignment]
+            media = part.kind == "result" and part.fixed and not part.text
+            item = Item(index, number, part.text, size, "media" if media else kind, group.layer, name=part.name)
+            item.fixed = part.fixed
+            item.must = group.must and (part.fixed or part.kind == "thinking") and not media
+            return [item]
+        if part.kind != "text":
+            return [Item(index, number, "", size, "media", group.layer, must=False, fixed=True)]
+        splits = len(part.text) >= SPLIT_FROM and not part.fixed
+        if splits:
+            cut = self._cut(group, index, number, part, size)
+            if len(cut) > 1:
+                return cut
+        item = Item(index, number, part.text, size, "text", group.layer, must=group.must, fixed=part.fixed)
+        return [item]
+
+    def _cut(self, group: Group, index: int, number: int, part: Part, size: int) -> list[Item]:
+        """The blocks of a text, with the instruction between them."""
+        spans = [(span.start, span.end, True, span.name) for span in blocks(part.text)]
+        if not spans and group.layer == 5 and len(part.text) > 4 * INSTRUCTION:
+            spans = [(*_middle(part.text), True, "")]
+        items: list[Item] = []
+        at = 0
+        for start, end, block, name in [*spans, (len(part.text), len(part.text), False, "")]:
+            if at < start:
+                items.append(self._piece(group, index, number, part.text[at:start], at, False, ""))
+            if block:
+                items.append(self._piece(group, index, number, part.text[start:end], start, True, name))
+            at = end
+        return items
+
+    def _piece(self, group: Group, index: int, number: int, text: str, start: int, block: bool, name: str) -> Item:
+        layer = group.layer
+        if block and layer == 5:
+            layer = 2 if name == "prior_context" else 3
+        return Item(
+            index,
+            number,
+            text,
+            self._count(text),
+            "block" if block else "text",
+            layer,
+            start=start,
+            must=group.must and not block,
+            name=name,
+        )
+
+
+def _middle(text: str) -> tuple[int, int]:
+    """The part of a long message between its first and its last words, cut at line or word ends.
+
+    Example: what stands between "Summarise this:" and "… and be brief." in a message without any markup
+    """
+    start = _border(text, INSTRUCTION, 0, 1)
+    end = _border(text, len(text) - INSTRUCTION, len(text), -1)
+    return (start, end) if start < end else (INSTRUCTION, len(text) - INSTRUCTION)
+
+
+def _border(text: str, near: int, edge: int, step: int) -> int:
+    """A good place to cut between `near` and the edge: after a line, a sentence or a word, in that order."""
+    low, high = sorted((near, edge))
+    for sign in ("\n\n", "\n", ". ", " "):
+        found = text.rfind(sign, low, high) if step > 0 else text.find(sign, low, high)
+        if found > low:
+            return found + len(sign)
+    return near

@@ -1,0 +1,42 @@
+"""Items in pieces: how an item's tokens divide by what they are worth.
+
+A short text is one piece: kept or not. A long one is worth most in its first share, since an extract keeps the
+best of it. JSON divides by its leaves: an identifier is worth more than a flag.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from brim.plan.items import Item
+
+# A text of at most this many tokens is kept whole or not at all.
+WHOLE = 160
+# What the first, the second, … share of a long text is worth above or below the item's weight.
+SHARES = ((0.06, 0.8), (0.06, 0.5), (0.13, 0.2), (0.25, -0.2), (0.5, -0.6))
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some tokens of an item at one worth."""
+
+    worth: float
+    tokens: int
+    item: Item
+    group: int
+
+
+def pieces(item: Item, group: int, floor: int, leaves: Callable[[Item], list[tuple[float, int]]] | None) -> list[Piece]:
+    """The pieces of an item beyond its floor, best first."""
+    left = item.tokens - floor
+    if left <= 0:
+        return []
+    if item.tokens <= WHOLE or item.fixed or item.kind in ("thinking", "media"):
+        return [Piece(item.weight, left, item, group)]
+    if leaves is not None:
+        found = leaves(item)
+        if found:
+            return [Piece(item.weight + worth, size, item, group) for worth, size in found]
+    cut = [Piece(item.weight + worth, int(left * share), item, group) for share, worth in SHARES]
+    return [piece for piece in cut if piece.tokens > 0]

@@ -1,0 +1,331 @@
+"""The default planner: what must stay is fixed first, then the rest is bought, the most valuable first.
+
+Every item is cut into pieces with a worth (weights, pieces). Pieces are taken in order of worth until the
+limit is reached; each item is then rendered in the tokens that it was given, what that left over is spent
+again, and what will really be sent is counted. Only that last count decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from brim.conversation import Conversation, Message
+from brim.errors import BudgetTooSmall
+from brim.ladders import Hint, Ladder, handle_of
+from brim.ladders import arguments as arguments_ladder
+from brim.ladders.rung import Room
+from brim.plan.items import SYSTEM, Group, Item, Itemizer
+from brim.plan.pieces import Piece, pieces
+from brim.plan.rebuild import rebuilt
+from brim.plan.report import Decision
+from brim.plan.weights import weigh
+from brim.tokens.counter import Counter
+
+# The least that is left of a block or a result that may be shortened but not dropped.
+STUB = 14
+# A call with fewer tokens than this is worth its place as long as its results are.
+SMALL_CALL = 48
+ROUNDS = 4
+
+
+@dataclass(slots=True)
+class Task:
+    """What one planning is given."""
+
+    conversation: Conversation
+    counter: Counter
+    limit: int
+    recent: float = 0.05
+    query: str = ""
+    relevance: Sequence[float] | None = None
+    recall: bool = False
+    layers: dict[int, int] = field(default_factory=dict)
+    notice: Callable[[list[Message], int], str] | None = None
+    ledger: float = 0.05
+    size: Callable[[int], int] = lambda tokens: tokens  # the tokens that count against the limit
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What one planning gives: the conversation to send, and what became of the one that was given."""
+
+    conversation: Conversation
+    total: int
+    groups: list[Group] = field(default_factory=list)
+    stash: dict[str, str] = field(default_factory=dict)
+    folded: list[int] = field(default_factory=list)
+    notice: str = ""
+    # What a policy did before the planner saw the conversation, and what its users should know.
+    steps: list[Decision] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    planned: Conversation | None = None
+
+
+class Planner:
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.counter = task.counter
+        self.count = task.counter.text
+        self.stash: dict[str, str] = {}
+        self.head = task.counter.head(task.conversation)
+        itemizer = Itemizer(task.conversation, task.counter.parts, task.counter.message, self.count, task.layers)
+        self.now = itemizer.now
+        self.groups = itemizer.groups()
+        system = next((group for group in self.groups if group.members == [SYSTEM]), None)
+        if system is not None:
+            self.head -= sum(item.tokens for item in system.items)
+        self._notice = ""
+        self._notice_tokens = 0
+        self._floors: dict[int, int] = {}
+
+    def run(self) -> Outcome:
+        """Plan, or raise BudgetTooSmall."""
+        roles = [message.role for message in self.task.conversation.messages]
+        weigh(self.groups, roles, self.task.limit, self.task.recent, self.task.relevance)
+        fixed = self._fix()
+        if fixed > self.task.limit:
+            raise BudgetTooSmall(fixed, self.task.limit, self.must_stay())
+        waiting = self._pieces()
+        for _ in range(ROUNDS):
+            self._make_notice()
+            room = self.task.limit - self._total()
+            if room <= 0 or not waiting:
+                break
+            waiting = self._buy(waiting, room)
+            self._render()
+        self._top_up()
+        return self._enforce()
+
+    def _fix(self) -> int:
+        """Keep what must stay, in the smallest form that it may have; return what all of it takes."""
+        for group in self.groups:
+            if not group.must:
+                continue
+            group.kept = True
+            for item in group.items:
+                item.given = item.tokens if item.must else self._floor(item)
+        self._render()
+        return self._total()
+
+    def _floor(self, item: Item) -> int:
+        """The least that an item of a kept group may be given."""
+        if item.kind in ("thinking", "media"):
+            return 0 if item.kind == "thinking" else min(item.tokens, STUB)
+        if item.kind == "call":
+            return item.tokens if item.tokens <= SMALL_CALL or item.fixed else SMALL_CALL
+        if item.fixed:
+            return item.tokens
+        if item.kind == "text" and not item.must:
+            return 0
+        return min(item.tokens, STUB)
+
+    def _pieces(self) -> list[Piece]:
+        found: list[Piece] = []
+        for number, group in enumerate(self.groups):
+            for item in group.items:
+                if not (group.must and item.must):
+                    found += pieces(item, number, self._floor(item), None)
+        found.sort(key=lambda piece: (-piece.worth, -piece.group, piece.item.message, piece.item.start))
+        return found
+
+    def _buy(self, waiting: list[Piece], room: int) -> list[Piece]:
+        """Take pieces in order of worth while there is room; return those that were not taken."""
+        left: list[Piece] = []
+        for piece in waiting:
+            group = self.groups[piece.group]
+            cost = piece.tokens
+            if not group.kept:
+                cost += group.frame + sum(self._floor(item) for item in group.items)
+            if cost > room:
+                left.append(piece)
+                continue
+            room -= cost
+            if not group.kept:
+                group.kept = True
+                for item in group.items:
+                    item.given = self._floor(item)
+            piece.item.given += piece.tokens
+        return left
+
+    def _render(self) -> None:
+        for group in self.groups:
+            if group.kept:
+                for item in group.items:
+                    self._show(item)
+
+    def _show(self, item: Item) -> None:
+        """Make the text that an item has in the tokens that it was given."""
+        if item.given >= item.tokens:
+            item.shown, item.shown_tokens, item.fidelity = None, item.tokens, "lossless"
+            return
+        if item.shown is not None and item.shown_tokens <= item.given and item.given == self._floors.get(id(item)):
+            return
+        self._floors[id(item)] = item.given
+        if item.given <= 0:
+            item.shown, item.shown_tokens, item.fidelity = "", 0, "recoverable"
+            self._keep(item)
+            return
+        rung_text, item.fidelity = self._rung(item)
+        item.shown, item.shown_tokens = rung_text, self.count(rung_text)
+
+    def _rung(self, item: Item) -> tuple[str, str]:
+        handle = handle_of(item.text) if item.text else ""
+        room = Room(item.given, self.count, handle, self.task.recall, self.task.query)
+        if item.kind == "media":
+            return room.mark(f"{item.name or 'media'}, about {item.tokens:,} tokens"), "recoverable"
+        if item.kind == "call":
+            text, fidelity = arguments_ladder.extract(item.text, room), "recoverable"
+        else:
+            rung = Ladder(item.text, self.count, hint=Hint(tool=item.name)).at(room)
+            text, fidelity = rung.text, rung.fidelity
+        if fidelity == "recoverable":
+            self._keep(item)
+        return text, fidelity
+
+    def _keep(self, item: Item) -> None:
+        if item.text:
+            self.stash.setdefault(handle_of(item.text), item.text)
+
+    def _total(self) -> int:
+        kept = sum(group.frame + sum(item.shown_tokens for item in group.items) for group in self.groups if group.kept)
+        return self.task.size(self.head + kept + self._notice_tokens)
+
+    def _folded(self) -> list[int]:
+        return [member for group in self.groups if not group.kept for member in group.members]
+
+    def _make_notice(self) -> None:
+        """Say what is folded, in a message of its own; its size is part of the plan."""
+        folded = self._folded()
+        if not folded:
+            self._notice, self._notice_tokens = "", 0
+            return
+        messages = [self.task.conversation.messages[index] for index in folded]
+        share = max(40, int(self.task.ledger * self.task.limit))
+        self._notice = self.task.notice(messages, share) if self.task.notice else folded_notice(len(messages))
+        message = self.counter.text_message(self.task.conversation.api, "user", self._notice)
+        self._notice_tokens = self.counter.message(message)
+
+    def _top_up(self) -> None:
+        """Give what is left to the most valuable item that was shortened: full to the brim."""
+        self._make_notice()
+        for _ in range(3):
+            left = self.task.limit - self._total()
+            short = [
+                item
+                for group in self.groups
+                if group.kept
+                for item in group.items
+                if item.shown is not None and item.kind in ("text", "block", "result") and item.tokens > item.given
+            ]
+            if left < 8 or not short:
+                return
+            best = max(short, key=lambda item: (item.weight, -item.message, -item.start))
+            best.given = min(best.tokens, best.shown_tokens + left - 2)
+            self._show(best)
+            if self._total() > self.task.limit:
+                best.given = max(0, best.given - (self._total() - self.task.limit) - 4)
+                self._show(best)
+
+    def _enforce(self) -> Outcome:
+        """Count what will really be sent; step down until it is within the limit."""
+        for _ in range(12):
+            outcome = self._outcome()
+            over = outcome.total - self.task.limit
+            if over <= 0:
+                return outcome
+            if not self._step_down(over + 2):
+                raise BudgetTooSmall(outcome.total, self.task.limit, self.must_stay())
+        raise BudgetTooSmall(outcome.total, self.task.limit, self.must_stay())
+
+    def _step_down(self, over: int) -> bool:
+        """Free at least `over` tokens from what is worth the least; False if nothing can go."""
+        freed = 0
+        optional = sorted(
+            (group for group in self.groups if group.kept and not group.must),
+            key=lambda group: (max((item.weight for item in group.items), default=0.0), group.members),
+        )
+        shrinkable = sorted(
+            (
+                item
+                for group in self.groups
+                if group.kept
+                for item in group.items
+                if not item.must and item.shown_tokens > self._floor(item)
+            ),
+            key=lambda item: (item.weight, item.message, item.start),
+        )
+        for item in shrinkable:
+            if freed >= over:
+                break
+            spare = item.shown_tokens - self._floor(item)
+            if item.tokens <= SMALL_CALL and not self.groups[0].must:
+                continue
+            before = item.shown_tokens
+            item.given = max(self._floor(item), item.shown_tokens - min(spare, over - freed))
+            self._show(item)
+            freed += max(0, before - item.shown_tokens)
+        for group in optional:
+            if freed >= over:
+                break
+            group.kept = False
+            freed += group.frame + sum(item.shown_tokens for item in group.items)
+        self._make_notice()
+        return freed > 0
+
+    def _outcome(self) -> Outcome:
+        conversation = self.task.conversation
+        shown = {
+            index: rebuilt(conversation.api, self._message(index), items) for index, items in self._by_message().items()
+        }
+        messages: list[Message] = []
+        folded = self._folded()
+        placed = not folded
+        for index, message in enumerate(conversation.messages):
+            if index not in shown:
+                continue
+            if not placed and message.role != "system":
+                messages.append(self.counter.text_message(conversation.api, "user", self._notice))
+                placed = True
+            messages.append(shown[index])
+        new = replace(conversation, messages=tuple(messages), system=shown.get(SYSTEM, conversation.system))
+        total = self.task.size(self.counter.total(new))
+        if folded:
+            raws = b"\n".join(conversation.messages[index].raw for index in folded).decode("utf-8", "surrogatepass")
+            self.stash.setdefault(handle_of(raws), raws)
+        return Outcome(new, total, self.groups, self.stash, folded, self._notice, planned=conversation)
+
+    def _by_message(self) -> dict[int, list[Item]]:
+        found: dict[int, list[Item]] = {}
+        for group in self.groups:
+            if group.kept:
+                for member in group.members:
+                    found.setdefault(member, [])
+                for item in group.items:
+                    found[item.message].append(item)
+        return found
+
+    def _message(self, index: int) -> Message:
+        conversation = self.task.conversation
+        if index == SYSTEM:
+            assert conversation.system is not None
+            return conversation.system
+        return conversation.messages[index]
+
+    def must_stay(self) -> list[tuple[str, int]]:
+        """What cannot go, with its tokens, largest first."""
+        found = [("tools and framing", self.head)]
+        for group in self.groups:
+            if group.must:
+                for member in group.members:
+                    name = (
+                        "system"
+                        if member == SYSTEM
+                        else f"{self.task.conversation.messages[member].role} messages[{member}]"
+                    )
+                    found.append((name, sum(item.shown_tokens for item in group.items if item.message == member)))
+        return sorted(found, key=lambda entry: -entry[1])
+
+
+def folded_notice(messages: int) -> str:
+    return f"[Brim folded {messages:,} earlier messages to fit the context window]"

@@ -1,0 +1,183 @@
+"""Policies: how a request is brought into its budget, as one frozen settings object each.
+
+A policy is data. `Policy.agent()` is the default; the others reproduce well-known ways of windowing a chat.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Literal
+
+from brim.errors import BadSetting
+
+Name = Literal["agent", "rolling", "concise", "layered"]
+NAMES: tuple[Name, ...] = ("agent", "rolling", "concise", "layered")
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How to fit. Make one with `Policy.agent(...)`, `.rolling(...)`, `.concise(...)` or `.layered(...)`."""
+
+    name: Name = "agent"
+
+    # All policies.
+    budget: int | None = None
+    """The largest input in tokens; None: the model's own limit."""
+    reserve: int | None = None
+    """Tokens kept free for the answer; None: what the request asks for, or the model's largest output."""
+
+    # agent
+    high: float = 1.0
+    """Above this share of the limit a session re-plans."""
+    low: float = 0.7
+    """A re-plan goes down to this share of the limit."""
+    recent: float = 0.05
+    """The share of the limit that goes to the newest messages, whatever they say."""
+    newest: float = 0.25
+    """The largest share of the limit that one arriving tool result may take."""
+    ledger: float = 0.05
+    """The largest share of the limit for the record of what was folded."""
+    recall: float = 0.1
+    """The share of the limit for folded content that is brought back because the current message is about it."""
+
+    # rolling
+    max_prompt_tokens: int = 8192
+    reserved_response_tokens: int = 512
+    recent_messages_to_keep: int = 6
+    min_recent_messages_to_keep: int = 2
+
+    # concise
+    history_chars: int = 12_000
+    summary_chars: int = 2_000
+    recent_user_turns: int = 2
+    fallback_messages: int = 4
+    uncounted_messages: int = 10
+    topic_chars: int = 80
+    system_role: bool = True
+    """False where the model has no system role: instructions become a first message headed [SYSTEM INSTRUCTIONS]."""
+
+    # layered
+    total_budget: int = 128_000
+    output_reserve: int = 4_096
+    block_chars: int = 50_000
+    preview_chars: int = 500
+    answer_chars: int = 2_000
+
+    def __post_init__(self) -> None:
+        for check in _CHECKS:
+            problem = check(self)
+            if problem:
+                raise BadSetting(f"policy.{problem[0]}", problem[1])
+
+    @classmethod
+    def agent(cls, **settings: Any) -> Policy:
+        """Keep what later steps need: identifiers, errors, decisions, what is recent and what is asked for."""
+        return cls._made("agent", settings)
+
+    @classmethod
+    def rolling(cls, **settings: Any) -> Policy:
+        """The last messages verbatim, a summary of what came before, context trimmed to what is left."""
+        return cls._made("rolling", settings)
+
+    @classmethod
+    def concise(cls, **settings: Any) -> Policy:
+        """A history of so many characters: the last two user turns verbatim, one structured summary of the rest."""
+        return cls._made("concise", settings)
+
+    @classmethod
+    def layered(cls, **settings: Any) -> Policy:
+        """A total budget over five layers: oldest complete turns go first, then long answers are shortened."""
+        return cls._made("layered", settings)
+
+    @classmethod
+    def named(cls, name: str, settings: Mapping[str, Any] | None = None) -> Policy:
+        """A policy by its name, as settings files and flags give it."""
+        if name not in NAMES:
+            raise BadSetting("policy.name", f"{name!r} is not one of {', '.join(NAMES)}")
+        return cls._made(name, dict(settings or {}))
+
+    @classmethod
+    def _made(cls, name: Any, settings: dict[str, Any]) -> Policy:
+        known = [field.name for field in fields(cls) if field.name != "name"]
+        for key, value in settings.items():
+            if key not in known:
+                near = difflib.get_close_matches(key, known, 3)
+                hint = f": did you mean {', '.join(near)}?" if near else f": it is one of {', '.join(known)}"
+                raise BadSetting(f"policy.{key}", f"there is no such setting{hint}")
+            if isinstance(value, bool) != (key == "system_role") or not isinstance(value, (int, float, type(None))):
+                wanted = "true or false" if key == "system_role" else "a number"
+                raise BadSetting(f"policy.{key}", f"must be {wanted}, not {value!r}")
+        return cls(name=name, **settings)
+
+    def with_(self, **settings: Any) -> Policy:
+        """The same policy with other settings."""
+        return replace(self, **settings)
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def _positive(*names: str) -> Any:
+    def check(policy: Policy) -> tuple[str, str] | None:
+        for name in names:
+            value = getattr(policy, name)
+            if value is not None and (not isinstance(value, int) or value < 1):
+                return name, f"must be a whole number of at least 1, not {value!r}"
+        return None
+
+    return check
+
+
+def _share(*names: str) -> Any:
+    def check(policy: Policy) -> tuple[str, str] | None:
+        for name in names:
+            if not 0 <= getattr(policy, name) <= 1:
+                return name, f"must be a share from 0 to 1, not {getattr(policy, name)!r}"
+        return None
+
+    return check
+
+
+def _waterlines(policy: Policy) -> tuple[str, str] | None:
+    return None if policy.low <= policy.high else ("low", f"must not be above high ({policy.high})")
+
+
+def _recent(policy: Policy) -> tuple[str, str] | None:
+    if policy.min_recent_messages_to_keep > policy.recent_messages_to_keep:
+        return (
+            "min_recent_messages_to_keep",
+            f"must not be above recent_messages_to_keep ({policy.recent_messages_to_keep})",
+        )
+    return None
+
+
+def _reserves(policy: Policy) -> tuple[str, str] | None:
+    if policy.reserved_response_tokens >= policy.max_prompt_tokens:
+        return "reserved_response_tokens", f"must be below max_prompt_tokens ({policy.max_prompt_tokens})"
+    if policy.output_reserve >= policy.total_budget:
+        return "output_reserve", f"must be below total_budget ({policy.total_budget})"
+    if policy.reserve is not None and policy.reserve < 0:
+        return "reserve", f"must not be negative, not {policy.reserve}"
+    return None
+
+
+_CHECKS = (
+    _positive(
+        "budget",
+        "max_prompt_tokens",
+        "recent_messages_to_keep",
+        "min_recent_messages_to_keep",
+        "history_chars",
+        "summary_chars",
+        "recent_user_turns",
+        "total_budget",
+        "block_chars",
+        "preview_chars",
+    ),
+    _share("high", "low", "recent", "newest", "ledger", "recall"),
+    _waterlines,
+    _recent,
+    _reserves,
+)

@@ -1,0 +1,101 @@
+"""What a fit did, as data and as text: the CLI, the dashboard and the tests read the same object."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+Rung = Literal["full", "dense", "extract", "stub", "folded", "dropped", "summary"]
+Level = Literal["ok", "high", "critical"]
+LAYERS = {
+    1: "instructions",
+    2: "carried context",
+    3: "context of this turn",
+    4: "history",
+    5: "current message",
+}
+HIGH, CRITICAL = 0.75, 0.90
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """For one item a rung, and a reason that a user can read."""
+
+    item: str
+    role: str
+    layer: int
+    kind: str
+    before: int
+    after: int
+    rung: Rung
+    reason: str
+    handle: str = ""
+    preview: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LayerUse:
+    """The tokens of one layer before and after."""
+
+    layer: int
+    name: str
+    before: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Tokens before and after, by layer, against the limit; what became of every item; and what to know."""
+
+    model: str
+    policy: str
+    limit: int
+    before: int
+    after: int
+    upper: int
+    source: str
+    layers: tuple[LayerUse, ...]
+    decisions: tuple[Decision, ...]
+    kept: int
+    compacted: int
+    folded: int
+    turns_dropped: bool
+    warnings: tuple[str, ...]
+
+    @property
+    def used(self) -> float:
+        """The share of the limit that the fitted request takes."""
+        return self.after / self.limit if self.limit else 0.0
+
+    @property
+    def level(self) -> Level:
+        return level_of(self.used)
+
+    @property
+    def biggest(self) -> tuple[Decision, ...]:
+        """The five items that take the most room now."""
+        return tuple(sorted(self.decisions, key=lambda decision: (-decision.after, decision.item))[:5])
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "used": round(self.used, 4), "level": self.level}
+
+    def __str__(self) -> str:
+        parts = [f"{self.before:,} -> {self.after:,} tokens", f"{self.kept} kept"]
+        if self.compacted:
+            parts.append(f"{self.compacted} compacted")
+        if self.folded:
+            parts.append(f"{self.folded} folded")
+        lines = [" · ".join(parts)]
+        lines += [f"warning: {warning}" for warning in self.warnings]
+        return "\n".join(lines)
+
+
+def level_of(used: float) -> Level:
+    """Example: 0.8 -> "high"; 0.95 -> "critical" """
+    return "critical" if used >= CRITICAL else "high" if used >= HIGH else "ok"
+
+
+def layer_uses(before: Sequence[int], after: Sequence[int]) -> tuple[LayerUse, ...]:
+    """Layer rows from two lists of five numbers."""
+    return tuple(LayerUse(layer, name, before[layer - 1], after[layer - 1]) for layer, name in LAYERS.items())

@@ -1,0 +1,107 @@
+"""Reports from outcomes: what became of every item, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import ceil
+
+from brim.conversation import Conversation
+from brim.ladders import handle_of
+from brim.plan.items import SYSTEM, Group, Item, current
+from brim.plan.planner import Outcome
+from brim.plan.report import Decision, Report, Rung, layer_uses
+from brim.plan.work import Work
+
+# A last turn that takes more than this share of the budget is worth a warning.
+CROWDED = 0.9
+
+
+def report_of(work: Work, outcome: Outcome) -> Report:
+    decisions = tuple(_decisions(work, outcome))
+    before, after = work.counter.total(work.conversation), work.counter.total(outcome.conversation)
+    count = work.counter.count(outcome.conversation)
+    folded = {decision.item for decision in decisions if decision.rung in ("folded", "summary", "dropped")}
+    compacted = [decision for decision in decisions if decision.rung in ("dense", "extract", "stub")]
+    return Report(
+        model=work.model.name,
+        policy=work.policy.name,
+        limit=work.limit,
+        before=before,
+        after=after,
+        upper=max(count.upper, ceil(after)),
+        source=count.source,
+        layers=layer_uses(_layers(work, work.conversation), _layers(work, outcome.conversation)),
+        decisions=decisions,
+        kept=len(outcome.conversation.messages),
+        compacted=len(compacted),
+        folded=len(outcome.folded) or len(folded),
+        turns_dropped=any(decision.rung == "dropped" for decision in decisions) or bool(outcome.folded),
+        warnings=tuple([*outcome.warnings, *_warnings(work, outcome)]),
+    )
+
+
+def _layers(work: Work, conversation: Conversation) -> list[int]:
+    """Tokens by layer; context blocks inside the current message count as context where the plan saw them."""
+    found = [0] * 5
+    found[0] = work.counter.head(conversation)
+    now = current(conversation.messages)
+    for number, message in enumerate(conversation.messages):
+        size = work.counter.message(message)
+        if message.role == "system":
+            layer = 1
+        elif number == now:
+            layer = 5
+        elif message.text.startswith("<prior_context "):
+            layer = 2
+        elif message.text.startswith("<context "):
+            layer = 3
+        else:
+            layer = 4
+        found[layer - 1] += size
+    return found
+
+
+def _warnings(work: Work, outcome: Outcome) -> Iterable[str]:
+    messages = outcome.conversation.messages
+    if messages and work.limit > 0:
+        share = work.counter.message(messages[current(messages)]) / work.limit
+        if share >= CROWDED:
+            yield f"the last turn alone takes {share:.0%} of the budget"
+        share = work.counter.head(outcome.conversation) / work.limit
+        if share >= 0.5:
+            yield f"instructions and tools take {share:.0%} of the budget"
+
+
+def _decisions(work: Work, outcome: Outcome) -> Iterable[Decision]:
+    yield from outcome.steps
+    planned = outcome.planned or outcome.conversation
+    for group in outcome.groups:
+        for item in group.items:
+            yield _decision(planned, group, item)
+
+
+def _decision(conversation: Conversation, group: Group, item: Item) -> Decision:
+    role = "system" if item.message == SYSTEM else conversation.messages[item.message].role
+    where = "system" if item.message == SYSTEM else f"messages[{item.message}]"
+    name = f"{where}.parts[{item.part}]" + (f" at {item.start:,}" if item.start else "")
+    rung, reason = _rung(group, item)
+    after = item.shown_tokens if group.kept else 0
+    handle = handle_of(item.text) if item.text and rung in ("extract", "stub", "dropped") else ""
+    preview = " ".join(item.text[:120].split())[:80]
+    return Decision(name, role, item.layer, item.kind, item.tokens, after, rung, reason, handle, preview)
+
+
+def _rung(group: Group, item: Item) -> tuple[Rung, str]:
+    if not group.kept:
+        return "folded", f"worth less than what was kept (weight {item.weight:.1f})"
+    if item.shown is None:
+        if item.must:
+            return "full", "must stay: " + ("instructions" if item.layer == 1 else "the current turn")
+        return "full", f"worth its place (weight {item.weight:.1f})"
+    if item.fidelity == "lossless":
+        return "dense", "re-encoded without loss"
+    if not item.shown:
+        return "dropped", f"worth less than what was kept (weight {item.weight:.1f})"
+    if item.shown_tokens <= 24:
+        return "stub", f"only its name stays (weight {item.weight:.1f})"
+    return "extract", f"the most useful {item.shown_tokens / max(1, item.tokens):.0%} of it (weight {item.weight:.1f})"

@@ -1,0 +1,65 @@
+"""What a policy is asked to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+
+from brim.catalog import Model
+from brim.conversation import Conversation, Message
+from brim.plan.context import Attachment
+from brim.plan.items import current
+from brim.plan.policy import Policy
+from brim.tokens.actuals import MARGINS
+from brim.tokens.counter import Counter
+
+# Makes a summary of messages in at most so many tokens; the earlier summary comes first. May raise.
+Summarize = Callable[[Sequence[Message], str, int], str]
+QUERY = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A request, its limit, and the policy that brings it there."""
+
+    conversation: Conversation
+    counter: Counter
+    model: Model
+    policy: Policy
+    limit: int
+    own_limit: bool
+    recall: bool = False
+    summarize: Summarize | None = None
+    context: tuple[Attachment, ...] = ()
+    carried: tuple[Attachment, ...] = ()
+
+    def at(self, limit: int) -> Work:
+        return replace(self, limit=limit, own_limit=False)
+
+    def size(self, tokens: int) -> int:
+        """What counts against the limit.
+
+        A budget is a number of tokens as Brim counts them. The model's own window is the provider's: there, and
+        where the tokenizer is only estimated, the upper bound counts.
+        """
+        if not self.own_limit and self.counter.source != "estimated":
+            return tokens
+        actuals = self.counter.actuals
+        if actuals is None:
+            return ceil(tokens * (1 + MARGINS[self.counter.source]))
+        return actuals.calibration(self.model.family).upper(
+            self.counter.source, tokens, len(self.conversation.messages)
+        )
+
+    def total(self, conversation: Conversation) -> int:
+        return self.size(self.counter.total(conversation))
+
+
+def query_of(conversation: Conversation) -> str:
+    """What the current message asks: its own words first, and not all of what was pasted into it."""
+    messages = conversation.messages
+    if not messages:
+        return ""
+    text = messages[current(messages)].text
+    return text if len(text) <= QUERY else text[: QUERY // 2] + "\n" + text[-QUERY // 2 :]

@@ -1,0 +1,160 @@
+"""Summaries without a model: what was asked, decided, found, done and left open, in the words that were used.
+
+Everything in a summary is taken verbatim from the messages; nothing is rephrased, so nothing can be wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from brim.conversation import Message
+
+HEADER = "[CONVERSATION SUMMARY - Earlier messages summarized to save context space]"
+_BULLET = re.compile(r"^\s*(?:[-*•+]|\d{1,3}[.)])\s+(\S.*)$")
+_HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(\S.*?)\s*#*$")
+_CONCLUSION = re.compile(
+    r"\b(?:in conclusion|conclud\w*|decid\w*|decision|therefore|so we (?:will|use|go)|we(?:'ll| will| should)|"
+    r"i(?:'ll| will| have| recommend| suggest)|fixed|resolved|implemented|agreed|chose\w*|the (?:answer|fix|cause|result) is)\b",
+    re.IGNORECASE,
+)
+_QUESTION = re.compile(r"[^.!?\n。！？]{6,240}[?？]")
+_OPEN = re.compile(
+    r"\b(?:todo|to do|not yet|still (?:need|open|missing|to)|unresolved|pending|blocked|remains? to|next step)\b", re.I
+)
+_FACT = re.compile(
+    r"[\w.+-]+@[\w-]+\.[\w.]+"  # e-mail
+    r"|https?://[^\s\"'<>)\]]+"
+    r"|(?<![\w/])(?:\.{0,2}/)?(?:[\w.-]+/)+[\w.-]+"  # path
+    r"|\b[0-9a-f]{7,40}\b|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22,27}\b"
+    r"|\b(?=[\w-]{0,63}\d)(?=[\w-]{0,63}[A-Za-z])[A-Za-z0-9][\w-]{3,63}\b"  # codes: letters and digits together
+    r"|[$€£]\s?\d[\d,.]*|\b\d[\d,.]*\s?(?:%|USD|EUR|GB|MB|ms)\b"
+    r"|\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?)?\b|\b\d{3,}\b"
+)
+_SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n")
+
+
+# How many characters of messages one summary reads at most.
+READ = 200_000
+
+
+@dataclass(slots=True)
+class Notes:
+    """What a span of messages held, each list in order of appearance and without repeats."""
+
+    topics: list[str] = field(default_factory=list)
+    decisions: list[str] = field(default_factory=list)
+    facts: list[str] = field(default_factory=list)
+    done: list[str] = field(default_factory=list)
+    open: list[str] = field(default_factory=list)
+
+
+def take_notes(messages: Sequence[Message], topic_chars: int = 80, line_chars: int = 160) -> Notes:
+    """Collect what a summary is made of, from as many of the newest messages as are worth reading for it."""
+    notes = Notes()
+    for message in _newest(messages, READ):
+        for part in message.parts:
+            if part.kind == "call":
+                notes.done.append(_call_line(part.name, part.text, line_chars))
+            elif part.kind == "result":
+                notes.facts += _facts(part.text[:20_000], 12)
+            elif part.kind == "text" and message.role == "user":
+                notes.topics.append(clip(part.text, topic_chars))
+                notes.facts += _facts(part.text[:20_000], 24)
+            elif part.kind == "text" and message.role == "assistant":
+                notes.decisions += key_points(part.text[:40_000], line_chars)
+                notes.facts += _facts(part.text[:20_000], 12)
+                notes.open += _open_points(part.text[:40_000], line_chars)
+    for name in ("topics", "decisions", "facts", "done", "open"):
+        setattr(notes, name, list(dict.fromkeys(line for line in getattr(notes, name) if line)))
+    return notes
+
+
+def _newest(messages: Sequence[Message], chars: int) -> Sequence[Message]:
+    """The newest messages that together have about so many characters: a bounded summary needs no more."""
+    for start in range(len(messages) - 1, -1, -1):
+        chars -= len(messages[start].raw)
+        if chars < 0:
+            return messages[start:]
+    return messages
+
+
+def clip(text: str, size: int) -> str:
+    """The start of a text on one line. Example: clip("Fix the\\nlogin bug now", 12) -> "Fix the…" """
+    line = " ".join(text[: size * 8].split())
+    if len(line) <= size:
+        return line
+    cut = line[: size - 1]
+    word = cut.rfind(" ")
+    return (cut[:word] if word > size // 2 else cut) + "…"
+
+
+def key_points(text: str, size: int = 160) -> list[str]:
+    """What an answer decided: its bullets, headings and conclusions."""
+    found: list[str] = []
+    for line in text.splitlines():
+        match = _BULLET.match(line) or _HEADING.match(line)
+        if match:
+            found.append(clip(match.group(1), size))
+        elif _CONCLUSION.search(line[:400]):
+            sentence = next((part for part in _SENTENCE_END.split(line) if _CONCLUSION.search(part)), line)
+            found.append(clip(sentence, size))
+    return found
+
+
+def _open_points(text: str, size: int) -> list[str]:
+    found = [clip(match.group(), size) for match in _QUESTION.finditer(text)][-2:]
+    found += [clip(line, size) for line in text.splitlines() if _OPEN.search(line[:400])][:4]
+    return found
+
+
+def _call_line(name: str, arguments: str, size: int) -> str:
+    return clip(f"{name}({arguments})", size) if name else ""
+
+
+def _facts(text: str, most: int) -> list[str]:
+    return [match.group().rstrip(".,;:") for match, _ in zip(_FACT.finditer(text), range(most), strict=False)]
+
+
+def concise(messages: Sequence[Message], limit: int = 2_000, topic_chars: int = 80) -> str:
+    """The three-part summary in at most `limit` characters: topics, key decisions, important context."""
+    notes = take_notes(messages, topic_chars)
+    sections = [
+        ("Topics discussed:", notes.topics),
+        ("Key decisions made:", notes.decisions),
+        ("Important context:", [*notes.open, *notes.facts, *notes.done]),
+    ]
+    return _within(HEADER, [(title, lines) for title, lines in sections if lines], limit)
+
+
+def _within(header: str, sections: list[tuple[str, list[str]]], limit: int) -> str:
+    """Fill the sections in turn, the newest lines of each first, until the limit is reached."""
+    chosen: list[set[int]] = [set() for _ in sections]
+    size = len(header) + sum(len(title) + 2 for title, _ in sections) + 1
+    longest = max((len(lines) for _, lines in sections), default=0)
+    for back in range(1, longest + 1):
+        if size >= limit - 8:
+            break
+        for picked, (_, lines) in zip(chosen, sections, strict=True):
+            if back <= len(lines) and size + len(lines[-back]) + 3 <= limit:
+                picked.add(len(lines) - back)
+                size += len(lines[-back]) + 3
+    parts = [header]
+    for (title, lines), picked in zip(sections, chosen, strict=True):
+        if picked:
+            parts.append("\n".join([title, *(f"- {lines[index]}" for index in sorted(picked))]))
+    return "\n\n".join(parts)[:limit]
+
+
+def ledger(messages: Sequence[Message], limit: int) -> str:
+    """One block of the running record: what a folded span asked, decided, found, did and left open."""
+    notes = take_notes(messages)
+    sections = [
+        ("asked:", notes.topics),
+        ("decided:", notes.decisions),
+        ("done, do not redo:", notes.done),
+        ("open:", notes.open),
+        ("facts:", notes.facts),
+    ]
+    return _within("", [(title, lines) for title, lines in sections if lines], limit).strip()

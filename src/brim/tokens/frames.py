@@ -1,0 +1,125 @@
+"""One shape for every provider's framing: what a message takes, what stands around the messages, what is unsure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from brim.conversation import Conversation, decode
+from brim.tokens.framing import anthropic, gemini, openai, responses
+
+Count = Callable[[str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Framing:
+    """How one API wraps the text of a request for one model."""
+
+    key: str
+    verified: bool  # published counts confirm it
+    message: Callable[[Any], int]
+    head: Callable[[Conversation], int]
+    slack: Callable[[Conversation], int]
+
+
+def framing_for(api: str, model: str, count: Count) -> Framing:
+    """The framing of an API. Example: framing_for("openai_chat", "gpt-4o", count).message({...}) -> 8"""
+    return _MAKERS[api](model, count)
+
+
+def _field(conversation: Conversation, *names: str) -> Any:
+    for name in names:
+        if name in conversation.fields:
+            return decode(conversation.fields[name])
+    return None
+
+
+def _tools(conversation: Conversation) -> Any:
+    return decode(conversation.tools) if conversation.tools else None
+
+
+def _openai_chat(model: str, count: Count) -> Framing:
+    def era(conversation: Conversation) -> str:
+        return "functions" if "functions" in conversation.fields else "tools"
+
+    def choice(conversation: Conversation) -> Any:
+        return _field(conversation, "tool_choice", "function_call")
+
+    def head(conversation: Conversation) -> int:
+        leading = [message.value for message in conversation.messages if message.role == "system"][:1]
+        tools, functions = _tools(conversation), _field(conversation, "functions")
+        size = openai.BASE + openai.format_tokens(_field(conversation, "response_format"), count)
+        if tools or functions:
+            system = openai.first_system_text(leading)
+            size += openai.tools_tokens(tools, choice(conversation), functions, count, era(conversation), system)
+        return size
+
+    def slack(conversation: Conversation) -> int:
+        tools, functions = _tools(conversation), _field(conversation, "functions")
+        unsure = 0
+        if tools or functions:
+            unsure += openai.tools_slack(tools, choice(conversation), functions, count, era(conversation))
+        if "response_format" in conversation.fields:
+            unsure += openai.chat_tokens({"response_format": _field(conversation, "response_format")}, count).slack
+        called = [message.value for message in conversation.messages if message.calls]
+        return unsure + sum(openai.message_slack(message, count) for message in called)
+
+    return Framing(
+        f"openai_chat/{model}", True, lambda value: openai.message_tokens(value, count, "tools", model), head, slack
+    )
+
+
+def _responses(model: str, count: Count) -> Framing:
+    def head(conversation: Conversation) -> int:
+        instructions = _system(conversation)
+        size = responses.BASE + responses.instructions_tokens(instructions, count, model)
+        choice = _field(conversation, "tool_choice")
+        return size + responses.tools_tokens(_tools(conversation), choice, count, instructions)
+
+    def slack(conversation: Conversation) -> int:
+        return responses.tools_slack(_tools(conversation), _field(conversation, "tool_choice"), count)
+
+    def message(value: Any) -> int:
+        return responses.item_tokens(value, count, model)
+
+    return Framing(f"openai_responses/{model}", False, message, head, slack)
+
+
+def _anthropic(model: str, count: Count) -> Framing:
+    def head(conversation: Conversation) -> int:
+        size = anthropic.base_tokens(model) + anthropic.system_tokens(_system(conversation), count)
+        return size + anthropic.tools_tokens(_tools(conversation), _field(conversation, "tool_choice"), count, model)
+
+    def message(value: Any) -> int:
+        return anthropic.message_tokens(value, count, model)
+
+    return Framing(f"anthropic/{model}", False, message, head, _no_slack)
+
+
+def _gemini(model: str, count: Count) -> Framing:
+    def head(conversation: Conversation) -> int:
+        size = gemini.BASE + gemini.system_tokens(_system(conversation), count, model)
+        choice = _field(conversation, "toolConfig", "tool_config")
+        return size + gemini.tools_tokens(_tools(conversation), choice, count, model)
+
+    def message(value: Any) -> int:
+        return gemini.message_tokens(value, count, model)
+
+    return Framing(f"gemini/{model}", False, message, head, _no_slack)
+
+
+def _system(conversation: Conversation) -> Any:
+    return decode(conversation.system.raw) if conversation.system else None
+
+
+def _no_slack(_: Conversation) -> int:
+    return 0
+
+
+_MAKERS: dict[str, Callable[[str, Count], Framing]] = {
+    "openai_chat": _openai_chat,
+    "openai_responses": _responses,
+    "anthropic": _anthropic,
+    "gemini": _gemini,
+}
