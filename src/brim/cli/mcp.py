@@ -1,0 +1,235 @@
+"""`brim mcp`: wrap MCP servers, audit what their tools cost, serve Brim's own tools."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import importlib
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+from brim.errors import BadSetting, BrimError
+from brim.mcp.audit import audit, render
+from brim.mcp.child import Log
+from brim.mcp.options import LEVELS, Options
+from brim.mcp.stdio import wrap_stdio
+from brim.mcp.upstream import StdioUpstream, Upstream
+
+_WRAP_EXAMPLES = """examples:
+  brim mcp wrap -- npx -y @modelcontextprotocol/server-filesystem /data
+  brim mcp wrap --exempt 'read_*' --max-calls 50 -- mcp-server-git --repository .
+  brim mcp wrap --url https://example.com/mcp --header 'Authorization: Bearer …'
+  brim mcp wrap --server git='mcp-server-git' --server time='mcp-server-time'
+  brim mcp wrap --config mcp.json            every server of an mcpServers file
+"""
+_AUDIT_EXAMPLES = """examples:
+  brim mcp audit -- mcp-server-git --repository .
+  brim mcp audit --url https://example.com/mcp --json
+"""
+_SERVE_EXAMPLES = """examples:
+  brim mcp serve                              tools for this folder, over stdio
+  brim mcp serve --root ~/project --docs docs/features --learnings docs/learnings
+"""
+
+
+def add(subparsers: Any) -> None:
+    """Register `mcp` with the command line."""
+    parser = subparsers.add_parser(
+        "mcp",
+        help="make MCP servers frugal, audit their tools, serve Brim's own",
+        description="Model Context Protocol: a wrapper around any server, an audit of its tools, a server.",
+        epilog=_WRAP_EXAMPLES + _AUDIT_EXAMPLES.replace("examples:\n", "") + _SERVE_EXAMPLES.replace("examples:\n", ""),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(dest="mcp_command", required=True, metavar="COMMAND")
+    _add_wrap(commands)
+    _add_audit(commands)
+    _add_serve(commands)
+
+
+def _sub(commands: Any, name: str, help: str, epilog: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name, help=help, description=help, epilog=epilog, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    return parser
+
+
+def _add_servers(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--server", action="append", default=[], metavar="NAME=COMMAND", help="one of several servers")
+    parser.add_argument(
+        "--url", action="append", default=[], metavar="[NAME=]URL", help="a server over streamable HTTP"
+    )
+    parser.add_argument("--header", action="append", default=[], metavar="'NAME: VALUE'", help="sent to every --url")
+    parser.add_argument("--config", metavar="FILE", help='a JSON file with {"mcpServers": {NAME: {command|url …}}}')
+    parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND …", help="the server to start")
+
+
+def _add_wrap(commands: Any) -> None:
+    parser = _sub(commands, "wrap", "run MCP servers and keep what they send within budgets", _WRAP_EXAMPLES)
+    parser.add_argument(
+        "--level", choices=("auto", *LEVELS), help="how much a result says (auto: as the session fills)"
+    )
+    parser.add_argument("--budget", type=int, metavar="TOKENS", help="the most that one result may take")
+    parser.add_argument("--session-tokens", type=int, metavar="N", help="results that fill a session (100000)")
+    parser.add_argument("--exempt", action="append", metavar="TOOL", help="results pass untouched; patterns allowed")
+    parser.add_argument("--max-calls", type=int, metavar="N", help="cap on tool calls of the session (off)")
+    parser.add_argument("--grouping", choices=("auto", "meta", "virtual", "off"), help="how very many tools are listed")
+    parser.add_argument("--threshold", type=int, metavar="N", help="more tools than this are grouped (128)")
+    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="give up on a silent server (off)")
+    parser.add_argument("--no-compact", action="store_true", help="leave results as they are")
+    parser.add_argument("--no-shrink", action="store_true", help="leave tool definitions as they are")
+    parser.add_argument("--no-repeat", action="store_true", help="send identical read-only calls every time")
+    _add_servers(parser)
+    parser.set_defaults(run=run_wrap)
+
+
+def _add_audit(commands: Any) -> None:
+    parser = _sub(commands, "audit", "print what each tool of a server costs and what Brim would save", _AUDIT_EXAMPLES)
+    parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
+    _add_servers(parser)
+    parser.set_defaults(run=run_audit)
+
+
+def _add_serve(commands: Any) -> None:
+    parser = _sub(
+        commands, "serve", "serve Brim's tools: counting, compacting, document and code search", _SERVE_EXAMPLES
+    )
+    parser.add_argument("--root", default=".", metavar="DIR", help="the project (default: this folder)")
+    parser.add_argument("--docs", metavar="DIR", help="feature specifications (default: .prompts/features)")
+    parser.add_argument("--learnings", metavar="DIR", help="learnings (default: .prompts/learnings)")
+    parser.set_defaults(run=run_serve)
+
+
+def options_of(args: argparse.Namespace) -> Options:
+    """The wrapper's settings: the defaults, changed by what the command line says."""
+    chosen: dict[str, Any] = {
+        "level": args.level,
+        "session_tokens": args.session_tokens,
+        "exempt": tuple(args.exempt) if args.exempt else None,
+        "max_calls": args.max_calls,
+        "grouping": args.grouping,
+        "tool_threshold": args.threshold,
+        "call_timeout": args.timeout,
+        "compact": False if args.no_compact else None,
+        "shrink": False if args.no_shrink else None,
+        "repeat_seconds": 0.0 if args.no_repeat else None,
+    }
+    if args.budget is not None:
+        sizes = Options().result_tokens
+        chosen["result_tokens"] = {level: min(sizes[level], args.budget) for level in LEVELS} | {"full": args.budget}
+    return Options(**{name: value for name, value in chosen.items() if value is not None})
+
+
+def servers_of(args: argparse.Namespace, options: Options, log: Log) -> list[Upstream]:
+    """The servers that the command line names; BadSetting when there is none."""
+    found: list[Upstream] = []
+    command = args.command[1:] if args.command[:1] == ["--"] else args.command
+    if command:
+        found.append(_stdio(command, "", options, log))
+    for text in args.server:
+        name, _, line = text.partition("=")
+        if not line:
+            raise BadSetting("--server", f"{text!r} is not NAME=COMMAND")
+        found.append(_stdio(shlex.split(line), name, options, log))
+    headers = dict(_header(text) for text in args.header)
+    for text in args.url:
+        name, mark, url = text.partition("=")
+        named = bool(mark) and "://" not in name
+        found.append(_http(url if named else text, name if named else "", headers))
+    if args.config:
+        found += _from_config(Path(args.config), options, log)
+    if not found:
+        raise BadSetting("COMMAND", "no server is named: give one after --, or with --server, --url or --config")
+    return _named(found)
+
+
+def _named(found: list[Upstream]) -> list[Upstream]:
+    """With several servers each has a name of its own; it becomes the prefix of its tools."""
+    if len(found) > 1:
+        names: set[str] = set()
+        for place, upstream in enumerate(found, 1):
+            upstream.name = upstream.name or f"server{place}"
+            if upstream.name in names:
+                raise BadSetting("--server", f"two servers are called {upstream.name!r}")
+            names.add(upstream.name)
+    return found
+
+
+def _stdio(command: list[str], name: str, options: Options, log: Log, **more: Any) -> StdioUpstream:
+    return StdioUpstream(command, name=name, log=log, largest=options.largest_message, **more)
+
+
+def _http(url: str, name: str, headers: dict[str, str]) -> Upstream:
+    http = importlib.import_module("brim.mcp.http")  # needs aiohttp, which a stdio wrapper does not
+    upstream: Upstream = http.HttpUpstream(url, name=name, headers=headers)
+    return upstream
+
+
+def _header(text: str) -> tuple[str, str]:
+    name, mark, value = text.partition(":")
+    if not mark:
+        raise BadSetting("--header", f"{text!r} is not 'NAME: VALUE'")
+    return name.strip(), value.strip()
+
+
+def _from_config(path: Path, options: Options, log: Log) -> list[Upstream]:
+    try:
+        servers = json.loads(path.read_text(encoding="utf-8"))["mcpServers"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BadSetting("--config", f"{path} is no file with mcpServers: {error}") from error
+    found: list[Upstream] = []
+    for name, one in servers.items():
+        if "url" in one:
+            found.append(_http(one["url"], name, dict(one.get("headers", {}))))
+        else:
+            command = [one["command"], *one.get("args", [])]
+            found.append(_stdio(command, name, options, log, env=one.get("env"), cwd=one.get("cwd")))
+    return found
+
+
+def run_wrap(args: argparse.Namespace) -> int:
+    log = Log()
+    options = options_of(args)
+    return asyncio.run(wrap_stdio(servers_of(args, options, log), options, log))
+
+
+def run_audit(args: argparse.Namespace) -> int:
+    log = Log()
+    options = Options()
+    try:
+        report = asyncio.run(audit(servers_of(args, options, log), options, log))
+    except OSError as error:
+        raise BadSetting("COMMAND", f"the server cannot be started: {error}") from error
+    sys.stdout.write(render(report, as_json=args.json))
+    return 0
+
+
+def run_serve(args: argparse.Namespace) -> int:
+    serve = importlib.import_module("brim.mcp.serve")  # needs the mcp package, which the wrapper does not
+    root = Path(args.root)
+    if not root.is_dir():
+        raise BadSetting("--root", f"{args.root} is no folder")
+    docs = Path(args.docs) if args.docs else root / ".prompts" / "features"
+    learnings = Path(args.learnings) if args.learnings else root / ".prompts" / "learnings"
+    serve.run(root, docs, learnings)
+    return 0
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run `brim mcp …` by itself: `python -m brim.cli.mcp wrap -- COMMAND`."""
+    parser = argparse.ArgumentParser(prog="brim")
+    add(parser.add_subparsers(required=True))
+    args = parser.parse_args(["mcp", *(sys.argv[1:] if argv is None else argv)])
+    try:
+        code: int = args.run(args)
+    except BrimError as error:
+        print(f"brim: {error}", file=sys.stderr)
+        return 2
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

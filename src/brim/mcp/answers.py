@@ -1,0 +1,168 @@
+"""Requests that the wrapper answers in several steps: the handshake, lists, and what several servers share."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from brim.mcp import jsonrpc, merging
+from brim.mcp.jsonrpc import Id, Json, Message, is_modern
+from brim.mcp.stash import SCHEME
+
+if TYPE_CHECKING:
+    from brim.mcp.upstream import Upstream
+    from brim.mcp.wrapper import Wrapper
+
+_PAGES = 1_000
+
+
+class ServerError(Exception):
+    """A server answered with a JSON-RPC error."""
+
+    def __init__(self, error: Json) -> None:
+        self.error = error
+        super().__init__(str(error.get("message", "")))
+
+
+class Answers:
+    """Answers for a wrapper, made of those of its servers."""
+
+    def __init__(self, wrapper: Wrapper) -> None:
+        self._wrapper = wrapper
+        self._several = len(wrapper.upstreams) > 1
+        self._own_resources = False
+        self._uris: dict[str, Upstream] = {}
+
+    async def greet(self, message: Message, id: Id) -> None:
+        """`initialize` and `server/discover`: one answer of all servers, with what the wrapper adds."""
+        assert message.method is not None
+        params = message.params()
+        answers = await asyncio.gather(
+            *(self._wrapper.ask(up, message.method, params) for up in self._wrapper.upstreams)
+        )
+        named = [(up.name, answer) for up, answer in zip(self._wrapper.upstreams, answers, strict=True)]
+        result = merging.merge_hello(named) if self._several else answers[0]
+        version = result.get("protocolVersion")
+        self._wrapper.version = version if isinstance(version, str) else self._wrapper.version
+        capabilities = result.get("capabilities")
+        if isinstance(capabilities, dict) and "tools" in capabilities:
+            result = {**result, "capabilities": self._with_own(capabilities)}
+        self._wrapper.send(jsonrpc.response(id, result))
+
+    def _with_own(self, capabilities: Json) -> Json:
+        own = dict(capabilities)
+        if self._wrapper.options.compact and "resources" not in own:
+            own["resources"] = {}
+            self._own_resources = True
+        if self._wrapper.options.grouping == "virtual":
+            own["tools"] = {**own["tools"], "listChanged": True}
+        return own
+
+    def own_resource(self, message: Message, id: Id) -> bool:
+        """Answer what is asked of the wrapper's own resources: originals of compacted results."""
+        params = message.params()
+        uri = params.get("uri")
+        modern = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"} if is_modern(params) else {}
+        if isinstance(uri, str) and uri.startswith(SCHEME) and message.method == "resources/read":
+            try:
+                text = self._wrapper.stash.get(uri)
+            except LookupError as error:
+                self._wrapper.send(jsonrpc.error_response(id, jsonrpc.INVALID_PARAMS, str(error)))
+                return True
+            content = {"uri": uri, "mimeType": "text/plain", "text": text}
+            self._wrapper.send(jsonrpc.response(id, {**modern, "contents": [content]}))
+            return True
+        if self._own_resources and message.method in ("resources/list", "resources/templates/list"):
+            key = merging.list_key(message.method)
+            self._wrapper.send(jsonrpc.response(id, {**modern, key: []}))
+            return True
+        return False
+
+    async def list_tools(self, message: Message, id: Id) -> None:
+        params = message.params()
+        base = await self._gather_tools(params)
+        virtual = not is_modern(params)
+        shown = self._wrapper.tools.shown(
+            virtual=virtual, recall=self._wrapper.recalls and bool(self._wrapper.tools.entries)
+        )
+        self._wrapper.send(jsonrpc.response(id, {**base, "tools": shown}))
+
+    async def _gather_tools(self, params: Json) -> Json:
+        """Read the whole list of every server; the fields beside the list, as the first server gave them."""
+        pages = await asyncio.gather(*(self._pages(up, "tools/list", params) for up in self._wrapper.upstreams))
+        found = [(up.name, tools) for up, (tools, _) in zip(self._wrapper.upstreams, pages, strict=True)]
+        self._wrapper.tools.fill(found, prefixed=self._several)
+        return pages[0][1]
+
+    async def _pages(self, upstream: Upstream, method: str, params: Json) -> tuple[list[Json], Json]:
+        key = merging.list_key(method)
+        meta = {"_meta": params["_meta"]} if "_meta" in params else {}
+        items: list[Json] = []
+        base: Json = {}
+        cursor: object = None
+        for _ in range(_PAGES):
+            asked = {**meta, "cursor": cursor} if cursor is not None else meta
+            try:
+                result = await self._wrapper.ask(upstream, method, asked)
+            except ServerError as error:
+                if self._several and error.error.get("code") == jsonrpc.METHOD_NOT_FOUND:
+                    return items, base
+                raise
+            page = result.get(key)
+            items += [item for item in page if isinstance(item, dict)] if isinstance(page, list) else []
+            base = base or {name: value for name, value in result.items() if name not in (key, "nextCursor")}
+            cursor = result.get("nextCursor")
+            if cursor is None:
+                break
+        return items, base
+
+    async def route(self, message: Message, id: Id) -> None:
+        assert message.method is not None
+        params = message.params()
+        if message.method in merging.LISTS:
+            await self._merged_list(message, id, params)
+        elif message.method in merging.FOR_ALL:
+            answers = await asyncio.gather(
+                *(self._wrapper.ask(up, message.method, params) for up in self._wrapper.upstreams),
+                return_exceptions=True,
+            )
+            good = [answer for answer in answers if isinstance(answer, dict)]
+            failed = [answer for answer in answers if isinstance(answer, ServerError)]
+            if not good:
+                raise failed[0]
+            self._wrapper.send(jsonrpc.response(id, good[0]))
+        else:
+            await self._first_that_knows(message, id, params)
+
+    async def _merged_list(self, message: Message, id: Id, params: Json) -> None:
+        assert message.method is not None
+        pages = await asyncio.gather(*(self._pages(up, message.method, params) for up in self._wrapper.upstreams))
+        named = [(up.name, items) for up, (items, _) in zip(self._wrapper.upstreams, pages, strict=True)]
+        for upstream, (items, _) in zip(self._wrapper.upstreams, pages, strict=True):
+            self._uris.update({str(item.get("uri")): upstream for item in items if "uri" in item})
+        base = next((base for _, base in pages if base), {})
+        self._wrapper.send(jsonrpc.response(id, merging.merge_list(message.method, named, base)))
+
+    async def _first_that_knows(self, message: Message, id: Id, params: Json) -> None:
+        """Ask the server that a name or address belongs to, else one after the other."""
+        assert message.method is not None
+        candidates = self._wrapper.upstreams
+        ref = params.get("ref")
+        holder = ref if isinstance(ref, dict) else params
+        found = merging.split_name(str(holder.get("name", "")), list(self._wrapper.by_name))
+        if found is not None:
+            candidates = [self._wrapper.by_name[found[0]]]
+            holder = {**holder, "name": found[1]}
+            params = {**params, "ref": holder} if isinstance(ref, dict) else holder
+        elif isinstance(params.get("uri"), str) and params["uri"] in self._uris:
+            candidates = [self._uris[params["uri"]]]
+        failure = ServerError({"code": jsonrpc.INVALID_PARAMS, "message": "no server knows this"})
+        for upstream in candidates:
+            try:
+                result = await self._wrapper.ask(upstream, message.method, params)
+            except ServerError as error:
+                failure = error
+                continue
+            self._wrapper.send(jsonrpc.response(id, result))
+            return
+        raise failure

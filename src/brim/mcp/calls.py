@@ -1,0 +1,201 @@
+"""Tool calls on their way through the wrapper."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from brim.mcp import grouping, jsonrpc
+from brim.mcp.budgets import RESULT_KEY, Budget, budget_of
+from brim.mcp.compacting import count_tokens
+from brim.mcp.jsonrpc import Id, Json, Message, is_modern, meta_of
+from brim.mcp.recall import recall
+from brim.mcp.repeats import Repeats
+from brim.mcp.results import SMALL_BYTES, Fitted, Limits, fit_result, text_result
+from brim.mcp.session import Session, Sessions
+
+if TYPE_CHECKING:
+    from brim.mcp.wrapper import Wrapper
+
+# Above this size a result is compacted beside the loop, so that other messages do not wait for it.
+_ASIDE_BYTES = 128 << 10
+_QUERY_NAMES = ("query", "q", "pattern", "search", "keywords", "keyword", "symbol", "question", "term", "text")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call: what the client asked for, and under which conditions."""
+
+    id: Id
+    tool: str
+    arguments: Any
+    budget: Budget
+    session: Session
+    modern: bool
+    repeat_key: bytes
+
+
+class Calls:
+    """Answers the wrapper's own tools, and compacts the results of the others."""
+
+    def __init__(self, wrapper: Wrapper) -> None:
+        self._wrapper = wrapper
+        self._options = wrapper.options
+        self._sessions = Sessions(wrapper.options)
+        self._repeats = Repeats(wrapper.options.repeat_seconds)
+
+    @property
+    def idle(self) -> bool:
+        """Whether no rule applies to any call, so that they pass without a look."""
+        options = self._options
+        plain = not options.compact and options.grouping == "off" and not options.shrink
+        return plain and not options.max_calls and options.repeat_seconds <= 0 and len(self._wrapper.upstreams) == 1
+
+    def request(self, message: Message, id: Id) -> None:
+        """Take a `tools/call` of the client."""
+        params = message.params()
+        name = params.get("name")
+        modern = is_modern(params)
+        rewritten = False
+        if name == grouping.CALL and grouping.CALL not in self._wrapper.tools.entries:
+            inner = params.get("arguments")
+            inner = inner if isinstance(inner, dict) else {}
+            params = {**params, "name": inner.get("name"), "arguments": inner.get("arguments") or {}}
+            name, rewritten = params["name"], True
+            if name not in self._wrapper.tools.entries:
+                self._say(id, f"no tool is called {name!r}; {grouping.FIND} searches them", modern, error=True)
+                return
+        tool = str(name)
+        if self._own(tool, params, id, modern):
+            return
+        budget = budget_of(params, self._wrapper.tools.get(tool))
+        session = self._sessions.of(budget.session, modern=modern)
+        if session.spent:
+            most = self._options.max_calls
+            text = f"the cap of {most} tool calls for this session is reached: finish with what you have"
+            self._say(id, text, modern, error=True)
+            return
+        session.calls += 1
+        arguments = params.get("arguments")
+        key = self._repeat_key(tool, arguments, budget)
+        again = self._repeats.look(key) if key else None
+        if again is not None:
+            self._wrapper.send(jsonrpc.response(id, again))
+            return
+        if not key:
+            self._repeats.clear()
+        self._forward(message, params, Call(id, tool, arguments, budget, session, modern, key), rewritten)
+
+    def _repeat_key(self, tool: str, arguments: object, budget: Budget) -> bytes:
+        if self._options.repeat_seconds <= 0 or not self._wrapper.tools.read_only(tool):
+            return b""
+        return self._repeats.key(f"{tool} {budget}", arguments)
+
+    def _forward(self, message: Message, params: Json, call: Call, rewritten: bool) -> None:
+        owner = self._wrapper.owner_of(call.tool)
+        if owner is None:
+            self._say(call.id, f"no server has a tool called {call.tool!r}", call.modern, error=True)
+            return
+        upstream, name = owner
+        line = None
+        if rewritten or name != call.tool:
+            line = jsonrpc.request(call.id, "tools/call", {**params, "name": name})
+            message = jsonrpc.decode(line)
+        self._wrapper.forward(message, upstream, line, lambda answer: self._answer(answer, call))
+        waiting = self._wrapper.pending.get(call.id)
+        if waiting is not None:
+            waiting.modern = call.modern
+
+    # The wrapper's own tools
+
+    def _own(self, tool: str, params: Json, id: Id, modern: bool) -> bool:
+        if not tool.startswith("brim_") or tool in self._wrapper.tools.entries:
+            return False
+        arguments = params.get("arguments")
+        arguments = arguments if isinstance(arguments, dict) else {}
+        tools = self._wrapper.tools
+        if tool == grouping.RECALL and self._wrapper.recalls:
+            budget = budget_of(params, None).tokens or self._options.recall_tokens
+            text, error = recall(self._wrapper.stash, arguments, max(budget, 60), count_tokens)
+        elif tool == grouping.FIND:
+            limit = arguments.get("limit")
+            text, error = tools.find(str(arguments.get("query", "")), limit if isinstance(limit, int) else 5), False
+        elif tool == grouping.DESCRIBE:
+            text, error = tools.describe(str(arguments.get("name", "")))
+        elif tool.startswith((grouping.OPEN, grouping.CLOSE)):
+            said = tools.door(tool)
+            text, error = (said, False) if said else (f"no group for {tool}", True)
+            if said and not modern:
+                self._wrapper.tools_changed()
+        else:
+            return False
+        self._say(id, text, modern, error=error)
+        return True
+
+    def _say(self, id: Id, text: str, modern: bool, *, error: bool = False) -> None:
+        self._wrapper.send(jsonrpc.response(id, text_result(text, error=error, modern=modern)))
+
+    # Results
+
+    def _answer(self, answer: Message, call: Call) -> None:
+        raw = answer.raw_result()
+        if answer.failed or not self._compacts(call) or (len(raw) < SMALL_BYTES and not _limited(call.budget)):
+            call.session.count(len(raw) // 4)
+            self._keep(call, answer, None)
+            self._wrapper.send(answer.line)
+        elif len(raw) > _ASIDE_BYTES:
+            self._wrapper.background(self._aside(answer, call))
+        else:
+            self._finish(answer, call, self._fit(answer.result(), call))
+
+    def _compacts(self, call: Call) -> bool:
+        return self._options.compact and not self._wrapper.tools.exempt(call.tool)
+
+    async def _aside(self, answer: Message, call: Call) -> None:
+        fitted = await asyncio.to_thread(lambda: self._fit(answer.result(), call))
+        self._finish(answer, call, fitted)
+
+    def _fit(self, result: Json, call: Call) -> Fitted:
+        if result.get("resultType", "complete") != "complete" or not isinstance(result.get("content"), list):
+            return Fitted(result, 0, 0, False)  # an interim result or a task: not ours to shorten
+        return fit_result(result, self._limits(call), call.tool, self._wrapper.stash, _query(call.arguments))
+
+    def _limits(self, call: Call) -> Limits:
+        level = call.budget.level or call.session.level
+        tokens = call.budget.tokens or self._options.result_tokens[level]
+        wrapper = self._wrapper
+        return Limits(level, tokens, call.budget.chars, wrapper.recalls, wrapper.links(call.modern))
+
+    def _finish(self, answer: Message, call: Call, fitted: Fitted) -> None:
+        call.session.count(fitted.tokens, fitted.saved)
+        if not fitted.changed:
+            self._keep(call, answer, None)
+            self._wrapper.send(answer.line)
+            return
+        result = fitted.result
+        if meta_of(result).get(RESULT_KEY, {}).get("fidelity") == "recoverable":
+            hint = call.session.hint(call.session.level, self._wrapper.recalls)
+            if hint:
+                result = {**result, "content": [*result["content"], {"type": "text", "text": hint}]}
+        self._keep(call, answer, result)
+        self._wrapper.send(jsonrpc.response(call.id, result))
+
+    def _keep(self, call: Call, answer: Message, result: Json | None) -> None:
+        if call.repeat_key and not answer.failed:
+            size = len(answer.line)
+            if result is not None or size <= 1 << 20:
+                self._repeats.keep(call.repeat_key, result if result is not None else answer.result(), size)
+
+
+def _limited(budget: Budget) -> bool:
+    return budget.tokens is not None or budget.chars is not None or budget.level is not None
+
+
+def _query(arguments: object) -> str:
+    """What the caller is after, as far as its arguments say."""
+    if not isinstance(arguments, dict):
+        return ""
+    found = [arguments[name] for name in _QUERY_NAMES if name in arguments]
+    words = [item for value in found for item in (value if isinstance(value, list) else [value])]
+    return " ".join(str(item) for item in words if isinstance(item, str | int))[:500]

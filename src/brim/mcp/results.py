@@ -1,0 +1,174 @@
+"""The result of a tool call, within its budget and always valid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from brim.mcp.budgets import RESULT_KEY
+from brim.mcp.compacting import Compact, compact_text, count_tokens
+from brim.mcp.jsonrpc import Json, dump, meta_of, parse
+from brim.mcp.options import Level
+from brim.mcp.stash import Stash
+
+# A result this short cannot be made enough shorter to be worth a look.
+SMALL_BYTES = 600
+_BYTES_A_TOKEN = 4
+_SMALLEST_SHARE = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a result may take, and what its reader can do."""
+
+    level: Level
+    tokens: int
+    chars: int | None
+    recall: bool
+    links: bool
+    stated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A result to send; `changed` says whether it differs from what the server sent."""
+
+    result: Json
+    tokens: int
+    saved: int
+    changed: bool
+
+
+def fit_result(result: Json, limits: Limits, tool: str, stash: Stash, query: str = "") -> Fitted:
+    """Return the result with its texts compacted into `limits`; what is left out stays in the stash.
+
+    Text blocks and the texts of embedded resources are compacted, other blocks stay as they are. Clients
+    show a model `structuredContent` in place of the text where both are there, so a compacted result has
+    none; its value is in the text, and whole behind the link.
+    """
+    blocks = result.get("content")
+    blocks = list(blocks) if isinstance(blocks, list) else []
+    structured = result.get("structuredContent")
+    extra = structured is not None and not _said(structured, blocks)
+    if extra:
+        blocks.append({"type": "text", "text": dump(structured).decode()})
+    texts = [(place, text) for place, block in enumerate(blocks) if (text := _text(block)) is not None]
+    sizes = [_size(text, limits.tokens) for _, text in texts]
+    shares = _share(sizes, _whole(limits, texts))
+    done = [_within(text, limits, share, tool, stash, query) for (_, text), share in zip(texts, shares, strict=True)]
+    if all(one.fidelity == "same" for one in done):
+        return Fitted(result, sum(sizes), 0, False)
+    for (place, _), one in zip(texts, done, strict=True):
+        blocks[place] = _with_text(blocks[place], one.text)
+    handles = [one.handle for one in done if one.handle]
+    if structured is not None and not handles and (handle := stash.put(dump(structured).decode())):
+        handles.append(handle)
+    if limits.links:
+        blocks += [_link(handle, tool, structured is not None) for handle in handles]
+    tokens, before = sum(one.tokens for one in done), sum(sizes)
+    sent = {key: value for key, value in result.items() if key != "structuredContent"}
+    note = {"level": limits.level, "tokens": tokens, "of": before, "fidelity": _worst(done), "handles": handles}
+    sent["content"] = blocks
+    sent["_meta"] = {**meta_of(result), RESULT_KEY: note}
+    return Fitted(sent, tokens, before - tokens, True)
+
+
+def _worst(done: list[Compact]) -> str:
+    return "recoverable" if any(one.fidelity == "recoverable" for one in done) else "lossless"
+
+
+def _text(block: Any) -> str | None:
+    if not isinstance(block, dict):
+        return None
+    if block.get("type") == "text":
+        text = block.get("text")
+    elif block.get("type") == "resource" and isinstance(block.get("resource"), dict):
+        text = block["resource"].get("text")
+    else:
+        return None
+    return text if isinstance(text, str) else None
+
+
+def _with_text(block: Json, text: str) -> Json:
+    if block.get("type") == "resource":
+        return {**block, "resource": {**block["resource"], "text": text}}
+    return {**block, "text": text}
+
+
+def _said(structured: Any, blocks: list[Any]) -> bool:
+    """Whether the text blocks already say what the structured content says."""
+    texts = [text for block in blocks if (text := _text(block)) is not None]
+    if not texts:
+        return False
+    wrapped = structured["result"] if isinstance(structured, dict) and set(structured) == {"result"} else None
+    if wrapped is not None and (wrapped == texts or [wrapped] == texts):
+        return True
+    if sum(map(len, texts)) > 3 * len(dump(structured)) + 1_000:
+        return False
+    try:
+        values = [parse(text) for text in texts]
+    except ValueError:
+        return False
+    return structured in values or (wrapped is not None and (wrapped == values or [wrapped] == values))
+
+
+def _size(text: str, budget: int) -> int:
+    """Tokens of a text, counted when it may fit and estimated when it certainly does not."""
+    if len(text) > budget * 12:
+        return len(text) // _BYTES_A_TOKEN
+    return count_tokens(text)
+
+
+def _whole(limits: Limits, texts: list[tuple[int, str]]) -> int:
+    return max(limits.tokens - 8 * max(len(texts) - 1, 0), _SMALLEST_SHARE)
+
+
+def _share(sizes: list[int], whole: int) -> list[int]:
+    """Divide a budget: small texts get what they need, large ones what is left, in equal parts.
+
+    Example: [10, 500, 900], 300 -> [10, 145, 145]
+    """
+    shares = [0] * len(sizes)
+    left = whole
+    for rank, place in enumerate(sorted(range(len(sizes)), key=lambda place: sizes[place])):
+        shares[place] = min(sizes[place], max(left // (len(sizes) - rank), 1)) if rank < len(sizes) - 1 else left
+        left = max(left - shares[place], 1)
+    return shares
+
+
+def _within(text: str, limits: Limits, share: int, tool: str, stash: Stash, query: str) -> Compact:
+    """The text within its share of tokens and within the characters that the client takes."""
+    kept: list[str] = []
+
+    def keep(whole: str) -> str:
+        if not kept:
+            kept.append(stash.put(whole))
+        return kept[0]
+
+    if limits.chars is not None and len(text) > limits.chars:
+        share = min(share, max(limits.chars // 2, 1))
+        while True:
+            one = compact_text(text, limits.level, share, tool=tool, keep=keep, recall=limits.recall, query=query)
+            if len(one.text) <= limits.chars or share <= 1:
+                return one if len(one.text) <= limits.chars else Compact("…"[: limits.chars], 1, "recoverable")
+            share = min(share - 1, max(int(share * limits.chars / len(one.text) * 0.97), 1))
+    return compact_text(text, limits.level, share, tool=tool, keep=keep, recall=limits.recall, query=query)
+
+
+def _link(handle: str, tool: str, structured: bool) -> Json:
+    return {
+        "type": "resource_link",
+        "uri": handle,
+        "name": f"{tool} result in full",
+        "mimeType": "application/json" if structured else "text/plain",
+    }
+
+
+def text_result(text: str, *, error: bool = False, modern: bool = False) -> Json:
+    """A result of the wrapper's own."""
+    result: Json = {"content": [{"type": "text", "text": text}], "isError": error}
+    return {"resultType": "complete", **result} if modern else result
+
+
+Keep = Callable[[str], str]

@@ -1,0 +1,81 @@
+"""How full a session is, and how much a result may therefore take."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from brim.mcp.options import LEVELS, Level, Options
+
+_SESSIONS_KEPT = 256
+
+
+@dataclass(slots=True)
+class Session:
+    """What has been sent in one session. Without a name it does not fill: nothing ties its calls together."""
+
+    options: Options
+    fills: bool = True
+    calls: int = 0
+    tokens: int = 0
+    saved: int = 0
+    hinted_at: int = -1_000_000
+
+    @property
+    def fill(self) -> float:
+        if not self.fills:
+            return 0.0
+        return max(self.tokens / self.options.session_tokens, self.calls / self.options.session_calls)
+
+    @property
+    def level(self) -> Level:
+        """full → standard → compact → minimal, as the session fills."""
+        if self.options.level != "auto":
+            return self.options.level
+        fill = self.fill
+        return LEVELS[sum(fill >= rise for rise in self.options.rises)]
+
+    @property
+    def spent(self) -> bool:
+        """Whether the cap on calls is reached."""
+        return 0 < self.options.max_calls <= self.calls
+
+    def count(self, tokens: int, saved: int = 0) -> None:
+        self.tokens += tokens
+        self.saved += saved
+
+    def hint(self, level: Level, recall: bool) -> str:
+        """A line for the model, at most every `hint_every` calls and only when results are being cut."""
+        if self.options.level != "auto" or level in ("full", "standard"):
+            return ""
+        if self.calls - self.hinted_at < self.options.hint_every:
+            return ""
+        self.hinted_at = self.calls
+        way = "; brim_recall gives any of them in full" if recall else ""
+        return f"[brim: this session is {min(self.fill, 9.99):.0%} full, results are {level} from here{way}]"
+
+
+class Sessions:
+    """The sessions of a connection.
+
+    The handshake versions have one, the connection itself. The stateless ones have those that the client
+    names in `_meta`; a request that names none belongs to no session, since there a connection may carry
+    unrelated conversations. Its calls count for the cap all the same: that is set for the wrapper.
+    """
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._connection = Session(options)
+        self._loose = Session(options, fills=False)
+        self._named: OrderedDict[str, Session] = OrderedDict()
+
+    def of(self, name: str, *, modern: bool) -> Session:
+        if not name:
+            return self._loose if modern else self._connection
+        session = self._named.get(name)
+        if session is None:
+            session = self._named[name] = Session(self._options)
+            if len(self._named) > _SESSIONS_KEPT:
+                self._named.popitem(last=False)
+        self._named.move_to_end(name)
+        return session

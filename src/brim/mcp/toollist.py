@@ -1,0 +1,184 @@
+"""The tool list that a client gets: renamed, shrunk, or behind a few meta-tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from brim.mcp import grouping
+from brim.mcp.budgets import MAX_CHARS_KEY, is_read_only, is_round_trip
+from brim.mcp.jsonrpc import Json, dump, meta_of
+from brim.mcp.options import Options
+from brim.mcp.recall import recall_tool
+from brim.mcp.shrink import Shrunk, shrink
+from brim.mcp.toolindex import ToolIndex
+
+Count = Callable[[str], int]
+SEPARATOR = "__"
+_CHARS_A_TOKEN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A tool of a server: its definition there, and its name here."""
+
+    name: str
+    owner: str
+    original: Json
+
+    @property
+    def original_name(self) -> str:
+        return str(self.original.get("name", ""))
+
+
+@dataclass(slots=True)
+class ToolList:
+    """All tools behind the wrapper, and how they are shown."""
+
+    options: Options
+    count: Count
+    entries: dict[str, Entry] = field(default_factory=dict)
+    opened: dict[str, None] = field(default_factory=dict)
+    _index: ToolIndex | None = None
+    _full: list[Json] = field(default_factory=list)
+    _tokens: int = 0
+
+    def fill(self, tools_by_owner: list[tuple[str, list[Json]]], *, prefixed: bool) -> None:
+        """Take the tools of the servers, in their order; with several servers each name gets a prefix."""
+        self.entries = {}
+        for owner, tools in tools_by_owner:
+            for tool in tools:
+                bare = str(tool.get("name", ""))
+                name = f"{owner}{SEPARATOR}{bare}" if prefixed else bare
+                self.entries.setdefault(name, Entry(name, owner, tool))
+        self._full = [{**entry.original, "name": entry.name} for entry in self.entries.values()]
+        self._tokens = sum(tokens_of(tool, self.count) for tool in self._full)
+        self._index = None
+
+    def get(self, name: str) -> Json | None:
+        entry = self.entries.get(name)
+        return entry.original if entry else None
+
+    def exempt(self, name: str) -> bool:
+        """Whether results of the tool pass untouched."""
+        tool = self.get(name)
+        return self.options.exempts(name) or (tool is not None and is_round_trip(tool))
+
+    def read_only(self, name: str) -> bool:
+        return is_read_only(self.get(name))
+
+    @property
+    def grouped(self) -> bool:
+        mode, options = self.options.grouping, self.options
+        if mode in ("meta", "virtual"):
+            return len(self.entries) > 0
+        return mode == "auto" and (len(self.entries) > options.tool_threshold or self._tokens > options.tool_tokens)
+
+    def shown(self, *, virtual: bool, recall: bool) -> list[Json]:
+        """The list for the client. `virtual` is for clients of the versions whose lists may change."""
+        if not self.grouped:
+            tools, cut = self._slim(list(self.entries))
+            extra = [grouping.describe_tool()] if cut else []
+        elif virtual and self.options.grouping == "virtual":
+            tools, extra = self._virtual()
+        else:
+            tools, extra = (
+                [],
+                [
+                    grouping.find_tool(self.groups(), self._tokens, self.count),
+                    grouping.describe_tool(),
+                    grouping.call_tool(),
+                ],
+            )
+        if recall:
+            tool = recall_tool()
+            tool["_meta"] = {MAX_CHARS_KEY: self.options.recall_tokens * _CHARS_A_TOKEN}
+            extra.append(tool)
+        return [*tools, *(tool for tool in extra if tool["name"] not in self.entries)]
+
+    def groups(self) -> list[grouping.Group]:
+        names = list(self.entries)
+        return grouping.groups(names, [entry.owner for entry in self.entries.values()])
+
+    def _virtual(self) -> tuple[list[Json], list[Json]]:
+        tools: list[Json] = []
+        doors: list[Json] = []
+        cut = False
+        for group in self.groups():
+            if group.name in self.opened:
+                slim, some = self._slim(list(group.tools))
+                tools += slim
+                cut = cut or some
+                doors.append(grouping.close_tool(group))
+            else:
+                doors.append(grouping.open_tool(group, self.count))
+        return tools, [*doors, *([grouping.describe_tool()] if cut else [])]
+
+    def _slim(self, names: list[str]) -> tuple[list[Json], bool]:
+        done = [self._one(self.entries[name]) for name in names]
+        return [one.tool for one in done], any(one.cut for one in done)
+
+    def _one(self, entry: Entry) -> Shrunk:
+        tool = {**entry.original, "name": entry.name}
+        compacted = self.options.compact and not self.exempt(entry.name)
+        if compacted and MAX_CHARS_KEY not in meta_of(tool):
+            largest = max(self.options.result_tokens.values()) * _CHARS_A_TOKEN
+            tool["_meta"] = {**meta_of(tool), MAX_CHARS_KEY: largest}
+        if compacted:
+            # A result that may come compacted has no structured content, so it must not be promised.
+            tool.pop("outputSchema", None)
+        if not self.options.shrink:
+            return Shrunk(tool, False)
+        return shrink(tool, limit=self.options.description_tokens, count=self.count, drop_output=compacted)
+
+    def find(self, query: str, limit: int) -> str:
+        """What `brim_find` answers: the best tools, and the names of their neighbours."""
+        if self._index is None:
+            owners = [entry.owner for entry in self.entries.values()]
+            self._index = ToolIndex(self._full, owners)
+        places = self._index.search(query, max(1, min(limit, 20)))
+        if not places:
+            names = ", ".join(group.name for group in self.groups())
+            return f"No tool matches {query!r}. Groups: {names}"
+        found = [self._full[place] for place in places]
+        lines = [grouping.signature(tool, 60, self.count) for tool in found]
+        shown = {str(tool["name"]) for tool in found}
+        owning = {name: group for group in self.groups() for name in group.tools}
+        near = dict.fromkeys(owning[str(tool["name"])].name for tool in found)
+        for group in self.groups():
+            others = [name for name in group.tools if name not in shown]
+            if group.name in near and others:
+                more = f" and {len(others) - 12} more" if len(others) > 12 else ""
+                lines.append(f"also {group.name}: {', '.join(others[:12])}{more}")
+        return "\n".join(lines)
+
+    def describe(self, wanted: str) -> tuple[str, bool]:
+        """The definitions of the tools that are named, in full, and whether none is known."""
+        names = [name.strip() for name in wanted.split(",") if name.strip()]
+        found = [{**entry.original, "name": name} for name in names if (entry := self.entries.get(name))]
+        if not found:
+            return f"no tool is called {wanted!r}; {grouping.FIND} searches them", True
+        keys = ("name", "description", "inputSchema")
+        slim = [{key: tool[key] for key in keys if tool.get(key) is not None} for tool in found]
+        return "\n".join(dump(tool).decode() for tool in slim), False
+
+    def door(self, name: str) -> str | None:
+        """Open or close a group by its tool's name; the text that says what happened, or None."""
+        for group in self.groups():
+            if name == grouping.OPEN + grouping.slug(group.name):
+                self.opened[group.name] = None
+                lines = [grouping.signature(self._named(tool), 40, self.count) for tool in group.tools]
+                return f"{group.name} is open:\n" + "\n".join(lines)
+            if name == grouping.CLOSE + grouping.slug(group.name):
+                self.opened.pop(group.name, None)
+                return f"{group.name} is closed."
+        return None
+
+    def _named(self, name: str) -> Json:
+        return {**self.entries[name].original, "name": name}
+
+
+def tokens_of(tool: Json, count: Count) -> int:
+    """What a tool costs in a prompt: its name, description and input schema."""
+    seen = {key: tool[key] for key in ("name", "description", "inputSchema") if tool.get(key) is not None}
+    return count(dump(seen).decode())

@@ -1,0 +1,191 @@
+"""What a wrapper does when a server, or a client, does not behave."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from brim.mcp.child import Lines
+from brim.mcp.compacting import count_tokens
+
+from .conftest import FAKE, connected, run, text_of
+
+
+def test_a_server_that_dies_mid_call_gives_an_error_for_that_call_and_is_started_again() -> None:
+    async def scene() -> None:
+        async with connected() as client:
+            _, hanging = client.post("tools/call", {"name": "hang"})
+            died = await client.call("die")
+            assert died["isError"] is True
+            assert "ended with status 7; it last said: out of luck" in text_of(died)
+            assert (await asyncio.wait_for(hanging, 5))["result"]["isError"] is True
+            assert text_of(await client.call("echo", text="again")) == "again"
+            assert not client.wrapper.pending
+
+    run(scene())
+
+
+def test_a_server_that_dies_at_every_start_is_not_started_for_ever() -> None:
+    async def scene() -> None:
+        async with connected() as client:
+            for _ in range(4):
+                assert (await client.call("die"))["isError"] is True
+            last = await client.call("echo", text="x")
+            assert "does not start again" in text_of(last)
+            failed = await client.ask("prompts/list")
+            assert failed["error"]["code"] == -31001
+
+    run(scene())
+
+
+def test_a_server_that_hangs_is_given_up_and_told_so() -> None:
+    async def scene() -> None:
+        async with connected(call_timeout=0.2) as client:
+            result = await client.call("hang")
+            assert result["isError"] is True
+            assert "no answer to tools/call in 0.2 s" in text_of(result)
+            assert text_of(await client.call("echo", text="x")) == "x"
+            await asyncio.sleep(0.05)
+            assert b"cancelled" in client.log.getvalue()
+
+    run(scene())
+
+
+def test_lines_that_are_no_json_rpc_fail_the_call_that_they_belong_to_and_no_other() -> None:
+    async def scene() -> None:
+        async with connected() as client:
+            result = await client.call("garbage")
+            assert result["isError"] is True
+            assert "no JSON-RPC" in text_of(result)
+            result = await client.call("wrong")
+            assert "not an object" in text_of(result)
+            assert text_of(await client.call("echo", text="x")) == "x"
+
+    run(scene())
+
+
+def test_a_flood_on_stderr_does_not_stop_the_server() -> None:
+    async def scene() -> None:
+        async with connected() as client:
+            assert text_of(await client.call("flood")) == "flood done"
+
+    run(scene())
+
+
+def test_a_server_that_is_slow_to_start_is_waited_for() -> None:
+    async def scene() -> None:
+        async with connected("--slow", "0.5") as client:
+            assert text_of(await client.call("echo", text="x")) == "x"
+
+    run(scene())
+
+
+def test_a_client_can_cancel_and_a_late_answer_is_dropped() -> None:
+    async def scene() -> None:
+        async with connected() as client:
+            id, waiting = client.post("tools/call", {"name": "hang"})
+            client.notify("notifications/cancelled", {"requestId": id, "reason": "no longer needed"})
+            await client.call("echo", text="x")
+            assert not waiting.done()
+            assert not client.wrapper.pending
+            await asyncio.sleep(0.05)
+            assert f"cancelled {id}".encode() in client.log.getvalue()
+
+    run(scene())
+
+
+def test_an_answer_above_the_limit_fails_its_call_only() -> None:
+    async def scene() -> None:
+        async with connected(largest_message=1 << 20) as client:
+            result = await client.call("lines", n=60_000)
+            assert result["isError"] is True
+            assert "over the limit of 1,048,576" in text_of(result)
+            assert text_of(await client.call("echo", text="x")) == "x"
+
+    run(scene())
+
+
+def test_a_result_of_many_megabytes_comes_within_its_budget() -> None:
+    async def scene() -> None:
+        async with connected() as client:
+            await client.names()
+            result = await client.call("lines", n=400_000)
+            assert count_tokens(result["content"][0]["text"]) <= 10_000
+            handle = result["_meta"]["dev.brim/result"]["handles"][0]
+            found = await client.call("brim_recall", handle=handle, offset=12_000_000)
+            assert "line 328304 of the output" in text_of(found)
+
+    run(scene())
+
+
+def test_a_line_is_cut_out_of_any_pieces() -> None:
+    whole, oversized = [], []
+    lines = Lines(whole.append, lambda: None, 100_000, lambda ends, size: oversized.append((len(ends), size)))
+    data = b"one\n\n" + b"x" * 250_000 + b"\ntwo\nthr" + b"ee\nlast"
+    for i in range(0, len(data), 7):
+        lines.data_received(data[i : i + 7])
+    lines.eof_received()
+    assert whole == [b"one", b"two", b"three", b"last"]
+    assert [size for _, size in oversized] == [250_000]
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "brim.cli.mcp", "wrap", *arguments, "--", sys.executable, str(FAKE)]
+
+
+def asked(method: str, id: int, **params: object) -> str:
+    return json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": params}) + "\n"
+
+
+HELLO = asked("initialize", 1, protocolVersion="2025-11-25", capabilities={}, clientInfo={"name": "t", "version": "1"})
+
+
+def test_the_command_answers_what_was_asked_before_its_input_ended() -> None:
+    requests = HELLO + asked("tools/list", 2) + asked("tools/call", 3, name="echo", arguments={"text": "hi"})
+    done = subprocess.run(command(), input=requests.encode(), capture_output=True, timeout=30, check=True)
+    answers = {message["id"]: message for message in map(json.loads, done.stdout.splitlines())}
+    assert sorted(answers) == [1, 2, 3]
+    assert answers[3]["result"]["content"][0]["text"] == "hi"
+
+
+def test_a_command_that_cannot_be_started_ends_with_a_message() -> None:
+    line = [sys.executable, "-m", "brim.cli.mcp", "wrap", "--", "/nowhere/server"]
+    done = subprocess.run(line, input=b"", capture_output=True, timeout=30, check=False)
+    assert done.returncode == 1
+    assert b"cannot be started" in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_the_server_never_outlives_the_wrapper(number: signal.Signals) -> None:
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command(), stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(HELLO + asked("test/pid", 2))
+    process.stdin.flush()
+    answers = [json.loads(process.stdout.readline()) for _ in range(2)]
+    pid = next(answer["result"]["pid"] for answer in answers if answer["id"] == 2)
+    os.kill(process.pid, number)
+    process.wait(10)
+    deadline = time.monotonic() + 10
+    while _alive(pid):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.stdin.close()
+    process.stdout.close()
+
+
+def _alive(pid: int) -> bool:
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except FileNotFoundError:
+        return False
+    return status.rsplit(")", 1)[1].split()[0] != "Z"

@@ -1,0 +1,75 @@
+"""Several servers behind one wrapper."""
+
+from __future__ import annotations
+
+import json
+
+from brim.mcp.merging import merge_hello, split_name
+
+from .conftest import connected, run, text_of
+
+
+def test_names_are_prefixed_and_calls_reach_their_server() -> None:
+    async def scene() -> None:
+        async with connected(names=("one", "two")) as client:
+            names = await client.names()
+            assert "one__echo" in names
+            assert "two__echo" in names
+            assert text_of(await client.call("two__echo", text="x")) == "x"
+            missing = await client.call("three__echo")
+            assert "no server has a tool" in text_of(missing)
+
+    run(scene())
+
+
+def test_lists_are_merged_and_resources_found_where_they_are() -> None:
+    async def scene() -> None:
+        async with connected(names=("one", "two")) as client:
+            assert (await client.result("prompts/list"))["prompts"] == [{"name": "one__greet"}, {"name": "two__greet"}]
+            prompt = await client.result("prompts/get", {"name": "two__greet"})
+            assert prompt["messages"][0]["content"]["text"] == "greet"
+            resources = (await client.result("resources/list"))["resources"]
+            assert len(resources) == 2
+            for resource in resources:
+                read = await client.result("resources/read", {"uri": resource["uri"]})
+                assert read["contents"][0]["text"] == resource["uri"].removeprefix("mem://")
+            assert await client.result("ping") == {}
+
+    run(scene())
+
+
+def test_requests_of_both_servers_with_the_same_id_are_kept_apart() -> None:
+    async def scene() -> None:
+        async with connected(names=("one", "two")) as client:
+            client.on_request = lambda message: {"for": message["id"].split("/")[1]}
+            for name in ("one", "two", "one"):
+                result = await client.call(f"{name}__sample")
+                assert json.loads(text_of(result)) == {"for": name}
+
+    run(scene())
+
+
+def test_one_dying_server_leaves_the_other_alone() -> None:
+    async def scene() -> None:
+        async with connected(names=("one", "two")) as client:
+            _, waiting = client.post("tools/call", {"name": "two__hang"})
+            assert (await client.call("one__die"))["isError"] is True
+            assert not waiting.done()
+            assert text_of(await client.call("two__echo", text="x")) == "x"
+            assert text_of(await client.call("one__echo", text="y")) == "y"
+
+    run(scene())
+
+
+def test_the_merged_handshake_has_the_oldest_version_and_all_capabilities() -> None:
+    one = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {"listChanged": True}}, "instructions": "A."}
+    two = {"protocolVersion": "2024-11-05", "capabilities": {"tools": {}, "logging": {}}, "serverInfo": {"name": "b"}}
+    merged = merge_hello([("one", one), ("two", two)])
+    assert merged["protocolVersion"] == "2024-11-05"
+    assert merged["capabilities"] == {"tools": {"listChanged": True}, "logging": {}}
+    assert merged["instructions"] == "one: A."
+
+
+def test_the_longest_server_name_owns_a_tool() -> None:
+    assert split_name("git__hub__list", ["git", "git__hub"]) == ("git__hub", "list")
+    assert split_name("list", ["git"]) is None

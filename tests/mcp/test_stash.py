@@ -1,0 +1,83 @@
+"""Originals behind handles."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brim.errors import NotFound
+from brim.mcp.compacting import count_tokens
+from brim.mcp.recall import matching, page, recall
+from brim.mcp.repeats import Repeats
+from brim.mcp.stash import MemoryStash
+
+
+@given(st.text(st.characters(), max_size=200))
+def test_what_is_put_is_got_back(text: str) -> None:
+    stash = MemoryStash(file_from=50)
+    assert stash.get(stash.put(text)) == text
+    stash.close()
+
+
+def test_handles_are_long_and_do_not_depend_on_the_text() -> None:
+    stash = MemoryStash()
+    first, second = stash.put("same"), stash.put("same")
+    assert first != second
+    assert len(first) == len("brim:") + 32
+
+
+def test_the_oldest_make_room_in_memory_and_in_files() -> None:
+    stash = MemoryStash(memory_bytes=100, file_bytes=1_000, file_from=60)
+    small = [stash.put("a" * 50) for _ in range(3)]
+    large = [stash.put("b" * 400) for _ in range(3)]
+    assert stash.get(small[2]) == "a" * 50
+    assert stash.get(large[2]) == "b" * 400
+    for gone in (small[0], large[0]):
+        with pytest.raises(NotFound, match="make room"):
+            stash.get(gone)
+    assert stash.put("c" * 2_000) == ""
+    stash.close()
+
+
+@given(st.text(max_size=2_000), st.integers(0, 2_100), st.integers(60, 400))
+def test_a_page_stays_within_its_budget(text: str, offset: int, budget: int) -> None:
+    assert count_tokens(page(text, offset, budget, count_tokens)) <= budget
+
+
+def test_matching_lines_come_with_what_stands_around_them() -> None:
+    text = "\n".join(f"row {i} {'needle' if i == 500 else 'hay'}" for i in range(1_000))
+    found = matching(text, "needle", 200, count_tokens)
+    assert "row 498 hay\nrow 499 hay\nrow 500 needle\nrow 501 hay\nrow 502 hay" in found
+    assert found.startswith(f"[… offset {text.index('row 498')}]")
+    assert "no line matches" in matching(text, "zebra", 200, count_tokens)
+
+
+def test_a_single_long_line_is_searched_in_pieces() -> None:
+    text = '{"a":' * 50_000 + '"needle"' + "}" * 50_000
+    found = matching(text, "needle", 500, count_tokens)
+    assert '"needle"' in found
+    assert count_tokens(found) <= 900
+
+
+def test_recall_says_what_is_wrong_with_a_handle() -> None:
+    stash = MemoryStash()
+    text, error = recall(stash, {}, 100, count_tokens)
+    assert error
+    assert "handle is missing" in text
+    text, error = recall(stash, {"handle": "brim:00"}, 100, count_tokens)
+    assert error
+    handle = stash.put("content")
+    assert recall(stash, {"handle": handle.removeprefix("brim:")}, 100, count_tokens) == ("content", False)
+
+
+def test_repeats_end_with_time() -> None:
+    now = [0.0]
+    repeats = Repeats(10.0, clock=lambda: now[0])
+    key = repeats.key("tool", {"b": 1, "a": [{"d": 1, "c": 2}]})
+    assert key == repeats.key("tool", {"a": [{"c": 2, "d": 1}], "b": 1})
+    repeats.keep(key, {"content": []}, 10)
+    now[0] = 11.0
+    assert repeats.look(key) is None
+    repeats.keep(key, {"content": [], "isError": True}, 10)
+    assert repeats.look(key) is None
