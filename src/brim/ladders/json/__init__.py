@@ -18,7 +18,7 @@ from brim.ladders.json.emit import HEAD, write
 from brim.ladders.json.exact import Loaded, NotExact, load, minify
 from brim.ladders.json.read import Document, read
 from brim.ladders.json.shape import TooDeep
-from brim.ladders.json.weigh import lighter
+from brim.ladders.json.weigh import lightest
 
 __all__ = ["decode", "dense", "simple"]
 
@@ -58,9 +58,7 @@ def _form(text: str, full: bool) -> str | None:
     if not isinstance(loaded.value, dict | list):
         return _shorter(minify(text), text)
     best = minify(text) if len(loaded.proof) < len(text) else text
-    for table in _tables(loaded, best, full):
-        if lighter(table, best):
-            best = table
+    best = lightest([best, *_tables(loaded, best, full)])
     return None if best is text else best
 
 

@@ -46,6 +46,7 @@ LEGEND = (
     ("$", "$A as above"),
     ("'", "'x text"),
     ("json", "!jsonN text of this JSON"),
+    ("+json", "!+json texts around it too"),
     ("b64", "!b64 base64 of this"),
 )
 
@@ -257,21 +258,24 @@ class Writer:
         wrapped = self.shape.unwrapped.get((id(row), key))
         if wrapped is None:
             return f"{_key(key)}:{self.nested(row[key], None)}"
-        self.used.add("json")
-        return f"{_key(key)}!{wrapped.style}:{self.nested(wrapped.value, None)}"
+        return f"{_key(key)}{self._use_wrap(wrapped.style)}:{self.nested(wrapped.value, None)}"
 
     def _header(self, fields: list[Field], cls: Class, names: Names, rows: int) -> str:
         texts = []
         for one in fields:
             if one.fields is not None:
-                brackets = f"!{one.wrap}" if one.wrap else ""
-                if one.wrap:
-                    self.used.add("json")
+                brackets = self._use_wrap(one.wrap) if one.wrap else ""
                 brackets += "[]" if one.in_list else ""
                 texts.append(f"{_key(one.key)}{brackets}({self._header(one.fields, cls, names, rows)})")
                 continue
             texts.append(self._head(one, cls) + self._note(one, names, rows))
         return ",".join(texts)
+
+    def _use_wrap(self, style: str) -> str:
+        self.used.add("json" if "json" in style else "b64")
+        if style[0] == "+":
+            self.used.add("+json")
+        return "!" + style
 
     def _head(self, one: Field, cls: Class) -> str:
         head = "*" if one.key is ENTRY else _key(one.key)
@@ -286,8 +290,7 @@ class Writer:
             self.used.add("?")
             head += "?"
         if one.wrap:
-            self.used.add("json" if one.wrap.startswith("json") else "b64")
-            head += "!" + one.wrap
+            head += self._use_wrap(one.wrap)
         if one.tagged:
             self.used.add("tagged")
             head += "@"

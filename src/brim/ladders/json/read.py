@@ -19,7 +19,7 @@ _CONTAINERS = frozenset("([{%")
 _ENTRY = object()  # the key, among an entry's own, under which the entry's name waits
 _CYCLE: list[Any] = []
 _OBJECT_KEY = re.compile(r"[^,()\[\]{}\":!\n]+(?=[:!])")
-_STYLE = re.compile(r"!(json[0-9]*)(?=:)")
+_STYLE = re.compile(r"!(\+?json[0-9]?a?)(?=:)")
 
 
 def read(text: str) -> Any:
@@ -179,7 +179,7 @@ class Document:
         for spec in specs:
             if spec.fields is None:
                 columns.append(spec.values or [])
-                if spec.wrap.startswith("json"):
+                if "json" in spec.wrap:
                     self._note_wrapped(spec, rows, spec.values or [])
             else:
                 inner: list[dict[str, Any]] = [{} for _ in rows]

@@ -131,11 +131,15 @@ class Shape:
             if kind is dict or kind is list:
                 if value:
                     self._visit(value, (group.number, key, False), depth)
-            elif kind is str and self.unwrap and len(value) > 16 and value[0] in "{[" and value[-1] in "]}\n":
+            elif kind is str and self.unwrap and len(value) > 16 and _may_hold_json(value):
                 wrapped = unwrap_json(value)
                 if wrapped is not None:
                     self.unwrapped[id(row), key] = wrapped
                     self._visit(wrapped.value, (group.number, key, False), depth)
+
+
+def _may_hold_json(text: str) -> bool:
+    return (text[0] in "{[" and text[-1] in "]}") or (len(text) > 99 and ("\n{" in text or "\n[" in text))
 
 
 def _is_map(value: dict[str, Any]) -> bool:

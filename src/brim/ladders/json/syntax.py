@@ -21,8 +21,8 @@ _ROW_BARE = re.compile(r"[^,\n]*")
 _TAGGED = re.compile(r"[A-Za-z0-9_-]+(?=\()")
 _TEMPLATE = re.compile(r'(?:[^,()\[\]{}"\n]|\{[^,(){}"\n]*\})*')
 _KEY = re.compile(r"[^,()\[\]{}\":=~@'?!*%$#.\n]+")
-_FLAGS = re.compile(r"(\*?)(\??)(?:!([a-z0-9/]+))?(?:(@)([A-Za-z0-9_-]*))?")
-_GROUP = re.compile(r"(?:!(json[0-9]*))?(\[\])?\(")
+_FLAGS = re.compile(r"(\*?)(\??)(?:!(\+?[a-z0-9/]+))?(?:(@)([A-Za-z0-9_-]*))?")
+_GROUP = re.compile(r"(?:!(\+?json[0-9]?a?))?(\[\])?\(")
 _SPECIAL = re.compile(r'["(\[{]')
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 

@@ -16,10 +16,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from brim.errors import NotDecodable
-from brim.ladders.json.exact import NotExact, load
+from brim.ladders.json.exact import load
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{8,}={0,2}\Z")
 _READABLE = re.compile(r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*\Z")
+_STYLE = re.compile(r"json([0-9]?)(a?)\Z")
+_DECODER = json.JSONDecoder()
+_LEAST_INSIDE = 80
 _MAX_NESTED = 2_000_000
 
 
@@ -32,12 +35,33 @@ class Wrapped:
 
 
 def unwrap_json(text: str) -> Wrapped | None:
-    """Return the object or list that `text` holds, if some way of writing it gives `text` again."""
+    """Return the object or list that `text` is or holds, if some way of writing it gives `text` again.
+
+    Example: unwrap_json('Found:\n[1, 2]') -> Wrapped("+json", ["Found:\n", [1, 2], ""])
+    """
     if len(text) > _MAX_NESTED:
         return None
+    if text[0] in "{[":
+        return _unwrap_whole(text)
+    start = min((at for at in (text.find("\n{"), text.find("\n[")) if at >= 0), default=-1) + 1
+    if not start:
+        return None
+    try:
+        _, end = _DECODER.raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return None
+    inner = _unwrap_whole(text[start:end]) if end - start > _LEAST_INSIDE else None
+    if inner is None:
+        return None
+    return Wrapped("+" + inner.style, [text[:start], inner.value, text[end:]])
+
+
+def _unwrap_whole(text: str) -> Wrapped | None:
     try:
         value = load(text).value
-    except (ValueError, NotExact):
+    except ValueError:
+        return None
+    if not isinstance(value, dict | list) or not value:
         return None
     for style in _styles(text):
         if wrap_json(style, value) == text:
@@ -46,18 +70,29 @@ def unwrap_json(text: str) -> Wrapped | None:
 
 
 def _styles(text: str) -> Sequence[str]:
+    escaped = "a" if "\\u" in text else ""
     if text[1:2] == "\n":
         indent = len(text) - len(text[2:].lstrip(" ")) - 2
-        return (f"json{indent}",) if 0 < indent < 9 else ()
-    return ("json", "json0")
+        return (f"json{indent}{escaped}",) if 0 < indent < 9 else ()
+    return (f"json{escaped}", f"json0{escaped}")
 
 
 def wrap_json(style: str, value: Any) -> str:
-    """Write a value as text: `json` like Python's default, `json0` without blanks, `json2` indented by 2."""
-    separators = (",", ":") if style == "json0" else None
-    indent = int(style[4:]) if style not in ("json", "json0") else None
+    """Write a value as text: `json` like Python's default, `json0` without blanks, `json2` indented by 2.
+
+    An `a` at the end writes only ASCII; a `+` in front joins the text before, the JSON, and the text behind.
+    """
+    if style.startswith("+"):
+        if not isinstance(value, list) or len(value) != 3 or not isinstance(value[0], str) or not isinstance(value[2], str):
+            raise NotDecodable("a text around JSON needs three parts")
+        return value[0] + wrap_json(style[1:], value[1]) + value[2]
+    found = _STYLE.match(style)
+    if found is None:
+        raise NotDecodable(f"unknown wrapping {style!r}")
+    separators = (",", ":") if found[1] == "0" else None
+    indent = int(found[1]) if found[1] not in ("", "0") else None
     try:
-        return json.dumps(value, ensure_ascii=False, separators=separators, indent=indent)
+        return json.dumps(value, ensure_ascii=bool(found[2]), separators=separators, indent=indent)
     except (TypeError, ValueError, RecursionError) as error:
         raise NotDecodable(f"no JSON text can be made here: {error}") from error
 
