@@ -2,4 +2,11 @@
 
 from setuptools import Extension, setup
 
-setup(ext_modules=[Extension("brim.tokens._claude", ["src/brim/tokens/_claude.c"], optional=True)])
+claude = Extension(
+    "brim.tokens._claude",
+    sources=["src/brim/tokens/_claude.c"],
+    depends=["src/brim/tokens/_claude_tiles.h"],
+    optional=True,
+)
+
+setup(ext_modules=[claude])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 BOW, EOW, SHIFT, CAPS = "\ue000\ue001\ue002\ue003"
 
@@ -18,16 +18,17 @@ IDEOGRAPH, WORD, STRAY, BLANK, NUMBER, SIGN, SYMBOL, DECIMAL, NUMERAL, SELECTOR 
 CONTROL, PRIVATE, SPACELIKE, HALF = range(10, 14)
 UPPER, LOWER, CASELESS, BORDER = 0x10, 0x20, 0x40, 0x80
 
-Value = TypeVar("Value")
-
 CONTRACTIONS = frozenset({"s", "t", "d", "m", "ll", "re", "ve"})
 QUOTES = str.maketrans("‘’“”", "''\"\"")
 THAI_AM_PARTS, THAI_AM = "\u0e4d\u0e32", "\u0e33"
 
 KEPT = 100_000  # entries of a cache before it starts anew
 SHORT = 64  # longer spellings seldom come back and are not kept
-LONG = 1_024  # from here on runs of one character are worth a look before tiling
-REPEATED = re.compile(r"(.)\1{63,}", re.DOTALL)
+LONG = 4_096  # from here on it pays to shorten runs of one character before tiling
+REPEATED = re.compile(r"(.)\1{15,}", re.DOTALL)
+
+Value = TypeVar("Value")
+Node = dict[str, Any]  # the nodes one character on; under "" whether a piece ends here
 
 
 class Alphabet:
@@ -39,20 +40,17 @@ class Alphabet:
         for point, kind in enumerate(kinds):
             members[kind & 15].append(chr(point))
         of = [_ranges(group) for group in members]
-        above = "\U00010000-\U0010ffff"
-        ideographs = of[IDEOGRAPH] + above
         self.upper, self.small, self.caseless, self.border = (
             frozenset(chr(point) for point, kind in enumerate(kinds) if kind & flag)
             for flag in (UPPER, LOWER, CASELESS, BORDER)
         )
-        self.one_number = re.compile(f"[{of[DECIMAL]}]+|[{of[NUMERAL]}]+")
-        numbers = of[DECIMAL] + of[NUMERAL]
-        # One group a kind, in the order of the names below this class.
-        self.runs = re.compile(
-            f"([{of[WORD]}][{of[WORD]}{of[STRAY]}]*)|([{of[SIGN]}]+)|([{of[NUMBER]}]+)"
-            f"|([{ideographs}{of[SELECTOR]}]+)|([{of[SYMBOL]}][{of[SYMBOL]}{of[SELECTOR]}]*)"
-            f"|([{numbers}][{numbers}{of[SELECTOR]}]*)|([{of[STRAY]}]+)"
-        )
+        self.signs = frozenset(members[SIGN])
+        self.digits = frozenset(members[NUMBER])
+        self.numbers = frozenset(members[DECIMAL] + members[NUMERAL])
+        self.selectors = frozenset(members[SELECTOR])
+        self.number_run = re.compile(f"[{of[DECIMAL]}{of[NUMERAL]}][{of[DECIMAL]}{of[NUMERAL]}{of[SELECTOR]}]*")
+        self.number_of_one_kind = re.compile(f"[{of[DECIMAL]}]+|[{of[NUMERAL]}]+")
+        self.runs = re.compile(f"([{of[WORD]}][{of[WORD]}{of[STRAY]}]*)|([{of[STRAY]}]+)|([^{of[WORD]}{of[STRAY]}]+)")
         self.blanks = re.compile(f"([{of[BLANK]}]+)")
         self.controls = re.compile(f"[{of[CONTROL]}]+")
         self.privates = re.compile(f"[{of[PRIVATE]}]+")
@@ -60,13 +58,38 @@ class Alphabet:
         self.halves = re.compile(f"[{of[HALF]}]")
         self.foldable = re.compile(f"[{of[CONTROL]}{of[PRIVATE]}{of[SPACELIKE]}{of[HALF]}]|{THAI_AM_PARTS}")
 
-    def uniform(self, numbers: str) -> bool:
-        """Whether a run is all decimal digits or all other numbers."""
-        return self.one_number.fullmatch(numbers) is not None
-
     def all_capital(self, word: str) -> bool:
         """Whether a word has capitals, and nothing small or without case."""
         return not self.upper.isdisjoint(word) and self.small.isdisjoint(word) and self.caseless.isdisjoint(word)
+
+    def opens(self, signs: str) -> bool:
+        """Whether text that starts with no word takes a marker towards a space before it.
+
+        Example: "(1)" -> True, "1)" -> False, "½" -> True
+        """
+        first = signs[0]
+        if first in self.numbers:
+            run = self.number_run.match(signs)
+            return run is not None and self.number_of_one_kind.fullmatch(run[0]) is not None
+        return first in self.signs or first in self.border or (first in self.digits and not first.isascii())
+
+    def closes(self, text: str, end: int) -> bool:
+        """Whether the run of signs or numbers that ends at `end` takes a marker towards a space there."""
+        last = text[end - 1]
+        if last in self.numbers:
+            start = end
+            while start and (text[start - 1] in self.numbers or text[start - 1] in self.selectors):
+                start -= 1
+            run = self.number_run.search(text, start, end)
+            return run is not None and self.number_of_one_kind.fullmatch(run[0]) is not None
+        return last in self.signs or last in self.border or (last in self.digits and not last.isascii())
+
+    def contracts(self, field: str, at: int) -> bool:
+        """Whether a lone apostrophe before `at` ties what follows to the word or digits before it.
+
+        Example: "it's", 3 -> True, "(it)'s", 5 -> False
+        """
+        return at > 0 and field[at - 1] == "'" and (at == 1 or not self.closes(field, at - 1))
 
     def folded(self, text: str) -> str:
         """Drop and replace the characters that Claude does not see as they are.
@@ -80,7 +103,7 @@ class Alphabet:
         return self.halves.sub("\ufffd", text)
 
 
-A_WORD, SIGNS, DIGITS, IDEOGRAPHS, SYMBOLS, NUMERALS, MARKS = range(1, 8)  # groups of Alphabet.runs
+A_WORD, MARKS, SIGNS = range(1, 4)  # groups of Alphabet.runs
 
 
 class Field(NamedTuple):
@@ -94,12 +117,13 @@ class Field(NamedTuple):
 class CharacterCosts(dict[str, int]):
     """What a character costs that is in no longer piece: one if it is a piece, else part of its bytes."""
 
-    def __init__(self, pieces: frozenset[str], floors: bytes) -> None:
-        super().__init__((piece, 1) for piece in pieces if len(piece) == 1)
+    def __init__(self, trie: Node, floors: bytes) -> None:
+        super().__init__((character, 1) for character, node in trie.items() if node.get(""))
         self.floors = floors
 
     def __missing__(self, character: str) -> int:
-        return self.floors[ord(character) >> 6]
+        tokens = self[character] = self.floors[ord(character) >> 6]
+        return tokens
 
 
 class Vocabulary:
@@ -109,11 +133,14 @@ class Vocabulary:
         self.alphabet = alphabet
         self.fold_quotes = fold_quotes
         self.caps_from = caps_from
-        self.pieces = frozenset(pieces.split("\0"))
-        self.costs = CharacterCosts(self.pieces, floors)
-        self.longest = max(map(len, self.pieces))
-        self.lengths = _lengths(self.pieces)
-        self.longest_run = _longest_runs(self.pieces)
+        spelled = pieces.split("\0")
+        self.trie = _trie(spelled)
+        self.longest = max(map(len, spelled))
+        self.costs = CharacterCosts(self.trie, floors)
+        self.forget()
+
+    def forget(self) -> None:
+        """Empty the caches of measured spellings."""
         self.fields: list[list[dict[str, Field]]] = [[{}, {}], [{}, {}]]  # by space before and after
         self.words: dict[str, int] = {}
         self.stretches: dict[str, int] = {}
@@ -174,50 +201,35 @@ class Vocabulary:
 
     def _field(self, field: str, before: bool, after: bool, frame: bool = False) -> Field:
         """Measure a field; `frame`: it opens the message and takes the marker that the frame ends in."""
-        runs = [(run.lastindex, run[0]) for run in self.alphabet.runs.finditer(field)]
-        runs.append((None, ""))
         tokens, stretch = 0, ""  # what is counted, and the marked text that is still to be
-        opens = closes = quote = border = border_before = False
-        previous = None
-        for at, (kind, body) in enumerate(runs[:-1]):
-            first, last, following = at == 0, at == len(runs) - 2, runs[at + 1][0]
-            closing = body[-1] in self.alphabet.border
+        opens = closes = False
+        previous = 0
+        for run in self.alphabet.runs.finditer(field):
+            kind, body, start = run.lastindex or 0, run[0], run.start()
+            opens, closes = opens or start == 0, True
             if kind == A_WORD:
-                closes = True
-                if previous == MARKS or (quote and not border_before and body in CONTRACTIONS):
+                if previous == MARKS or (body in CONTRACTIONS and self.alphabet.contracts(field, start)):
                     stretch += body + EOW
                 else:
                     tokens += self._stretch(stretch) + self._word(body)
-                    stretch, opens = "", opens or first
+                    stretch = ""
             elif kind == MARKS:
                 tokens += self._stretch(stretch)
-                stretch = BOW + body + ("" if following == A_WORD else EOW)
-                opens, closes = opens or first, True
+                stretch = BOW + body
             else:
-                opener = body == "'" and following in (A_WORD, MARKS)
-                opening, closing = self._borders(kind, body)
-                closes = closing and last and after
-                if first and before and opening and not opener:
-                    opens, stretch = True, BOW
-                elif first and frame:
-                    tokens, stretch = (tokens + 1, "") if opener else (tokens, BOW)
-                if kind == IDEOGRAPHS:
-                    tokens += self._stretch(stretch) + sum(map(self.costs.__getitem__, body)) + closes
-                    stretch = ""
-                else:
-                    stretch += body + EOW * closes
-            quote, border_before, border, previous = body == "'", border, closing, kind
+                if previous == MARKS:
+                    stretch += EOW
+                if start == 0:
+                    quote = body == "'" != field  # it opens the word behind it and takes no marker
+                    tokens += quote and frame
+                    opens = not quote and (frame or (before and self.alphabet.opens(body)))
+                    stretch = BOW * opens
+                closes = after and run.end() == len(field) and self.alphabet.closes(body, len(body))
+                stretch += body + EOW * closes
+            previous = kind
+        if previous == MARKS:
+            stretch += EOW
         return Field(tokens + self._stretch(stretch), opens, closes)
-
-    def _borders(self, kind: int | None, body: str) -> tuple[bool, bool]:
-        """Whether a run that is no word takes a marker towards a space before it and after it."""
-        if kind == SIGNS:
-            return True, True
-        border = self.alphabet.border
-        opening, closing = body[0] in border, body[-1] in border
-        if not opening and not closing and (kind == DIGITS or (kind == NUMERALS and self.alphabet.uniform(body))):
-            return not body[0].isascii(), not body[-1].isascii()
-        return opening, closing
 
     # ---- words and tiles --------------------------------------------------------------------------
 
@@ -257,44 +269,89 @@ class Vocabulary:
 
     def _tile(self, marked: str) -> int:
         """Return the fewest pieces and bytes that make up `marked`."""
-        saved = 0
-        if len(marked) > LONG:
-            marked, saved = self._shortened(marked)
-        pieces, lengths, costs, size = self.pieces, self.lengths, self.costs, len(marked)
+        marked, taken = self._shortened(marked) if len(marked) > LONG else (marked, 0)
+        size, at = len(marked), 0
         best = [0, *[4 * size] * size]
-        for at, character in enumerate(marked):
-            tokens = best[at]
-            alone = tokens + costs[character]
-            if alone < best[at + 1]:
-                best[at + 1] = alone
-            tokens += 1
-            for length in lengths.get(marked[at : at + 2], ()):
-                end = at + length
-                if end > size:
-                    break
-                if tokens < best[end] and marked[at:end] in pieces:
+        for run in REPEATED.finditer(marked):
+            self._step(marked, best, at, run.start())
+            self._step_through(marked, best, run.start(), run.end())
+            at = run.end()
+        self._step(marked, best, at, size)
+        return best[size] + taken
+
+    def _step(self, marked: str, best: list[int], start: int, stop: int) -> None:
+        """Try every piece that begins at `start` or later and before `stop`."""
+        trie, costs, size = self.trie, self.costs, len(marked)
+        for at in range(start, stop):
+            character = marked[at]
+            tokens = best[at] + costs[character]
+            end = at + 1
+            if tokens < best[end]:
+                best[end] = tokens
+            node = trie.get(character)
+            tokens = best[at] + 1
+            while node and end < size:
+                node = node.get(marked[end])
+                end += 1
+                if node and "" in node and tokens < best[end]:
                     best[end] = tokens
-        return best[size] + saved
+
+    def _step_through(self, marked: str, best: list[int], start: int, stop: int) -> None:
+        """Do the same for a run of one character, without spelling out each of its pieces again."""
+        character = marked[start]
+        lengths, nodes = self._repeats(character)
+        for at in range(start, stop):
+            best[at + 1] = min(best[at + 1], best[at] + self.costs[character])
+            tokens, left = best[at] + 1, stop - at
+            for length in lengths:
+                if length > left:
+                    break
+                if tokens < best[at + length]:
+                    best[at + length] = tokens
+            node, end = nodes[left] if left < len(nodes) else None, stop
+            while node and end < len(marked):
+                node = node.get(marked[end])
+                end += 1
+                if node and "" in node and tokens < best[end]:
+                    best[end] = tokens
 
     def _shortened(self, marked: str) -> tuple[str, int]:
-        """Take whole longest pieces out of runs of one character; return the rest and their number.
+        """Take longest pieces out of runs of one character; return what is left, and how many were taken.
 
-        Of n pieces of one character, some have a length that sums to a multiple of n: the longest pieces would
-        do it with no more tokens. So a best tiling has fewer than n pieces that are not the longest (n long),
-        and the rest of a run can be counted without looking.
+        Among n pieces of a run there are always some whose lengths add up to a multiple of n, and if n is the
+        longest length, the longest piece does their work with no more tokens. So some best tiling has fewer
+        than n other pieces: n * n characters and the two ends decide, and the rest is longest pieces.
         """
         taken = 0
 
         def shorten(run: re.Match[str]) -> str:
             nonlocal taken
-            longest = self.longest_run.get(run[1], 0)
-            spare = run.end() - run.start() - longest * longest - 2 * self.longest
-            if not longest or spare < longest:
+            lengths, _ = self._repeats(run[1])
+            longest = lengths[-1] if lengths else 1
+            spare = (len(run[0]) - longest * longest - 2 * self.longest) // longest
+            if spare <= 0 or run[1] not in self.trie or "" not in self.trie[run[1]]:
                 return run[0]
-            taken += spare // longest
-            return run[1] * (run.end() - run.start() - spare // longest * longest)
+            taken += spare
+            return run[1] * (len(run[0]) - spare * longest)
 
         return REPEATED.sub(shorten, marked), taken
+
+    def _repeats(self, character: str) -> tuple[list[int], list[Node]]:
+        """The lengths of the pieces that only repeat a character, and the trie's way along it."""
+        nodes = [self.trie]
+        while node := nodes[-1].get(character):
+            nodes.append(node)
+        return [length for length, node in enumerate(nodes) if length > 1 and "" in node], nodes
+
+
+def _trie(pieces: Iterable[str]) -> Node:
+    root: Node = {}
+    for piece in pieces:
+        node = root
+        for character in piece:
+            node = node.setdefault(character, {})
+        node[""] = True
+    return root
 
 
 def _keep(cache: dict[str, Value], key: str, value: Value) -> None:
@@ -320,21 +377,3 @@ def _ranges(characters: Iterable[str]) -> str:
 def _is_single_space(blank: str) -> bool:
     """Whether a blank starts with one space and not with two."""
     return blank[:1] == " " and blank[1:2] != " "
-
-
-def _lengths(pieces: Iterable[str]) -> dict[str, tuple[int, ...]]:
-    """How long the pieces are that start with two given characters, shortest first."""
-    lengths: dict[str, set[int]] = {}
-    for piece in pieces:
-        if len(piece) > 1:
-            lengths.setdefault(piece[:2], set()).add(len(piece))
-    return {start: tuple(sorted(found)) for start, found in lengths.items()}
-
-
-def _longest_runs(pieces: frozenset[str]) -> dict[str, int]:
-    """The longest piece made of one character, for the characters that are pieces themselves."""
-    longest: dict[str, int] = {}
-    for piece in pieces:
-        if piece[0] in pieces and piece == piece[0] * len(piece):
-            longest[piece[0]] = max(len(piece), longest.get(piece[0], 0))
-    return longest

@@ -35,7 +35,8 @@ BLOCKS = 0x110000 >> 6
 
 _LONG = 2048  # shorter texts cannot make canonical ordering slow
 _STRETCH = 512
-_UNBROKEN = re.compile("[^\\0-\u02ff]+")  # characters below U+0300 never move and never join what is before them
+# All characters that may change places are in these ranges; letters, ideographs and emoji break a stretch.
+_UNBROKEN = re.compile("[\u0300-\u30ff\ua66f-\uabff\ufb1e-\ufe2f\U00010000-\U0001efff]+")
 _DOUBLE_MARKS = {0x0F73: "\u0f71\u0f72", 0x0F75: "\u0f71\u0f74", 0x0F81: "\u0f71\u0f80"}
 
 
