@@ -1,127 +1,38 @@
-"""Which ladder a content goes to: by its content first, with the tool, path and MIME type as hints.
-
-Kinds: json jsonl csv log test trace html code diff tree markdown xml snapshot binary prose text
-"""
+"""Which ladder a content goes to, as a whole (`detect`) or part by part (`parts`)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from brim.ladders.sniff import sniff
+from brim.ladders.blocks import blocks
+from brim.ladders.hints import KINDS, Hint, detect
 
-KINDS = (
-    "json",
-    "jsonl",
-    "csv",
-    "log",
-    "test",
-    "trace",
-    "html",
-    "code",
-    "diff",
-    "tree",
-    "markdown",
-    "xml",
-    "snapshot",
-    "binary",
-    "prose",
-    "text",
-)
+__all__ = ["KINDS", "Hint", "Part", "detect", "parts"]
 
 
 @dataclass(frozen=True, slots=True)
-class Hint:
-    """What is known of a content beside itself. Example: Hint(tool="read_file", path="src/app.py")"""
+class Part:
+    """A stretch of a text, text[start:end], and what it is."""
 
-    tool: str = ""
-    mime: str = ""
-    path: str = ""
-
-
-_BY_EXTENSION = {
-    **dict.fromkeys(("json", "geojson", "ipynb", "har", "webmanifest", "jsonc"), "json"),
-    **dict.fromkeys(("jsonl", "ndjson"), "jsonl"),
-    **dict.fromkeys(("csv", "tsv", "tab"), "csv"),
-    **dict.fromkeys(("log", "out", "err"), "log"),
-    **dict.fromkeys(("htm", "html", "xhtml"), "html"),
-    **dict.fromkeys(("diff", "patch"), "diff"),
-    **dict.fromkeys(("md", "markdown", "mdx", "rst", "adoc"), "markdown"),
-    **dict.fromkeys(("xml", "svg", "rss", "atom", "xsd", "xsl", "plist", "csproj", "pom"), "xml"),
-    **dict.fromkeys(("png", "jpg", "jpeg", "gif", "webp", "pdf", "zip", "gz", "wasm", "so", "exe", "ico"), "binary"),
-    **dict.fromkeys(
-        (
-            "py pyi js mjs cjs jsx ts mts cts tsx java kt kts scala go rs c h cc cpp cxx hpp hh cs rb php swift m mm "
-            "lua pl pm r jl dart ex exs erl hs ml mli clj cljs fs vb sh bash zsh fish ps1 sql proto graphql gql tf hcl "
-            "vue svelte css scss sass less yaml yml toml ini cfg conf gradle groovy zig nim sol v sv vhd asm s cmake mk"
-        ).split(" "),
-        "code",
-    ),
-}
-_BY_MIME = {
-    "application/json": "json",
-    "application/x-ndjson": "jsonl",
-    "application/jsonl": "jsonl",
-    "text/csv": "csv",
-    "text/tab-separated-values": "csv",
-    "text/html": "html",
-    "application/xhtml+xml": "html",
-    "text/markdown": "markdown",
-    "text/x-diff": "diff",
-    "text/x-patch": "diff",
-    "text/xml": "xml",
-    "application/xml": "xml",
-    "image/svg+xml": "xml",
-    "text/css": "code",
-    "text/javascript": "code",
-    "application/javascript": "code",
-    "application/yaml": "code",
-    "application/toml": "code",
-    "application/sql": "code",
-}
-# What a hinted kind may be mistaken for by its content, so that the hint decides; anything else, the content does.
-_YIELDS = {
-    "json": ("json",),
-    "jsonl": ("json", "jsonl"),
-    "csv": ("csv", "text", "prose", "tree", "code", "log"),
-    "log": ("log", "text", "prose", "csv", "markdown", "code"),
-    "html": ("html", "xml", "text", "prose", "markdown"),
-    "diff": ("diff",),
-    "markdown": ("markdown", "prose", "text", "code", "csv", "tree", "html"),
-    "xml": ("xml", "html"),
-    "binary": ("binary",),
-    "code": ("code", "text", "prose", "markdown", "csv", "tree", "test", "log", "trace", "xml", "html", "snapshot"),
-}
+    start: int
+    end: int
+    kind: str
 
 
-def detect(text: str, hint: Hint | None = None) -> str:
-    """The kind name of a text.
+def parts(text: str, hint: Hint | None = None) -> list[Part]:
+    """A mixed text as the parts that it is made of, in order and without holes.
 
-    A hint decides between the kinds that a content may be; it never makes JSON of what is not.
+    Strings inside a JSON part are that ladder's to route: it asks `detect` for each long one.
 
-    Example: detect("diff --git a/x b/x\\n…") -> "diff"; detect("x = 1", Hint(path="a.py")) -> "code"
+    Example: "The log:\\n```\\n2024-01-01 12:00:00 INFO …\\n```\\n" -> prose, log, prose
     """
-    found = sniff(text)
-    if hint is None:
-        return found
-    named = _hinted(hint)
-    return named if named and found in _YIELDS.get(named, ()) and text.strip() else found
-
-
-def _hinted(hint: Hint) -> str:
-    name = hint.path.replace("\\", "/").rsplit("/", 1)[-1].lower()
-    if "." in name:
-        extension = name.rsplit(".", 1)[1]
-        if extension in _BY_EXTENSION:
-            return _BY_EXTENSION[extension]
-    elif name in ("makefile", "dockerfile", "rakefile", "gemfile", "jenkinsfile"):
-        return "code"
-    mime = hint.mime.split(";", 1)[0].strip().lower()
-    if mime in _BY_MIME:
-        return _BY_MIME[mime]
-    if mime.endswith("+json"):
-        return "json"
-    if mime.endswith("+xml"):
-        return "xml"
-    if mime.startswith(("image/", "audio/", "video/", "application/octet-stream", "application/pdf")):
-        return "binary"
-    return "code" if mime.startswith("text/x-") else ""
+    found: list[Part] = []
+    at = 0
+    for block in blocks(text):
+        if block.start > at:
+            found.append(Part(at, block.start, detect(text[at : block.start])))
+        found.append(Part(block.start, block.end, block.kind))
+        at = block.end
+    if at < len(text) or not found:
+        found.append(Part(at, len(text), detect(text[at:], hint if not found else None)))
+    return found
