@@ -56,6 +56,7 @@ class Field:
     default: Any = ABSENT
     hole: Hole | None = None
     blank: list[bool] | None = None
+    constant: bool = False
     _texts: list[str | None] | None = field(default=None, repr=False)
 
     @property

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from operator import ne
 from os.path import commonprefix
 
@@ -32,7 +33,7 @@ def hoist(fields: list[Field], rows: int) -> None:
         if one.scalar and not one.optional and len(one.kinds) == 1:
             first = one.values[0]
             if rows == 1 or one.values[-1] == first and one.values.count(first) == rows:
-                one.mark = ":"
+                one.mark, one.constant = ":", True
 
 
 def derive(fields: list[Field], rows: int, key: str) -> None:
@@ -123,10 +124,11 @@ def _derive_text(one: Field, sources: list[Field | Hole], samples: list[int], na
 def _derive_constant(one: Field, sources: list[Field | Hole], names: Names) -> None:
     """Shorten a constant by the constants beside it."""
     text = one.values[0]
+    constant = [source for source in sources if isinstance(source, Field) and source.constant]
     if len(text) >= _LONG_BASE64 or text[-1] == "=":
         found = unwrap_base64(text)
         if found is not None:
-            parts = infer([found[1]], [s for s in sources if isinstance(s, Field) and s.mark == ":"], [0], 3)
+            parts = infer([found[1]], constant, [0], 3)
             if len(text) >= _LONG_BASE64:
                 one.wrap, one.values = found[0], [found[1]] * len(one.values)
                 return
@@ -135,21 +137,12 @@ def _derive_constant(one: Field, sources: list[Field | Hole], names: Names) -> N
                 return
     if names_something(one.key):
         return
-    constant: list[Field | Hole] = [source for source in sources if _is_constant(source)]
     parts = infer(one.values[:1], constant, [0], 3)
     if parts is None:
         return
     written = names.write(one, parts)
     if written is not None and len(written) + 1 < len(text):
         one.mark, one.template = "=", parts
-
-
-def _is_constant(part: str | Field | Hole) -> bool:
-    if isinstance(part, str):
-        return True
-    if isinstance(part, Hole) or part.mark not in (":", "="):
-        return False
-    return part.template is None or all(map(_is_constant, part.template))
 
 
 def _unwrap_base64(one: Field, sources: list[Field | Hole], samples: list[int], names: Names) -> bool:
@@ -178,7 +171,7 @@ def _unwrap_base64(one: Field, sources: list[Field | Hole], samples: list[int], 
 
 
 def infer(
-    values: list[str | None] | list[str], sources: list[Field | Hole], samples: list[int], shortest: int = 1
+    values: Sequence[str | None], sources: Sequence[Field | Hole], samples: list[int], shortest: int = 1
 ) -> Parts | None:
     """Return the first sample's text with the sources in it that all samples have, or None without any."""
     first = samples[0]

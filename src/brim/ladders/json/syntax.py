@@ -24,6 +24,10 @@ _KEY = re.compile(r"[^,()\[\]{}\":=~@'?!*%$#.\n]+")
 _FLAGS = re.compile(r"(\*?)(\??)(?:!(\+?[a-z0-9/]+))?(?:(@)([A-Za-z0-9_-]*))?")
 _GROUP = re.compile(r"(?:!(\+?json[0-9]?a?))?(\[\])?\(")
 _SPECIAL = re.compile(r'["(\[{]')
+_SPECIAL_START = re.compile(r'(?:\A|,)["(\[{]')
+_CELL = r'(?:"""[\s\S]*?"""(?!")|"(?:[^"\\\n]|\\.)*"|%s)(?=[,\n]|\Z)'
+_INSIDE_CELL = re.compile(_CELL % r'[^,()\[\]{}"\n]*')
+_ROW_CELL = re.compile(_CELL % r'(?![(\[{"])[^,\n]*')
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -89,7 +93,8 @@ def split_cells(text: str) -> list[str]:
     cells = []
     at = 0
     while True:
-        end = cell_end(text, at, inside=True, tagged=True)
+        found = _INSIDE_CELL.match(text, at)
+        end = found.end() if found else cell_end(text, at, inside=True, tagged=True)
         cells.append(text[at:end])
         if end == len(text):
             return cells
@@ -102,19 +107,23 @@ def read_rows(text: str, at: int, specs: list[Spec]) -> tuple[list[list[str]], i
     """Return the rows from `at` up to the next line that starts with %, and where that line starts."""
     rows: list[list[str]] = []
     size = len(text)
+    tagged = [spec.nested and not spec.child for spec in specs]
+    special = _SPECIAL if any(tagged) else _SPECIAL_START
     while at < size and text[at] != "%":
         end = text.find("\n", at)
         if end < 0:
             end = size
         line = text[at:end]
-        if not _SPECIAL.search(line):
+        if not special.search(line):
             rows.append(line.split(","))
             at = end + 1
             continue
         cells = []
         while True:
-            spec = specs[len(cells)] if len(cells) < len(specs) else None
-            end = cell_end(text, at, inside=False, tagged=spec is not None and spec.nested and not spec.child)
+            column = len(cells)
+            by_name = column < len(specs) and tagged[column]
+            found = None if by_name else _ROW_CELL.match(text, at)
+            end = found.end() if found else cell_end(text, at, inside=False, tagged=by_name)
             cells.append(text[at:end])
             at = end + 1
             if end >= size or text[end] == "\n":

@@ -13,9 +13,9 @@ def lightest(texts: list[str]) -> str:
     """
     best = texts[0]
     for text in texts[1:]:
-        if len(text) * 3 < len(best) * 2:
+        if len(text) * 4 < len(best) * 3:
             best = text
-        elif len(best) * 3 >= len(text) * 2:
+        elif len(best) * 4 >= len(text) * 3:
             count = tokenizer("o200k")
             best = text if count(text) < count(best) else best
     return best
