@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from brim.errors import BadSetting, BrimError
-from brim.mcp.audit import audit, render
 from brim.mcp.child import Log
 from brim.mcp.options import LEVELS, Options
 from brim.mcp.stdio import wrap_stdio
@@ -197,13 +196,14 @@ def run_wrap(args: argparse.Namespace) -> int:
 
 
 def run_audit(args: argparse.Namespace) -> int:
+    auditing = importlib.import_module("brim.mcp.audit")  # draws tables, which a wrapper has no use for
     log = Log()
     options = Options()
     try:
-        report = asyncio.run(audit(servers_of(args, options, log), options, log))
+        report = asyncio.run(auditing.audit(servers_of(args, options, log), options, log))
     except OSError as error:
         raise BadSetting("COMMAND", f"the server cannot be started: {error}") from error
-    sys.stdout.write(render(report, as_json=args.json))
+    sys.stdout.write(auditing.render(report, as_json=args.json))
     return 0
 
 

@@ -1,16 +1,10 @@
-"""How many tokens a text takes, for budgets of search results."""
+"""How many tokens a text takes, for budgets of what is found."""
 
 from __future__ import annotations
 
-from functools import cache
-
-import splintr
-
-
-@cache
-def _tokenizer() -> splintr.AnyTokenizer:
-    return splintr.Tokenizer.from_pretrained("o200k_base")
+from brim.tokens.tokenizers import tokenizer
 
 
 def count_tokens(text: str) -> int:
-    return len(_tokenizer().encode(text.encode("utf-8", "replace").decode()))
+    """Tokens in the vocabulary of current OpenAI models; the tokenizer is loaded at the first call."""
+    return tokenizer("o200k")(text)

@@ -159,7 +159,11 @@ class Calls:
     def _fit(self, result: Json, call: Call) -> Fitted:
         if result.get("resultType", "complete") != "complete" or not isinstance(result.get("content"), list):
             return Fitted(result, 0, 0, False)  # an interim result or a task: not ours to shorten
-        return fit_result(result, self._limits(call), call.tool, self._wrapper.stash, _query(call.arguments))
+        try:
+            return fit_result(result, self._limits(call), call.tool, self._wrapper.stash, _query(call.arguments))
+        except Exception as error:  # the outermost handler of a call: whatever fails here, the result goes out
+            self._wrapper.log.say(f"a result of {call.tool} passes uncompacted: {type(error).__name__}: {error}")
+            return Fitted(result, 0, 0, False)
 
     def _limits(self, call: Call) -> Limits:
         level = call.budget.level or call.session.level

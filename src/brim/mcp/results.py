@@ -64,7 +64,7 @@ def fit_result(result: Json, limits: Limits, tool: str, stash: Stash, query: str
     handles = [one.handle for one in done if one.handle]
     if structured is not None and not handles and (handle := stash.put(dump(structured).decode())):
         handles.append(handle)
-    if limits.links:
+    if limits.links and (structured is not None or not limits.recall):
         blocks += [_link(handle, tool, structured is not None) for handle in handles]
     tokens, before = sum(one.tokens for one in done), sum(sizes)
     sent = {key: value for key, value in result.items() if key != "structuredContent"}
