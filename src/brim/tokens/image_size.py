@@ -61,10 +61,10 @@ def base64_head(text: str, limit: int = _HEADER_CHARACTERS) -> bytes:
 def base64_length(text: str) -> int:
     """How many bytes base64 text or a data URL stands for.
 
-    Example: base64_length("aGVsbG8=") -> 6
+    Example: base64_length("aGVsbG8=") -> 5
     """
     prefix = _DATA_URL.match(text)
-    return (len(text) - (prefix.end() if prefix else 0)) * 3 // 4
+    return (len(text) - (prefix.end() if prefix else 0)) * 3 // 4 - text[-2:].count("=")
 
 
 def _positive(width: int, height: int) -> Size | None:

@@ -10,10 +10,8 @@ is, and nothing that can stand in a Python string raises (lone surrogates, NUL).
 
 from __future__ import annotations
 
-import importlib
 import re
 import threading
-import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
@@ -21,6 +19,7 @@ from typing import Final
 import splintr
 
 from brim.errors import BadSetting
+from brim.tokens import claude
 from brim.tokens.estimate import estimate
 
 Count = Callable[[str], int]
@@ -52,7 +51,7 @@ VOCABULARIES: Final[dict[str, str]] = {
 # These composed the text before they looked at it; the bundled vocabularies leave that to the caller.
 _COMPOSED: Final = frozenset({"qwen3"})
 
-CLAUDE_FAMILIES: Final = ("claude-3", "claude-4.7", "claude-4.8", "claude-opus-5")
+CLAUDE_FAMILIES: Final = tuple(claude.FAMILIES)
 
 ALIASES: Final[dict[str, str]] = {
     "o200k_base": "o200k",
@@ -120,9 +119,7 @@ def _load(name: str) -> TextCounter:
         count = _plain_text_count(splintr.Tokenizer.from_pretrained(vocabulary))
         return TextCounter(name, True, _composing(count) if vocabulary in _COMPOSED else count)
     if name in CLAUDE_FAMILIES:
-        # The Claude tables are large, and most processes need none of them.
-        claude_count = importlib.import_module("brim.tokens.claude").count
-        return TextCounter(name, True, lambda text: int(claude_count(text, name)))
+        return TextCounter(name, True, lambda text: claude.count(text, name))
     if name == "estimate":
         return TextCounter(name, False, estimate)
     raise BadSetting("tokenizer family", f"{name!r} is not one of {', '.join(families())}")
@@ -153,7 +150,7 @@ def _plain_text_count(vocabulary: splintr.AnyTokenizer) -> Count:
 
 def _composing(count: Count) -> Count:
     """`count` after Unicode composition: e + combining acute is the one letter é."""
-    return lambda text: count(text if text.isascii() else unicodedata.normalize("NFC", text))
+    return lambda text: count(claude.composed(text))
 
 
 def _count_around_surrogates(text: str, count: Count) -> int:

@@ -133,8 +133,8 @@ def tools_tokens(tools: Any, tool_choice: Any, count: Count, model: str = "") ->
             {key: value for key, value in tool.items() if key != "cache_control"} if isinstance(tool, dict) else tool
         )
         total += _TOOL + count(json_text(shown))
-    if isinstance(tool_choice, dict):
-        total += count(as_text(tool_choice.get("name")))
+    if isinstance(tool_choice, dict) and tool_choice.get("name"):
+        total += count(as_text(tool_choice["name"]))
     return total
 
 

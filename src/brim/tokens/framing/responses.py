@@ -89,7 +89,7 @@ def item_tokens(item: Any, count: Count, model: str = "gpt-4o") -> int:
     """
     if not isinstance(item, dict):
         return message_tokens({"role": "user", "content": item}, count, model=model)
-    kind = item.get("type", "message")
+    kind = as_text(item.get("type", "message"))
     if kind == "message":
         return message_tokens(item, count, model=model)
     if kind in _CALLS:
