@@ -115,7 +115,7 @@ def describe(text: str) -> str:
     compact = "".join(body[:8_000].replace("\\n", "\n").split())
     if not compact:
         return ""
-    if all(char in _HEX for char in compact):
+    if all(char in _HEX for char in compact) and len(set(compact)) > 8:
         start = bytes.fromhex(compact[: len(compact) // 2 * 2])
         size = sum(char in _HEX for char in body[:200_000]) * len(body) // min(len(body), 200_000) // 2
         return f"hexadecimal, {magic.describe(start)}, {size:,} bytes"

@@ -183,7 +183,8 @@ def _densest(blocks: list[_Block]) -> list[_Block]:
         gain = min(len(block.text), 400) - 2 * block.linked - _DULL
         if block.prefix.startswith("#"):
             gain = max(gain, 0)
-        if worth <= 0:
+        # At zero it goes on, so that a heading before the first sentence is inside.
+        if worth < 0:
             worth, start = 0, index
         worth += gain
         if worth > best:

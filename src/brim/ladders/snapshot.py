@@ -21,10 +21,10 @@ _USED = re.compile(
     r"\s*- '?(?:button|link|textbox|searchbox|combobox|checkbox|radio|switch|slider|spinbutton|tab|menuitem\w*|option"
     r"|treeitem|listbox)\b"
 )
-_FIELD = re.compile(
-    r"\s*- '?(?:button|textbox|searchbox|combobox|checkbox|radio|switch|slider|spinbutton|listbox|dialog|alert\w*"
-    r"|status)\b"
+_INPUT = re.compile(
+    r"\s*- '?(?:textbox|searchbox|combobox|checkbox|radio|switch|slider|spinbutton|listbox|dialog|alert\w*|status)\b"
 )
+_BUTTON = re.compile(r"\s*- '?(?:button|tab|menuitem\w*)\b")
 _HEADING = re.compile(
     r"\s*- '?heading\b|#{1,4} |- Page |\s*- (?:main|dialog|alert|alertdialog|form|navigation|banner)\b"
 )
@@ -50,15 +50,17 @@ def extract(text: str, room: Room) -> str:
         return least(room, f"{text.count(chr(10)) + 1:,} lines")
     lines, sizes = _with_targets(text.split("\n"))
     groups = _sorted(lines)
+    useful = [index for name in ("state", "input", "button", "used", "heading", "says") for index in groups[name]]
     tiers = [
         matching(lines, room, 0.35),
         Tier(groups["state"], 0.2),
         Tier(groups["heading"], 0.2),
-        Tier(groups["field"], 0.6),
-        Tier(groups["used"], 0.75),
-        Tier(groups["says"], 0.8),
-        Tier([*groups["field"], *groups["used"], *groups["says"], *groups["heading"]]),
-        Tier(head_and_tail(lines)),
+        Tier(groups["input"], 0.4),
+        Tier(groups["button"], 0.4),
+        Tier(groups["used"], 0.5),
+        Tier(groups["says"], 0.6),
+        Tier(useful),
+        Tier(head_and_tail(lines) if sum(len(lines[index]) for index in useful) < 4 * room.tokens else ()),
     ]
     return pack(lines, tiers, room, gap="", sizes=sizes)
 
@@ -85,15 +87,17 @@ def _with_targets(lines: Sequence[str]) -> tuple[list[str], list[int]]:
 
 def _sorted(lines: Sequence[str]) -> dict[str, list[int]]:
     """Line numbers by what a line is good for."""
-    groups: dict[str, list[int]] = {name: [] for name in ("state", "heading", "field", "used", "says")}
+    groups: dict[str, list[int]] = {name: [] for name in ("state", "heading", "input", "button", "used", "says")}
     for index, line in enumerate(lines):
         start = line[:300]
         if _WRAPPER.match(start) or _URL.match(start):
             continue
         if _STATE.search(start) and "- " in start:
             groups["state"].append(index)
-        elif _FIELD.match(start):
-            groups["field"].append(index)
+        elif _INPUT.match(start):
+            groups["input"].append(index)
+        elif _BUTTON.match(start):
+            groups["button"].append(index)
         elif _USED.match(start):
             groups["used"].append(index)
         elif _HEADING.match(start):
