@@ -246,7 +246,7 @@ def _anthropic(body: dict[str, Any]) -> list[str]:
 
 def _responses(body: dict[str, Any]) -> list[str]:
     found: list[str] = []
-    items = body["input"]
+    items = [item for item in body["input"] if item.get("role") != "system"]
     if items and items[0].get("role") != "user":
         found.append(f"starts on {items[0]}")
     calls = [item["call_id"] for item in items if item.get("type") == "function_call"]

@@ -1,0 +1,77 @@
+"""The `brim` command. Each subcommand is one file, loaded only when it is called."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import logging
+import os
+import sys
+from collections.abc import Sequence
+
+import brim
+from brim.errors import BrimError
+
+COMMANDS = {
+    "count": "count the tokens of a text, a conversation, a request or a folder",
+    "fit": "bring a request into a budget",
+    "explain": "show what a fit would do, and why",
+    "compact": "make a log, JSON, diff, page … smaller",
+    "models": "list models with their windows and prices",
+    "settings": "show the settings in force and where they come from",
+    "search": "search a folder of Markdown documents",
+    "mcp": "make MCP servers frugal, audit their tools, serve Brim's own",
+}
+_FIRST = """Brim keeps every LLM request inside its context window: full to the brim, never over.
+
+Try this first:
+  brim count --model gpt-4o README.md           how many tokens is that?
+  cat build.log | brim compact --budget 1000    a long log in 1,000 tokens
+  brim explain chat.json --model gpt-4o --budget 8000
+
+Commands:
+{commands}
+
+`brim COMMAND --help` has examples. In Python: brim.fit(messages, model="gpt-4o", budget=8_000).messages"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; return its exit code: 0 done, 1 not found or not fitting, 2 wrong use or bad input."""
+    given = list(sys.argv[1:] if argv is None else argv)
+    if not given or given[0] in ("-h", "--help", "help"):
+        print(overview())
+        return 0
+    if given[0] in ("-V", "--version"):
+        print(f"brim {brim.__version__}")
+        return 0
+    if given[0] not in COMMANDS:
+        print(f"brim: there is no command {given[0]!r}\n\n{overview()}", file=sys.stderr)
+        return 2
+    logging.basicConfig(format="brim: %(message)s", level=logging.ERROR)
+    parser = argparse.ArgumentParser(prog="brim")
+    importlib.import_module(f"brim.cli.{given[0]}").add(parser.add_subparsers(dest="command_name"))
+    args = parser.parse_args(given)
+    try:
+        return int(args.run(args))
+    except BrimError as problem:
+        print(f"brim {given[0]}: {problem}", file=sys.stderr)
+        return 1 if isinstance(problem, brim.BudgetTooSmall) else 2
+    except FileNotFoundError as problem:
+        print(f"brim {given[0]}: there is no file {problem.filename!r}", file=sys.stderr)
+        return 2
+    except IsADirectoryError as problem:
+        print(f"brim {given[0]}: {problem.filename!r} is a folder", file=sys.stderr)
+        return 2
+    except PermissionError as problem:
+        print(f"brim {given[0]}: {problem.filename!r} may not be read or written", file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # the reader (head, less) has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+
+
+def overview() -> str:
+    width = max(map(len, COMMANDS))
+    return _FIRST.format(commands="\n".join(f"  {name:{width}}  {text}" for name, text in COMMANDS.items()))

@@ -92,9 +92,9 @@ def characters(messages: Sequence[Message]) -> int | None:
 
 
 def _last(history: Sequence[Message], number: int) -> Sequence[Message]:
-    """The last messages, from one on which the user speaks or a model answers without needing what came before."""
+    """The last messages, from the first of them in which the user speaks."""
     start = max(0, len(history) - number)
-    while start < len(history) and history[start].answers:
+    while start < len(history) and (history[start].role != "user" or history[start].answers):
         start += 1
     return history[start:]
 

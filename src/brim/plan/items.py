@@ -36,6 +36,7 @@ class Item:
     weight: float = 0.0
     name: str = ""
     fixed: bool = False
+    droppable: bool = True
     # What the plan gives it: how many tokens, and the text that it then has (None: as it is).
     given: int = 0
     shown: str | None = None
@@ -144,6 +145,7 @@ class Itemizer:
             media = part.kind == "result" and part.fixed and not part.text
             item = Item(index, number, part.text, size, "media" if media else kind, group.layer, name=part.name)
             item.fixed = part.fixed
+            item.droppable = part.block != ()  # reasoning that is a message of its own goes only with its group
             item.must = group.must and (part.fixed or part.kind == "thinking") and not media
             return [item]
         if part.kind != "text":

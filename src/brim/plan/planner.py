@@ -110,8 +110,10 @@ class Planner:
 
     def _floor(self, item: Item) -> int:
         """The least that an item of a kept group may be given."""
-        if item.kind in ("thinking", "media"):
-            return 0 if item.kind == "thinking" else min(item.tokens, STUB)
+        if item.kind == "thinking":
+            return 0 if item.droppable else item.tokens
+        if item.kind == "media":
+            return min(item.tokens, STUB)
         if item.kind == "call":
             return item.tokens if item.tokens <= SMALL_CALL or item.fixed else SMALL_CALL
         if item.fixed:
@@ -241,35 +243,23 @@ class Planner:
     def _step_down(self, over: int) -> bool:
         """Free at least `over` tokens from what is worth the least; False if nothing can go."""
         freed = 0
-        optional = sorted(
-            (group for group in self.groups if group.kept and not group.must),
-            key=lambda group: (max((item.weight for item in group.items), default=0.0), group.members),
-        )
-        shrinkable = sorted(
-            (
-                item
-                for group in self.groups
-                if group.kept
-                for item in group.items
-                if not item.must and item.shown_tokens > self._floor(item)
-            ),
-            key=lambda item: (item.weight, item.message, item.start),
-        )
-        for item in shrinkable:
+        loose = [(item, group) for group in self.groups if group.kept for item in group.items if not item.must]
+        loose.sort(key=lambda pair: (pair[0].weight, pair[0].message, pair[0].start))
+        for item, group in loose:
             if freed >= over:
                 break
-            spare = item.shown_tokens - self._floor(item)
-            if item.tokens <= SMALL_CALL and not self.groups[0].must:
+            floor = self._floor(item)
+            spare = item.shown_tokens - floor
+            if not group.kept or (spare <= 0 and group.must):
                 continue
-            before = item.shown_tokens
-            item.given = max(self._floor(item), item.shown_tokens - min(spare, over - freed))
-            self._show(item)
-            freed += max(0, before - item.shown_tokens)
-        for group in optional:
-            if freed >= over:
-                break
-            group.kept = False
-            freed += group.frame + sum(item.shown_tokens for item in group.items)
+            before = group.frame + sum(each.shown_tokens for each in group.items)
+            if spare > 0:
+                item.given = max(floor, item.shown_tokens - (over - freed))
+                self._show(item)
+            if not group.must and (spare <= 0 or not any(each.shown_tokens for each in group.items)):
+                group.kept = False
+            after = group.frame + sum(each.shown_tokens for each in group.items) if group.kept else 0
+            freed += max(0, before - after)
         self._make_notice()
         return freed > 0
 

@@ -14,7 +14,7 @@ from brim.conversation import Conversation, Message
 from brim.ladders import plain
 from brim.ladders.rung import Room
 from brim.plan import agent
-from brim.plan.items import current, grouped
+from brim.plan.items import current
 from brim.plan.planner import Outcome
 from brim.plan.report import Decision
 from brim.plan.summaries import summary
@@ -69,7 +69,9 @@ class _Parts:
         self.instructions = instructions
         self.previous = previous
         self.talk = talk
-        self.starts = [group[0] for group in grouped(tuple(talk))]
+        # A window starts where the user speaks: then no result loses its call, and every API takes it.
+        starts = [number for number, message in enumerate(talk) if message.role == "user" and not message.answers]
+        self.starts = starts or [0]
 
     def size(self, *parts: Sequence[Message]) -> int:
         return self.work.size(sum(self.work.counter.message(message) for part in parts for message in part))
@@ -88,7 +90,7 @@ class _Parts:
         return kept, self.talk[: len(self.talk) - len(kept)]
 
     def _cut(self, keep: int) -> int:
-        """Where the last `keep` messages start, moved so that no result loses its call."""
+        """Where the last `keep` messages start, or the turn that the first of them is in."""
         wanted = max(0, len(self.talk) - keep)
         return max((start for start in self.starts if start <= wanted), default=0)
 

@@ -64,6 +64,9 @@ class Counter:
         return found or self._sizes.put(message, self._measure(message))
 
     def _measure(self, message: Message) -> Sizes:
+        if message.role == "system" and message.raw[:1] != b"{":  # a field of the request, counted in its head
+            counts = tuple(self.text(part.text) for part in message.parts)
+            return sum(counts), counts
         value = decode(message.raw)
         total = self.framing.message(value)
         texts = [part for part in message.parts if part.text]

@@ -81,6 +81,8 @@ def _responses(model: str, count: Count) -> Framing:
         return responses.tools_slack(_tools(conversation), _field(conversation, "tool_choice"), count)
 
     def message(value: Any) -> int:
+        if isinstance(value, str):
+            value = {"role": "user", "content": value}
         return responses.item_tokens(value, count, model)
 
     return Framing(f"openai_responses/{model}", False, message, head, slack)

@@ -1,0 +1,70 @@
+"""`brim compact`: a smaller text for a log, JSON, diff, page, …"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Any
+
+import brim
+from brim.cli.reading import add_model, apply_settings, read_text
+from brim.ladders import KINDS
+
+_EXAMPLES = """examples:
+  cat build.log | brim compact --budget 1000
+  gh api repos/python/cpython/pulls | brim compact            without loss
+  brim compact page.html --budget 2000 --query "refund policy"
+  brim compact data.json --explain                            every rung with its size
+  brim compact data.json | brim compact --decode              and back
+"""
+
+
+def add(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "compact",
+        help="make a text smaller",
+        description="Make a text smaller: without loss, or within a budget with what is missing marked.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("file", metavar="FILE", nargs="?", default="-", help="a file, or - for standard input")
+    add_model(parser)
+    parser.add_argument("--budget", "-b", type=int, metavar="N", help="at most this many tokens; without it, no loss")
+    parser.add_argument("--kind", "-k", choices=sorted(KINDS), help="what it is (default: found out)")
+    parser.add_argument("--query", "-q", default="", help="what you are after: parts about it stay first")
+    parser.add_argument("--explain", action="store_true", help="show every rung with its size")
+    parser.add_argument("--decode", action="store_true", help="undo a lossless compaction")
+    parser.add_argument("--json", action="store_true", help="print the text with its numbers as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    apply_settings()
+    text = read_text(args.file)
+    hint = brim.Hint(path="" if args.file == "-" else args.file)
+    model = args.model or "gpt-4o"
+    if args.decode:
+        value = brim.decode(text)
+        sys.stdout.write(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) + "\n")
+        return 0
+    if args.explain:
+        whole = brim.count(text, model=model).tokens
+        for rung in brim.ladder(text, args.kind, model=model, hint=hint):
+            size = brim.count(rung.text, model=model).tokens
+            print(f"{size:>9,} tokens  {size / max(1, whole):>6.1%}  {rung.fidelity:11}  {rung.note}")
+        return 0
+    done = brim.compact(text, args.budget, args.kind, model=model, hint=hint, query=args.query)
+    if args.json:
+        found = {
+            "text": done.text,
+            "tokens": done.tokens,
+            "kept": round(done.kept, 4),
+            "fidelity": done.fidelity,
+            "kind": done.kind,
+        }
+        print(json.dumps(found, ensure_ascii=False))
+    else:
+        sys.stdout.write(done.text if done.text.endswith("\n") else done.text + "\n")
+        print(f"{done.kind}: {done.tokens:,} tokens, {done.kept:.0%} of the original, {done.fidelity}", file=sys.stderr)
+    return 0

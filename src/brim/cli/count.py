@@ -1,0 +1,130 @@
+"""`brim count`: tokens of a text, a conversation, a request or a folder."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+import brim
+from brim import catalog, wire
+from brim.cli.reading import add_model, apply_settings, read_bytes, request_in
+from brim.errors import BadInput
+from brim.plan.items import current
+from brim.plan.report import LAYERS, level_of
+from brim.tokens.counter import Count, Counter
+
+_EXAMPLES = """examples:
+  brim count README.md --model gpt-4o              a text
+  brim count chat.json --model claude-sonnet-4-5   a list of messages, or a request body
+  brim count src --model gpt-4o                    every file in a folder
+  git diff | brim count - --model gpt-4o --json
+"""
+
+
+def add(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "count",
+        help="count tokens",
+        description="Count the tokens of a text, a messages file, a request body or a folder.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "file", metavar="FILE", nargs="?", default="-", help="a file, a folder, or - for standard input"
+    )
+    add_model(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    apply_settings()
+    if args.file != "-" and Path(args.file).is_dir():
+        return _folder(args)
+    data = read_bytes(args.file)
+    request = request_in(data)
+    if request is None:
+        count = brim.count(data.decode("utf-8", "replace"), model=_model(args, ""))
+        _print(args, count, {})
+        return 0
+    conversation = wire.parse(request, model=args.model or "")
+    model = catalog.find(_model(args, conversation.model))
+    counter = Counter(model, conversation.api)
+    count = counter.count(conversation)
+    rows = [
+        (message.role, size, message.text) for message, size in zip(conversation.messages, count.messages, strict=True)
+    ]
+    layers = [count.head, 0, 0, 0, 0]
+    now = current(conversation.messages)
+    for number, (role, size, _) in enumerate(rows):
+        layers[0 if role == "system" else 4 if number == now else 3] += size
+    _print(args, count, {"model": model, "rows": rows, "layers": layers})
+    return 0
+
+
+def _model(args: argparse.Namespace, named: str) -> str:
+    name = args.model or named
+    if not name:
+        raise BadInput("--model", "is missing: name the model that the tokens are for, such as gpt-4o")
+    return str(name)
+
+
+def _print(args: argparse.Namespace, count: Count, more: dict[str, Any]) -> None:
+    if args.json:
+        found: dict[str, Any] = {"tokens": count.tokens, "upper": count.upper, "source": count.source}
+        if more:
+            found["messages"] = [{"role": role, "tokens": size} for role, size, _ in more["rows"]]
+            found["layers"] = {name: more["layers"][layer - 1] for layer, name in LAYERS.items()}
+            found["max_input"] = more["model"].max_input()
+        print(json.dumps(found))
+        return
+    console = Console()
+    if more:
+        table = Table("#", "role", "tokens", "text", box=None, header_style="bold")
+        table.columns[2].justify = "right"
+        for number, (role, size, text) in enumerate(more["rows"]):
+            table.add_row(str(number), role, f"{size:,}", " ".join(text[:200].split())[:70])
+        console.print(table)
+        for layer, name in LAYERS.items():
+            if more["layers"][layer - 1]:
+                console.print(f"L{layer} {name}: {more['layers'][layer - 1]:,}", highlight=False)
+        limit = more["model"].max_input()
+        level = level_of(count.tokens / limit)
+        style = {"ok": "green", "high": "yellow", "critical": "red"}[level]
+        console.print(
+            f"[{style}]{count.tokens / limit:.1%} of the {limit:,} tokens that {more['model'].name} takes ({level})[/]"
+        )
+    console.print(f"[bold]{count.tokens:,}[/] tokens ({count.source}, at most {count.upper:,})", highlight=False)
+
+
+def _folder(args: argparse.Namespace) -> int:
+    root = Path(args.file)
+    files = sorted(path for path in root.rglob("*") if path.is_file() and not _hidden(path.relative_to(root)))
+    model = _model(args, "")
+    found: list[tuple[str, int]] = []
+    console = Console(stderr=True)
+    for path in track(files, "counting", console=console, transient=True, disable=not console.is_terminal):
+        data = path.read_bytes()
+        if b"\0" not in data[:4096]:
+            found.append((str(path.relative_to(root)), brim.count(data.decode("utf-8", "replace"), model=model).tokens))
+    total = sum(size for _, size in found)
+    if args.json:
+        print(json.dumps({"tokens": total, "files": dict(found)}))
+        return 0
+    table = Table("tokens", "file", box=None, header_style="bold")
+    table.columns[0].justify = "right"
+    for name, size in sorted(found, key=lambda row: (-row[1], row[0])):
+        table.add_row(f"{size:,}", name)
+    Console().print(table)
+    Console().print(f"[bold]{total:,}[/] tokens in {len(found):,} text files", highlight=False)
+    return 0
+
+
+def _hidden(path: Path) -> bool:
+    return any(part.startswith(".") or part in ("node_modules", "__pycache__") for part in path.parts)

@@ -1,0 +1,73 @@
+"""`brim fit`: bring a request into a budget."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+import brim
+from brim.cli.reading import add_model, apply_settings, need_request
+from brim.cli.showing import show_report
+from brim.plan.policy import NAMES, Policy
+
+_EXAMPLES = """examples:
+  brim fit chat.json --model gpt-4o --budget 8000 --out fitted.json
+  brim fit - --model claude-sonnet-4-5 --budget 20000 < body.json
+  brim fit chat.json --model gpt-4o --policy rolling --explain
+"""
+
+
+def add(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "fit",
+        help="bring a request into a budget",
+        description="Bring a messages file or a request body into a budget, and print it.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_request(parser)
+    parser.add_argument("--explain", action="store_true", help="say on standard error what was done, and why")
+    parser.add_argument("--out", metavar="FILE", help="write the fitted request there instead of printing it")
+    parser.add_argument("--json", action="store_true", help="print the report as JSON instead of the request")
+    parser.set_defaults(run=run)
+
+
+def add_request(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", nargs="?", default="-", help="a JSON file, or - for standard input")
+    add_model(parser)
+    parser.add_argument("--budget", "-b", type=int, metavar="N", help="input tokens; without it the model's own limit")
+    parser.add_argument("--reserve", type=int, metavar="N", help="tokens to keep free for the answer")
+    parser.add_argument("--policy", choices=NAMES, help="how (default: agent)")
+
+
+def fitted(args: argparse.Namespace) -> brim.Fitted:
+    loaded = apply_settings()
+    request = need_request(args.file)
+    name = args.policy or loaded.policy.get("name", "agent")
+    given = {key: value for key, value in loaded.policy.items() if key != "name"}
+    policy = Policy.named(name, given)
+    return brim.fit(request, model=args.model, budget=args.budget, reserve=args.reserve, policy=policy)
+
+
+def run(args: argparse.Namespace) -> int:
+    found = fitted(args)
+    body = (
+        found.body.decode() if isinstance(found.body, bytes) else json.dumps(found.body, ensure_ascii=False, indent=1)
+    )
+    if args.json:
+        print(json.dumps(found.report.as_dict(), ensure_ascii=False))
+    elif not args.out:
+        sys.stdout.write(body + "\n")
+    if args.out:
+        Path(args.out).write_text(body + "\n", encoding="utf-8")
+    console = Console(stderr=True)
+    if args.explain:
+        show_report(console, found.report)
+    elif not args.json:
+        console.print(str(found.report), highlight=False)
+    return 0

@@ -1,0 +1,47 @@
+"""`brim settings`: what is in force, and where it comes from."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from brim import settings
+
+_EXAMPLES = """examples:
+  brim settings                 what is in force here
+  brim settings --reference     every setting with its default and meaning
+"""
+
+
+def add(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "settings",
+        help="show settings",
+        description="Show the settings in force: from flags, BRIM_* variables, brim.toml, or the defaults.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--reference", action="store_true", help="list every setting with its default and meaning")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.reference:
+        rows = [tuple(map(str, row)) for row in settings.reference()]
+        names = ("setting", "type", "default", "meaning")
+    else:
+        rows = [tuple(map(str, row)) for row in settings.load().rows()]
+        names = ("setting", "value", "from")
+    if args.json:
+        print(json.dumps([dict(zip(names, row, strict=False)) for row in rows]))
+        return 0
+    table = Table(*names, box=None, header_style="bold")
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table)
+    return 0
