@@ -45,6 +45,7 @@ def small(tool: dict[str, Any], limit: int = 100) -> dict[str, Any]:
 def test_shrinking_drops_titles_and_keeps_what_is_called_so() -> None:
     assert small(TOOL) == {
         "name": "copy",
+        "title": "Copy",  # what a person sees; no client sends it to a model
         "description": "Copy a file.",
         "inputSchema": {
             "type": "object",

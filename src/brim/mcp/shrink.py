@@ -42,7 +42,7 @@ def shrink(tool: Json, *, limit: int, count: Count, drop_output: bool = True) ->
 
     Example: {"name": "a", "inputSchema": {"title": "A", "type": "object"}} -> {…, {"type": "object"}}
     """
-    slim = {key: value for key, value in tool.items() if value is not None and key != "title"}
+    slim = {key: value for key, value in tool.items() if value is not None}
     if drop_output:
         slim.pop("outputSchema", None)
     cut = False

@@ -1,0 +1,243 @@
+"""Real servers with and without the wrapper, through the official client. Not part of the default run.
+
+npm install --prefix DIR @modelcontextprotocol/server-everything @modelcontextprotocol/server-filesystem …
+python -m venv VENV && VENV/bin/pip install mcp-server-git mcp-server-sqlite mcp-server-time
+BRIM_TEST_NPM=DIR BRIM_TEST_BIN=VENV/bin pytest tests/mcp/real_servers.py
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import types
+from mcp.client import Client
+from mcp.client.stdio import StdioServerParameters
+from mcp.shared.exceptions import MCPError
+
+NPM = Path(os.environ.get("BRIM_TEST_NPM", "node_modules/.."))
+BIN = Path(os.environ.get("BRIM_TEST_BIN", Path(sys.executable).parent))
+WRAP = [sys.executable, "-m", "brim.cli.mcp", "wrap"]
+Calls = list[tuple[str, dict[str, Any]]]
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def node(name: str) -> list[str]:
+    path = NPM / "node_modules" / "@modelcontextprotocol" / name / "dist" / "index.js"
+    if not path.exists():
+        pytest.skip(f"{path} is not installed")
+    return ["node", str(path)]
+
+
+def binary(name: str) -> list[str]:
+    if not (BIN / name).exists():
+        pytest.skip(f"{BIN / name} is not installed")
+    return [str(BIN / name)]
+
+
+def repository(folder: Path) -> Path:
+    root = folder / "repo"
+    root.mkdir()
+    git = ["git", "-C", str(root), "-c", "user.name=t", "-c", "user.email=t@example.com"]
+    subprocess.run(["git", "init", "-q", "-b", "main", str(root)], check=True)
+    for i in range(30):
+        (root / f"file{i}.py").write_text("\n".join(f"def f{i}_{k}(x):\n    return x + {k}\n" for k in range(40)))
+        subprocess.run([*git, "add", "."], check=True)
+        subprocess.run([*git, "commit", "-qm", f"Add file {i}"], check=True)
+    (root / "file3.py").write_text("changed = True\n")
+    return root
+
+
+def git_case(folder: Path) -> tuple[list[str], Calls]:
+    root = str(repository(folder))
+    at = {"repo_path": root}
+    calls: Calls = [
+        ("git_status", at),
+        ("git_diff_unstaged", at),
+        ("git_log", {**at, "max_count": 30}),
+        ("git_show", {**at, "revision": "HEAD"}),
+        ("git_diff", {**at, "target": "HEAD~5"}),
+        ("git_branch", {**at, "branch_type": "local"}),
+        ("git_show", {**at, "revision": "nonsense"}),
+    ]
+    return [*binary("mcp-server-git"), "--repository", root], calls
+
+
+def filesystem_case(folder: Path) -> tuple[list[str], Calls]:
+    root = repository(folder)
+    (root / "long.txt").write_text("\n".join(f"entry {i}: value {i * 7 % 1000}" for i in range(20_000)))
+    path = str(root / "file5.py")
+    calls: Calls = [
+        ("read_text_file", {"path": path}),
+        ("read_text_file", {"path": str(root / "long.txt")}),
+        ("read_multiple_files", {"paths": [path, str(root / "file6.py")]}),
+        ("list_directory", {"path": str(root)}),
+        ("directory_tree", {"path": str(root), "excludePatterns": [".git"]}),
+        ("search_files", {"path": str(root), "pattern": "**/*.py"}),
+        ("get_file_info", {"path": path}),
+        ("list_allowed_directories", {}),
+        ("read_text_file", {"path": "/etc/passwd"}),
+    ]
+    return [*node("server-filesystem"), str(root)], calls
+
+
+def memory_case(folder: Path) -> tuple[list[str], Calls]:
+    entities = [{"name": f"n{i}", "entityType": "person", "observations": [f"likes {i}"]} for i in range(200)]
+    calls: Calls = [
+        ("create_entities", {"entities": entities}),
+        ("read_graph", {}),
+        ("search_nodes", {"query": "likes 7"}),
+        ("open_nodes", {"names": ["n3"]}),
+    ]
+    env = ["env", f"MEMORY_FILE_PATH={folder / 'memory.json'}"]
+    return [*env, *node("server-memory")], calls
+
+
+def sqlite_case(folder: Path) -> tuple[list[str], Calls]:
+    numbers = (
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500) SELECT i, i * i AS sq FROM n"
+    )
+    calls: Calls = [
+        ("create_table", {"query": "CREATE TABLE t (a INTEGER, b TEXT)"}),
+        ("write_query", {"query": "INSERT INTO t VALUES (1, 'x')"}),
+        ("read_query", {"query": numbers}),
+        ("list_tables", {}),
+        ("describe_table", {"table_name": "t"}),
+    ]
+    return [*binary("mcp-server-sqlite"), "--db-path", str(folder / "db.sqlite")], calls
+
+
+def everything_case(folder: Path) -> tuple[list[str], Calls]:
+    calls: Calls = [
+        ("echo", {"message": "hello"}),
+        ("get-sum", {"a": 2, "b": 40}),
+        ("get-tiny-image", {}),
+        ("get-annotated-message", {"messageType": "error", "includeImage": True}),
+        ("get-resource-links", {"count": 4}),
+        ("get-resource-reference", {"resourceType": "Text", "resourceId": 2}),
+        ("get-structured-content", {"location": "Chicago"}),
+        ("trigger-long-running-operation", {"duration": 0.3, "steps": 3}),
+        ("trigger-sampling-request", {"prompt": "say it", "maxTokens": 20}),
+        ("trigger-elicitation-request", {}),
+        ("get-roots-list", {}),
+        ("no-such-tool", {}),
+    ]
+    return node("server-everything"), calls
+
+
+CASES: dict[str, Callable[[Path], tuple[list[str], Calls]]] = {
+    "git": git_case,
+    "filesystem": filesystem_case,
+    "memory": memory_case,
+    "sqlite": sqlite_case,
+    "everything": everything_case,
+}
+
+
+async def sample(context: Any, params: types.CreateMessageRequestParams) -> types.CreateMessageResult:
+    said = types.TextContent(type="text", text=f"sampled {params.max_tokens}")
+    return types.CreateMessageResult(role="assistant", content=said, model="test", stop_reason="endTurn")
+
+
+async def elicit(context: Any, params: Any) -> types.ElicitResult:
+    return types.ElicitResult(action="accept", content={"name": "Ada", "check": True})
+
+
+async def roots(context: Any) -> types.ListRootsResult:
+    return types.ListRootsResult(roots=[types.Root(uri="file:///work", name="work")])
+
+
+async def _said(work: Any) -> Any:
+    try:
+        result = await work
+    except MCPError as error:
+        return {"error": error.error.code, "message": error.error.message}
+    return result.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+async def observe(command: list[str], calls: Calls, *, features: bool) -> dict[str, Any]:
+    """All that a client sees of a server."""
+    seen: dict[str, Any] = {"progress": []}
+
+    async def progress(done: float, total: float | None, message: str | None) -> None:
+        seen["progress"].append((done, total))
+
+    client = Client(
+        StdioServerParameters(command=command[0], args=command[1:]),
+        sampling_callback=sample,
+        elicitation_callback=elicit,
+        list_roots_callback=roots,
+    )
+    async with client as c:
+        await asyncio.sleep(0.4)  # servers that ask for roots, or add tools for what the client can do
+        seen["version"] = c.protocol_version
+        seen["tools"] = await _said(c.list_tools())
+        for place, (name, arguments) in enumerate(calls):
+            seen[f"call {place} {name}"] = await _said(c.call_tool(name, arguments, progress_callback=progress))
+        if features:
+            await _features(c, seen)
+    return seen
+
+
+async def _features(c: Client, seen: dict[str, Any]) -> None:
+    seen["resources"] = await _said(c.list_resources())
+    seen["templates"] = await _said(c.list_resource_templates())
+    seen["prompts"] = await _said(c.list_prompts())
+    for resource in seen["resources"].get("resources", [])[:4]:
+        seen[f"read {resource['uri']}"] = await _said(c.read_resource(resource["uri"]))
+    seen["missing"] = await _said(c.read_resource("demo://nowhere/1"))
+    seen["prompt"] = await _said(c.get_prompt("args-prompt", {"city": "Paris", "state": "x"}))
+    ref = types.PromptReference(type="ref/prompt", name="completable-prompt")
+    seen["complete"] = await _said(c.complete(ref, {"name": "department", "value": "E"}))
+    seen["level"] = await _said(c.set_logging_level("debug"))
+    seen["ping"] = await _said(c.send_ping())
+    for resource in seen["resources"].get("resources", [])[:1]:
+        seen["subscribe"] = await _said(c.subscribe_resource(resource["uri"]))
+
+
+def plain(seen: dict[str, Any]) -> dict[str, Any]:
+    """Without what differs from run to run: times, and the tool list, which has a rule of its own."""
+    text = json.dumps({key: value for key, value in seen.items() if key != "tools"})
+    text = re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z|\d{1,2}:\d\d:\d\d [AP]M|GMT[^\"]*", "TIME", text)
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def run(work: Any) -> Any:
+    return asyncio.run(asyncio.wait_for(work, 120))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_results_are_the_same_when_nothing_is_compacted(name: str, tmp_path: Path) -> None:
+    command, calls = CASES[name](tmp_path)
+    calls = [(tool, arguments) for tool, arguments in calls if tool not in ("create_entities", "create_table")]
+    features = name == "everything"
+    direct = run(observe(command, calls, features=features))
+    for flags in (["--no-compact"], ["--no-compact", "--no-shrink", "--grouping", "off", "--no-repeat"]):
+        wrapped = run(observe([*WRAP, *flags, "--", *command], calls, features=features))
+        assert plain(wrapped) == plain(direct)
+    assert wrapped["tools"] == direct["tools"]
+    small = run(observe([*WRAP, "--", *command], calls, features=features))
+    for key, value in plain(direct).items():
+        if len(json.dumps(value)) < 2_000 and "structuredContent" not in json.dumps(value):
+            assert plain(small)[key] == value
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_call_is_valid_when_results_are_cut_hard(name: str, tmp_path: Path) -> None:
+    command, calls = CASES[name](tmp_path)
+    seen = run(observe([*WRAP, "--level", "minimal", "--budget", "120", "--", *command], calls, features=False))
+    tools = {tool["name"]: tool for tool in seen["tools"]["tools"]}
+    assert "brim_recall" in tools
+    for key, value in seen.items():
+        if key.startswith("call ") and "error" not in value:
+            assert isinstance(value["content"], list), key
+            assert "outputSchema" not in tools.get(key.split(" ", 2)[2], {})
