@@ -254,8 +254,8 @@ def test_a_wrong_table_is_refused_with_its_place(table, place):
     assert caught.value.name == place
 
 
-keys = st.sampled_from(["hit_id", "path", "span", "is_dir", "children", "change", "name", "resource_kind", "scope_usage",
-                        "dependencies", "test_layout", "base_sha", "symbol", "impact", "a"])  # fmt: skip
+keys = st.sampled_from(["hit_id", "path", "span", "is_dir", "children", "change", "name", "resource_kind",
+                        "scope_usage", "dependencies", "test_layout", "base_sha", "symbol", "impact", "a"])  # fmt: skip
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keys, inner, max_size=6),

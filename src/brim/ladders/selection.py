@@ -7,6 +7,7 @@ is where pieces are missing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
 
 from brim.ladders.rung import Room
 
@@ -25,6 +26,23 @@ def lines(text: str) -> list[str]:
     if not found[-1]:
         found.pop()
     return found
+
+
+def paragraphed(text: str) -> list[str]:
+    """The lines of a text, blank ones with the line before them. Example: "a\\n\\nb\\n" -> ["a\\n\\n", "b\\n"]"""
+    found: list[str] = []
+    for line in lines(text):
+        if found and (line == "\n" or line.isspace()):
+            found[-1] += line
+        else:
+            found.append(line)
+    return found
+
+
+def by_lines(pieces: Sequence[str]) -> Describe:
+    """Names a gap by the lines in it, whatever the pieces are."""
+    before = [0, *accumulate(piece.count("\n") or 1 for piece in pieces)]
+    return lambda first, end: plural(before[end] - before[first], "line")
 
 
 def fits(text: str, room: Room) -> bool:
@@ -61,7 +79,8 @@ def _no_indent(_first: int, _end: int) -> str:
 class Selection:
     """Pieces, which of them are kept, and what they cost.
 
-    `describe(first, end)` names the pieces of a gap ("74 lines"); `indent` stands before its mark.
+    `describe(first, end)` names the pieces of a gap ("74 lines"); `indent` stands before its mark. `small` is the
+    mark of all gaps but the one with the handle; one without a number ("[…]") makes that one say the total.
     """
 
     def __init__(
@@ -159,12 +178,15 @@ class Selection:
         gaps = self.gaps()
         if not gaps:
             return "".join(self.pieces)
-        biggest = max(gaps, key=lambda gap: (gap[1] - gap[0], -gap[0])) if self.room.handle else None
+        bare = "{}" not in self.small
+        biggest = max(gaps, key=lambda gap: (gap[1] - gap[0], -gap[0])) if self.room.handle or bare else None
+        # Bare signs say no number, so one mark says it for all of them.
+        in_all = sum(end - first for first, end in gaps)
         out: list[str] = []
         at = 0
         for first, end in gaps:
             out.extend(self.pieces[at:first])
-            said = self.describe(first, end)
+            said = self.describe(0, in_all) if bare else self.describe(first, end)
             mark = self.room.mark(said) if (first, end) == biggest else self.small.format(said)
             if not first or self.pieces[first - 1].endswith("\n"):
                 mark = self.indent(first, end) + mark
@@ -220,3 +242,17 @@ def keep(
             break
         limit = selection.used + slack
     return best or least(room, describe(0, len(pieces)))
+
+
+def shares(sizes: Sequence[int], total: int) -> list[int]:
+    """A share of the total for each size: the small get all they need, the large the same as each other.
+
+    Example: shares([10, 500, 900], 210) -> [10, 100, 100]
+    """
+    given = [0] * len(sizes)
+    left = max(0, total)
+    order = sorted(range(len(sizes)), key=lambda index: (sizes[index], index))
+    for position, index in enumerate(order):
+        given[index] = min(sizes[index], left // (len(order) - position))
+        left -= given[index]
+    return given
