@@ -92,6 +92,19 @@ def test_an_extract_says_how_often_a_shape_occurs_and_from_when_to_when():
     assert "\n×20\n" in got
 
 
+def test_frames_of_a_trace_do_not_crowd_out_the_messages_of_a_log():
+    frames = [
+        f"\tat com.acme.{a}{b}.call({a}.java:{i})" for i, (a, b) in enumerate((a, b) for a in "abcdefgh" for b in "xyz")
+    ]
+    text = server_log(400).replace("WARN [gc]", "\n".join(["ERROR [gc] java.lang.OutOfMemoryError", *frames, "x"]), 1)
+    events = "".join(
+        f"2024-05-01 11:00:00 INFO [{word}] {word} is ready\n" for word in ("cart", "mail", "auth", "feed")
+    )
+    got = logs.extract(text + "\n" + events, room(320))
+    assert all(f"INFO [{word}] {word} is ready" in got for word in ("cart", "mail", "auth", "feed"))
+    assert "java.lang.OutOfMemoryError" in got
+
+
 def test_lines_of_the_query_come_before_the_rest():
     got = logs.extract(server_log(3000), room(300, "what happened to /items/1234"))
     assert "Served /items/1234 in" in got

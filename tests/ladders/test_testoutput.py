@@ -230,6 +230,25 @@ def test_many_failing_ids_are_kept_whole_and_the_same_exception_is_kept_once():
     assert first.count("E   AttributeError: no attribute 'x'") == 1
 
 
+def test_titles_of_failures_stay_where_no_summary_names_them():
+    text = "\n".join(f"test_case_{i} ok" for i in range(300)) + (
+        "\n____ TestCart.test_total ____\n\n    code here\nE   assert 1 == 2\n\n"
+        "____ test_pay[card] ____\nE   assert 3 == 4\n"
+        "_________ lib/core/tests/test_basic.py:test_free_symbols __________\n  more\n"
+    )
+    got = testoutput.extract(text, room(120)).split("\n")
+    assert "____ TestCart.test_total ____" in got
+    assert "____ test_pay[card] ____" in got
+    assert "_________ lib/core/tests/test_basic.py:test_free_symbols __________" in got
+
+
+def test_reasons_that_the_runner_cut_go_before_failing_ids():
+    lines = [f"FAILED tests/test_scale.py::test_number_{i} - AttributeError: 'Scale' obj..." for i in range(60)]
+    got = testoutput.extract("\n".join(lines), room(500)).split("\n")
+    assert "FAILED tests/test_scale.py::test_number_0 …" in got
+    assert sum("test_number_" in line for line in got) > 25
+
+
 def test_colour_codes_go_and_the_result_says_so():
     text = (
         "\n".join(f"\x1b[32mok {i} some passing test\x1b[0m" for i in range(200))

@@ -76,7 +76,7 @@ def extract(text: str, room: Room) -> str:
     tiers = [
         matching(lines, room),
         Tier([shape.shortest for shape in order]),
-        Tier([0, len(lines) - 1]),
+        Tier([0, _last_said(lines)]),
         Tier(more),
     ]
     return pack(lines, tiers, room, head=_head(lines, shapes), gap="", notes=_counts(order, room.tokens))
@@ -147,6 +147,7 @@ def by_news(shapes: Sequence[Shape], lines: Sequence[str], count: Callable[[str]
     said: set[str] = set()
     news: list[list[str]] = []
     weights: list[float] = []
+    costs: list[int] = []
     heap: list[tuple[float, int]] = []
     for number, shape in enumerate(shapes):
         words = _WORD.findall(shape.words)
@@ -154,7 +155,8 @@ def by_news(shapes: Sequence[Shape], lines: Sequence[str], count: Callable[[str]
         news.append(list(dict.fromkeys(words + pairs)))
         line = lines[shape.shortest]
         cost = count(line) + 1 if len(line) < 4_000 else len(line) // 3
-        weights.append((2.0 if is_severe(line) else 1.0) / cost)
+        costs.append(cost)
+        weights.append(_weight(line) / cost)
         heap.append((-1.02 * weights[-1], number))
     heapq.heapify(heap)
     order: list[Shape] = []
@@ -169,8 +171,15 @@ def by_news(shapes: Sequence[Shape], lines: Sequence[str], count: Callable[[str]
             continue
         said.update(mine)
         order.append(shapes[number])
-        left -= int(1 / weights[number])
+        left -= costs[number]
     return order
+
+
+def _weight(line: str) -> float:
+    """Warnings and errors weigh double; lines that continue another, such as frames of a trace, little."""
+    if line[:1].isspace():
+        return 0.3
+    return 2.0 if is_severe(line) else 1.0
 
 
 def _counts(order: Sequence[Shape], tokens: int) -> dict[int, str]:
@@ -180,16 +189,14 @@ def _counts(order: Sequence[Shape], tokens: int) -> dict[int, str]:
 
 
 def _head(lines: Sequence[str], shapes: Sequence[Shape]) -> str:
-    times = [found.group() for found in map(_TIME.search, (lines[0][:200], _last_said(lines)[:200])) if found]
+    times = [found.group() for found in map(_TIME.search, (lines[0][:200], lines[_last_said(lines)][:200])) if found]
     span = f", {times[0]} to {times[1]}" if len(times) == 2 else ""
     return f"[{len(lines):,} lines of {len(shapes):,} shapes{span}; below a line, ×n: n lines of its shape]"
 
 
-def _last_said(lines: Sequence[str]) -> str:
-    for index in range(len(lines) - 1, max(-1, len(lines) - 20), -1):
-        if lines[index].strip():
-            return lines[index]
-    return ""
+def _last_said(lines: Sequence[str]) -> int:
+    """The number of the last line that is not blank."""
+    return next((index for index in range(len(lines) - 1, 0, -1) if lines[index].strip()), 0)
 
 
 def _more_lines(shapes: Sequence[Shape], lines: Sequence[str]) -> Iterator[int]:

@@ -44,12 +44,13 @@ _FAILING = re.compile(
     r"|\s*--- FAIL: (?P<id4>\S+)|test (?P<id5>\S+)(?: - .*?)? \.\.\. FAILED|\s*not ok \d+ -? ?(?P<id6>.+)"
     r"|\s*[✕✗✖×] (?P<id7>\S.*?)(?: \(\d+ ?m?s\)| \d+ms)?$|\s*● (?P<id8>\S.{0,300})|\s*\d+\) (?P<id9>\S.{0,300})"
     r"|\[ERROR\] +(?P<id10>[\w.$]+(?::\d+|\.\w+:\d+).*)|---- (?P<id11>\S+) stdout ----|\[ *FAILED *\] (?P<id12>[\w./]+)"
-    r"|_+ (?P<id13>ERROR (?:collecting|at \w+ of) .{1,300}?) _+$"
+    r"|_+ (?P<id13>ERROR (?:collecting|at \w+ of) .{1,300}?) _+$|_+ (?P<id14>\S+\.py:\w+) _+$|(?P<id15>test_\w+) [FE]$"
 )
 _EXCEPTION = re.compile(
     r"(?:E\s+|>\s+|\s*(?:Uncaught |Unhandled |Caused by: |Exception in thread \"[^\"]*\" ))?\s{0,12}"
     r"(?:[A-Za-z_][\w$]{0,80}[.:]{1,2}){0,12}[A-Za-z_]\w{0,80}(?:Error|Exception|Exit|Interrupt|Failure|Failed|Timeout|Fault)"
     r"(?:\[\w+\])?(?: \[\w+\])?(?::.*|\s*\(.*\))?$"
+    r"|E\s+(?:\w+\.){0,9}\w*Warning: "
     r"|panic: |thread '.{0,120}' panicked at|fatal error: |Segmentation fault|E\s+(?:Failed|assert)\b"
 )
 _DIAGNOSTIC = re.compile(
@@ -62,9 +63,10 @@ _DETAIL = re.compile(
     r"|\s+\w+_test\.go:\d+:"
     r"|\s*[-+] \S|\s*assert|\s+AssertionError|.{0,200}assertion (?:failed|`)|\s*--> \S+:\d+|\s*= (?:note|help):"
 )
+_TITLED = re.compile(r"_{2,} (\S.{0,300}?) _{2,}$")
 _PLACE = re.compile(
     r"\S+\.\w+:\d+: (?:\w+(?:Error|Exception)|in \w)?|  File \".{1,400}\", line \d+|>  |\s+at .{1,300}:\d+"
-    r"|_{2,} .{1,200} _{2,}$|.{0,200}\b\w+Warning: |(?:FAIL|ERROR): |\s*warning:|.{0,200}: warning:"
+    r"|.{0,200}\b\w+Warning: |(?:FAIL|ERROR): |\s*warning:|.{0,200}: warning:"
 )
 # Nothing in it, a rule, or a test that passed.
 _DULL = re.compile(r"^[\s=_*.-]*$|^PASSED |\b(?:ok|PASSED|OK)(?: +\[\s*\d+%\])?$|^--- PASS|✓|✔")
@@ -77,6 +79,7 @@ class Findings:
 
     verdicts: list[int] = field(default_factory=list)
     failing: list[int] = field(default_factory=list)
+    titles: list[int] = field(default_factory=list)
     exceptions: list[int] = field(default_factory=list)
     diagnostics: list[int] = field(default_factory=list)
     details: list[int] = field(default_factory=list)
@@ -95,12 +98,15 @@ def extract(text: str, room: Room) -> str:
     plain = _ANSI.sub("", text) if "\x1b[" in text else text
     lines = plain.split("\n")
     found = classify(lines, worth_a_look(plain, lines, _RARE_WORDS))
+    _shorten_reasons(lines, found.failing, room)
     tiers = [
         matching(lines, room, 0.25),
         Tier(reversed(found.verdicts), 0.15),
         Tier(found.exceptions, 0.3),
         Tier(found.diagnostics, 0.25),
         Tier(found.failing, 1.0),
+        # Without a summary the titles of the failures are the only place that names them.
+        Tier(found.titles, 1.0 if len(found.failing) < len(found.titles) else 0.1),
         Tier([*found.exceptions, *found.diagnostics], 1.0),
         Tier(found.details, 0.5),
         Tier(found.places, 0.5),
@@ -119,7 +125,7 @@ def classify(lines: Sequence[str], indices: Iterable[int]) -> Findings:
     for index in indices:
         line = lines[index]
         low = line[:400].lower()
-        if not low or not (low.startswith(("e  ", ">  ")) or any(hint in low for hint in _HINTS)):
+        if not low or not (low.startswith(("e  ", ">  ", "__", "test_")) or any(hint in low for hint in _HINTS)):
             continue
         _place_line(index, line[:600].rstrip(), found, seen)
     return found
@@ -140,8 +146,20 @@ def _place_line(index: int, line: str, found: Findings, seen: set[str]) -> None:
         _once(f"diag {line.strip()}", index, found.diagnostics, seen)
     elif _DETAIL.match(line):
         _once(f"detail {line.strip()}", index, found.details, seen)
+    elif title := _TITLED.match(line):
+        _once(f"title {title.group(1)}", index, found.titles, seen)
     elif _PLACE.match(line):
         _once(f"place {line.strip()}", index, found.places, seen)
+
+
+def _shorten_reasons(lines: list[str], failing: Sequence[int], room: Room) -> None:
+    """Where failing ids alone fill the room, cut the reasons after them that the runner has cut already."""
+    if sum(len(lines[index]) for index in failing) < 2 * room.tokens:
+        return
+    for index in failing:
+        name, dash, reason = lines[index].rpartition(" - ")
+        if dash and reason.endswith("..."):
+            lines[index] = f"{name} …"
 
 
 def _once(key: str, index: int, into: list[int], seen: set[str]) -> None:
