@@ -1,0 +1,132 @@
+"""What is known of each entry besides its words: who, when, how long, what kind of utterance."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from math import exp
+
+from brim.plan.relevance.dates import day_number
+from brim.plan.words import split
+
+# Kinds of utterance, as bits.
+TELLS_TIME = 1  # says when something was or will be
+TELLS_OF_SELF = 2  # somebody speaks of themselves
+ASKS = 4  # ends in a question: what follows is the answer
+OPENS = 8  # first of its session, where topics are set
+
+_TIME_WORDS = frozenset(
+    form
+    for word in """yesterday today tonight tomorrow last next ago recently since week weekend weeks month months
+    year years day days morning evening summer winter spring fall autumn monday tuesday wednesday thursday
+    friday saturday sunday january february march april may june july august september october november
+    december""".split()
+    for form in (word, word.capitalize())
+) | frozenset(str(year) for year in range(1900, 2100))
+_SELF_WORDS = frozenset("I my My me we We our Our us".split())
+
+# "Ann: …", "Project Manager: …": who speaks, where a transcript writes it into the text.
+_LABEL = re.compile(r"\s*([^\W\d_][\w.'’-]{0,30}(?: [\w.'’-]{1,30}){0,3}):\s")
+_ROLES = frozenset("user assistant system tool human ai bot model developer function agent".split())
+
+_DECAY_TOKENS = 80.0
+_DECAY_LEAST, _DECAY_MOST = 0.45, 0.9
+_BLOCK_TOKENS = 500
+
+
+class Entries:
+    """Parallel columns, one row an entry; rows are only appended."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.tokens = array("q")
+        self.lengths = array("q")
+        self.total_tokens = 0
+        self.total_length = 0
+        self.decay = array("d")  # what a score keeps on the way from the entry before, 0 across sessions
+        self.block = array("q")  # which stretch of about 500 tokens the entry is in
+        self.kind = bytearray()
+        self.days = array("q")
+        self.sessions: list[int | str] = []
+        self.spoken: dict[str, list[int]] = {}
+        self.labels: dict[str, list[int]] = {}
+        self.labelled = 0
+        self._day_of: tuple[str, int] = ("", 0)
+
+    def append(
+        self, text: str, speaker: str, when: str, session: int | str, tokens: int | None, found: list[str] | None
+    ) -> int:
+        number = len(self.texts)
+        size = max(1, len(text) // 4) if tokens is None else tokens
+        opens = number == 0 or session != self.sessions[-1]
+        self.decay.append(0.0 if opens else self._step(size))
+        self.block.append(self.total_tokens // _BLOCK_TOKENS)
+        self.kind.append((OPENS if opens else 0) | (kind_of(text, found) if found is not None else 0))
+        self.texts.append(text)
+        self.tokens.append(size)
+        self.lengths.append(len(text))
+        self.sessions.append(session)
+        self.days.append(self._day(when))
+        self.total_tokens += size
+        self.total_length += len(text)
+        self._note_speaker(number, text, speaker)
+        return number
+
+    def speakers(self) -> dict[str, list[int]]:
+        """The entries of each speaker. Labels count only if most entries have one: else they are text."""
+        if self.labelled * 2 < len(self.texts):
+            return self.spoken
+        return {**self.labels, **self.spoken}
+
+    def _step(self, size: int) -> float:
+        # Neighbours share a subject the more the nearer they are, and long entries are far apart.
+        between = (size + self.tokens[-1]) / 2
+        return min(_DECAY_MOST, max(_DECAY_LEAST, exp(-between / _DECAY_TOKENS)))
+
+    def _day(self, when: str) -> int:
+        if when != self._day_of[0]:
+            self._day_of = (when, day_number(when))
+        return self._day_of[1] if when else 0
+
+    def _note_speaker(self, number: int, text: str, speaker: str) -> None:
+        name = " ".join(split(speaker)).lower()
+        if name and name not in _ROLES:
+            self.spoken.setdefault(name, []).append(number)
+            return
+        label = _LABEL.match(text)
+        if label:
+            name = " ".join(split(label.group(1))).lower()
+            if name not in _ROLES:
+                self.labels.setdefault(name, []).append(number)
+                self.labelled += 1
+
+
+def kind_of(text: str, found: list[str]) -> int:
+    """The kinds of utterance that `text`, of which `found` are the words, is.
+
+    Example: "I sold it last week." -> TELLS_TIME | TELLS_OF_SELF
+    """
+    kind = 0 if _TIME_WORDS.isdisjoint(found) else TELLS_TIME
+    if not _SELF_WORDS.isdisjoint(found):
+        kind |= TELLS_OF_SELF
+    if "?" in text[-60:]:
+        kind |= ASKS
+    return kind
+
+
+def gains(*, broad: bool, asks_when: bool) -> list[float]:
+    """By how much each combination of kinds is raised: facts are told in statements with a time.
+
+    A question that wants a whole passage wants its questions and asides too.
+    """
+    out = []
+    for kind in range(16):
+        gain = 1.2 if kind & OPENS else 1.0
+        if asks_when and kind & TELLS_TIME:
+            gain *= 1.4
+        if not broad:
+            gain *= 1.15 if kind & TELLS_TIME else 1.0
+            gain *= 1.1 if kind & TELLS_OF_SELF else 1.0
+            gain *= 0.9 if kind & ASKS else 1.0
+        out.append(gain)
+    return out

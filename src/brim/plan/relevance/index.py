@@ -1,0 +1,82 @@
+"""An index of a conversation that grows by appending: add, score, pack."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+
+from brim.plan.relevance.entries import Entries, gains
+from brim.plan.relevance.matching import COUNT_BITS, MOST_COUNTED, Matcher, apply_gains
+from brim.plan.relevance.packing import pack
+from brim.plan.relevance.question import parse_question
+from brim.plan.relevance.vectors import Embedder, Vectors
+from brim.plan.words import split, terms
+
+_FEEDBACK = 0.1
+
+
+class Index:
+    """Entries and the terms that they hold. What is added stays; scores are made at each question."""
+
+    def __init__(self) -> None:
+        self._entries = Entries()
+        self._postings: dict[str, array[int]] = {}
+        self._vectors = Vectors()
+
+    def __len__(self) -> int:
+        return len(self._entries.texts)
+
+    def add(
+        self, text: str, *, speaker: str = "", when: str = "", session: int | str = 0, tokens: int | None = None
+    ) -> int:
+        """Append an entry and return its number.
+
+        A speaker may also stand in the text ("Ann: hello"). `when` is any text with a date. Entries of
+        different sessions are not neighbours. Without `tokens` a quarter of the characters is taken.
+        """
+        found = split(text)
+        number = self._entries.append(text, speaker, when, session, tokens, found)
+        place = number << COUNT_BITS
+        postings = self._postings
+        for term, count in Counter(terms(found)).items():
+            packed = place | min(count, MOST_COUNTED)
+            posting = postings.get(term)
+            if posting is None:
+                postings[term] = array("Q", (packed,))
+            else:
+                posting.append(packed)
+        return number
+
+    def score(self, query: str, share: float = 0.1, embeddings: Embedder | None = None) -> list[float]:
+        """How relevant each entry is to `query`, in the order of adding; 0 or more unless embeddings are used.
+
+        `share` is the part of all entries that there is room for: with more room, words that only stand
+        near the best entries count more.
+        """
+        if not len(self):
+            return []
+        question = parse_question(query, self._entries.speakers())
+        matcher = Matcher(self._entries, self._postings.get, question)
+        totals = matcher.match()
+        matcher.feed_back(totals, _FEEDBACK * min(2.0, max(0.5, share / 0.1)))
+        if question.broad:
+            matcher.add_surroundings(totals)
+        matcher.raise_named(totals)
+        gain = gains(broad=question.broad, asks_when=question.asks_when)
+        totals = apply_gains(totals, self._entries.kind, gain)
+        if embeddings is not None:
+            return self._vectors.blend(totals, query, self._entries.texts, embeddings)
+        return totals
+
+    def pack(self, query: str, budget_tokens: int, embeddings: Embedder | None = None) -> list[int]:
+        """The numbers, in order, of the entries to keep for `query` within `budget_tokens`.
+
+        A twentieth goes to the newest entries, the rest to the most relevant. A question that asks for a
+        passage (a summary, a discussion) gets the neighbours of what it finds.
+        """
+        if budget_tokens <= 0 or not len(self):
+            return []
+        share = budget_tokens / max(1, self._entries.total_tokens)
+        scores = self.score(query, share, embeddings)
+        broad = parse_question(query).broad
+        return pack(scores, self._entries.tokens, budget_tokens, self._entries.decay if broad else None)

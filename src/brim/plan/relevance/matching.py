@@ -1,0 +1,165 @@
+"""The score of each entry for a question: BM25 for each term, shared with the neighbours of a hit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from heapq import nlargest
+from math import log
+
+from brim.plan.relevance.dates import nearness
+from brim.plan.relevance.entries import ASKS, Entries
+from brim.plan.relevance.question import Question
+from brim.plan.relevance.related import related
+from brim.plan.words import words
+
+# A posting is the sorted numbers of the entries that hold a term, each with the term's count in it, packed
+# as number * 64 + count.
+Posting = Sequence[int]
+COUNT_BITS = 6
+MOST_COUNTED = (1 << COUNT_BITS) - 1
+
+_K1, _B = 1.2, 0.5
+_RELATED_WEIGHT = 0.35
+_BACK = 0.85
+_ANSWER = 1.2
+_FAINTEST = 0.1
+_FEEDBACK_ENTRIES, _FEEDBACK_TERMS, _FEEDBACK_CHARACTERS = 8, 12, 4_000
+_COMMON = 0.35
+_BLOCK_K = 1.2
+_MOST_TERMS = 48
+_NAMED, _NAMED_GAIN = 0.7, 0.8
+
+
+class Matcher:
+    """One question against the entries; `posting` looks a term up."""
+
+    def __init__(self, entries: Entries, posting: Callable[[str], Posting | None], question: Question) -> None:
+        self.entries = entries
+        self.posting = posting
+        self.size = len(entries.texts)
+        self.terms = self._rarest(question.terms)
+        self.question = question
+        mean = max(1.0, entries.total_length / max(1, self.size))
+        self.flat, self.slope = _K1 * (1 - _B), _K1 * _B / mean
+
+    def match(self) -> list[float]:
+        """What the terms of the question, and terms related to them, give to each entry."""
+        totals = [0.0] * self.size
+        for term, weight in self.terms.items():
+            hits = self._hits(term, weight)
+            for other, likeness in related(term):
+                for number, value in self._hits(other, weight * _RELATED_WEIGHT * likeness).items():
+                    if value > hits.get(number, 0.0):
+                        hits[number] = value
+            self._share(hits, totals)
+        return totals
+
+    def feed_back(self, totals: list[float], weight: float) -> None:
+        """Add what the best entries' own telling words find elsewhere."""
+        best = [n for n in nlargest(_FEEDBACK_ENTRIES, range(self.size), key=totals.__getitem__) if totals[n] > 0]
+        whole = sum(totals[number] for number in best)
+        telling: dict[str, float] = {}
+        for number in best:
+            said = words(self.entries.texts[number][:_FEEDBACK_CHARACTERS])
+            for term in said:
+                if term not in self.terms:
+                    telling[term] = telling.get(term, 0.0) + totals[number] / whole / len(said)
+        scored = []
+        for term, value in telling.items():
+            posting = self.posting(term)
+            if posting and len(posting) <= max(2, _COMMON * self.size):
+                scored.append((value * self._rarity(len(posting)), term))
+        top = sorted(scored, key=lambda pair: (-pair[0], pair[1]))[:_FEEDBACK_TERMS]
+        hits: dict[int, float] = {}
+        for value, term in top:
+            for number, found in self._hits(term, weight * value / top[0][0]).items():
+                hits[number] = hits.get(number, 0.0) + found
+        self._share(hits, totals)
+
+    def add_surroundings(self, totals: list[float]) -> None:
+        """Add how much the passage around an entry, some 1,500 tokens, is about the question."""
+        block = self.entries.block
+        about: dict[int, float] = {}
+        for term, weight in self.terms.items():
+            posting = self.posting(term)
+            if not posting:
+                continue
+            counts: dict[int, int] = {}
+            for packed in posting:
+                place = block[packed >> COUNT_BITS]
+                count = packed & MOST_COUNTED
+                for near in (place - 1, place, place + 1):
+                    counts[near] = counts.get(near, 0) + count
+            rarity = weight * self._rarity(len(posting))
+            for place, count in counts.items():
+                about[place] = about.get(place, 0.0) + rarity * count / (count + _BLOCK_K)
+        for number, place in enumerate(block):
+            totals[number] += about.get(place, 0.0)
+
+    def raise_named(self, totals: list[float]) -> None:
+        """Raise the entries of speakers, and of days, that the question names."""
+        raised: dict[int, float] = {}
+        speakers = self.entries.speakers()
+        for name in self.question.named:
+            for number in speakers[name]:
+                totals[number] += _NAMED
+                raised[number] = _NAMED_GAIN
+        for asked in self.question.dates:
+            for number, day in enumerate(self.entries.days):
+                near = nearness(asked, day) if day else 0.0
+                if near:
+                    raised[number] = raised.get(number, 0.0) + near
+        for number, gain in raised.items():
+            totals[number] *= 1 + gain
+
+    def _hits(self, term: str, weight: float) -> dict[int, float]:
+        posting = self.posting(term)
+        if not posting:
+            return {}
+        top = weight * self._rarity(len(posting)) * (_K1 + 1)
+        lengths, flat, slope = self.entries.lengths, self.flat, self.slope
+        hits = {}
+        for packed in posting:
+            number, count = packed >> COUNT_BITS, packed & MOST_COUNTED
+            hits[number] = top * count / (count + flat + slope * lengths[number])
+        return hits
+
+    def _share(self, hits: dict[int, float], totals: list[float]) -> None:
+        """Add hits to the totals; a neighbour gets the best that reaches it, later ones a little more.
+
+        By the best and not by the sum: a word that is said three times in a row is still one sign.
+        """
+        decay, kind, size = self.entries.decay, self.entries.kind, self.size
+        best = dict(hits)
+        for number, value in hits.items():
+            faintest = value * _FAINTEST
+            carried = value * _ANSWER if kind[number] & ASKS else value
+            for later in range(number + 1, size):
+                carried *= decay[later]
+                if carried < faintest or best.get(later, 0.0) >= carried:
+                    break
+                best[later] = carried
+            carried = value * _BACK
+            for earlier in range(number - 1, -1, -1):
+                carried *= decay[earlier + 1]
+                if carried < faintest or best.get(earlier, 0.0) >= carried:
+                    break
+                best[earlier] = carried
+        for number, value in best.items():
+            totals[number] += value
+
+    def _rarity(self, holders: int) -> float:
+        return log(1 + (self.size - holders + 0.5) / (holders + 0.5))
+
+    def _rarest(self, weights: dict[str, float]) -> dict[str, float]:
+        """The terms that tell most, when the message is long: a pasted log is not a question."""
+        if len(weights) <= _MOST_TERMS:
+            return weights
+        held = [(term, len(found)) for term in weights if (found := self.posting(term))]
+        kept = sorted(held, key=lambda pair: (-weights[pair[0]] * self._rarity(pair[1]), pair[0]))[:_MOST_TERMS]
+        return {term: weights[term] for term, _ in kept}
+
+
+def apply_gains(totals: list[float], kinds: Iterable[int], gain: Sequence[float]) -> list[float]:
+    # The least amount lets entries that match nothing still differ by what they are.
+    return [(total + 1e-3) * gain[kind] for total, kind in zip(totals, kinds, strict=True)]

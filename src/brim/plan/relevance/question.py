@@ -1,0 +1,65 @@
+"""What the current message asks for, before any text is searched."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from brim.plan.relevance.dates import Date, dates_in
+from brim.plan.words import split, words
+
+# Words by which people ask, as opposed to what they ask about. They count for a tenth.
+_ASKING = frozenset(
+    term
+    for word in """summarize summary describe explain tell discuss discussion discussed mention mentioned say
+    think opinion talk according regarding related kind type many much long might may give name list know
+    question answer thing things""".split()
+    for term in words(word)
+)
+_ASKING_WEIGHT = 0.1
+# Somebody who asks for a summary, a discussion or what others thought wants a passage, not a line.
+_BROAD = re.compile(
+    r"\b(?:summar|discuss|overview|recap|opinion|think|thought|talk|conclu|debat|attitude|view)\w*", re.IGNORECASE
+)
+_WHEN = re.compile(r"\bwhen\b|\bhow long\b|\b(?:what|which) (?:date|day|week|month|year|time)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked: terms with their weights, speakers and dates that it names, and its kind."""
+
+    terms: dict[str, float]
+    named: tuple[str, ...]
+    dates: tuple[Date, ...]
+    broad: bool
+    asks_when: bool
+
+
+def parse_question(text: str, speakers: Collection[str] = ()) -> Question:
+    """Read `text` as a question to a conversation in which `speakers` (in lower case) speak.
+
+    Example: parse_question("When did Ann adopt a dog?", ["ann"])
+             -> Question(terms={"ann": 0.2, "adopt": 1.0, "dog": 1.0}, named=("ann",), …, asks_when=True)
+    """
+    named = _named(text, speakers)
+    # A name in the question says who spoke far more often than what was said: people are addressed by
+    # name in the turns of the others.
+    of_names = {term for name in named for term in words(name)}
+    weights: dict[str, float] = {}
+    for term in words(text):
+        weights[term] = 0.2 if term in of_names else _ASKING_WEIGHT if term in _ASKING else 1.0
+    if max(weights.values(), default=1.0) < 1.0:
+        weights = {term: 1.0 for term in weights if term not in of_names} or weights
+    return Question(
+        terms=weights,
+        named=named,
+        dates=tuple(dates_in(text)),
+        broad=bool(_BROAD.search(text)),
+        asks_when=bool(_WHEN.search(text)),
+    )
+
+
+def _named(text: str, speakers: Collection[str]) -> tuple[str, ...]:
+    spoken = " " + " ".join(word.lower() for word in split(text)) + " "
+    return tuple(name for name in speakers if f" {' '.join(split(name))} " in spoken)
