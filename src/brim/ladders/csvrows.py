@@ -22,20 +22,21 @@ _TITLE = (
 )
 _HEAD = re.compile(r"#brim csv (\S+): ")
 _LARGEST = 20_000_000
+_MOST_LINES = 200_000
 _BORDER = re.compile(r".*[\W_]", re.DOTALL)
 
 
 def delimiter_of(lines: Sequence[str]) -> str:
     """The character that splits most of the first lines into the same number of cells; "," if none does."""
     sample = [line[:20_000] for line in lines[:50] if line]
-    best = (0.0, ",")
+    best, found = (0, 0), ","
     for sign in _DELIMITERS:
         counts = sorted(line.count(sign) for line in sample)
         usual = counts[len(counts) // 2] if counts else 0
         agreeing = sum(count == usual for count in counts)
-        if usual and (agreeing, usual) > (best[0], 0) and agreeing > best[0]:
-            best = (agreeing, sign)
-    return best[1]
+        if usual and (agreeing, usual) > best:
+            best, found = (agreeing, usual), sign
+    return found
 
 
 def cells_of(line: str, delimiter: str) -> list[str] | None:
@@ -64,7 +65,7 @@ def cells_of(line: str, delimiter: str) -> list[str] | None:
 
 def dense(text: str) -> str | None:
     """The table with constant columns and shared beginnings written once; None if that is not clearly shorter."""
-    if len(text) > _LARGEST or text.count("\n") < 3:
+    if len(text) > _LARGEST or not 3 <= text.count("\n") <= _MOST_LINES:
         return None
     lines = text.split("\n")
     tail = [""] if lines[-1] == "" else []

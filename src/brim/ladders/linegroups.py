@@ -19,12 +19,13 @@ _TITLE = (
 _HEAD = re.compile(r"#brim test: (.)A(.)B(.) opens ")
 _SHORTEST = 10  # characters that a group must share
 _LARGEST = 8_000_000
+_MOST_LINES = 200_000
 _BORDERS = frozenset(" \t/:.,;=()[]{}<>|\"'-_")
 
 
 def dense(text: str) -> str | None:
     """The text with shared beginnings and ends of neighbouring lines written once; None if not clearly shorter."""
-    if len(text) > _LARGEST or text.count("\n") < 4:
+    if len(text) > _LARGEST or not 4 <= text.count("\n") <= _MOST_LINES:
         return None
     signs = next((signs for signs in _SIGNS if not any(sign in text for sign in signs)), None)
     if signs is None:

@@ -211,7 +211,7 @@ def head_and_tail(lines: Sequence[str], most: int = 100_000) -> Iterator[int]:
         back -= 1
 
 
-def worth_a_look(text: str, lines: Sequence[str], words: Sequence[str], most: int = 40_000) -> Sequence[int]:
+def worth_a_look(text: str, lines: Sequence[str], words: Sequence[str], most: int = 15_000) -> Sequence[int]:
     """Numbers of the lines to read closely: all, or of very many both ends and those that hold one of `words`."""
     if len(lines) <= 3 * most:
         return range(len(lines))

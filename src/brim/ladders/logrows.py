@@ -26,12 +26,13 @@ _LEGEND = (
 )
 _CODE = re.compile(r"([a-z]+)(=| |$)")
 _LARGEST = 4_000_000  # characters: beyond this an extract is wanted, not a re-encoding
+_MOST_LINES = 200_000
 _SEPARATORS = frozenset(":-./_,T")
 
 
 def dense(text: str) -> str | None:
     """The log with each line shape written once; None if that is not clearly shorter."""
-    if len(text) > _LARGEST or text.count("\n") < 4:
+    if len(text) > _LARGEST or not 4 <= text.count("\n") <= _MOST_LINES:
         return None
     hole = next((sign for sign in _HOLES if sign not in text), None)
     if hole is None:

@@ -16,11 +16,12 @@ _HEAD = re.compile(r"#brim trace: (\S)2×3 means ")
 _REPEAT = re.compile(r"(\d{1,9})×(\d{1,9})")
 _LONGEST = 12  # lines of a block
 _LARGEST = 20_000_000
+_MOST_LINES = 200_000
 
 
 def dense(text: str) -> str | None:
     """The text with repeated blocks of lines written once; None if nothing much repeats."""
-    if len(text) > _LARGEST or text.count("\n") < 4:
+    if len(text) > _LARGEST or not 4 <= text.count("\n") <= _MOST_LINES:
         return None
     sign = next((sign for sign in _SIGNS if sign not in text), None)
     if sign is None:
@@ -50,7 +51,7 @@ def _repeat_at(lines: Sequence[str], at: int) -> tuple[int, int]:
         while lines[end : end + size] == lines[at : at + size] and end + size <= len(lines):
             end += size
         times = (end - at) // size
-        saved = sum(map(len, lines[at : at + size])) * (times - 1)
+        saved = sum(len(row) + 1 for row in lines[at : at + size]) * (times - 1)
         if saved > 16:
             return size, times
     return 1, 1
