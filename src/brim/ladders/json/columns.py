@@ -130,13 +130,24 @@ def _nest(one: Field, shape: Shape) -> None:
             one.in_list = objects is not one.values
             one.fields = _columns(cls, objects, shape, one.path)
             return
+    one.child = sole_class(one.values, shape)
+    one.tagged = one.child is None and holds_classes(one.values, shape)
+
+
+def sole_class(values: list[Any], shape: Shape) -> Class | None:
+    """Return the class that all objects in nested lists have, if it is one that is written by its cells."""
     found: dict[Class, None] = {}
-    loose = _classes_in(one.values, shape, found)
-    tabular = [cls for cls in found if cls.form not in ("plain", "flat")]
-    if len(tabular) == 1 and len(found) == 1 and not (loose and tabular[0].form == "keyed"):
-        one.child = tabular[0]
-    elif tabular:
-        one.tagged = True
+    loose = _classes_in(values, shape, found)
+    if len(found) != 1:
+        return None
+    cls = next(iter(found))
+    return None if cls.form in ("plain", "flat") or (loose and cls.form == "keyed") else cls
+
+
+def holds_classes(values: list[Any], shape: Shape) -> bool:
+    found: dict[Class, None] = {}
+    _classes_in(values, shape, found)
+    return any(cls.form not in ("plain", "flat") for cls in found)
 
 
 def _one_each(lists: list[list[Any]]) -> list[dict[str, Any]] | None:

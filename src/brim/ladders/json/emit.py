@@ -13,8 +13,9 @@ import re
 from typing import Any
 
 from brim.ladders.json.alias import choose_aliases
-from brim.ladders.json.columns import ABSENT, NONE, Absent, Field, columns, leaves
+from brim.ladders.json.columns import ABSENT, NONE, Absent, Field, columns, leaves, sole_class
 from brim.ladders.json.derive import Names, derive, hoist
+from brim.ladders.json.identifiers import names_something
 from brim.ladders.json.scalars import (
     LITERALS,
     NUMBER,
@@ -103,7 +104,9 @@ class Writer:
                 self._render(table)
                 sign = "[]" if type(root) is list else "{}" if id(root) in self.shape.maps else ""
                 return [f"%{sign}({table.header})", *table.lines]
-        return [f"%={self.nested(root, None)}"]
+        child = sole_class([root], self.shape)
+        self.used.update([child.form] if child is not None else [])
+        return [f"%{'@' + child.name if child is not None else ''}={self.nested(root, child)}"]
 
     def _render(self, table: Table) -> None:
         """Write a table's header and rows, once."""
@@ -119,7 +122,7 @@ class Writer:
         cells = [texts for one in table.leaves if (texts := self._cells(one, nested)) is not None]
         count = len(table.cls.rows)
         if not cells and count > 1 and table.cls.form != "inline":
-            cells = [self._unhoist(table)]
+            cells = self._unhoist(table)
         table.header = self._header(table.fields, table.cls, names, count)
         if not cells:
             rows = [""] * count
@@ -160,33 +163,34 @@ class Writer:
             return "null" if one.optional and value is None else ""
         return self.nested(value, one.child)
 
-    def _unhoist(self, table: Table) -> list[str]:
+    def _unhoist(self, table: Table) -> list[list[str]]:
         """Give one constant column its cells back, so that rows can be counted."""
         count = len(table.cls.rows)
         one = next((one for one in table.leaves if one.scalar), table.leaves[0])
         one.mark = ""
         if not one.scalar:
-            return [str(one.default)] * count
+            return [[str(one.default)] * count]
         if one.template is not None:
             one.template, one.wrap = None, ""
-        return self._cells(one, False) or []
+        return [self._cells(one, False) or []]
 
     def _cells(self, one: Field, nested: bool) -> list[str] | None:
         """Return the cells of a column, or None if the header says all."""
         if not one.scalar:
             return self._nested_cells(one)
+        aliases = self._aliases_for(one)
         if one.mark == ":" or (one.mark == "=" and one.hole is None):
             return None
         if one.hole is not None:
-            return [text_cell(text or "", nested, self.aliases, True) if text else "" for text in one.hole.texts]
+            return [text_cell(text or "", nested, aliases, True) if text else "" for text in one.hole.texts]
         values = one.values
         if one.kinds == {str}:
             clean = clean_nested(values) if nested else clean_column(values)
             one.as_text = not clean and _reads_otherwise(values)
-            if clean and not self.aliases.texts:
+            if clean and not aliases.texts:
                 texts = values
             else:
-                texts = [text_cell(value, nested, self.aliases, one.as_text) for value in values]
+                texts = [text_cell(value, nested, aliases, one.as_text) for value in values]
         elif one.kinds == {int}:
             texts = list(map(repr, values))
         else:
@@ -198,9 +202,9 @@ class Writer:
                 if value is None
                 else ""
                 if value is ABSENT
-                else text_cell(value, nested, self.aliases, True)
+                else text_cell(value, nested, aliases, True)
                 if one.as_text
-                else cell(value, nested, self.aliases)
+                else cell(value, nested, aliases)
                 for value in values
             ]
             if "" in texts and not one.optional:
@@ -208,6 +212,9 @@ class Writer:
         if one.blank is not None:
             texts = ["" if blank else text for blank, text in zip(one.blank, texts, strict=True)]
         return texts
+
+    def _aliases_for(self, one: Field) -> Aliases:
+        return NO_ALIASES if names_something(one.key) else self.aliases  # identifiers stand verbatim
 
     def _nested_cells(self, one: Field) -> list[str] | None:
         plain = "null" if one.optional else ""
@@ -257,8 +264,8 @@ class Writer:
     def _pair(self, row: dict[str, Any], key: str) -> str:
         wrapped = self.shape.unwrapped.get((id(row), key))
         if wrapped is None:
-            return f"{_key(key)}:{self.nested(row[key], None)}"
-        return f"{_key(key)}{self._use_wrap(wrapped.style)}:{self.nested(wrapped.value, None)}"
+            return f"{key_text(key)}:{self.nested(row[key], None)}"
+        return f"{key_text(key)}{self._use_wrap(wrapped.style)}:{self.nested(wrapped.value, None)}"
 
     def _header(self, fields: list[Field], cls: Class, names: Names, rows: int) -> str:
         texts = []
@@ -266,7 +273,7 @@ class Writer:
             if one.fields is not None:
                 brackets = self._use_wrap(one.wrap) if one.wrap else ""
                 brackets += "[]" if one.in_list else ""
-                texts.append(f"{_key(one.key)}{brackets}({self._header(one.fields, cls, names, rows)})")
+                texts.append(f"{key_text(one.key)}{brackets}({self._header(one.fields, cls, names, rows)})")
                 continue
             texts.append(self._head(one, cls) + self._note(one, names, rows))
         return ",".join(texts)
@@ -278,7 +285,7 @@ class Writer:
         return "!" + style
 
     def _head(self, one: Field, cls: Class) -> str:
-        head = "*" if one.key is ENTRY else _key(one.key)
+        head = "*" if one.key is ENTRY else key_text(one.key)
         if one.key is ENTRY:
             self.used.add("map")
         if one.as_text:
@@ -303,7 +310,7 @@ class Writer:
         if one.mark == ":":
             if rows > 1:
                 self.used.add(":")
-            return ":" + (self.nested(one.values[0], None) if one.scalar else one.default)
+            return ":" + (cell(one.values[0], True, self._aliases_for(one)) if one.scalar else one.default)
         if not one.mark:
             return ""
         self.used.add(one.mark)
@@ -336,6 +343,7 @@ class Table:
         self.lines: list[str] = []
 
 
+NO_ALIASES = Aliases()
 _NULLABLE_TEXT = {str, NONE, Absent}
 
 
@@ -349,5 +357,5 @@ def _reads_otherwise(texts: list[str]) -> bool:
     return False
 
 
-def _key(key: str) -> str:
+def key_text(key: str) -> str:
     return key if _BARE_KEY.match(key) else quoted(key)

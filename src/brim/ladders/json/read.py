@@ -12,6 +12,7 @@ from brim.ladders.json.scalars import ALIASED, Reader, unquoted
 from brim.ladders.json.syntax import Spec, cell_end, read_fields, read_rows, split_cells
 from brim.ladders.json.wrapping import wrap_base64, wrap_json
 
+_LOOSE_ROOT = re.compile(r"%(?:@([A-Za-z0-9_-]+))?=")
 _NAME = re.compile(r"[A-Za-z0-9_-]*")
 _REF = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.-]*\*?|\*|)\}")
 _BRACKETS = frozenset("([{")
@@ -68,7 +69,7 @@ class Document:
         self.text_reader = Reader(self.aliases, as_text=True)
         self.wrapped: list[tuple[dict[str, Any], str, str]] = []
         self.maps: list[tuple[dict[str, Any], list[dict[Any, Any]]]] = []
-        self.root: tuple[str, Any] | None = None
+        self.root: tuple[str, str] | None = None
         self.shared = False
         self._sections(text)
 
@@ -80,8 +81,9 @@ class Document:
             if key is not None:
                 self._index(table, key)
         kind, body = self.root
-        value = self.nested(body, None) if kind == "=" else None
-        if kind != "=":
+        if kind[:1] == "=":
+            value = self.nested(body, self.tables[kind[1:]] if kind != "=" else None)
+        else:
             value = self._of_rows(self.tables["%" + kind], kind)
         self._fill_all()
         for built, entries in self.maps:
@@ -113,9 +115,9 @@ class Document:
                 name, _, alias = text[at + 1 : end if end >= 0 else len(text)].partition("=")
                 self.aliases[name] = alias
                 at = end + 1 if end >= 0 else len(text)
-            elif text.startswith("%=", at):
-                end = cell_end(text, at + 2, inside=True, tagged=True)
-                self.root = ("=", text[at + 2 : end])
+            elif (loose := _LOOSE_ROOT.match(text, at)) is not None:
+                end = cell_end(text, loose.end(), inside=True, tagged=True)
+                self.root = ("=" + (loose[1] or ""), text[loose.end() : end])
                 at = end + 1
             elif text.startswith("%", at):
                 at = self._section(text, at + 1)
@@ -135,7 +137,7 @@ class Document:
         table = Table(specs)
         is_root = name in ("", "[]", "{}")
         if is_root:
-            self.root = (name, None)
+            self.root = (name, "")
         self.tables["%" + name if is_root else name] = table
         rows, at = read_rows(text, at + 1, table.with_cells)
         if not rows and not table.with_cells:

@@ -1,0 +1,333 @@
+"""Extracts of JSON: what a reader can least do without, in any room.
+
+Given up in this order: derivable URLs, nulls and false flags; the ends of long texts; all but identifiers,
+errors and status; then status, then errors; then identifiers by what they cost; then rows between head and tail.
+An identifier keeps its column, and a row that is left out leaves a mark.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from brim.ladders import plain, relevance
+from brim.ladders.json.columns import NONE, Field
+from brim.ladders.json.exact import NotExact, load
+from brim.ladders.json.identifiers import is_error_key, is_status_key, names_something, speaks_of_error
+from brim.ladders.json.lines import load_lines
+from brim.ladders.json.part import Part
+from brim.ladders.json.shape import Shape, TooDeep
+from brim.ladders.rung import Room
+
+_IDS, _ERRORS, _STATUS, _SHORT, _LONG, _DERIVED, _IDLE = range(7)
+_LONG_TEXT = 60
+_TRIES = 7
+_MOST_ITEMS = 20_000
+
+
+def extract(text: str, room: Room) -> str:
+    """Return at most room.tokens tokens of a JSON text.
+
+    Example: 1,000 issues in 300 tokens -> their numbers and titles as rows, `[… 940 of 1,000 rows …]`
+    """
+    if room.fits(text):
+        return text
+    try:
+        value = thinned(_load(text))
+        part = Part(Shape(value)) if isinstance(value, dict | list) and value else None
+    except (ValueError, TooDeep, RecursionError):
+        part = None
+    if part is not None:
+        found = Plan(part, room).fitted()
+        if found is not None:
+            return found
+    return plain.extract(text, room)
+
+
+def _load(text: str) -> Any:
+    try:
+        return load(text).value
+    except NotExact:
+        raise
+    except ValueError:
+        return load_lines(text)
+
+
+def thinned(value: Any, most: int = _MOST_ITEMS) -> Any:
+    """Return a value whose longest lists have only their ends: more could not be shown in any room."""
+    if isinstance(value, list):
+        if len(value) > most:
+            value = value[: most // 2] + value[-most // 2 :]
+        return [thinned(item, most) if isinstance(item, dict | list) else item for item in value]
+    return {key: thinned(item, most) if isinstance(item, dict | list) else item for key, item in value.items()}
+
+
+@dataclass(slots=True, eq=False)
+class Item:
+    """A column that can be shown: how dispensable it is, and what it costs."""
+
+    field: Field
+    rank: int
+    cost: int
+    worth: float
+
+
+class Plan:
+    """The columns and rows of a part, chosen for a room."""
+
+    def __init__(self, part: Part, room: Room) -> None:
+        self.part = part
+        self.room = room
+        self.terms = relevance.terms(room.query)
+        self.links: list[Field] = []
+        self.items: list[Item] = []
+        self.rows = sum(len(cls.rows) for cls in part.tables if cls.form != "inline")
+        part.kept = {one for table in part.tables.values() for one in table.leaves}
+        part.text()  # so that every column knows how it is written
+        for table in part.tables.values():
+            for one in table.leaves:
+                self._add(one, table.cls.form == "inline", len(table.cls.rows))
+        self.items.sort(key=lambda item: (item.rank, -item.worth, item.cost))
+
+    def _add(self, one: Field, nested: bool, rows: int) -> None:
+        child = one.child
+        if child is not None and child.form in ("inline", "rows"):
+            self.links.append(one)
+            return
+        if one.tagged:
+            self.links.append(one)
+            return
+        cells = self.part._cells(one, nested)
+        head = self.room.count(one.key) + 2
+        body = self.room.count("\n".join(cells)) + len(cells) if cells is not None else 0
+        if cells is None:
+            body = self.room.count(str(one.values[0])) if one.mark == ":" else 12
+        if one.template is not None and one.hole is None and names_something(one.key):
+            different = len(set(one.values))
+        else:
+            different = len(set(cells)) if cells is not None else 1
+        rank = self._rank(one, child is not None)
+        self.items.append(Item(one, rank, head + body, different / (head + body)))
+
+    def _rank(self, one: Field, is_link: bool) -> int:
+        """Say how soon a column may go, the last to go first."""
+        derived = one.mark == "=" and one.hole is None
+        if one.kinds <= {NONE} or (one.mark == ":" and one.values[0] in (None, False, "")):
+            return _IDLE
+        if derived and names_something(one.key):
+            return _IDS
+        if derived:
+            return _IDLE if "url" in one.key.lower() or "href" in one.key.lower() else _DERIVED
+        texts = [value for value in one.values[:200] if type(value) is str]
+        if texts and sum(text.startswith(("http://", "https://")) for text in texts) * 2 > len(texts):
+            return _DERIVED
+        if self.terms and self._matches(one, texts):
+            return _ERRORS
+        if names_something(one.key) and one.scalar:
+            return _IDS
+        if is_error_key(one.key) or any(map(speaks_of_error, texts[:50])):
+            return _ERRORS
+        if texts and max(map(len, texts)) > _LONG_TEXT:
+            return _LONG
+        if is_link or is_status_key(one.key) or (one.kinds == {bool}):
+            return _STATUS
+        return _SHORT
+
+    def _matches(self, one: Field, texts: list[str]) -> bool:
+        return any(term in one.key.lower() for term in self.terms) or any(
+            term in text.lower() for text in texts for term in self.terms
+        )
+
+    def fitted(self) -> str | None:
+        """Return the fullest text that fits, or None if not even a few identifiers do."""
+        budget = float(self.room.tokens)
+        best: str | None = None
+        low, high = 0.0, budget * 1.5
+        for _ in range(_TRIES):
+            text = self._written(int(budget))
+            if text is None:
+                return best
+            taken = self.room.count(text)
+            if taken <= self.room.tokens:
+                if best is None or taken > self.room.count(best):
+                    best = text
+                if taken >= 0.95 * self.room.tokens or self.whole:
+                    break
+                low = budget
+            else:
+                high = budget
+            aim = budget * (0.985 * self.room.tokens / max(1, taken))
+            budget = aim if low < aim < high else (low + high) / 2
+        return best
+
+    def _written(self, budget: int) -> str | None:
+        part = self.part
+        left = self._choose(budget)
+        if left is None:
+            return None
+        text = part.text()
+        return text + "\n" + self.room.mark(self._missing())
+
+    def _choose(self, budget: int) -> int | None:
+        """Take columns in their order while they fit; return what is left, or None if nothing fits."""
+        part = self.part
+        part.kept, part.long, part.partial, part.chosen = set(), set(), {}, {}
+        part.root_items = None
+        overhead = self.room.count(part.text()) + self.room.count(self.room.mark(self._missing())) + 8
+        left = budget - overhead
+        self.whole = True
+        if left <= 0:
+            return None
+        shown = self._choose_rows(left)
+        long: list[Item] = []
+        for item in self.items:
+            cost = self._cost(item, shown)
+            if item.rank == _LONG:
+                long.append(item)
+            elif cost <= left and self._sources_kept(item.field):
+                part.kept.add(item.field)
+                left -= cost
+            else:
+                self.whole = False
+                if item.rank <= _STATUS:
+                    left = self._take_partly(item, left, shown)
+        self._take_texts(long, left)
+        self._link()
+        self._keep_keys()
+        return left if part.kept else None
+
+    def _cost(self, item: Item, shown: float) -> int:
+        if item.field.mark == ":":
+            return item.cost
+        return int(item.cost * shown) + 1
+
+    def _sources_kept(self, one: Field) -> bool:
+        if one.template is None:
+            return True
+        fields = [part for part in one.template if isinstance(part, Field)]
+        return all(source in self.part.kept for source in fields)
+
+    def _take_partly(self, item: Item, left: int, shown: float) -> int:
+        """Show the first cells of a column that does not fit as a whole."""
+        cells = len(item.field.values)
+        if cells < 8 or item.field.mark == ":" or item.field.template is not None or shown < 1:
+            return left
+        each = item.cost / cells
+        number = int((left - cells - 4) / each)
+        if number < max(3, cells // 10):
+            return left
+        self.part.kept.add(item.field)
+        self.part.partial[item.field] = number
+        return left - int(number * each) - cells
+
+    def _take_texts(self, long: list[Item], left: int) -> None:
+        """Show the long texts cut to one length, the longest that fits."""
+        if not long:
+            return
+        part = self.part
+        full = sum(item.cost for item in long)
+        if full <= left:
+            part.kept.update(item.field for item in long)
+            return
+        self.whole = False
+        for length in (2000, 1400, 1000, 700, 500, 350, 250, 180, 120, 80, 50, 30):
+            cost = sum(_cut_cost(item, length) for item in long)
+            if cost <= left:
+                part.kept.update(item.field for item in long)
+                part.long.update(item.field for item in long)
+                part.cut = length
+                return
+        for item in sorted(long, key=lambda item: item.cost):
+            cost = _cut_cost(item, 80)
+            if cost <= left:
+                part.kept.add(item.field)
+                part.long.add(item.field)
+                part.cut = 80
+                left -= cost
+
+    def _choose_rows(self, left: int) -> float:
+        """Cut the rows of the tables if even the cheapest identifiers of all rows do not fit."""
+        part = self.part
+        tables = [table for table in part.tables.values() if table.cls.form != "inline" and len(table.cls.rows) > 4]
+        cores = [min((item.cost for item in self.items if item.field in set(t.leaves) and item.field.mark != ":"), default=0) for t in tables]
+        needed = sum(cores)
+        if needed <= left * 0.9 or not needed:
+            return 1.0
+        share = left * 0.9 / needed
+        self.whole = False
+        for table in tables:
+            total = len(table.cls.rows)
+            part.chosen[table.cls] = self._rows_of(table.leaves, total, max(1, int(total * share)))
+        return share
+
+    def _rows_of(self, leaves: list[Field], total: int, number: int) -> list[int]:
+        """Head, tail, and of the rest the rows that match the query or stand out."""
+        head, tail = (number + 1) // 2, number // 4
+        chosen = set(range(min(head, total))) | set(range(max(0, total - tail), total))
+        for at in self._telling(leaves, total):
+            if len(chosen) >= number:
+                break
+            chosen.add(at)
+        for at in range(total):
+            if len(chosen) >= number:
+                break
+            chosen.add(at)
+        return sorted(chosen)
+
+    def _telling(self, leaves: list[Field], total: int) -> list[int]:
+        scores = [0] * total
+        for one in leaves:
+            if not one.scalar:
+                continue
+            unusual = one.blank is not None and (is_status_key(one.key) or is_error_key(one.key))
+            for at, value in enumerate(one.values):
+                if type(value) is str:
+                    if speaks_of_error(value):
+                        scores[at] += 2
+                    if self.terms and any(term in value.lower() for term in self.terms):
+                        scores[at] += 4
+                if unusual and one.blank is not None and not one.blank[at]:
+                    scores[at] += 1
+        return [at for at in sorted(range(total), key=lambda at: -scores[at]) if scores[at]]
+
+    def _link(self) -> None:
+        """Keep the columns that lead to classes of which something is shown."""
+        part = self.part
+        changed = True
+        while changed:
+            changed = False
+            for one in self.links:
+                if one in part.kept:
+                    continue
+                classes = [one.child] if one.child is not None else list(part.tables)
+                if any(part.alive(cls) for cls in classes):
+                    part.kept.add(one)
+                    changed = True
+
+    def _keep_keys(self) -> None:
+        """A table whose rows are named elsewhere shows their names."""
+        for cls, table in self.part.tables.items():
+            if cls.form == "keyed" and self.part.alive(cls):
+                self.part.kept.update(one for one in table.leaves if one.path == (cls.key,))
+
+    def _missing(self) -> str:
+        part = self.part
+        fields = len(self.items)
+        shown = sum(1 for item in self.items if item.field in part.kept and item.field not in part.partial)
+        rows = sum(len(chosen) for chosen in part.chosen.values())
+        total = sum(len(cls.rows) for cls in part.chosen)
+        said = []
+        if total:
+            said.append(f"{total - rows:,} of {total:,} rows")
+        if fields > shown:
+            said.append(f"{fields - shown} of {fields} fields")
+        if part.long:
+            said.append("ends of long texts")
+        return " and ".join([", ".join(said[:-1]), said[-1]] if len(said) > 1 else said) or "nothing more"
+
+
+def _cut_cost(item: Item, length: int) -> int:
+    values = [value for value in item.field.values if type(value) is str]
+    whole = sum(map(len, values)) or 1
+    cut = sum(min(len(value), length) for value in values)
+    return int(item.cost * cut / whole) + 2 * len(values)

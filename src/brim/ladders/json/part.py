@@ -1,0 +1,145 @@
+"""Writing a part of a value: some columns, some rows, long texts cut; what is shown is as it is in the whole.
+
+`…` stands for a cell, a row, or the rest of a text or list that is left out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from brim.ladders.json.columns import ABSENT, Field, sole_class
+from brim.ladders.json.derive import Names
+from brim.ladders.json.emit import LEGEND, Table, Writer, key_text
+from brim.ladders.json.shape import Class, Shape
+
+HEAD = "#brim part of json"
+GAP = "…"
+
+
+class Part(Writer):
+    """A document of which only `kept` columns are written.
+
+    `cut` is the length that texts of `long` columns and lists are cut to; `partial` says how many cells a
+    column shows; `chosen` says which rows a table shows.
+    """
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__(shape, full=True)
+        self.kept: set[Field] = set()
+        self.long: set[Field] = set()
+        self.cut = 0
+        self.partial: dict[Field, int] = {}
+        self.chosen: dict[Class, list[int]] = {}
+        self.root_items: list[int] | None = None
+
+    def text(self) -> str:
+        """Return the part without its mark."""
+        self.used = {"$"} if self.aliases.texts else set()
+        for table in self.tables.values():
+            _forget(table)
+        lines = self._root(self.shape.root)
+        before: list[str] = []
+        for cls, table in self.tables.items():
+            if self._is_root_table(cls) or not self.alive(cls):
+                continue
+            self._render(table)
+            if cls.form == "inline":
+                if table.texts_used:
+                    before.append(f"%{cls.name}({table.header})")
+            else:
+                lines.append(f"%{cls.name}({table.header})")
+                lines.extend(table.lines)
+        legend = "; ".join(text for sign, text in LEGEND if sign in self.used and sign != "$")
+        body = "\n".join([*before, *lines])
+        aliases = [f"${name}={text}" for name, text in self.aliases.texts.items() if f"${name}" in body]
+        return "\n".join([f"{HEAD} {legend}".rstrip(), *aliases, body])
+
+    def alive(self, cls: Class) -> bool:
+        """Whether anything of a class is shown."""
+        return any(one in self.kept for one in self.tables[cls].leaves)
+
+    def _is_root_table(self, cls: Class) -> bool:
+        return cls.form == "rows" and self._is_root(cls)
+
+    def _root(self, root: Any) -> list[str]:
+        if self.root_items is not None and type(root) is list:
+            child = sole_class([root], self.shape)
+            places = with_gaps(self.root_items, len(root))
+            shown = [self.nested(root[at], child) if at >= 0 else GAP for at in places]
+            return [f"%{'@' + child.name if child is not None else ''}=[{','.join(shown)}]"]
+        return super()._root(root)
+
+    def _render(self, table: Table) -> None:
+        fresh = table.header is None
+        super()._render(table)
+        chosen = self.chosen.get(table.cls)
+        if fresh and chosen is not None and table.lines:
+            table.lines = [table.lines[at] if at >= 0 else GAP for at in with_gaps(chosen, len(table.cls.rows))]
+
+    def _unhoist(self, table: Table) -> list[list[str]]:
+        return []  # constants that are shown are enough; with no cells there are no rows to show
+
+    def _cells(self, one: Field, nested: bool) -> list[str] | None:
+        if one not in self.kept:
+            return None
+        whole = one.values
+        if one in self.long:
+            one.values = [_shortened(value, self.cut) if type(value) is str else value for value in whole]
+        try:
+            texts = super()._cells(one, nested)
+        finally:
+            one.values = whole
+        if texts is not None and one in self.partial:
+            shown = self.partial[one]
+            texts = texts[:shown] + [GAP] * (len(texts) - shown)
+        return texts
+
+    def nested(self, value: Any, child: Class | None) -> str:
+        if type(value) is list and len(value) > 4 and self.cut and type(value[0]) is not dict:
+            most = max(2, self.cut // 8)
+            if len(value) > most and not (child is not None and child.form == "rows"):
+                return f"[{','.join([self.nested(item, child) for item in value[:most]])},{GAP}]"
+        return super().nested(value, child)
+
+    def _header(self, fields: list[Field], cls: Class, names: Names, rows: int) -> str:
+        texts = []
+        for one in fields:
+            if one.fields is not None:
+                inner = self._header(one.fields, cls, names, rows)
+                if inner:
+                    texts.append(f"{key_text(one.key)}{'[]' if one.in_list else ''}({inner})")
+            elif one in self.kept:
+                if one in self.long and one.mark == ":":
+                    whole, one.values = one.values, [_shortened(one.values[0], self.cut)]
+                    texts.append(self._head(one, cls) + self._note(one, names, rows))
+                    one.values = whole
+                else:
+                    texts.append(self._head(one, cls) + self._note(one, names, rows))
+        return ",".join(texts)
+
+
+def with_gaps(chosen: list[int], total: int) -> list[int]:
+    """Return row numbers with -1 where rows are left out. Example: [0, 1, 9] of 10 -> [0, 1, -1, 9]"""
+    shown = []
+    last = -1
+    for at in chosen:
+        if at != last + 1:
+            shown.append(-1)
+        shown.append(at)
+        last = at
+    if last + 1 < total:
+        shown.append(-1)
+    return shown
+
+
+def _shortened(text: str, length: int) -> str:
+    return text if len(text) <= length else text[:length].rstrip() + GAP
+
+
+def _forget(table: Table) -> None:
+    """Undo what writing a table left in it."""
+    table.header = None
+    table.texts, table.texts_used, table.lines = {}, False, []
+    for one in table.leaves:
+        if not one.scalar and one.mark == ":":
+            one.mark, one.default = "", ABSENT
