@@ -24,7 +24,8 @@ _SPEAKER = re.compile(r"(?:\*\*|\[)?[A-Z][\w .'’-]{0,40}(?:\*\*|\])?(?: \([^)\
 _NUMBER = re.compile(r"\d")
 _NAME = re.compile(r"(?<=[a-z,;:] )[A-Z][\w-]+|\b[A-Z]{2,}\b|\b\w+[_./@-]\w+|`[^`]+`|\"[^\"]{3,60}\"")
 _DECISION = re.compile(
-    r"\b(?:decid|agree|approv|reject|confirm|conclu|chose|choose|select|must|shall|requir|deadline|due|will|won't|going to|plan"
+    r"\b(?:decid|agree|approv|reject|confirm|conclu|chose|choose|select|must|shall|requir|deadline"
+    r"|due|will|won't|going to|plan"
     r"|should|need|promis|commit|assign|instead|therefore|because|final|result|prefer|always|only if|as long as|unless"
     r"|important|note|warning|caution|remember|blocked|fixed|done|todo|action)\w*",
     re.I,

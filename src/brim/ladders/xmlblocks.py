@@ -140,7 +140,7 @@ def prior_context(text: str, source: str, kind: str, preview: int = markdown.PRE
     """Context of an earlier turn in the form that is carried forward: headings, and the opening of each section.
 
     Example: prior_context("# Plan\\n…2,000 characters…", "plan.md", "note")
-             -> '<prior_context source="plan.md" type="note">\\n# Plan\\n…500 characters… [… 1,500 characters]\\n</prior_context>'
+             -> '<prior_context source="plan.md" type="note">\\n# Plan\\n… [… 1,500 characters]\\n</prior_context>'
     """
     body = text.strip("\n")
     if len(body) > preview:
