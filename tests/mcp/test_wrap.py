@@ -139,6 +139,22 @@ def test_other_blocks_stay_and_embedded_resources_are_compacted() -> None:
     run(scene())
 
 
+def test_a_list_that_comes_as_one_block_an_item_is_compacted_as_a_list() -> None:
+    async def scene() -> None:
+        async with connected(level="minimal") as client:
+            items = [{"id": i, "name": f"user{i}", "active": True} for i in range(600)]
+            blocks = [{"type": "text", "text": json.dumps(item)} for item in items]
+            result = await client.call("raw", result={"content": blocks, "structuredContent": {"result": items}})
+            assert [block["type"] for block in result["content"]] == ["text", "resource_link"]
+            text = result["content"][0]["text"]
+            assert count_tokens(text) <= 800
+            assert "user0" in text
+            few = {"content": blocks[:4]}
+            assert await client.call("raw", result=few) == few
+
+    run(scene())
+
+
 def test_a_budget_in_meta_is_obeyed_per_call() -> None:
     async def scene() -> None:
         async with connected() as client:

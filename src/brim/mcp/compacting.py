@@ -108,9 +108,7 @@ def _shaped(
     return Compact(marked, taken, "recoverable", handle) if taken <= budget else None
 
 
-def _extract(
-    text: str, budget: int, hint: Hint, keep: Callable[[str], str], recall: bool, query: str
-) -> Compact:
+def _extract(text: str, budget: int, hint: Hint, keep: Callable[[str], str], recall: bool, query: str) -> Compact:
     handle = keep(text)
     room = Room(budget, count_tokens, handle, recall and bool(handle), query)
     extract = getattr(module_of(detect(text, hint)), "extract", plain.extract)

@@ -16,6 +16,8 @@ from brim.mcp.stash import Stash
 SMALL_BYTES = 600
 _BYTES_A_TOKEN = 4
 _SMALLEST_SHARE = 40
+# From this many on, text blocks that follow each other are taken as one text.
+_RUN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,7 @@ def fit_result(result: Json, limits: Limits, tool: str, stash: Stash, query: str
     extra = structured is not None and not _said(structured, blocks)
     if extra:
         blocks.append({"type": "text", "text": dump(structured).decode()})
+    blocks = _joined(blocks)
     texts = [(place, text) for place, block in enumerate(blocks) if (text := _text(block)) is not None]
     sizes = [_size(text, limits.tokens) for _, text in texts]
     shares = _share(sizes, _whole(limits, texts))
@@ -72,6 +75,32 @@ def fit_result(result: Json, limits: Limits, tool: str, stash: Stash, query: str
     sent["content"] = blocks
     sent["_meta"] = {**meta_of(result), RESULT_KEY: note}
     return Fitted(sent, tokens, before - tokens, True)
+
+
+def _joined(blocks: list[Any]) -> list[Any]:
+    """Runs of plain text blocks as one: servers give a list as one block an item, which no ladder can see into.
+
+    Example: three blocks with {"id": 1}, {"id": 2}, {"id": 3} -> one with [{"id": 1},{"id": 2},{"id": 3}]
+    """
+    found: list[Any] = []
+    run: list[Any] = []
+    for block in [*blocks, None]:
+        if isinstance(block, dict) and set(block) == {"type", "text"} and isinstance(block["text"], str):
+            run.append(block)
+            continue
+        found += run if len(run) < _RUN else [{"type": "text", "text": _join([one["text"] for one in run])}]
+        run = []
+        found += [block] if block is not None else []
+    return found
+
+
+def _join(texts: list[str]) -> str:
+    if all(text.lstrip()[:1] in ("{", "[") for text in texts):
+        try:
+            return dump([parse(text) for text in texts]).decode()
+        except ValueError:
+            return "\n".join(texts)
+    return "\n".join(texts)
 
 
 def _worst(done: list[Compact]) -> str:
