@@ -70,7 +70,7 @@ def extract(text: str, room: Room) -> str:
         matching(shown, room, 0.3),
         Tier([1, 2, len(lines) - 1] if len(lines) > 3 else [], 0.5),
         Tier([index for index in _unusual(sample, columns) if shown[index]], 0.25),
-        Tier(head_and_tail(shown)),
+        Tier(head_and_tail(shown, room.tokens)),
     ]
     head = "\n".join(filter(None, (head, listed)))
     sizes = [0, *([1] * (len(lines) - 1))]  # the line of names is no row

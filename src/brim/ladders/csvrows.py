@@ -21,7 +21,7 @@ _TITLE = (
     "or that its cell stands where {{}} is in X; ^ is the cell above; rows follow --"
 )
 _HEAD = re.compile(r"#brim csv (\S+): ")
-_LARGEST = 20_000_000
+_LARGEST = 4_000_000
 _MOST_LINES = 200_000
 _BORDER = re.compile(r".*[\W_]", re.DOTALL)
 

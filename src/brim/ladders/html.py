@@ -63,7 +63,7 @@ def extract(text: str, room: Room) -> str:
         matching(paragraphs, room),
         Tier([index for index, said in enumerate(paragraphs) if _HEADING.match(said)], 0.3),
         Tier(_openings(paragraphs), 0.7),
-        Tier(head_and_tail(paragraphs)),
+        Tier(head_and_tail(paragraphs, room.tokens)),
     ]
     return pack(paragraphs, tiers, room, unit="paragraphs", also="markup and navigation of the page")
 

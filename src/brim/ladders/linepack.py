@@ -197,7 +197,7 @@ def clip(text: str, tokens: int, room: Room) -> str:
     return ""
 
 
-def head_and_tail(lines: Sequence[str], most: int = 100_000) -> Iterator[int]:
+def head_and_tail(lines: Sequence[str], most: int = 20_000) -> Iterator[int]:
     """Numbers of the lines that say something, from both ends inwards, two in front for each one at the back.
 
     Example: list(head_and_tail("abcdef")) -> [0, 1, 5, 2, 3, 4]

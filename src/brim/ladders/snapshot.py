@@ -60,7 +60,7 @@ def extract(text: str, room: Room) -> str:
         Tier(groups["used"], 0.5),
         Tier(groups["says"], 0.6),
         Tier(useful),
-        Tier(head_and_tail(lines) if sum(len(lines[index]) for index in useful) < 4 * room.tokens else ()),
+        Tier(head_and_tail(lines, room.tokens) if sum(len(lines[index]) for index in useful) < 4 * room.tokens else ()),
     ]
     return pack(lines, tiers, room, gap="", sizes=sizes)
 

@@ -112,8 +112,8 @@ def extract(text: str, room: Room) -> str:
         Tier(found.places, 0.5),
         Tier(_around(found, lines), 0.6),
         Tier(_after(found.places, lines), 0.3),
-        Tier([index for index in head_and_tail(lines) if not _DULL.search(lines[index][:400])]),
-        Tier(head_and_tail(lines)),
+        Tier([index for index in head_and_tail(lines, room.tokens) if not _DULL.search(lines[index][:400])]),
+        Tier(head_and_tail(lines, room.tokens)),
     ]
     return pack(lines, tiers, room, head=_ANSI_NOTE if plain is not text else "")
 

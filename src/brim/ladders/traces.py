@@ -85,7 +85,7 @@ def extract(text: str, room: Room) -> str:
         Tier(roles["opening"], 0.3),
         Tier(_near(roles["message"], pieces), 0.4),
         Tier(roles["library"][::inwards]),
-        Tier(head_and_tail(texts)),
+        Tier(head_and_tail(texts, room.tokens)),
     ]
     notes = {index: f"  [×{count}]" for index, count in counts.items() if pieces[index].role in ("own", "library")}
     return pack(texts, tiers, room, notes=notes, sizes=[piece.lines for piece in pieces])
