@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from itertools import chain
 
 from brim.plan.stem import stem
 
@@ -90,9 +91,7 @@ def terms(found: list[str]) -> list[str]:
     """The terms of words that `split` found."""
     if len(_KNOWN) > _MEMO_LIMIT:
         _KNOWN.clear()
-    out: list[str] = []
-    for word in found:
-        out += _KNOWN[word]
+    out = list(chain.from_iterable(map(_KNOWN.__getitem__, found)))
     if not _FOREIGN_SEEN.isdisjoint(found) and _is_foreign(found):
         out += _prefixes(found)
     return out

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import accumulate, pairwise
 from math import exp
 
 from brim.plan.relevance.dates import day_number
@@ -53,13 +56,31 @@ class Entries:
         self.labelled = 0
         self._day_of: tuple[str, int] = ("", 0)
 
+    @classmethod
+    def unread(cls, texts: Sequence[str]) -> Entries:
+        """Texts of one session of which no word has been read; the columns are made all at once."""
+        self = cls()
+        sizes = [max(1, len(text) // 4) for text in texts]
+        self.texts = list(texts)
+        self.tokens = array("q", sizes)
+        self.lengths = array("q", map(len, texts))
+        self.total_tokens, self.total_length = sum(sizes), sum(self.lengths)
+        self.decay = array("d", [0.0, *(_step((one + two) // 2) for one, two in pairwise(sizes))])
+        self.block = array("q", [before // _BLOCK_TOKENS for before in accumulate(sizes[:-1], initial=0)])
+        self.kind = bytearray(len(sizes))
+        self.days = array("q", [0]) * len(sizes)
+        self.sessions = [0] * len(sizes)
+        for number, text in enumerate(texts):
+            self._note_speaker(number, text, "")
+        return self
+
     def append(
         self, text: str, speaker: str, when: str, session: int | str, tokens: int | None, found: list[str] | None
     ) -> int:
         number = len(self.texts)
         size = max(1, len(text) // 4) if tokens is None else tokens
         opens = number == 0 or session != self.sessions[-1]
-        self.decay.append(0.0 if opens else self._step(size))
+        self.decay.append(0.0 if opens else _step((size + self.tokens[-1]) // 2))
         self.block.append(self.total_tokens // _BLOCK_TOKENS)
         self.kind.append((OPENS if opens else 0) | (kind_of(text, found) if found is not None else 0))
         self.texts.append(text)
@@ -78,27 +99,33 @@ class Entries:
             return self.spoken
         return {**self.labels, **self.spoken}
 
-    def _step(self, size: int) -> float:
-        # Neighbours share a subject the more the nearer they are, and long entries are far apart.
-        between = (size + self.tokens[-1]) / 2
-        return min(_DECAY_MOST, max(_DECAY_LEAST, exp(-between / _DECAY_TOKENS)))
-
     def _day(self, when: str) -> int:
         if when != self._day_of[0]:
             self._day_of = (when, day_number(when))
         return self._day_of[1] if when else 0
 
     def _note_speaker(self, number: int, text: str, speaker: str) -> None:
-        name = " ".join(split(speaker)).lower()
+        name = _name(speaker) if speaker else ""
         if name and name not in _ROLES:
             self.spoken.setdefault(name, []).append(number)
             return
         label = _LABEL.match(text)
         if label:
-            name = " ".join(split(label.group(1))).lower()
+            name = _name(label.group(1))
             if name not in _ROLES:
                 self.labels.setdefault(name, []).append(number)
                 self.labelled += 1
+
+
+@lru_cache(4096)
+def _name(speaker: str) -> str:
+    return " ".join(split(speaker)).lower()
+
+
+@lru_cache(4096)
+def _step(between: int) -> float:
+    # Neighbours share a subject the more the nearer they are, and long entries are far apart.
+    return min(_DECAY_MOST, max(_DECAY_LEAST, exp(-between / _DECAY_TOKENS)))
 
 
 def kind_of(text: str, found: list[str]) -> int:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 
 from brim.plan.relevance.entries import Entries, gains
-from brim.plan.relevance.matching import COUNT_BITS, MOST_COUNTED, Matcher, apply_gains
+from brim.plan.relevance.matching import Matcher, apply_gains
 from brim.plan.relevance.packing import pack
 from brim.plan.relevance.question import parse_question
 from brim.plan.relevance.vectors import Embedder, Vectors
@@ -20,7 +19,8 @@ class Index:
 
     def __init__(self) -> None:
         self._entries = Entries()
-        self._postings: dict[str, array[int]] = {}
+        # The entries that hold a term, each as often as it does: to append is all that adding has to do.
+        self._postings: defaultdict[str, list[int]] = defaultdict(list)
         self._vectors = Vectors()
 
     def __len__(self) -> int:
@@ -36,15 +36,9 @@ class Index:
         """
         found = split(text)
         number = self._entries.append(text, speaker, when, session, tokens, found)
-        place = number << COUNT_BITS
         postings = self._postings
-        for term, count in Counter(terms(found)).items():
-            packed = place | min(count, MOST_COUNTED)
-            posting = postings.get(term)
-            if posting is None:
-                postings[term] = array("Q", (packed,))
-            else:
-                posting.append(packed)
+        for term in terms(found):
+            postings[term].append(number)
         return number
 
     def score(self, query: str, share: float = 0.1, embeddings: Embedder | None = None) -> list[float]:
@@ -56,7 +50,7 @@ class Index:
         if not len(self):
             return []
         question = parse_question(query, self._entries.speakers())
-        matcher = Matcher(self._entries, self._postings.get, question)
+        matcher = Matcher(self._entries, lambda term: Counter(self._postings.get(term, ())), question)
         totals = matcher.match()
         matcher.feed_back(totals, _FEEDBACK * min(2.0, max(0.5, share / 0.1)))
         if question.broad:

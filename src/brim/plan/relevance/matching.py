@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import nlargest
 from math import log
 
@@ -12,11 +12,8 @@ from brim.plan.relevance.question import Question
 from brim.plan.relevance.related import related
 from brim.plan.words import words
 
-# A posting is the sorted numbers of the entries that hold a term, each with the term's count in it, packed
-# as number * 64 + count.
-Posting = Sequence[int]
-COUNT_BITS = 6
-MOST_COUNTED = (1 << COUNT_BITS) - 1
+# Which entries hold a term, and how often.
+Counts = Mapping[int, int]
 
 _K1, _B = 1.2, 0.5
 _RELATED_WEIGHT = 0.35
@@ -31,11 +28,11 @@ _NAMED, _NAMED_GAIN = 0.7, 0.8
 
 
 class Matcher:
-    """One question against the entries; `posting` looks a term up."""
+    """One question against the entries; `look_up` tells which of them hold a term."""
 
-    def __init__(self, entries: Entries, posting: Callable[[str], Posting | None], question: Question) -> None:
+    def __init__(self, entries: Entries, look_up: Callable[[str], Counts], question: Question) -> None:
         self.entries = entries
-        self.posting = posting
+        self.look_up = look_up
         self.size = len(entries.texts)
         self.terms = self._rarest(question.terms)
         self.question = question
@@ -66,9 +63,9 @@ class Matcher:
                     telling[term] = telling.get(term, 0.0) + totals[number] / whole / len(said)
         scored = []
         for term, value in telling.items():
-            posting = self.posting(term)
-            if posting and len(posting) <= max(2, _COMMON * self.size):
-                scored.append((value * self._rarity(len(posting)), term))
+            holders = len(self.look_up(term))
+            if 0 < holders <= max(2, _COMMON * self.size):
+                scored.append((value * self._rarity(holders), term))
         top = sorted(scored, key=lambda pair: (-pair[0], pair[1]))[:_FEEDBACK_TERMS]
         hits: dict[int, float] = {}
         for value, term in top:
@@ -81,16 +78,13 @@ class Matcher:
         block = self.entries.block
         about: dict[int, float] = {}
         for term, weight in self.terms.items():
-            posting = self.posting(term)
-            if not posting:
-                continue
+            held = self.look_up(term)
             counts: dict[int, int] = {}
-            for packed in posting:
-                place = block[packed >> COUNT_BITS]
-                count = packed & MOST_COUNTED
+            for number, count in held.items():
+                place = block[number]
                 for near in (place - 1, place, place + 1):
                     counts[near] = counts.get(near, 0) + count
-            rarity = weight * self._rarity(len(posting))
+            rarity = weight * self._rarity(len(held))
             for place, count in counts.items():
                 about[place] = about.get(place, 0.0) + rarity * count / (count + _BLOCK_K)
         for number, place in enumerate(block):
@@ -113,16 +107,10 @@ class Matcher:
             totals[number] *= 1 + gain
 
     def _hits(self, term: str, weight: float) -> dict[int, float]:
-        posting = self.posting(term)
-        if not posting:
-            return {}
-        top = weight * self._rarity(len(posting)) * (_K1 + 1)
+        held = self.look_up(term)
+        top = weight * self._rarity(len(held)) * (_K1 + 1)
         lengths, flat, slope = self.entries.lengths, self.flat, self.slope
-        hits = {}
-        for packed in posting:
-            number, count = packed >> COUNT_BITS, packed & MOST_COUNTED
-            hits[number] = top * count / (count + flat + slope * lengths[number])
-        return hits
+        return {n: top * count / (count + flat + slope * lengths[n]) for n, count in held.items()}
 
     def _share(self, hits: dict[int, float], totals: list[float]) -> None:
         """Add hits to the totals; a neighbour gets the best that reaches it, later ones a little more.
@@ -155,7 +143,7 @@ class Matcher:
         """The terms that tell most, when the message is long: a pasted log is not a question."""
         if len(weights) <= _MOST_TERMS:
             return weights
-        held = [(term, len(found)) for term in weights if (found := self.posting(term))]
+        held = [(term, len(found)) for term in weights if (found := self.look_up(term))]
         kept = sorted(held, key=lambda pair: (-weights[pair[0]] * self._rarity(pair[1]), pair[0]))[:_MOST_TERMS]
         return {term: weights[term] for term, _ in kept}
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from brim.plan.relevance.entries import Entries, gains, kind_of
-from brim.plan.relevance.matching import COUNT_BITS, MOST_COUNTED, Matcher, apply_gains
+from brim.plan.relevance.matching import Counts, Matcher, apply_gains
 from brim.plan.relevance.question import Question, parse_question
 from brim.plan.relevance.related import related
 from brim.plan.words import spellings, split, terms, terms_of_word
@@ -27,13 +27,11 @@ def quick_scores(texts: Sequence[str], query: str) -> list[float]:
 
     Example: quick_scores(["I like tea", "The dogs ran off"], "Where is the dog?") -> [0.0…, 0.7…]
     """
-    entries = Entries()
-    for text in texts:
-        entries.append(text, "", "", 0, None, None)
+    entries = Entries.unread(texts)
     question = parse_question(query, entries.speakers())
     finder = _Finder(texts, query)
-    postings = finder.postings(question)
-    matcher = Matcher(entries, postings.get, question)
+    counts = finder.counts(question)
+    matcher = Matcher(entries, lambda term: counts.get(term, {}), question)
     totals = matcher.match()
     if question.broad:
         matcher.add_surroundings(totals)
@@ -59,18 +57,14 @@ class _Finder:
             for term in terms_of_word(word):
                 self.written.setdefault(term, []).append(word.lower())
 
-    def postings(self, question: Question) -> dict[str, list[int]]:
+    def counts(self, question: Question) -> dict[str, Counts]:
         asked = list(question.terms)
         wanted = dict.fromkeys(asked) | dict.fromkeys(other for term in asked for other, _ in related(term))
         held = {term: self._holders(term) for term in wanted}
         self._read_the_fullest({term: held[term] for term in asked})
         exact = {number: Counter(terms(found)) for number, found in self.read.items()}
         return {
-            term: [
-                number << COUNT_BITS | min(count, MOST_COUNTED)
-                for number in holders
-                if (count := exact[number][term] if number in exact else 1)
-            ]
+            term: {number: count for number in holders if (count := exact[number][term] if number in exact else 1)}
             for term, holders in held.items()
         }
 
