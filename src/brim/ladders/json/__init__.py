@@ -3,83 +3,12 @@
     dense(text)          the smallest exact form: tables with templates, plain tables, or just no blanks
     simple(text)         the quick one: tables and constants
     decode(text)         the JSON value of any of them, or of plain JSON
+    extract(text, room)  what a reader can least do without, in any room
 """
 
 from __future__ import annotations
 
-import copy
-import json
-from typing import Any
+from brim.ladders.json.extract import extract
+from brim.ladders.json.forms import decode, dense, simple
 
-import msgspec
-
-from brim.errors import NotDecodable
-from brim.ladders.json.emit import HEAD, write
-from brim.ladders.json.exact import Loaded, NotExact, load, minify
-from brim.ladders.json.read import Document, read
-from brim.ladders.json.shape import TooDeep
-from brim.ladders.json.weigh import lightest
-
-__all__ = ["decode", "dense", "simple"]
-
-
-def dense(text: str) -> str | None:
-    """Return the smallest form that decodes to an equal value, or None if the text is the smallest."""
-    return _form(text, full=True)
-
-
-def simple(text: str) -> str | None:
-    """Return the form with tables and constants only: quick, and never larger than the text."""
-    return _form(text, full=False)
-
-
-def decode(text: str) -> Any:
-    """Return the JSON value of a form that `dense` made, or of plain JSON.
-
-    Example: decode("#brim json\\n%[](id)\\n1\\n2") -> [{"id": 1}, {"id": 2}]
-    """
-    if text.startswith(HEAD):
-        document = Document(text)
-        value = document.value()
-        return copy.deepcopy(value) if document.shared else value
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise NotDecodable(f"neither a table form nor JSON: {error}") from error
-
-
-def _form(text: str, full: bool) -> str | None:
-    try:
-        loaded = load(text)
-    except NotExact:
-        return _shorter(minify(text), text)
-    except ValueError:
-        return None
-    if not isinstance(loaded.value, dict | list):
-        return _shorter(minify(text), text)
-    best = minify(text) if len(loaded.proof) < len(text) else text
-    best = lightest([best, *_tables(loaded, best, full)])
-    return None if best is text else best
-
-
-def _tables(loaded: Loaded, minified: str, full: bool) -> list[str]:
-    found = []
-    for wanted in ((True, False) if full else (False,)):
-        table = _proven(loaded, wanted)
-        if table is not None:
-            found.append(table)
-            if len(table) * 5 < len(minified) * 3:
-                break
-    return found
-
-
-def _proven(loaded: Loaded, full: bool) -> str | None:
-    try:
-        table = write(loaded.value, full)
-        return table if loaded.proves(read(table)) else None
-    except (TooDeep, NotDecodable):
-        return None
-
-
-def _shorter(new: str, old: str) -> str | None:
-    return new if len(new) < len(old) else None
+__all__ = ["decode", "dense", "extract", "simple"]

@@ -124,7 +124,7 @@ def _unwrap(one: Field, rows: list[dict[str, Any]], shape: Shape) -> None:
 def _nest(one: Field, shape: Shape) -> None:
     objects = _one_each(one.values) if one.kinds == {list} else one.values
     if objects and one.kinds in ({dict}, {list}) and not any(id(value) in shape.maps for value in objects):
-        homes = {shape.class_of.get(keys) for keys in {tuple(value) for value in objects}}
+        homes = {shape.of(value) if value else None for value in objects}
         cls = homes.pop() if len(homes) == 1 else None
         if cls is not None and (cls.form == "flat" or (cls.form == "rows" and len(objects) == 1)):
             one.in_list = objects is not one.values
@@ -167,7 +167,7 @@ def _classes_in(values: list[Any], shape: Shape, found: dict[Class, None]) -> bo
             if entries is not None:
                 loose = _classes_in(entries, shape, found) or loose
             elif value:
-                found[shape.class_of[tuple(value)]] = None
+                found[shape.of(value)] = None
         elif kind is list:
             loose = _classes_in(value, shape, found) or loose
         elif value is not None and value is not ABSENT:

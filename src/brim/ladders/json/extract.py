@@ -13,15 +13,17 @@ from typing import Any
 from brim.ladders import plain, relevance
 from brim.ladders.json.columns import NONE, Field
 from brim.ladders.json.exact import NotExact, load
+from brim.ladders.json.forms import dense
 from brim.ladders.json.identifiers import is_error_key, is_status_key, names_something, speaks_of_error
 from brim.ladders.json.lines import load_lines
 from brim.ladders.json.part import Part
-from brim.ladders.json.shape import Shape, TooDeep
+from brim.ladders.json.shape import ENTRY, Shape, TooDeep
 from brim.ladders.rung import Room
 
 _IDS, _ERRORS, _STATUS, _SHORT, _LONG, _DERIVED, _IDLE = range(7)
 _LONG_TEXT = 60
 _TRIES = 7
+_WORTH_DENSE = 40  # characters of JSON that a token of the dense form may stand for, at most
 _MOST_ITEMS = 20_000
 
 
@@ -32,6 +34,9 @@ def extract(text: str, room: Room) -> str:
     """
     if room.fits(text):
         return text
+    whole = dense(text) if room.tokens * _WORTH_DENSE > len(text) else None
+    if whole is not None and room.fits(whole):
+        return whole
     try:
         value = thinned(_load(text))
         part = Part(Shape(value)) if isinstance(value, dict | list) and value else None
@@ -114,7 +119,7 @@ class Plan:
         derived = one.mark == "=" and one.hole is None
         if one.kinds <= {NONE} or (one.mark == ":" and one.values[0] in (None, False, "")):
             return _IDLE
-        if derived and names_something(one.key):
+        if one.key is ENTRY or (derived and names_something(one.key)):
             return _IDS
         if derived:
             return _IDLE if "url" in one.key.lower() or "href" in one.key.lower() else _DERIVED
@@ -191,6 +196,11 @@ class Plan:
                 self.whole = False
                 if item.rank <= _STATUS:
                     left = self._take_partly(item, left, shown)
+        for item in self.items:
+            if item.field not in part.kept and item.field.template is not None and item.cost <= left:
+                if self._sources_kept(item.field) and item.rank < _LONG:
+                    part.kept.add(item.field)
+                    left -= item.cost
         self._take_texts(long, left)
         self._link()
         self._keep_keys()

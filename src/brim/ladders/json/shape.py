@@ -49,6 +49,7 @@ class Group:
 
     number: int
     keys: tuple[str, ...]
+    listed: Place | None = None
     rows: list[dict[str, Any]] = field(default_factory=list)
     places: dict[Place, int] = field(default_factory=dict)
 
@@ -77,18 +78,18 @@ class Shape:
 
     def __init__(self, value: Any, unwrap: bool = True) -> None:
         self.unwrap = unwrap
-        self.groups: dict[tuple[str, ...], Group] = {}
+        self.groups: dict[Any, Group] = {}
+        self.listed: dict[int, Any] = {}
         self.unwrapped: dict[tuple[int, str], Wrapped] = {}
         self.maps: dict[int, list[dict[str, Any]]] = {}
         self.root = value
         self._visit(value, (ROOT, "", False), 0)
         self.classes = _classes(list(self.groups.values()))
-        self.class_of: dict[tuple[str, ...], Class] = {}
-        for group, cls in self.classes:
-            self.class_of[group.keys] = cls
+        by_group = {group.number: cls for group, cls in self.classes}
+        self.class_of: dict[Any, Class] = {home: by_group[group.number] for home, group in self.groups.items()}
 
     def of(self, row: dict[str, Any]) -> Class:
-        return self.class_of[tuple(row)]
+        return self.class_of[self.listed.get(id(row)) or tuple(row)]
 
     def child(self, row: dict[str, Any], key: str) -> Any:
         wrapped = self.unwrapped.get((id(row), key))
@@ -119,11 +120,15 @@ class Shape:
 
     def _visit_object(self, row: dict[str, Any], place: Place, depth: int) -> None:
         keys = tuple(row)
-        group = self.groups.get(keys)
+        home: Any = keys
+        if depth == 1 and place[2]:
+            # A list that is the whole document has a table of its own, whatever stands inside its rows.
+            home = self.listed[id(row)] = (place, keys)
+        group = self.groups.get(home)
         if group is None:
             if len(self.groups) >= _MAX_GROUPS:
                 raise TooDeep("too many kinds of object for tables")
-            group = self.groups[keys] = Group(len(self.groups), keys)
+            group = self.groups[home] = Group(len(self.groups), keys, listed=place if home is not keys else None)
         group.rows.append(row)
         group.places[place] = group.places.get(place, 0) + 1
         for key, value in row.items():
@@ -195,7 +200,7 @@ def _class(members: list[Group], keys: list[str], names: set[str]) -> Class:
 
 def _alike(one: Group, other: Group) -> bool:
     """Near key sets, or half of the smaller one's keys at the same place."""
-    if (ENTRY in one.keys) != (ENTRY in other.keys):
+    if (ENTRY in one.keys) != (ENTRY in other.keys) or one.listed != other.listed:
         return False
     mine, theirs = set(one.keys), set(other.keys)
     common = len(mine & theirs)
