@@ -1,0 +1,153 @@
+"""The values of a result, each scored by how likely a later step needs it word for word.
+
+Values that come back are identifiers, numbers, codes, paths, e-mail addresses and dates; plain words, prose
+and URLs hardly do. Position in a long list and length count against a value, weakly.
+
+Example: leaves({"id": "4WQ150", "status": "available"}) -> id 4WQ150 (high), status available (low)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import log2
+from typing import Any
+
+from brim.ladders.json.identifiers import names_something, words_of
+
+PROSE = 120  # a longer text with blanks in it is prose: of it only the identifiers count
+_DATED = frozenset("date time at dob day month year timestamp created updated deadline due since until".split())
+_MATTERS = frozenset("phone address zip amount price total quantity count version port host ip url uri command query".split())
+_WHOLE = re.compile(
+    r"(?P<url>[a-z][a-z0-9+.-]{1,9}://)"
+    r"|(?P<email>[\w.+-]{1,64}@[\w-]+\.[\w.-]+\Z)"
+    r"|(?P<date>\d{4}-\d\d?-\d\d?(?:[T ]\d\d?:\d\d.{0,12})?\Z|\d\d?:\d\d(?::\d\d)?(?:\+\d)?\Z)"
+    r"|(?P<path>(?:\.{0,2}|~|[A-Za-z]:)[/\\][^\s]*\Z|[^\s/]+/[^\s]*\Z)"
+    r"|(?P<code>[A-Z][A-Z0-9_-]{1,11}\Z)"
+    r"|(?P<mixed>(?=\S{0,80}[\d_@#$-])[^\s]{2,80}\Z)"
+)
+_WHOLE_SCORES = {"url": -2.0, "email": 2.0, "date": 0.9, "path": 1.6, "code": 1.1, "mixed": 1.6}
+_INSIDE = re.compile(
+    r"(?P<pair>(?m:^)[ \t]*(?:[-*•][ \t]+)?(?P<key>[^\W\d_][\w ()/-]{0,30}?)[ \t]*[:=：][ \t]*(?P<value>[^\s:|][^\n|]{0,79})(?=$|\||\n))"
+    r"|(?P<url>[a-z]{2,9}://[^\s\"'<>)\]]+)"
+    r"|(?P<email>[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{1,64})"
+    r"|(?P<date>\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?Z?)?)"
+    r"|(?P<path>(?:\.{1,2}|~|[A-Za-z]:)?[/\\][\w.@+-]+(?:[/\\][\w.@+-]*)*|\w[\w.@+-]*(?:/[\w.@+-]+)+)"
+    r"|(?P<quoted>\"[^\"\n]{1,80}\"|`[^`\n]{1,80}`|'[^'\n]{2,80}'(?!\w))"
+    r"|(?P<mixed>[A-Za-z_][\w-]*[\d_][\w-]*(?:\.[\w-]+)*|\d[\w-]*[A-Za-z_-][\w-]*|[A-Za-z_]\w*\.[A-Za-z_]\w*(?:\.\w+)*)"
+    r"|(?P<number>[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)*)"
+    r"|(?P<code>\b[A-Z][A-Z0-9]{1,9}\b)"
+)
+_INSIDE_SCORES = {"url": -2.0, "email": 2.0, "date": 0.9, "path": 1.4, "quoted": 0.3, "mixed": 1.3, "number": 0.3, "code": 0.4}
+_KEY_BEFORE = re.compile(r"([^\W\d_][\w-]{0,30})[\"']?[ \t]*[:=#(]?[ \t]*[\"']?\Z")
+_MOST_INSIDE = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One value: where it stands, under which key, as it is printed, and how much it is worth."""
+
+    path: tuple[str | int, ...]
+    key: str
+    text: str
+    score: float
+
+
+def leaves(value: Any) -> list[Leaf]:
+    """Return the values of a JSON value in their order; of prose only the identifiers in it."""
+    return list(_walk(value, (), "", 0))
+
+
+def text_leaves(text: str, path: tuple[str | int, ...] = (), key: str = "") -> list[Leaf]:
+    """Return the identifiers, numbers, paths, addresses, dates, quoted texts and `key: value` pairs of a text.
+
+    Example: text_leaves("Order: A-17 shipped to ./out/a.txt") -> "A-17 shipped to ./out/a.txt" under Order, …
+    """
+    found = []
+    for match in _INSIDE.finditer(text):
+        kind = match.lastgroup or ""
+        if match["pair"] is not None:
+            said = match["value"].rstrip()
+            found.append(Leaf((*path, match.start("value")), match["key"].strip(), said, score(match["key"], said) + 0.4))
+            found.extend(_parts(said, match.start("value"), path, match["key"].strip()))
+        else:
+            found.append(_part(match, kind, match.start(), path, key, text))
+        if len(found) >= _MOST_INSIDE:
+            break
+    return found
+
+
+def score(key: str, value: Any, place: int = 0) -> float:
+    """Say how much a value is worth; `place` is its number in the list that it stands in."""
+    worth = _key_worth(key)
+    if value is None or value is True or value is False or value == "":
+        worth -= 2.5
+    elif isinstance(value, str):
+        worth += _text_worth(value) - 0.012 * min(len(value), 200)
+    else:
+        worth += 0.7
+    if place > 3:
+        worth -= min(1.0, 0.12 * log2(place))
+    return worth
+
+
+def _key_worth(key: str) -> float:
+    if names_something(key):
+        return 1.5
+    words = words_of(key)
+    if words and (words[-1] in _DATED or words[-1] in _MATTERS):
+        return 1.0
+    return 0.0
+
+
+def _text_worth(text: str) -> float:
+    match = _WHOLE.match(text)
+    if match is not None and match.lastgroup:
+        return _WHOLE_SCORES[match.lastgroup]
+    if len(text) > PROSE:
+        return -3.0
+    if any(char.isdigit() for char in text):
+        return -0.2
+    return -1.6
+
+
+def _walk(value: Any, path: tuple[str | int, ...], key: str, place: int) -> Iterator[Leaf]:
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield from _walk(item, (*path, name), name, place)
+    elif isinstance(value, list):
+        for at, item in enumerate(value):
+            yield from _walk(item, (*path, at), key, at)
+    elif isinstance(value, str) and len(value) > PROSE and " " in value:
+        yield from text_leaves(value, path, key)
+    else:
+        yield Leaf(path, key, printed(value), score(key, value, place))
+
+
+def printed(value: Any) -> str:
+    """Return a value as it stands in a skeleton: texts as they are, all else as JSON."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def _parts(said: str, offset: int, path: tuple[str | int, ...], key: str) -> Iterator[Leaf]:
+    """The identifiers inside the value of a pair, unless the value is one itself."""
+    for match in _INSIDE.finditer(said):
+        if match["pair"] is None and len(match[0]) < len(said):
+            yield _part(match, match.lastgroup or "", offset + match.start(), path, key, said)
+
+
+def _part(
+    match: re.Match[str], kind: str, at: int, path: tuple[str | int, ...], key: str, text: str
+) -> Leaf:
+    found = match[0].strip("\"'`") if kind == "quoted" else match[0].rstrip(".,;:")
+    before = _KEY_BEFORE.search(text[max(0, match.start() - 34) : match.start()])
+    name = before[1] if before is not None else ""
+    worth = _INSIDE_SCORES.get(kind, 0.0) + _key_worth(name or key) * 0.6 - 0.012 * min(len(found), 200)
+    return Leaf((*path, at), name, found, worth)
