@@ -1,0 +1,175 @@
+"""What memory needs of a store: sessions with an append-only log each, a stash, and a few small tables.
+
+A session's log is the truth; its state is derived from the log and may be missing. Everything that a turn
+writes goes in with one `commit`, so a crash loses the whole turn or none of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from brim.tokens.actuals import UsageRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """All that one turn adds to a session, which is made if it is not there.
+
+    `prefixes` are (digest of a conversation's first messages, how many) by which it is recognised again.
+    `expected` is how many records the log must hold; if it holds others, another writer was faster.
+    """
+
+    session: str
+    records: Sequence[bytes] = ()
+    blobs: Sequence[bytes] = ()
+    state: bytes | None = None
+    prefixes: Sequence[tuple[bytes, int]] = ()
+    meta: Mapping[str, Any] | None = None
+    expected: int | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes of content."""
+        return sum(map(len, self.records)) + sum(map(len, self.blobs)) + len(self.state or b"")
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRecord:
+    """What is known of a session without reading its log. Times are seconds since 1970."""
+
+    id: str
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    created: float = 0.0
+    touched: float = 0.0
+    records: int = 0
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class UsageSum:
+    """The usage of one model on one day (UTC, as 2026-11-30)."""
+
+    day: str
+    model: str
+    requests: int
+    failed: int
+    estimated: int
+    actual_in: int
+    actual_out: int
+    cached: int
+
+
+@dataclass(frozen=True, slots=True)
+class Evicted:
+    """What an eviction took."""
+
+    sessions: int = 0
+    blobs: int = 0
+    rows: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much a store keeps. A session touched in the last `live_seconds` is never taken from."""
+
+    max_bytes: int = 1024**3
+    max_age_days: float = 30
+    live_seconds: float = 3_600
+
+
+class Store(Protocol):
+    """Where sessions live. Every method may be called from any thread.
+
+    `degraded` is None, or says why what is written now will not outlive the process.
+    """
+
+    @property
+    def degraded(self) -> str | None: ...
+
+    def put_session(self, session: str, meta: Mapping[str, Any]) -> None:
+        """Make a session, or replace its meta data."""
+
+    def get_session(self, session: str) -> SessionRecord | None: ...
+
+    def sessions(
+        self, limit: int = 50, *, before: float | None = None, query: str = ""
+    ) -> list[SessionRecord]:
+        """The last touched sessions, newest first: touched before a time, with a text in their id or meta."""
+
+    def touch(self, session: str) -> None:
+        """Mark a session as in use."""
+
+    def fork_session(self, source: str, target: str, records: int) -> bool:
+        """Make a session with the first records and all the blobs of another; False if that is not there."""
+
+    def delete_session(self, session: str) -> bool:
+        """Delete a session and what only it refers to; False if it is not there."""
+
+    def commit(self, turn: Turn) -> int | None:
+        """Write a turn at once; the number of its first record, or None if `expected` does not hold."""
+
+    def records(self, session: str, start: int = 0) -> Iterator[bytes]:
+        """The records of a session's log in order, from number `start` on."""
+
+    def get_state(self, session: str) -> bytes | None:
+        """The state that was last committed."""
+
+    def find_prefix(self, digests: Sequence[bytes]) -> tuple[str, int] | None:
+        """The session and length of the first digest that is known."""
+
+    def put_blobs(self, blobs: Sequence[bytes], session: str | None = None) -> list[bytes]:
+        """Stash contents, for a session or for anyone who knows the digest; their digests."""
+
+    def get_blob(self, digest: bytes) -> bytes | None:
+        """The content with this SHA-256."""
+
+    def find_blob(self, prefix: str, session: str | None = None) -> bytes | None:
+        """The newest content whose SHA-256 starts with these hex digits.
+
+        With a session: its own, then those that belong to none, never another session's.
+        """
+
+    def get_actual(self, key: bytes) -> int | None: ...
+
+    def put_actual(self, key: bytes, tokens: int) -> None: ...
+
+    def add_usage(self, record: UsageRecord) -> None:
+        """Keep a usage record; one with the same request id replaces the one before."""
+
+    def usage(self, since: float = 0.0, model: str | None = None, limit: int = 1_000) -> list[UsageRecord]:
+        """Usage records from a time on, newest first."""
+
+    def usage_sums(self, since: float = 0.0) -> list[UsageSum]:
+        """Usage by day and model, newest day first."""
+
+    def get_value(self, name: str) -> bytes | None: ...
+
+    def put_value(self, name: str, value: bytes | None) -> None:
+        """Keep a small value by name; None deletes it."""
+
+    def size(self) -> int:
+        """Bytes in use."""
+
+    def evict(self) -> Evicted:
+        """Delete what is too old or too much, oldest first, and nothing that a live session refers to."""
+
+    def close(self) -> None: ...
+
+
+def blob_digest(data: bytes) -> bytes:
+    """SHA-256. Example: blob_digest(b"abc").hex()[:8] -> "ba7816bf"."""
+    return hashlib.sha256(data).digest()
+
+
+def prefix_range(prefix: str) -> tuple[int, int] | None:
+    """The first and last 64-bit number that starts with these hex digits; None if they are none.
+
+    Example: prefix_range("ba7816bf") -> (0xba7816bf00000000, 0xba7816bfffffffff)
+    """
+    digits = prefix.lower()[:16]
+    if not digits or any(digit not in "0123456789abcdef" for digit in prefix.lower()):
+        return None
+    return int(digits.ljust(16, "0"), 16), int(digits.ljust(16, "f"), 16)
