@@ -113,7 +113,8 @@ CODE_FIRM = re.compile(
     r"|final |class )|"
     r"(?:const|let|var) \w+ ?[=:]|\w[\w<>\[\] *&]* \w+\([^)]*\) ?\{|return\b.*;|if \(.*\) ?\{|}\s?else|impl\b"
     r"|#!/|<\?php|@\w+\b|"
-    r"CREATE TABLE|SELECT .+ FROM|(?:pub )?struct \w+|namespace \w+|module \w+|interface \w+ ?\{)",
+    r"CREATE (?:TABLE|INDEX|VIEW)|SELECT\s|INSERT INTO |ALTER TABLE|(?:pub )?struct \w+|namespace \w+"
+    r"|module \w+|interface \w+ ?\{)",
 )
 YAML_LINE = re.compile(r"\s*(?:- )?[\w./\"'-]+:(?: .*)?$|\s*- \S.*$|\s*#.*$|---$")
 INI_LINE = re.compile(r"\s*(?:\[[\w. \"':-]+\]|\[\[[\w.-]+\]\]|[\w.-]+\s?=\s?.*|[#;].*)$")
@@ -129,5 +130,5 @@ DATA_URL = re.compile(r"\s*(?:data:[\w.+-]+/[\w.+-]+[;,]|-----BEGIN )")
 BASE64 = re.compile(r"(?:[A-Za-z0-9+/_-]{60,}={0,2})")
 HEX_LINE = re.compile(r"(?:0x)?[0-9a-fA-F]{4,16}[:\s]\s{0,3}(?:[0-9a-fA-F]{2,8}\s{1,3}){4}|(?:[0-9a-fA-F]{2}[ :]){12}")
 HEX_RUN = re.compile(r"[0-9a-fA-F]{128,}")
-BUNDLE = re.compile(r"[;{}(),!?&|=:]")
+BUNDLE = ";{}(),!?&|=:"
 SCRIPT = re.compile(r"function\s?\w*\(|=>|\bvar \w|\breturn\b|\bthis\.|[\w-]+\{[\w-]+:|void 0|!0\b")

@@ -15,8 +15,8 @@ from itertools import pairwise
 
 from brim.ladders import line_patterns
 
-_HEAD, _MIDDLE, _TAIL = 6_000, 3_000, 3_000
-_MOST_LINES = 64
+_HEAD, _MIDDLE, _TAIL = 4_000, 2_000, 2_000
+_MOST_LINES = 48
 _WIDEST = 240
 
 
@@ -48,7 +48,7 @@ class Sample:
 
     @cached_property
     def lines(self) -> list[str]:
-        """At most 64 of the sampled lines that are not blank, cut to 240 characters."""
+        """At most 48 of the sampled lines that are not blank, cut to 240 characters."""
         found = [line for line in self.body.split("\n") if line and not line.isspace()]
         if len(found) > _MOST_LINES:
             part = _MOST_LINES // 4
@@ -141,10 +141,10 @@ def _mixed(body: str) -> bool:
 
 
 def _is_bundle(body: str) -> bool:
-    return (
-        len(line_patterns.BUNDLE.findall(body)) > 0.12 * len(body)
-        and len(line_patterns.SCRIPT.findall(body)) > len(body) / 400
-    )
+    if sum(map(body.count, line_patterns.BUNDLE)) < 0.12 * len(body):
+        return False
+    part = body[:3_000]
+    return len(line_patterns.SCRIPT.findall(part)) > len(part) / 400
 
 
 def is_diff(sample: Sample) -> bool:
