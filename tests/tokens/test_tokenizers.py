@@ -6,6 +6,7 @@ import threading
 import time
 
 import pytest
+import splintr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -74,6 +75,20 @@ def test_qwen_composes_its_text_first() -> None:
     assert tokenizer("qwen-3")("cafe\u0301") == tokenizer("qwen-3")("café")
 
 
+@pytest.mark.parametrize("family", ["gemma-2", "gemma-3"])
+def test_a_long_text_counted_in_pieces_has_the_size_of_the_whole(family: str) -> None:
+    rnd = random.Random(2)
+    words = ["the", " quick", "\n", "\n\n", " ", "    ", "é", "日本", "<div", "x1", "\t"]
+    text = "".join(rnd.choices(words, k=40_000))
+    whole = len(splintr.Tokenizer.from_pretrained(family.replace("-", "")).encode_ordinary(text))
+    assert tokenizer(family)(text) == whole
+
+
+def test_gemma_reads_an_html_tag_as_one_token() -> None:
+    assert tokenizer("gemma-3")("</div>") == 1
+    assert tokenizer("gemma-3")("<|im_start|>") > 3
+
+
 def test_a_family_is_loaded_once_a_process_even_from_many_threads() -> None:
     found: list[TextCounter] = []
     barrier = threading.Barrier(8)
@@ -129,6 +144,9 @@ def _hard_texts(size: int) -> dict[str, str]:
         "a": "a" * size,
         "spaces": " " * size,
         "newlines": "\n" * size,
+        "tabs": "\t" * size,
+        "blanks": "\n\t " * (size // 3),
+        "blanks beside a tag": "<div>" + "\n " * (size // 2),
         "dashes": "-" * size,
         "base64": base64.b64encode(rnd.randbytes(size * 3 // 4)).decode(),
         "emoji families": "👨‍👩‍👧‍👦" * (size // 7),
