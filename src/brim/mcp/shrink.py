@@ -50,7 +50,7 @@ def shrink(tool: Json, *, limit: int, count: Count, drop_output: bool = True) ->
     schema = schema if isinstance(schema, dict) else {"type": "object"}
     moved, text = _without_arguments(tidy(str(tool.get("description") or "")), schema)
     small, cut_inside = _Schema(limit, count, moved).slim(schema)
-    slim["inputSchema"] = hoist(small)
+    slim["inputSchema"] = hoist(small, count)
     if text:
         short = first_sentences(text, limit, count)
         cut = short != text
@@ -197,8 +197,8 @@ def _clash(schema: Json, rich: list[Json]) -> bool:
     return any(key in schema for branch in rich for key in branch if key != "type")
 
 
-def hoist(schema: Json) -> Json:
-    """Move subschemas that occur more than once to `$defs`, when that makes the schema shorter.
+def hoist(schema: Json, count: Count = len) -> Json:
+    """Move subschemas that occur more than once to `$defs`, when that makes the schema smaller.
 
     Example: two properties with the same 300-character schema -> {"$ref": "#/$defs/a"} twice
     """
@@ -217,7 +217,7 @@ def hoist(schema: Json) -> Json:
     used = dump(small)
     kept = {name: body for name, body in defs.items() if f'"#/$defs/{name}"'.encode() in used + dump(defs)}
     candidate = {**small, "$defs": kept}
-    return candidate if len(dump(candidate)) < len(whole) else schema
+    return candidate if count(dump(candidate).decode()) < count(whole.decode()) else schema
 
 
 def _subschemas(schema: Json) -> list[tuple[str, str | int | None, Any]]:

@@ -1,0 +1,106 @@
+"""Brim's own server, through the official client."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp")
+pytest.importorskip("tree_sitter_language_pack")
+
+from mcp.client import Client
+
+from brim.mcp.compacting import count_tokens
+from brim.mcp.jsonrpc import dump
+from brim.mcp.serve import build
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def served(root: Path, *calls: tuple[str, dict[str, Any]], mode: str = "auto") -> tuple[list[Any], list[Any]]:
+    async def scene() -> tuple[list[Any], list[Any]]:
+        async with Client(build(root, root / "docs", root / "learnings"), mode=mode) as client:
+            tools = (await client.list_tools()).tools
+            return list(tools), [await client.call_tool(name, arguments) for name, arguments in calls]
+
+    return asyncio.run(asyncio.wait_for(scene(), 30))
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "chat.md").write_text("# Chat\nKeep the history.\n")
+    (tmp_path / "app.py").write_text("def start():\n    return 1\n\n\nstart()\n")
+    return tmp_path
+
+
+def test_tools_are_few_short_and_describe_what_they_return(root: Path) -> None:
+    tools, _ = served(root)
+    names = {tool.name for tool in tools}
+    assert names >= {"count_tokens", "compact", "recall", "search_docs", "search_learnings", "context_report"}
+    assert names >= {"map_repo", "search", "search_def_and_refs", "semantic_diff"}
+    for tool in tools:
+        assert tool.output_schema is not None, tool.name
+        assert tool.annotations is not None
+        assert tool.annotations.read_only_hint is True
+        assert count_tokens(tool.description or "") <= 30, tool.name
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_text_and_structured_content_say_the_same(root: Path, mode: str) -> None:
+    _, (counted, docs, uses) = served(
+        root,
+        ("count_tokens", {"text": "hello world"}),
+        ("search_docs", {"keywords": ["history"]}),
+        ("search_def_and_refs", {"symbol": "start"}),
+        mode=mode,
+    )
+    assert counted.structured_content["tokens"] == 2
+    assert docs.content[0].text == docs.structured_content["text"]
+    assert docs.structured_content["files"] == ["chat.md"]
+    assert json.loads(uses.content[0].text) == uses.structured_content
+    assert uses.structured_content["definitions"][0]["line"] == [1, 2]
+    assert uses.structured_content["references"][0]["line"] == 5
+
+
+def test_what_is_compacted_can_be_recalled(root: Path) -> None:
+    async def scene() -> None:
+        async with Client(build(root, root, root)) as client:
+            text = "\n".join(f"entry {i}" for i in range(3_000))
+            result = await client.call_tool("compact", {"text": text, "budget": 100})
+            value = result.structured_content
+            assert value["fidelity"] == "recoverable"
+            assert value["tokens"] <= 100
+            found = await client.call_tool("recall", {"handle": value["handle"], "query": "entry 1234"})
+            assert "entry 1234" in found.content[0].text
+            rows = dump([{"id": i, "state": "open", "owner": "someone"} for i in range(50)]).decode()
+            lossless = (await client.call_tool("compact", {"text": rows})).structured_content
+            assert lossless["fidelity"] == "lossless"
+            assert lossless["tokens"] < lossless["of"]
+
+    asyncio.run(asyncio.wait_for(scene(), 30))
+
+
+def test_a_conversation_is_reported_by_layer(root: Path) -> None:
+    messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "word " * 3_000}]
+    _, (report,) = served(root, ("context_report", {"messages": messages, "model": "gpt-4o"}))
+    value = report.structured_content
+    assert sum(layer["tokens"] for layer in value["layers"]) <= value["tokens"] <= value["limit"]
+    assert value["tokens"] > 3_000
+
+
+def test_errors_are_results_that_say_what_is_wrong(root: Path) -> None:
+    _, results = served(
+        root,
+        ("recall", {"handle": "brim:0"}),
+        ("search", {"query": " "}),
+        ("count_tokens", {"text": "x", "model": "no-such-model"}),
+        ("semantic_diff", {"base": "--bad"}),
+    )
+    assert [result.is_error for result in results] == [True] * 4
+    assert "nothing is kept" in results[0].content[0].text
+    assert "not a revision" in results[3].content[0].text
