@@ -28,7 +28,6 @@ from brim.ladders.json.scalars import (
 )
 from brim.ladders.json.shape import ENTRY, Class, Shape, choose_forms
 
-HEAD = "#brim json"
 _BARE_KEY = re.compile(r"[^\s,()\[\]{}\":=~@'?!*%$#.](?:[^\x00-\x1f,()\[\]{}\":=~@'?!*%$#.]*[^\s,()\[\]{}\":=~@'?!*%$#.])?\Z")
 _BARE_TEMPLATE = re.compile(r"(?![\s'$\"])(?:[^,()\[\]{}\"\x00-\x1f]|\{[^,(){}\"\x00-\x1f]*\})*(?<!\s)\Z")
 
@@ -52,9 +51,12 @@ LEGEND = (
 )
 
 
-def write(value: Any, full: bool) -> str:
-    """Return the table form of a JSON value; `full` looks for templates, repeats and aliases too."""
-    return Writer(Shape(value, unwrap=full), full).document()
+def write(value: Any, full: bool, lines: bool = False) -> str:
+    """Return the table form of a JSON value; `full` looks for templates, repeats and aliases too.
+
+    `lines` says that the text had its values on lines of their own (JSON Lines).
+    """
+    return Writer(Shape(value, unwrap=full), full).document("#brim jsonl" if lines else "#brim json")
 
 
 class Writer:
@@ -75,7 +77,7 @@ class Writer:
         if self.aliases.texts:
             self.used.add("$")
 
-    def document(self) -> str:
+    def document(self, name: str) -> str:
         root = self.shape.root
         lines = self._root(root)
         done = {cls for cls in self.tables if cls.form == "rows" and self._is_root(cls)}
@@ -92,7 +94,7 @@ class Writer:
                 lines.extend(table.lines)
         aliases = [f"${name}={text}" for name, text in self.aliases.texts.items()]
         legend = "; ".join(text for sign, text in LEGEND if sign in self.used)
-        head = f"{HEAD} {legend}" if legend else HEAD
+        head = f"{name} {legend}" if legend else name
         return "\n".join([head, *aliases, *before, *lines])
 
     def _is_root(self, cls: Class) -> bool:

@@ -16,7 +16,7 @@ from brim.ladders.json.exact import NotExact, load
 from brim.ladders.json.forms import dense
 from brim.ladders.json.identifiers import is_error_key, is_status_key, names_something, speaks_of_error
 from brim.ladders.json.lines import load_lines
-from brim.ladders.json.part import Part
+from brim.ladders.json.part import Part, items_in
 from brim.ladders.json.shape import ENTRY, Shape, TooDeep
 from brim.ladders.rung import Room
 
@@ -55,7 +55,7 @@ def _load(text: str) -> Any:
     except NotExact:
         raise
     except ValueError:
-        return load_lines(text)
+        return load_lines(text).value
 
 
 def thinned(value: Any, most: int = _MOST_ITEMS) -> Any:
@@ -123,6 +123,8 @@ class Plan:
             return _IDS
         if derived:
             return _IDLE if "url" in one.key.lower() or "href" in one.key.lower() else _DERIVED
+        if is_link:
+            return _STATUS
         texts = [value for value in one.values[:200] if type(value) is str]
         if texts and sum(text.startswith(("http://", "https://")) for text in texts) * 2 > len(texts):
             return _DERIVED
@@ -132,9 +134,9 @@ class Plan:
             return _IDS
         if is_error_key(one.key) or any(map(speaks_of_error, texts[:50])):
             return _ERRORS
-        if texts and max(map(len, texts)) > _LONG_TEXT:
+        if texts and max(map(len, texts)) > _LONG_TEXT or not one.scalar:
             return _LONG
-        if is_link or is_status_key(one.key) or (one.kinds == {bool}):
+        if is_status_key(one.key) or one.kinds == {bool}:
             return _STATUS
         return _SHORT
 
@@ -147,11 +149,11 @@ class Plan:
         """Return the fullest text that fits, or None if not even a few identifiers do."""
         budget = float(self.room.tokens)
         best: str | None = None
-        low, high = 0.0, budget * 1.5
+        low, high = 0.0, budget * 4
         for _ in range(_TRIES):
             text = self._written(int(budget))
             if text is None:
-                return best
+                return best or self._some_items()
             taken = self.room.count(text)
             if taken <= self.room.tokens:
                 if best is None or taken > self.room.count(best):
@@ -163,6 +165,30 @@ class Plan:
                 high = budget
             aim = budget * (0.985 * self.room.tokens / max(1, taken))
             budget = aim if low < aim < high else (low + high) / 2
+        return best or self._some_items()
+
+    def _some_items(self) -> str | None:
+        """Return the head and tail of a list that is no table, as many items as fit."""
+        root = self.part.shape.root
+        if type(root) is not list or any(cls.form == "rows" for cls in self.part.tables):
+            return None
+        part = self.part
+        part.kept = {item.field for item in self.items if item.rank <= _STATUS} or {item.field for item in self.items}
+        part.long, part.partial, part.chosen = set(), {}, {}
+        self._link()
+        self._keep_keys()
+        best = None
+        low, high = 0, len(root)
+        while low < high:
+            number = (low + high + 1) // 2
+            tail = number // 4
+            part.root_items = [*range(number - tail), *range(len(root) - tail, len(root))]
+            missing = f"{len(root) - number:,} of {len(root):,} items"
+            text = f"{part.text()}\n{self.room.mark(missing)}"
+            if self.room.fits(text):
+                best, low = text, number
+            else:
+                high = number - 1
         return best
 
     def _written(self, budget: int) -> str | None:
@@ -240,7 +266,8 @@ class Plan:
             part.kept.update(item.field for item in long)
             return
         self.whole = False
-        for length in (2000, 1400, 1000, 700, 500, 350, 250, 180, 120, 80, 50, 30):
+        length = max(_longest(item.field) for item in long)
+        while (length := length * 4 // 5) > 24:
             cost = sum(_cut_cost(item, length) for item in long)
             if cost <= left:
                 part.kept.update(item.field for item in long)
@@ -259,16 +286,23 @@ class Plan:
         """Cut the rows of the tables if even the cheapest identifiers of all rows do not fit."""
         part = self.part
         tables = [table for table in part.tables.values() if table.cls.form != "inline" and len(table.cls.rows) > 4]
-        cores = [min((item.cost for item in self.items if item.field in set(t.leaves) and item.field.mark != ":"), default=0) for t in tables]
-        needed = sum(cores)
-        if needed <= left * 0.9 or not needed:
+        least = [self._least(set(table.leaves)) for table in tables]
+        if sum(cost for cost, _ in least) <= left * 0.9:
             return 1.0
-        share = left * 0.9 / needed
+        share = left * 0.9 / sum(cost + more for cost, more in least)
         self.whole = False
         for table in tables:
             total = len(table.cls.rows)
             part.chosen[table.cls] = self._rows_of(table.leaves, total, max(1, int(total * share)))
         return share
+
+    def _least(self, leaves: set[Field]) -> tuple[int, int]:
+        """Return the cost of a table's cheapest identifiers, and about that of telling how each row fared."""
+        own = [item for item in self.items if item.field in leaves and item.field.mark != ":"]
+        named = [item.cost for item in own if item.rank == _IDS] or [item.cost for item in own]
+        fared = sum(item.cost for item in own if item.rank in (_ERRORS, _STATUS))
+        least = min(named, default=0)
+        return least, min(fared, least)
 
     def _rows_of(self, leaves: list[Field], total: int, number: int) -> list[int]:
         """Head, tail, and of the rest the rows that match the query or stand out."""
@@ -336,8 +370,19 @@ class Plan:
         return " and ".join([", ".join(said[:-1]), said[-1]] if len(said) > 1 else said) or "nothing more"
 
 
+def _longest(one: Field) -> int:
+    """The cut length at which a column would be whole."""
+    return max((len(value) * (6 if type(value) is list else 1) for value in one.values if type(value) in (str, list)), default=0)
+
+
 def _cut_cost(item: Item, length: int) -> int:
-    values = [value for value in item.field.values if type(value) is str]
-    whole = sum(map(len, values)) or 1
-    cut = sum(min(len(value), length) for value in values)
-    return int(item.cost * cut / whole) + 2 * len(values)
+    """About what a column of long texts or lists costs when they are cut."""
+    whole = cut = number = 0
+    for value in item.field.values:
+        kind = type(value)
+        if kind is str or kind is list:
+            size = len(value)
+            whole += size
+            cut += min(size, length if kind is str else items_in(length))
+            number += 1
+    return int(item.cost * cut / (whole or 1)) + 2 * number

@@ -7,11 +7,13 @@ import json
 from typing import Any
 
 from brim.errors import NotDecodable
-from brim.ladders.json.emit import HEAD, write
+from brim.ladders.json.emit import write
 from brim.ladders.json.exact import Loaded, NotExact, load, minify
-from brim.ladders.json.read import Document, read
+from brim.ladders.json.lines import load_lines
+from brim.ladders.json.read import HEADED, Document, read
 from brim.ladders.json.shape import TooDeep
 from brim.ladders.json.weigh import lightest
+
 
 def dense(text: str) -> str | None:
     """Return the smallest form that decodes to an equal value, or None if the text is the smallest."""
@@ -24,38 +26,48 @@ def simple(text: str) -> str | None:
 
 
 def decode(text: str) -> Any:
-    """Return the JSON value of a form that `dense` made, or of plain JSON.
+    """Return the JSON value of a form that `dense` made, or of plain JSON; of JSON Lines, the list of values.
 
     Example: decode("#brim json\\n%[](id)\\n1\\n2") -> [{"id": 1}, {"id": 2}]
     """
-    if text.startswith(HEAD):
+    if HEADED.match(text):
         document = Document(text)
         value = document.value()
         return copy.deepcopy(value) if document.shared else value
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise NotDecodable(f"neither a table form nor JSON: {error}") from error
+        try:
+            return load_lines(text).value
+        except ValueError:
+            raise NotDecodable(f"neither a table form nor JSON: {error}") from error
 
 
 def _form(text: str, full: bool) -> str | None:
+    lines = False
     try:
         loaded = load(text)
     except NotExact:
         return _shorter(minify(text), text)
     except ValueError:
-        return None
+        try:
+            loaded, lines = load_lines(text), True
+        except ValueError:
+            return None
     if not isinstance(loaded.value, dict | list):
         return _shorter(minify(text), text)
-    best = minify(text) if len(loaded.proof) < len(text) else text
-    best = lightest([best, *_tables(loaded, best, full)])
-    return None if best is text else best
+    best = text
+    if len(loaded.proof) < len(text):
+        best = "\n".join(map(minify, text.split("\n"))) if lines else minify(text)
+    best = lightest([best, *_tables(loaded, best, full, lines)])
+    return None if best == text else best
 
 
-def _tables(loaded: Loaded, minified: str, full: bool) -> list[str]:
+def _tables(loaded: Loaded, minified: str, full: bool, lines: bool) -> list[str]:
+    """Return the table forms that are proven; the plain one only if the full one saves little."""
     found = []
-    for wanted in ((True, False) if full else (False,)):
-        table = _proven(loaded, wanted)
+    for wanted in (True, False) if full else (False,):
+        table = _proven(loaded, wanted, lines)
         if table is not None:
             found.append(table)
             if len(table) * 5 < len(minified) * 3:
@@ -63,9 +75,10 @@ def _tables(loaded: Loaded, minified: str, full: bool) -> list[str]:
     return found
 
 
-def _proven(loaded: Loaded, full: bool) -> str | None:
+def _proven(loaded: Loaded, full: bool, lines: bool) -> str | None:
+    """Return a table form if reading it gives the very value back."""
     try:
-        table = write(loaded.value, full)
+        table = write(loaded.value, full, lines)
         return table if loaded.proves(read(table)) else None
     except (TooDeep, NotDecodable):
         return None

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import msgspec
-
-_DECODER = msgspec.json.Decoder()
+from brim.ladders.json.exact import Loaded, load
 
 
-def load_lines(text: str) -> list[Any]:
-    """Return the values of the lines; ValueError unless there are several lines and each is one."""
+def load_lines(text: str) -> Loaded:
+    """Return the values of the lines as one list; ValueError unless there are several lines and each is one."""
     lines = [line for line in text.split("\n") if line.strip()]
     if len(lines) < 2:
         raise ValueError("not JSON Lines")
-    try:
-        return [_DECODER.decode(line) for line in lines]
-    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError) as error:
-        raise ValueError(f"not JSON Lines: {error}") from error
+    found = [load(line) for line in lines]
+    return Loaded([line.value for line in found], b"[" + b",".join([line.proof for line in found]) + b"]")

@@ -28,6 +28,7 @@ class Part(Writer):
         self.kept: set[Field] = set()
         self.long: set[Field] = set()
         self.cut = 0
+        self._cutting = False
         self.partial: dict[Field, int] = {}
         self.chosen: dict[Class, list[int]] = {}
         self.root_items: list[int] | None = None
@@ -84,21 +85,23 @@ class Part(Writer):
             return None
         whole = one.values
         if one in self.long:
+            self._cutting = True
             one.values = [_shortened(value, self.cut) if type(value) is str else value for value in whole]
-        try:
-            texts = super()._cells(one, nested)
-        finally:
-            one.values = whole
+        texts = super()._cells(one, nested)
+        self._cutting = False
+        one.values = whole
         if texts is not None and one in self.partial:
             shown = self.partial[one]
             texts = texts[:shown] + [GAP] * (len(texts) - shown)
         return texts
 
     def nested(self, value: Any, child: Class | None) -> str:
-        if type(value) is list and len(value) > 4 and self.cut and type(value[0]) is not dict:
-            most = max(2, self.cut // 8)
-            if len(value) > most and not (child is not None and child.form == "rows"):
-                return f"[{','.join([self.nested(item, child) for item in value[:most]])},{GAP}]"
+        if self._cutting:
+            if type(value) is list and len(value) > items_in(self.cut):
+                shown = [self.nested(item, child) for item in value[: items_in(self.cut)]]
+                return f"[{','.join(shown)},{GAP}]"
+            if type(value) is str:
+                value = _shortened(value, self.cut)
         return super().nested(value, child)
 
     def _header(self, fields: list[Field], cls: Class, names: Names, rows: int) -> str:
@@ -109,7 +112,7 @@ class Part(Writer):
                 if inner:
                     texts.append(f"{key_text(one.key)}{'[]' if one.in_list else ''}({inner})")
             elif one in self.kept:
-                if one in self.long and one.mark == ":":
+                if one in self.long and one.mark == ":" and type(one.values[0]) is str:
                     whole, one.values = one.values, [_shortened(one.values[0], self.cut)]
                     texts.append(self._head(one, cls) + self._note(one, names, rows))
                     one.values = whole
@@ -130,6 +133,11 @@ def with_gaps(chosen: list[int], total: int) -> list[int]:
     if last + 1 < total:
         shown.append(-1)
     return shown
+
+
+def items_in(cut: int) -> int:
+    """How many items of a list are shown where texts are cut to a length."""
+    return max(2, cut // 6)
 
 
 def _shortened(text: str, length: int) -> str:

@@ -7,11 +7,11 @@ from typing import Any
 
 from brim.errors import NotDecodable
 from brim.ladders.json.columns import ABSENT
-from brim.ladders.json.emit import HEAD
 from brim.ladders.json.scalars import ALIASED, Reader, unquoted
 from brim.ladders.json.syntax import Spec, cell_end, read_fields, read_rows, split_cells
 from brim.ladders.json.wrapping import wrap_base64, wrap_json
 
+HEADED = re.compile(r"#brim jsonl?(?=[ \n]|\Z)")
 _LOOSE_ROOT = re.compile(r"%(?:@([A-Za-z0-9_-]+))?=")
 _NAME = re.compile(r"[A-Za-z0-9_-]*")
 _REF = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.-]*\*?|\*|)\}")
@@ -25,14 +25,7 @@ _STYLE = re.compile(r"!(\+?json[0-9]?a?)(?=:)")
 
 def read(text: str) -> Any:
     """Return the JSON value of a table form; NotDecodable if it is none."""
-    try:
-        return Document(text).value()
-    except RecursionError as error:
-        raise NotDecodable("nested too deep") from error
-    except (IndexError, KeyError, ValueError) as error:
-        if isinstance(error, NotDecodable):
-            raise
-        raise NotDecodable(f"not a table form of JSON: {error!r}") from error
+    return Document(text).value()
 
 
 class Table:
@@ -71,9 +64,21 @@ class Document:
         self.maps: list[tuple[dict[str, Any], list[dict[Any, Any]]]] = []
         self.root: tuple[str, str] | None = None
         self.shared = False
-        self._sections(text)
+        self.text = text
 
     def value(self) -> Any:
+        """Return the value; NotDecodable if something in the text is not as `dense` writes it."""
+        try:
+            return self._value()
+        except RecursionError as error:
+            raise NotDecodable("nested too deep") from error
+        except (IndexError, KeyError, ValueError, TypeError) as error:
+            if isinstance(error, NotDecodable):
+                raise
+            raise NotDecodable(f"not a table form of JSON: {error!r}") from error
+
+    def _value(self) -> Any:
+        self._sections(self.text)
         if self.root is None:
             raise NotDecodable("there is no root")
         for table in self.tables.values():
@@ -106,8 +111,8 @@ class Document:
         return built
 
     def _sections(self, text: str) -> None:
-        if not text.startswith(HEAD):
-            raise NotDecodable("the text does not start with " + HEAD)
+        if not HEADED.match(text):
+            raise NotDecodable("the text does not start with #brim json")
         at = text.find("\n") + 1 or len(text)
         while at < len(text):
             if text.startswith("$", at):

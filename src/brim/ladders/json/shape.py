@@ -101,7 +101,7 @@ class Shape:
     def _visit(self, value: Any, place: Place, depth: int) -> None:
         if depth > _MAX_DEPTH:
             raise TooDeep("nested too deep for tables")
-        if type(value) is dict:
+        if type(value) is dict and value:
             if _is_map(value):
                 entries = self.maps[id(value)] = [{ENTRY: key, **entry} for key, entry in value.items()]
                 self._visit_list(entries, (place[0], place[1], True), depth + 1)
@@ -113,7 +113,9 @@ class Shape:
     def _visit_list(self, items: list[Any], place: Place, depth: int) -> None:
         for item in items:
             kind = type(item)
-            if kind is dict and not (item and next(iter(item)) is not ENTRY and _is_map(item)):
+            if not item:
+                continue
+            if kind is dict and not (next(iter(item)) is not ENTRY and _is_map(item)):
                 self._visit_object(item, place, depth)
             elif kind is dict or kind is list:
                 self._visit(item, place, depth)

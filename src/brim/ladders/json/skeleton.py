@@ -90,7 +90,7 @@ class Skeleton:
                 if show and owned(leaf.text)
             }
             shown = [show and record in own for show, record in zip(shown, records, strict=True)]
-        return _marked(self.tree.written(shown), shown, self.mark)
+        return _marked(self.tree.written(shown), self.tree.is_whole(shown), self.mark)
 
 
 def skeleton(value: Any, keep: Callable[[Leaf], bool], room_mark: str) -> str:
@@ -100,11 +100,11 @@ def skeleton(value: Any, keep: Callable[[Leaf], bool], room_mark: str) -> str:
     """
     tree = Tree(value)
     shown = [keep(leaf) for leaf in tree.leaves]
-    return _marked(tree.written(shown), shown, room_mark)
+    return _marked(tree.written(shown), tree.is_whole(shown), room_mark)
 
 
-def _marked(text: str, shown: list[bool], mark: str) -> str:
-    if all(shown):
+def _marked(text: str, whole: bool, mark: str) -> str:
+    if whole:
         return text
     return f"{text}\n{mark}" if text else mark
 
@@ -117,12 +117,17 @@ class Tree:
         self.record_of: list[int] = []
         self.costs: list[float] = []
         self._records = 0
+        self._has_prose = False
         self.root = self._node(value, (), "", 0, 0, 0.0)
 
     def written(self, shown: list[bool]) -> str:
         """Return the text of the leaves that are shown."""
         before = [0, *accumulate(shown)]
         return Rendering(self.leaves, shown, before).render(self.root, top=True) if before[-1] else ""
+
+    def is_whole(self, shown: list[bool]) -> bool:
+        """Whether nothing is left out; of prose, something always is."""
+        return not self._has_prose and all(shown)
 
     def _node(self, value: Any, path: Path, key: str, place: int, record: int, key_cost: float) -> Node:
         node = Node("leaf", len(self.leaves))
@@ -167,6 +172,7 @@ class Tree:
     def _text(self, text: str, path: Path, key: str, node: Node) -> Node:
         """A text by its lines: a line is a record, and its identifiers are the values."""
         node.kind = "text"
+        self._has_prose = True
         at = next_leaf = 0
         found = text_leaves(text, path, key)
         for line in text.split("\n"):
