@@ -1,7 +1,8 @@
 """Under-counts of Brim's tokenizers against a second, independent tokenizer, on made-up strings.
 
-The second opinion is tiktoken for the OpenAI families and Hugging Face `tokenizers` for the others, whose
-`tokenizer.json` files are looked for in `VOCABS/<family>/tokenizer.json`. What is not there is skipped and said.
+The second opinion is tiktoken for the OpenAI vocabularies (and Phi-4, which has the ranks of one of them), and Hugging
+Face `tokenizers` or `sentencepiece` for the others, whose files are looked for in `VOCABS/<family>/tokenizer.json` and
+`VOCABS/<family>/tokenizer.model`. What is not there is skipped and said.
 """
 
 from __future__ import annotations
@@ -21,12 +22,16 @@ try:
     import tokenizers
 except ImportError:
     tokenizers = None
+try:
+    import sentencepiece
+except ImportError:
+    sentencepiece = None
 
 STRINGS = 20_000
-TIKTOKEN_FAMILIES = {"o200k": "o200k_base", "cl100k": "cl100k_base"}
-JSON_FAMILIES = (
+TIKTOKEN_FAMILIES = {"o200k": "o200k_base", "cl100k": "cl100k_base", "gpt-oss": "o200k_base", "phi-4": "cl100k_base"}
+FILE_FAMILIES = (
     "llama-3", "qwen-2", "qwen-3", "deepseek-v3", "gemma-2", "gemma-3", "gemma-4",
-    "mistral-v1", "mistral-v2", "mistral-v3", "kimi-k2", "glm-4", "phi-4",
+    "mistral-v1", "mistral-v2", "mistral-v3", "kimi-k2", "glm-4",
 )  # fmt: skip
 Row = tuple[str, float, str]
 
@@ -37,7 +42,7 @@ _WORDS = (
     "ﬁ ǆ İ ß I'm don't we'll it'S YOU'RE "
     "getUserById snake_case_name HTTPServer 0x1F 3.14159 1e-10 2024-05-17 12345678 #include <stdio.h> "
     "<|endoftext|> <|im_start|> </s> [INST] <think> "
-    "http://example.com/a?b=c&d=%20 user@example.com {\"key\":\"value\"} [1,2,3] </div> => != == && || :: ... --- ```"
+    'http://example.com/a?b=c&d=%20 user@example.com {"key":"value"} [1,2,3] </div> => != == && || :: ... --- ```'
 ).split()
 _RANGES = (
     (0x20, 0x7E), (0x61, 0x7A), (0x30, 0x39), (0x21, 0x2F), (0xA0, 0x24F), (0x370, 0x3FF), (0x400, 0x4FF),
@@ -82,19 +87,30 @@ def second_opinion(family: str, vocabs: Path) -> Callable[[str], int] | None:
             return None
         encoding = tiktoken.get_encoding(TIKTOKEN_FAMILIES[family])
         return lambda text: len(encoding.encode_ordinary(text))
-    file = vocabs / family / "tokenizer.json"
+    return _from_json(vocabs / family / "tokenizer.json") or _from_model(vocabs / family / "tokenizer.model")
+
+
+def _from_json(file: Path) -> Callable[[str], int] | None:
     if tokenizers is None or not file.is_file():
-        print(f"fuzz: {family}: no tokenizers library or no {file}, skipped", file=sys.stderr)
+        print(f"fuzz: no tokenizers library or no {file}", file=sys.stderr)
         return None
     second = tokenizers.Tokenizer.from_file(str(file))
     second.encode_special_tokens = True
     return lambda text: len(second.encode(text, add_special_tokens=False).ids)
 
 
+def _from_model(file: Path) -> Callable[[str], int] | None:
+    if sentencepiece is None or not file.is_file():
+        print(f"fuzz: no sentencepiece library or no {file}", file=sys.stderr)
+        return None
+    second = sentencepiece.SentencePieceProcessor(model_file=str(file))
+    return lambda text: len(second.encode(text))
+
+
 def rows(data_dir: Path, vocabs: Path | None = None, count: int = STRINGS) -> list[Row]:
     """One row a family: how many of the strings Brim counts lower than the second tokenizer."""
     found: list[Row] = []
-    for family in (*TIKTOKEN_FAMILIES, *JSON_FAMILIES):
+    for family in (*TIKTOKEN_FAMILIES, *FILE_FAMILIES):
         second = second_opinion(family, vocabs or Path(data_dir) / "vocabs")
         if second is None:
             continue

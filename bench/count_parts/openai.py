@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from brim.tokens.framing.openai import chat_tokens
 from brim.tokens.tokenizers import tokenizer
 
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # or its import asks the network
 try:
     import litellm
 except ImportError:
