@@ -128,6 +128,17 @@ def test_slack_covers_the_other_rendering_and_unknown_keywords() -> None:
     assert here >= tools_tokens(nested, None, None, count, "functions")
 
 
+def test_slack_covers_a_definition_as_often_as_it_is_referred_to() -> None:
+    point = {"type": "object", "properties": {"x": {"type": "number"}, "y": {"type": "number"}}, "title": "Point"}
+
+    def slack(*names: str) -> int:
+        one = tool("move", **{name: {"$ref": "#/$defs/Point", "description": "d"} for name in names})
+        one["function"]["parameters"]["$defs"] = {"Point": point}
+        return tools_slack([one], None, None, count)
+
+    assert slack("a", "b", "c") - slack("a", "b") == slack("a", "b") - slack("a") > 20
+
+
 def test_an_image_costs_by_its_own_size_and_a_linked_one_the_most() -> None:
     gif = "data:image/gif;base64,R0lGODlhAgADAA=="
     small = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": gif}}]}

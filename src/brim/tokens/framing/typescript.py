@@ -50,26 +50,37 @@ def render_functions(functions: list[dict[str, Any]], era: str) -> str:
     return "\n".join(lines)
 
 
-def unshown(schema: Any, depth: int = 0) -> Iterator[Any]:
+def unshown(schema: Any, depth: int = 0, root: Any = None) -> Iterator[Any]:
     """The keywords inside a schema of which it is not known whether a model reads them, as {keyword: value}.
+
+    A reference counts as the definition that it may be replaced by.
 
     Example: {"type": "string", "pattern": "^a"} -> {"pattern": "^a"}
     """
     if not isinstance(schema, dict) or depth > _DEEPEST:
         return
+    root = schema if root is None else root
     for key, value in schema.items():
         if key == "properties" and isinstance(value, dict):
             for inner in value.values():
-                yield from unshown(inner, depth + 1)
+                yield from unshown(inner, depth + 1, root)
         elif key == "items":
-            yield from unshown(value, depth + 1)
+            yield from unshown(value, depth + 1, root)
         elif key == "anyOf" and isinstance(value, list):
             for inner in value:
-                yield from unshown(inner, depth + 1)
-        elif key == "additionalProperties" and isinstance(value, bool):
-            continue
-        elif key not in _SHOWN:
+                yield from unshown(inner, depth + 1, root)
+        elif key == "$ref":
+            yield {key: _definition(value, root) or value}
+        elif key not in _SHOWN and not (key == "additionalProperties" and isinstance(value, bool)):
             yield {key: value}
+
+
+def _definition(reference: Any, root: Any) -> Any:
+    """What "#/$defs/Name" points to inside `root`, if it is there."""
+    found = root
+    for step in reference.removeprefix("#/").split("/") if isinstance(reference, str) else ():
+        found = found.get(step) if isinstance(found, dict) else None
+    return found
 
 
 def _comment(text: str, era: str) -> str:
