@@ -11,7 +11,7 @@ from brim.ladders import plain, relevance, tree
 from brim.ladders.rung import Room
 from brim.ladders.selection import Bundle, by_lines, fits, keep, lines, plural
 
-_LONGEST = 8_000_000
+_LONGEST = 5_000_000
 _AT_ONCE = 6
 _TURNS = 3
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")

@@ -5,6 +5,7 @@ Kinds: json jsonl csv log test trace html code diff tree markdown xml snapshot b
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from brim.ladders.sniff import sniff
@@ -78,6 +79,18 @@ _BY_MIME = {
     "application/toml": "code",
     "application/sql": "code",
 }
+_BY_TOOL = (
+    ("snapshot", re.compile(r"snapshot|accessibility|a11y", re.I)),
+    ("diff", re.compile(r"diff|patch", re.I)),
+    ("test", re.compile(r"(?:^|[_.-])(?:run_)?(?:tests?|pytest|jest|build|lint|compile)(?:$|[_.-])", re.I)),
+    ("log", re.compile(r"(?:^|[_.-])(?:logs?|tail|journal\w*)(?:$|[_.-])", re.I)),
+    (
+        "tree",
+        re.compile(
+            r"list_?(?:dir|files|folder|allowed)|director|(?:^|[_.-])(?:ls|tree|glob|find_files)(?:$|[_.-])", re.I
+        ),
+    ),
+)
 # What a hinted kind may be mistaken for by its content, so that the hint decides; anything else, the content does.
 _YIELDS = {
     "json": ("json",),
@@ -89,6 +102,9 @@ _YIELDS = {
     "markdown": ("markdown", "prose", "text", "code", "csv", "tree", "html"),
     "xml": ("xml", "html"),
     "binary": ("binary",),
+    "snapshot": ("snapshot", "text", "markdown", "code"),
+    "test": ("test", "log", "text", "prose", "trace"),
+    "tree": ("tree", "text", "csv"),
     "code": ("code", "text", "prose", "markdown", "csv", "tree", "test", "log", "trace", "xml", "html", "snapshot"),
 }
 
@@ -124,4 +140,6 @@ def _hinted(hint: Hint) -> str:
         return "xml"
     if mime.startswith(("image/", "audio/", "video/", "application/octet-stream", "application/pdf")):
         return "binary"
-    return "code" if mime.startswith("text/x-") else ""
+    if mime.startswith("text/x-"):
+        return "code"
+    return next((kind for kind, names in _BY_TOOL if names.search(hint.tool)), "") if hint.tool else ""

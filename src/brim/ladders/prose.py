@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 from brim.ladders import plain, relevance
 from brim.ladders.rung import Room
@@ -19,6 +20,7 @@ _BORDER = re.compile(r"[.!?…]+[\"'”’)\]*_]*\s+|[。！？]+[”」』）]*
 _SHORT = re.compile(
     r"(?:^|[\s(])(?:[A-Z]|[Mm]rs?|[Dd]r|[Pp]rof|[Ss]t|vs|etc|e\.g|i\.e|cf|al|[Nn]o|[Ff]ig|[Ii]nc|[Ll]td|approx|\d{1,3})\.\s+$"
 )
+_CLAUSE = re.compile(r"(?<=[,;:]\s)(?=\S)|(?<=[，；、])|(?<=\s)(?=[(–—])")
 _SPEAKER = re.compile(r"(?:\*\*|\[)?[A-Z][\w .'’-]{0,40}(?:\*\*|\])?(?: \([^)\n]{1,40}\))?:(?:\*\*)?\s+(?=\S)")
 
 _NUMBER = re.compile(r"\d")
@@ -49,16 +51,48 @@ def extract(text: str, room: Room) -> str:
         return text
     if len(text) > _LONGEST:
         return plain.extract(text, room)
-    pieces, speakers = cut(text)
-    if len(pieces) < 4 or max(map(len, pieces)) > max(400, room.tokens * 3):
+    sentences, speakers = cut(text)
+    if len(sentences) < 2 or max(map(len, sentences)) > max(2_000, room.tokens * 8):
         return plain.extract(text, room)
-    ranking = ranked(pieces, speakers, room.query)
+    clauses = [_clauses(sentence, room.tokens) for sentence in sentences]
+    pieces = [clause for one in clauses for clause in one]
+    starts = [0, *accumulate(map(len, clauses))]
+    of_piece = [index for index, one in enumerate(clauses) for _ in one]
+    ranking = ranked(sentences, speakers, room.query)
+
+    def bundle(index: int, most: int) -> Bundle:
+        speaker = speakers[index]
+        named = range(starts[speaker], starts[speaker + 1]) if speaker >= 0 else ()
+        return (*named, *range(starts[index], min(starts[index] + most, starts[index + 1])))
 
     def order() -> Iterator[Bundle]:
         for index in ranking:
-            yield (index,) if speakers[index] < 0 else (speakers[index], index)
+            yield bundle(index, len(pieces))
+        # What is left is too little for a whole sentence: the beginning of a good one fills it.
+        for index in ranking[:40]:
+            for most in range(len(clauses[index]) - 1, 0, -1):
+                if sum(map(len, clauses[index][:most])) > 30:
+                    yield bundle(index, most)
 
-    return keep(pieces, order, room, lambda first, end: plural(end - first, "sentence"), small="[…]")
+    def missing(gaps: list[tuple[int, int]]) -> str:
+        return plural(sum(of_piece[end - 1] - of_piece[first] + 1 for first, end in gaps), "sentence")
+
+    return keep(pieces, order, room, lambda first, end: missing([(first, end)]), small="[…]", total=missing)
+
+
+def _clauses(sentence: str, longest: int) -> list[str]:
+    """A sentence that is long for the room in its clauses, or some words each where it has none."""
+    if len(sentence) <= longest // 2:
+        return [sentence]
+    found: list[str] = []
+    for part in _CLAUSE.split(sentence):
+        while len(part) > 60:
+            space = part.rfind(" ", 20, 60) + 1 or 60
+            found.append(part[:space])
+            part = part[space:]
+        if part:
+            found.append(part)
+    return found
 
 
 def cut(text: str) -> tuple[list[str], list[int]]:

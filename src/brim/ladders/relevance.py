@@ -37,7 +37,7 @@ def terms(query: str) -> tuple[str, ...]:
     """
     found: dict[str, None] = {}
     for word in _WORD.findall(query[:20_000]):
-        for form in (word, *_PART.findall(word)):
+        for form in (word, *_PART.findall(word), *_pairs(word)):
             low = form.replace("İ", "I").lower().strip("'’./-")
             if len(low) < 2 and low.isascii():
                 continue
@@ -46,6 +46,14 @@ def terms(query: str) -> tuple[str, ...]:
         if len(found) >= _MOST_TERMS:
             break
     return tuple(found)[:_MOST_TERMS]
+
+
+def _pairs(word: str) -> list[str]:
+    """Neighbouring characters of a word in a script without spaces. Example: "数据库" -> ["数据", "据库"]"""
+    wide = sum(1 for sign in word if "\u2e80" <= sign <= "\uffef")
+    if wide < 3 or wide < 0.6 * len(word):
+        return []
+    return [word[at : at + 2] for at in range(min(len(word) - 1, _MOST_TERMS))]
 
 
 def _stem(word: str) -> str:

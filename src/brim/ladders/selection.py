@@ -80,7 +80,7 @@ class Selection:
     """Pieces, which of them are kept, and what they cost.
 
     `describe(first, end)` names the pieces of a gap ("74 lines"); `indent` stands before its mark. `small` is the
-    mark of all gaps but the one with the handle; one without a number ("[…]") makes that one say the total.
+    mark of all gaps but the one with the handle; where it has no number ("[…]"), `total` gives that of all gaps.
     """
 
     def __init__(
@@ -90,12 +90,14 @@ class Selection:
         describe: Describe,
         indent: Describe = _no_indent,
         small: str = "[… {}]",
+        total: Callable[[list[tuple[int, int]]], str] | None = None,
     ) -> None:
         self.pieces = pieces
         self.room = room
         self.describe = describe
         self.indent = indent
         self.small = small
+        self.total = total
         self.kept = bytearray(len(pieces))
         self.history: list[Bundle] = []
         self._sizes: dict[int, int] = {}
@@ -178,15 +180,14 @@ class Selection:
         gaps = self.gaps()
         if not gaps:
             return "".join(self.pieces)
-        bare = "{}" not in self.small
-        biggest = max(gaps, key=lambda gap: (gap[1] - gap[0], -gap[0])) if self.room.handle or bare else None
         # Bare signs say no number, so one mark says it for all of them.
-        in_all = sum(end - first for first, end in gaps)
+        in_all = self.total(gaps) if self.total else ""
+        biggest = max(gaps, key=lambda gap: (gap[1] - gap[0], -gap[0])) if self.room.handle or in_all else None
         out: list[str] = []
         at = 0
         for first, end in gaps:
             out.extend(self.pieces[at:first])
-            said = self.describe(0, in_all) if bare else self.describe(first, end)
+            said = in_all or self.describe(first, end)
             mark = self.room.mark(said) if (first, end) == biggest else self.small.format(said)
             if not first or self.pieces[first - 1].endswith("\n"):
                 mark = self.indent(first, end) + mark
@@ -214,12 +215,13 @@ def keep(
     describe: Describe,
     indent: Describe = _no_indent,
     small: str = "[… {}]",
+    total: Callable[[list[tuple[int, int]]], str] | None = None,
 ) -> str:
     """The pieces that fit, most preferred first, shown in their own order with marks for the gaps.
 
     Example: keep(["a\\n", "b\\n", "c\\n"], lambda: [(0,), (2,)], room, say) -> "a\\n[… 1 line]\\nc\\n"
     """
-    selection = Selection(pieces, room, describe, indent, small)
+    selection = Selection(pieces, room, describe, indent, small, total)
     limit = room.tokens
     best = ""
     best_size = 0

@@ -260,6 +260,7 @@ def is_code(sample: Sample) -> bool:
     if len(lines) < 2:
         return bool(lines) and bool(line_patterns.CODE_FIRM.match(lines[0])) and lines[0].rstrip()[-1:] in ";{})"
     coded = ended = signed = commented = 0
+    others: list[str] = []
     for line in lines:
         bare = line.strip()
         closes = bare[-1] in ";{}()[],:\\"
@@ -267,7 +268,13 @@ def is_code(sample: Sample) -> bool:
         comment = bare.startswith(("//", "/*", "*/", "* ", "# ", "#!")) or bare == "*"
         commented += comment and bare[0] != "#" and not bare.startswith("* ")
         signed += not line_patterns.SIGNS.isdisjoint(bare)
-        coded += closes or comment or bool(line_patterns.CODE_LINE.match(line))
+        if closes or comment:
+            coded += 1
+        else:
+            others.append(line)
+    if signed + commented < 0.2 * len(lines) and ended < 0.2 * len(lines):
+        return False
+    coded += sum(1 for line in others if line_patterns.CODE_LINE.match(line))
     number = len(lines)
     firm = sample.number(line_patterns.CODE_FIRM)
     if firm and coded > 0.6 * number and (firm >= 0.05 * number or ended > 0.3 * number):

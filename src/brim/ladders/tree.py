@@ -16,7 +16,7 @@ from brim.ladders import plain, relevance
 from brim.ladders.rung import Room
 from brim.ladders.selection import fits, least, plural
 
-_LONGEST = 20_000_000
+_LONGEST = 6_000_000
 _HEADER = re.compile(r"#brim tree (paths|ls|drawn (\d))(?: under (\S+))?: [^\n]*\n")
 _SEPARATORS = (" ", ", ", " | ", "\t")
 _TELL = {" ": "spaces", ", ": "commas", " | ": "bars", "\t": "tabs"}
