@@ -132,7 +132,7 @@ def test_slack_covers_a_definition_as_often_as_it_is_referred_to() -> None:
     point = {"type": "object", "properties": {"x": {"type": "number"}, "y": {"type": "number"}}, "title": "Point"}
 
     def slack(*names: str) -> int:
-        one = tool("move", **{name: {"$ref": "#/$defs/Point", "description": "d"} for name in names})
+        one = tool("move", "", **{name: {"$ref": "#/$defs/Point", "description": "d"} for name in names})
         one["function"]["parameters"]["$defs"] = {"Point": point}
         return tools_slack([one], None, None, count)
 
