@@ -32,7 +32,7 @@ _SELF_WORDS = frozenset("I my My me we We our Our us".split())
 _LABEL = re.compile(r"\s*([^\W\d_][\w.'’-]{0,30}(?: [\w.'’-]{1,30}){0,3}):\s")
 _ROLES = frozenset("user assistant system tool human ai bot model developer function agent".split())
 
-_DECAY_TOKENS = 80.0
+_DECAY_TOKENS = 90.0
 _DECAY_LEAST, _DECAY_MOST = 0.45, 0.9
 _BLOCK_TOKENS = 500
 

@@ -17,14 +17,13 @@ Counts = Mapping[int, int]
 
 _K1, _B = 1.2, 0.5
 _RELATED_WEIGHT = 0.35
-_BACK = 0.85
 _ANSWER = 1.2
 _FAINTEST = 0.1
-_FEEDBACK_ENTRIES, _FEEDBACK_TERMS, _FEEDBACK_CHARACTERS = 8, 12, 4_000
+_FEEDBACK_ENTRIES, _FEEDBACK_TERMS, _FEEDBACK_CHARACTERS = 8, 20, 4_000
 _COMMON = 0.35
 _BLOCK_K = 1.2
 _MOST_TERMS = 48
-_NAMED, _NAMED_GAIN = 0.7, 0.8
+_NAMED, _NAMED_GAIN = 1.0, 0.8
 
 
 class Matcher:
@@ -113,7 +112,7 @@ class Matcher:
         return {n: top * count / (count + flat + slope * lengths[n]) for n, count in held.items()}
 
     def _share(self, hits: dict[int, float], totals: list[float]) -> None:
-        """Add hits to the totals; a neighbour gets the best that reaches it, later ones a little more.
+        """Add hits to the totals; a neighbour gets the best that reaches it, an answer a little more.
 
         By the best and not by the sum: a word that is said three times in a row is still one sign.
         """
@@ -127,7 +126,7 @@ class Matcher:
                 if carried < faintest or best.get(later, 0.0) >= carried:
                     break
                 best[later] = carried
-            carried = value * _BACK
+            carried = value
             for earlier in range(number - 1, -1, -1):
                 carried *= decay[earlier + 1]
                 if carried < faintest or best.get(earlier, 0.0) >= carried:
