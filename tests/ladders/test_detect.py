@@ -50,6 +50,10 @@ SAMPLES: list[tuple[str, str]] = [
     ("tree", "total 8\ndrwxr-xr-x 2 a a 4096 Jan 1 10:00 src\n-rw-r--r-- 1 a a  120 Jan 1 10:00 a.py\n"),
     ("markdown", "# Title\n\nSome words.\n\n## More\n\n- one\n- two\n"),
     ("markdown", "Here is how:\n\n1. **First** do this\n2. **Then** that\n\n```sh\nmake\n```\n"),
+    ("markdown", "I'll fix it like this:\n\n```py\nimport os\n\ndef f(x):\n    return os.name\n```\nDone.\n"),
+    ("markdown", "Sure, here is a list:\n- Debt: check the levels\n- Cash: check the flow\n- People: ask around\n"),
+    ("prose", "I live in York, near the river, in a small house.\nYou live in Bath, near a park, in a flat.\n"
+              "They live in Rome, by a church, in a tower.\n"),
     ("snapshot", '- banner [ref=e1]:\n  - link "Home" [ref=e2]\n  - button "Menu" [ref=e3]\n- main [ref=e4]\n'),
     ("binary", "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAUA"),
     ("binary", ("iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4w38GIAXDIBKE0DHx\n" * 20)),

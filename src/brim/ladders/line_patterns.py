@@ -69,7 +69,7 @@ TRACE_HEAD = re.compile(
 TRACE_LINE = re.compile(
     r"\s*(?:File \"[^\"\n]+\", line \d+|at [\w.$<>/\[\] ]+\s?\(.{0,300}\)|at (?:async )?(?:file://|node:|/"
     r"|[A-Z]:\\)\S+:\d+"
-    r"|at .{1,200} in .{1,200}:line \d+|\.\.\. \d+ more|Caused by: |\d+: +0x[0-9a-f]+|\d+: [\w:<>{}$]+$"
+    r"|at .{1,200} in .{1,200}:line \d+|\.\.\. \d+ more|Caused by: |\d+: +0x[0-9a-f]+|\d+: [\w<>{}$]+::\S+$"
     r"|at \S+\.rs:\d+"
     r"|\t\S+\.go:\d+|from \S+\.rb:\d+:in |#\d+ +\S+.{0,200}(?:\(\d+\)|:\d+)|Traceback \()"
 )
@@ -132,3 +132,4 @@ HEX_LINE = re.compile(r"(?:0x)?[0-9a-fA-F]{4,16}[:\s]\s{0,3}(?:[0-9a-fA-F]{2,8}\
 HEX_RUN = re.compile(r"[0-9a-fA-F]{128,}")
 BUNDLE = ";{}(),!?&|=:"
 SCRIPT = re.compile(r"function\s?\w*\(|=>|\bvar \w|\breturn\b|\bthis\.|[\w-]+\{[\w-]+:|void 0|!0\b")
+ENDS_SAID = re.compile(r".*[.!?][\"')]?\s*$")

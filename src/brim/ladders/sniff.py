@@ -56,6 +56,10 @@ class Sample:
             found = found[: 2 * part] + found[centre : centre + part] + found[-part:]
         return [line[:_WIDEST] for line in found]
 
+    @cached_property
+    def fenced(self) -> bool:
+        return "\n```" in self.body or self.start.startswith("```")
+
     def number(self, pattern: re.Pattern[str]) -> int:
         """How many of the sampled lines match from their start."""
         match = pattern.match
@@ -123,7 +127,7 @@ def is_binary(sample: Sample) -> bool:
         return True
     if len(body) < 100:
         return False
-    if body.count(" ") * 50 < len(body):
+    if body.count(" ") * 50 < len(body) and " " not in body[:60]:
         if sum(map(len, line_patterns.BASE64.findall(body))) > 0.8 * len(body) and _mixed(body):
             return True
         if sum(map(len, line_patterns.HEX_RUN.findall(body))) > 0.8 * len(body):
@@ -141,7 +145,7 @@ def _mixed(body: str) -> bool:
 
 
 def _is_bundle(body: str) -> bool:
-    if sum(map(body.count, line_patterns.BUNDLE)) < 0.12 * len(body):
+    if sum(map(body.count, line_patterns.BUNDLE)) < 0.12 * len(body) or body.count(" ") > 0.1 * len(body):
         return False
     part = body[:3_000]
     return len(line_patterns.SCRIPT.findall(part)) > len(part) / 400
@@ -151,6 +155,8 @@ def is_diff(sample: Sample) -> bool:
     start = sample.start
     if start.startswith(("diff --git ", "Index: ", "*** Begin Patch", "@@ -")) or line_patterns.DIFF_FILE.match(start):
         return True
+    if sample.fenced:
+        return False
     hunks = "\n@@ -" in sample.body and line_patterns.HUNK.search(sample.body)
     changed = sum(1 for line in sample.lines if line[0] in "+-@ " or line.startswith(("diff ", "index ")))
     return bool(hunks) and changed > 0.6 * len(sample.lines)
@@ -160,6 +166,8 @@ def is_html(sample: Sample) -> bool:
     if line_patterns.HTML_START.match(sample.start):
         return True
     if sample.body.count("<") < 4:
+        return False
+    if sample.fenced and sample.start[:1] != "<":
         return False
     tags = len(line_patterns.HTML_TAG.findall(sample.body))
     starts = sample.start[:1] == "<" and bool(line_patterns.HTML_TAG.match(sample.start))
@@ -234,7 +242,11 @@ def is_csv(sample: Sample) -> bool:
             continue
         if delimiter == "|" and lines[0].lstrip().startswith("|"):
             continue
-        if cells < 3 and delimiter != "\t" and _prose_like(sample):
+        if (
+            delimiter != "\t"
+            and _prose_like(sample)
+            and (cells < 3 or sample.number(line_patterns.ENDS_SAID) > 0.3 * len(lines))
+        ):
             continue
         if delimiter == "," and any(line.rstrip().endswith((";", "{", ",")) for line in lines[:5]) and cells < 4:
             continue
@@ -259,7 +271,10 @@ def is_code(sample: Sample) -> bool:
     lines = sample.lines
     if len(lines) < 2:
         return bool(lines) and bool(line_patterns.CODE_FIRM.match(lines[0])) and lines[0].rstrip()[-1:] in ";{})"
-    coded = ended = signed = commented = 0
+    # Code in fences, and lists with colons, are somebody's words about code.
+    if sample.fenced or sum(1 for line in lines if line.lstrip().startswith("- ")) > 0.3 * len(lines):
+        return False
+    coded = ended = signed = commented = spaces = 0
     others: list[str] = []
     for line in lines:
         bare = line.strip()
@@ -267,8 +282,10 @@ def is_code(sample: Sample) -> bool:
         ended += closes
         comment = bare.startswith(("//", "/*", "*/", "* ", "# ", "#!")) or bare == "*"
         commented += comment and bare[0] != "#" and not bare.startswith("* ")
-        signed += not line_patterns.SIGNS.isdisjoint(bare)
-        if closes or comment:
+        noted = " // " in bare and "://" not in bare
+        signed += noted or not line_patterns.SIGNS.isdisjoint(bare)
+        spaces += bare.count(" ")
+        if closes or comment or noted:
             coded += 1
         else:
             others.append(line)
@@ -279,7 +296,9 @@ def is_code(sample: Sample) -> bool:
     firm = sample.number(line_patterns.CODE_FIRM)
     if firm and coded > 0.6 * number and (firm >= 0.05 * number or ended > 0.3 * number):
         return True
-    if coded > 0.8 * number and ended > 0.3 * number and signed > 0.6 * number:
+    if coded > 0.8 * number and ended > 0.3 * number and (signed > 0.6 * number or spaces < number):
+        return True
+    if coded > 0.6 * number and ended > 0.5 * number and signed > 0.5 * number and ";" in sample.body:
         return True
     return commented > 0.5 * number or (
         commented > 0 and lines[0].lstrip().startswith(("/*", "//")) and coded > 0.7 * number
