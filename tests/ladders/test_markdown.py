@@ -49,5 +49,15 @@ def test_a_comment_in_a_fence_is_no_heading():
     assert [(one.first, one.level) for one in markdown.sections(pieces)] == [(0, 1), (4, 1)]
 
 
+def test_a_paste_that_is_most_of_the_text_is_shortened_by_its_own_kind():
+    log = "".join(f"2026-01-02 10:00:{i % 60:02d} INFO step {i} of the job is done\n" for i in range(300))
+    log = log.replace("INFO step 150 of the job is done", "ERROR step 150 of the job failed: disk full")
+    text = f"# Question\n\nWhy did the job of Monday fail?\n\n```\n{log}```\n\nPlease answer in one line.\n"
+    got = markdown.extract(text, room(300))
+    assert got.startswith("# Question\n\nWhy did the job of Monday fail?\n\n```\n")
+    assert got.endswith("\n```\n\nPlease answer in one line.\n")
+    assert "ERROR step 150 of the job failed: disk full" in got
+
+
 def test_the_room_is_filled():
     assert count(markdown.extract(DOCUMENT, room(700))) >= 660

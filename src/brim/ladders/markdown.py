@@ -10,7 +10,7 @@ import re
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from brim.ladders import plain, relevance
+from brim.ladders import mixed, plain, relevance
 from brim.ladders.rung import Room
 from brim.ladders.selection import Bundle, by_lines, fits, keep, paragraphed
 
@@ -43,6 +43,8 @@ def extract(text: str, room: Room) -> str:
         return ""
     if fits(text, room):
         return text
+    if len(text) <= _LONGEST and (made := mixed.by_parts(text, room)) is not None:
+        return made
     pieces = paragraphed(text) if len(text) <= _LONGEST else []
     if len(pieces) < 3 or max(map(len, pieces)) > room.tokens * 3:
         return plain.extract(text, room)

@@ -8,12 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from html import escape
 
-from brim.errors import MissingExtra
-from brim.ladders import markdown, module_of, plain, relevance
+from brim.ladders import markdown, mixed, plain, relevance
 from brim.ladders.blocks import Span, blocks, elements
 from brim.ladders.rung import Room
 from brim.ladders.selection import Bundle, fits, keep, lines, plural, shares
-from brim.ladders.sniff import sniff
 
 __all__ = ["Span", "blocks", "extract", "prior_context"]
 
@@ -48,7 +46,7 @@ def _extract(text: str, room: Room, depth: int) -> str:
         return plain.extract(text, room)
     children = _children(text)
     if not children:
-        return _leaf(text, room)
+        return mixed.inner(text, room)
     if len(children) > 8:
         # Many elements of which not even three would fit are shown no better than plain text.
         mean = sum(child.after - child.before for child in children) / len(children)
@@ -66,17 +64,6 @@ def _children(text: str) -> list[_Element]:
         if not found or before >= found[-1].after:
             found.append(_Element(before, start, end, end + len(name) + 3))
     return found
-
-
-def _leaf(text: str, room: Room) -> str:
-    kind = sniff(text)
-    if kind in ("xml", "text"):
-        return plain.extract(text, room)
-    try:
-        made: str = module_of(kind).extract(text, room)
-    except MissingExtra:
-        return plain.extract(text, room)
-    return made if room.count(made) <= room.tokens else plain.extract(text, room)
 
 
 def _pick(text: str, children: list[_Element], room: Room) -> str:
