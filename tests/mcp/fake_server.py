@@ -156,6 +156,13 @@ def answer(message: dict[str, Any]) -> dict[str, Any] | None:
         result = {"contents": [{"uri": params["uri"], "text": str(os.getpid())}]}
     elif method in ("ping", "logging/setLevel"):
         result = {}
+    elif method == "subscriptions/listen":
+        for name in ("subscriptions/acknowledged", "tools/list_changed"):
+            meta = {"io.modelcontextprotocol/subscriptionId": message["id"]}
+            write({"method": f"notifications/{name}", "params": {"_meta": meta}})
+        return None
+    elif method == "test/hang":
+        return None
     elif method == "test/pid":
         result = {"pid": os.getpid()}
     else:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 from brim.mcp.merging import merge_hello, split_name
 
-from .conftest import connected, run, text_of
+from .conftest import MODERN_META, connected, run, text_of
 
 
 def test_names_are_prefixed_and_calls_reach_their_server() -> None:
@@ -73,3 +74,37 @@ def test_the_merged_handshake_has_the_oldest_version_and_all_capabilities() -> N
 def test_the_longest_server_name_owns_a_tool() -> None:
     assert split_name("git__hub__list", ["git", "git__hub"]) == ("git__hub", "list")
     assert split_name("list", ["git"]) is None
+
+
+def test_a_request_that_went_to_all_servers_is_cancelled_at_all_of_them() -> None:
+    async def scene() -> None:
+        async with connected(names=("one", "two")) as client:
+            id, waiting = client.post("test/hang")
+            await asyncio.sleep(0.1)
+            client.notify("notifications/cancelled", {"requestId": id})
+            await client.call("one__echo", text="x")
+            await asyncio.sleep(0.1)
+            assert b"cancelled brim/" in client.log.getvalue()
+            assert not waiting.done()
+            assert not client.wrapper.pending
+
+    run(scene())
+
+
+def test_a_subscription_of_several_servers_is_one_for_the_client() -> None:
+    async def scene() -> None:
+        async with connected(names=("one", "two"), version="2026-07-28") as client:
+            params = {"_meta": MODERN_META, "notifications": {"toolsListChanged": True}}
+            id, waiting = client.post("subscriptions/listen", params)
+            for _ in range(200):
+                await asyncio.sleep(0.01)
+                if sum("method" in message for message in client.messages) >= 3:
+                    break
+            told = [message for message in client.messages if "method" in message]
+            key = "io.modelcontextprotocol/subscriptionId"
+            assert {message["params"]["_meta"][key] for message in told} == {id}
+            names = sorted(message["method"] for message in told)
+            assert names == ["notifications/subscriptions/acknowledged"] + ["notifications/tools/list_changed"] * 2
+            assert not waiting.done()
+
+    run(scene())

@@ -45,7 +45,7 @@ def test_a_large_text_comes_within_its_budget_and_can_be_recalled() -> None:
             assert "brim_recall" in await client.names()
             result = await client.call("lines", n=5_000)
             text = result["content"][0]["text"]
-            assert count_tokens(text) <= 2_500
+            assert count_tokens(text) <= 2_000
             note = result["_meta"]["dev.brim/result"]
             assert note["fidelity"] == "recoverable"
             handle = note["handles"][0]
@@ -148,7 +148,7 @@ def test_a_list_that_comes_as_one_block_an_item_is_compacted_as_a_list() -> None
             assert [block["type"] for block in result["content"]] == ["text", "resource_link"]
             text = result["content"][0]["text"]
             assert count_tokens(text) <= 800
-            assert "user0" in text
+            assert "599" in text
             few = {"content": blocks[:4]}
             assert await client.call("raw", result=few) == few
 

@@ -8,12 +8,15 @@ import importlib
 import json
 import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from brim import settings
 from brim.errors import BadSetting, BrimError
+from brim.ladders.shapes import Shape
 from brim.mcp.child import Log
-from brim.mcp.options import LEVELS, Options
+from brim.mcp.options import LEVELS, Level, Options
 from brim.mcp.stdio import wrap_stdio
 from brim.mcp.upstream import StdioUpstream, Upstream
 
@@ -103,8 +106,9 @@ def _add_serve(commands: Any) -> None:
 
 
 def options_of(args: argparse.Namespace) -> Options:
-    """The wrapper's settings: the defaults, changed by what the command line says."""
-    chosen: dict[str, Any] = {
+    """The wrapper's settings: its defaults, changed by brim.toml and the environment, then by the command line."""
+    given = from_settings(settings.load())
+    flags: dict[str, Any] = {
         "level": args.level,
         "session_tokens": args.session_tokens,
         "exempt": tuple(args.exempt) if args.exempt else None,
@@ -112,14 +116,37 @@ def options_of(args: argparse.Namespace) -> Options:
         "grouping": args.grouping,
         "tool_threshold": args.threshold,
         "call_timeout": args.timeout,
+        "result_tokens": _budgets(args.budget) if args.budget is not None else None,
         "compact": False if args.no_compact else None,
         "shrink": False if args.no_shrink else None,
         "repeat_seconds": 0.0 if args.no_repeat else None,
     }
-    if args.budget is not None:
-        sizes = Options().result_tokens
-        chosen["result_tokens"] = {level: min(sizes[level], args.budget) for level in LEVELS} | {"full": args.budget}
-    return Options(**{name: value for name, value in chosen.items() if value is not None})
+    return Options(**given | {name: value for name, value in flags.items() if value is not None})
+
+
+def _budgets(tokens: int) -> dict[Level, int]:
+    """One budget for all levels: it is the largest, and lower levels keep their own where that is smaller."""
+    own = Options().result_tokens
+    return {level: tokens if level == "full" else min(own[level], tokens) for level in LEVELS}
+
+
+def from_settings(loaded: settings.Settings) -> dict[str, Any]:
+    """What [mcp] and [shapes] say; a value that nobody set leaves the wrapper's own default."""
+    mcp = loaded.mcp
+    read: dict[str, Callable[[], dict[str, Any]]] = {
+        "result_tokens": lambda: {"result_tokens": _budgets(mcp.result_tokens)},
+        "group_tools_above": lambda: {"tool_threshold": mcp.group_tools_above},
+        "compact_after_calls": lambda: {"session_calls": round(mcp.compact_after_calls / Options().rises[1])},
+        "max_calls": lambda: {"max_calls": mcp.max_calls},
+        "call_timeout": lambda: {"call_timeout": mcp.call_timeout},
+    }
+    found: dict[str, Any] = {}
+    for name, option in read.items():
+        if loaded.origin(f"mcp.{name}") != "default":
+            found |= option()
+    if loaded.shapes:
+        found["shapes"] = tuple(Shape.from_dict(name, table) for name, table in loaded.shapes.items())
+    return found
 
 
 def servers_of(args: argparse.Namespace, options: Options, log: Log) -> list[Upstream]:

@@ -2,58 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from math import log
 
+from brim.plan.words import words
+
+__all__ = ["Bm25", "words"]
+
 _K1 = 1.2
 _B = 0.5
-_WORD = re.compile(r"[^\W_]+")
-# CJK is written without spaces: its words are found through pairs of characters.
-_CJK = re.compile(r"[぀-ヿ㐀-䶿一-鿿가-힯]+")
-_HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_STOP_WORDS = """a about after all also an and any are as at be been but by can could did do does for from get
-    had has have how i if in into is it its like me more my need not of on one only or other our out please
-    should so some than that the their them then there these they this to up us use used using was we were
-    what when where which who why will with would you your"""
-_STOP = frozenset(_STOP_WORDS.split())
-_ENDINGS = ("ations", "ation", "ingly", "ings", "ing", "edly", "ies", "ers", "ed", "es", "er", "s")
-
-
-def words(text: str) -> list[str]:
-    """The stems that a text is found by: words, parts of identifiers, pairs of CJK characters.
-
-    Example: "Searches getUserName" -> ["search", "getusername", "get", "user", "name"]
-    """
-    found: list[str] = []
-    for word in _WORD.findall(text):
-        if not word.isascii() and (runs := _CJK.findall(word)):
-            for run in runs:
-                found += [run[i : i + 2] for i in range(len(run) - 1)] or [run]
-            continue
-        low = word.lower()
-        if low in _STOP:
-            continue
-        found.append(_stem(low))
-        if low != word and word.isascii():
-            parts = _HUMP.findall(word)
-            if len(parts) > 1:
-                found += [_stem(part.lower()) for part in parts if part.lower() not in _STOP]
-    return found
-
-
-def _stem(word: str) -> str:
-    for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            root = word[: -len(ending)]
-            if ending == "ies":
-                return root + "y"
-            # "stopping" and "stop", "tracking" and "track", "creates" and "creating"
-            if len(root) > 3 and root[-1] == root[-2] and root[-1] not in "lsz":
-                root = root[:-1]
-            return root[:-1] if root.endswith("e") and len(root) > 3 else root
-    return word[:-1] if word.endswith("e") and len(word) > 4 else word
 
 
 class Bm25:

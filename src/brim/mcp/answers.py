@@ -122,17 +122,28 @@ class Answers:
         if message.method in merging.LISTS:
             await self._merged_list(message, id, params)
         elif message.method in merging.FOR_ALL:
-            answers = await asyncio.gather(
-                *(self._wrapper.ask(up, message.method, params) for up in self._wrapper.upstreams),
-                return_exceptions=True,
-            )
-            good = [answer for answer in answers if isinstance(answer, dict)]
-            failed = [answer for answer in answers if isinstance(answer, ServerError)]
-            if not good:
-                raise failed[0]
-            self._wrapper.send(jsonrpc.response(id, good[0]))
+            await self._all(message, id, params)
         else:
             await self._first_that_knows(message, id, params)
+
+    async def _all(self, message: Message, id: Id, params: Json) -> None:
+        """Ask every server, and answer when all have answered; one that refuses does not spoil it for the others."""
+        assert message.method is not None
+        wrapper = self._wrapper
+        ids = [wrapper.own_id() for _ in wrapper.upstreams]
+        if message.method == "subscriptions/listen":
+            wrapper.subscriptions.update(dict.fromkeys(ids, id))
+        answers = await asyncio.gather(
+            *(wrapper.ask(up, message.method, params, own) for up, own in zip(wrapper.upstreams, ids, strict=True)),
+            return_exceptions=True,
+        )
+        for own in ids:
+            wrapper.subscriptions.pop(own, None)
+        good = [answer for answer in answers if isinstance(answer, dict)]
+        failed = [answer for answer in answers if isinstance(answer, BaseException)]
+        if not good:
+            raise failed[0]
+        wrapper.send(jsonrpc.response(id, good[0]))
 
     async def _merged_list(self, message: Message, id: Id, params: Json) -> None:
         assert message.method is not None

@@ -169,7 +169,8 @@ class Calls:
         level = call.budget.level or call.session.level
         tokens = call.budget.tokens or self._options.result_tokens[level]
         wrapper = self._wrapper
-        return Limits(level, tokens, call.budget.chars, wrapper.recalls, wrapper.links(call.modern))
+        links = wrapper.links(call.modern)
+        return Limits(level, tokens, call.budget.chars, wrapper.recalls, links, self._options.shapes)
 
     def _finish(self, answer: Message, call: Call, fitted: Fitted) -> None:
         call.session.count(fitted.tokens, fitted.saved)

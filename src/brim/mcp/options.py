@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Literal
 
 from brim.errors import BadSetting
+from brim.ladders.shapes import Shape
 
 Level = Literal["full", "standard", "compact", "minimal"]
 LEVELS: tuple[Level, ...] = ("full", "standard", "compact", "minimal")
@@ -15,7 +16,7 @@ Grouping = Literal["auto", "meta", "virtual", "off"]
 
 
 def _default_tokens() -> dict[Level, int]:
-    return {"full": 10_000, "standard": 6_000, "compact": 2_500, "minimal": 800}
+    return {"full": 8_000, "standard": 4_000, "compact": 2_000, "minimal": 800}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +33,9 @@ class Options:
     result_tokens: Mapping[Level, int] = field(default_factory=_default_tokens)
     session_tokens: int = 100_000
     session_calls: int = 40
-    rises: tuple[float, float, float] = (0.1, 0.4, 0.8)
+    rises: tuple[float, float, float] = (0.05, 0.3, 0.7)
     exempt: tuple[str, ...] = ()
+    shapes: tuple[Shape, ...] = ()
     shrink: bool = True
     description_tokens: int = 100
     grouping: Grouping = "auto"
@@ -54,7 +56,7 @@ class Options:
         if set(self.result_tokens) != set(LEVELS) or any(size < 50 for size in self.result_tokens.values()):
             raise BadSetting("mcp.result_tokens", "needs full, standard, compact and minimal, each at least 50")
         if list(self.rises) != sorted(self.rises) or len(self.rises) != 3:
-            raise BadSetting("mcp.rises", "needs three rising shares, such as [0.1, 0.4, 0.8]")
+            raise BadSetting("mcp.rises", "needs three rising shares, such as [0.05, 0.3, 0.7]")
 
     def exempts(self, tool: str) -> bool:
         """Whether results of the tool are to pass untouched: a name or a pattern such as `fs__read_*`."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import log
 
-from brim.docsearch.bm25 import words
 from brim.errors import NotFound
 from brim.mcp.grouping import RECALL
 from brim.mcp.jsonrpc import Json
 from brim.mcp.stash import SCHEME, Stash
+from brim.plan.words import spellings, words
 
 Count = Callable[[str], int]
 _CONTEXT = 2
@@ -122,7 +122,8 @@ def _scores(lines: list[str], query: str) -> dict[int, float]:
         if exact in line:
             scores[place] = 100.0
     for word in asked:
-        hits = [place for place, line in enumerate(low) if word in line]
+        forms = spellings(word)
+        hits = [place for place, line in enumerate(low) if any(form in line for form in forms)]
         worth = log(1 + len(lines) / (1 + len(hits)))
         for place in hits:
             scores[place] = scores.get(place, 0.0) + worth

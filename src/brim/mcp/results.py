@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from brim.ladders.shapes import SHAPES, Shape
 from brim.mcp.budgets import RESULT_KEY
 from brim.mcp.compacting import Compact, compact_text, count_tokens
 from brim.mcp.jsonrpc import Json, dump, meta_of, parse
@@ -29,7 +29,7 @@ class Limits:
     chars: int | None
     recall: bool
     links: bool
-    stated: bool = False
+    shapes: tuple[Shape, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,14 +175,26 @@ def _within(text: str, limits: Limits, share: int, tool: str, stash: Stash, quer
             kept.append(stash.put(whole))
         return kept[0]
 
-    if limits.chars is not None and len(text) > limits.chars:
-        share = min(share, max(limits.chars // 2, 1))
-        while True:
-            one = compact_text(text, limits.level, share, tool=tool, keep=keep, recall=limits.recall, query=query)
-            if len(one.text) <= limits.chars or share <= 1:
-                return one if len(one.text) <= limits.chars else Compact("…"[: limits.chars], 1, "recoverable")
-            share = min(share - 1, max(int(share * limits.chars / len(one.text) * 0.97), 1))
-    return compact_text(text, limits.level, share, tool=tool, keep=keep, recall=limits.recall, query=query)
+    def at(tokens: int) -> Compact:
+        return compact_text(
+            text,
+            limits.level,
+            tokens,
+            tool=tool,
+            keep=keep,
+            recall=limits.recall,
+            query=query,
+            shapes=(*limits.shapes, *SHAPES),
+        )
+
+    if limits.chars is None or len(text) <= limits.chars:
+        return at(share)
+    share = min(share, max(limits.chars // 2, 1))
+    one = at(share)
+    while len(one.text) > limits.chars and share > 1:
+        share = min(share - 1, max(int(share * limits.chars / len(one.text) * 0.97), 1))
+        one = at(share)
+    return one if len(one.text) <= limits.chars else Compact("…"[: limits.chars], 1, "recoverable")
 
 
 def _link(handle: str, tool: str, structured: bool) -> Json:
@@ -198,6 +210,3 @@ def text_result(text: str, *, error: bool = False, modern: bool = False) -> Json
     """A result of the wrapper's own."""
     result: Json = {"content": [{"type": "text", "text": text}], "isError": error}
     return {"resultType": "complete", **result} if modern else result
-
-
-Keep = Callable[[str], str]

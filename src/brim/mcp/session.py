@@ -25,7 +25,8 @@ class Session:
     def fill(self) -> float:
         if not self.fills:
             return 0.0
-        return max(self.tokens / self.options.session_tokens, self.calls / self.options.session_calls)
+        before = max(self.calls - 1, 0)  # the call under way does not count against itself
+        return max(self.tokens / self.options.session_tokens, before / self.options.session_calls)
 
     @property
     def level(self) -> Level:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import tempfile
 from collections import OrderedDict
+from threading import Lock
 from typing import IO, Protocol
 
 from brim.errors import NotFound
@@ -36,17 +37,19 @@ class MemoryStash:
         self._files: OrderedDict[str, tuple[IO[bytes], int]] = OrderedDict()
         self._in_memory = 0
         self._in_files = 0
+        self._lock = Lock()  # large results are compacted in threads
 
     def put(self, text: str) -> str:
         data = text.encode("utf-8", "surrogatepass")
         handle = SCHEME + secrets.token_hex(16)
-        if len(data) > self._file_from:
-            return handle if self._put_file(handle, data) else ""
-        self._texts[handle] = data
-        self._in_memory += len(data)
-        while self._in_memory > self._memory_bytes:
-            _, old = self._texts.popitem(last=False)
-            self._in_memory -= len(old)
+        with self._lock:
+            if len(data) > self._file_from:
+                return handle if self._put_file(handle, data) else ""
+            self._texts[handle] = data
+            self._in_memory += len(data)
+            while self._in_memory > self._memory_bytes:
+                _, old = self._texts.popitem(last=False)
+                self._in_memory -= len(old)
         return handle
 
     def _put_file(self, handle: str, data: bytes) -> bool:
@@ -67,15 +70,16 @@ class MemoryStash:
 
     def get(self, handle: str) -> str:
         """The text, or NotFound when the handle is unknown or its text had to make room."""
-        data = self._texts.get(handle)
-        if data is not None:
-            self._texts.move_to_end(handle)
-        elif handle in self._files:
-            file, _ = self._files[handle]
-            self._files.move_to_end(handle)
-            file.seek(0)
-            data = file.read()
-        else:
+        with self._lock:
+            data = self._texts.get(handle)
+            if data is not None:
+                self._texts.move_to_end(handle)
+            elif handle in self._files:
+                file, _ = self._files[handle]
+                self._files.move_to_end(handle)
+                file.seek(0)
+                data = file.read()
+        if data is None:
             raise NotFound(f"nothing is kept under {handle!r}: it never was, or had to make room for newer results")
         return data.decode("utf-8", "surrogatepass")
 

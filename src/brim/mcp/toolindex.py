@@ -78,7 +78,8 @@ class ToolIndex:
             if word not in known:
                 for place, score in self._bm25.scores((word,)).items():
                     scores[place] = scores.get(place, 0.0) + _SAME_WORTH * score
-        named = frozenset(re.findall(r"[\w.-]+", query))
+        # A name of one plain word, such as "search", says nothing when it stands in a sentence.
+        named = frozenset(word for word in re.findall(r"[\w.-]+", query) if not word.isalpha() or not word.islower())
         order = sorted(scores, key=lambda place: (self._names[place] not in named, -scores[place], place))
         return order[:limit]
 

@@ -24,6 +24,7 @@ from brim.mcp.toollist import ToolList
 from brim.mcp.upstream import Upstream
 
 _LINKS_SINCE = "2025-06-18"
+_SUBSCRIPTION_KEY = "io.modelcontextprotocol/subscriptionId"
 _TOOLS_CHANGED = "notifications/tools/list_changed"
 
 
@@ -68,6 +69,9 @@ class Wrapper:
         self._tokens: dict[object, Upstream] = {}
         self._hello: Message | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._running: dict[Id, asyncio.Task[None]] = {}
+        self.subscriptions: dict[str, Id] = {}
+        self._acknowledged: set[Id] = set()
         self._waiting: dict[str, list[tuple[bytes, Message | None]]] = {}
         self._hold: Callable[[bool], None] = lambda held: None
 
@@ -133,10 +137,14 @@ class Wrapper:
 
     def _cancel(self, message: Message) -> None:
         id = message.params().get("requestId")
-        waiting = self.pending.pop(id, None) if isinstance(id, int | float | str) else None
+        if not isinstance(id, int | float | str):
+            return
+        waiting = self.pending.pop(id, None)
         if waiting is not None:
             self._stop_timer(waiting)
             self.to_server(waiting.upstream, message.line, message)
+        elif id in self._running:
+            self._running[id].cancel()
 
     def _answer_server(self, message: Message) -> None:
         """Take the client's answer to a request of a server back to that server."""
@@ -180,10 +188,13 @@ class Wrapper:
         elif message is not None and message.is_request:
             self._revive(upstream, line, message)
 
-    async def ask(self, upstream: Upstream, method: str, params: Json) -> Json:
-        """A request of the wrapper's own; its result, or ServerError."""
+    def own_id(self) -> str:
         self._asked += 1
-        id = f"brim/{self._asked}"
+        return f"brim/{self._asked}"
+
+    async def ask(self, upstream: Upstream, method: str, params: Json, id: str = "") -> Json:
+        """A request of the wrapper's own; its result, or ServerError."""
+        id = id or self.own_id()
         answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
 
         def finish(message: Message) -> None:
@@ -194,7 +205,13 @@ class Wrapper:
         self._start_timer(id, waiting)
         line = jsonrpc.request(id, method, params)
         self.to_server(upstream, line, jsonrpc.decode(line))
-        message = await answer
+        try:
+            message = await answer
+        except asyncio.CancelledError:
+            self._stop_timer(waiting)
+            self.pending.pop(id, None)
+            self.to_server(upstream, jsonrpc.notification("notifications/cancelled", {"requestId": id}))
+            raise
         if message.failed:
             raise ServerError(message.error())
         return message.result()
@@ -261,7 +278,32 @@ class Wrapper:
         else:
             if message.method == "notifications/progress":
                 self._progressed(message)
-            self.send(message.line)
+            line = self._renamed(upstream, message) if self._several else message.line
+            if line:
+                self.send(line)
+
+    def _renamed(self, upstream: Upstream, message: Message) -> bytes:
+        """A notification of one of several servers, with the ids that the client knows; b"" when it is not for it."""
+        if message.method == "notifications/cancelled":
+            asked = (upstream, message.params().get("requestId"))
+            known = next((id for id, found in self._from_servers.items() if found == asked), None)
+            if known is None:
+                return b""
+            del self._from_servers[known]
+            return jsonrpc.notification("notifications/cancelled", {**message.params(), "requestId": known})
+        if not self.subscriptions:
+            return message.line
+        params = message.params()
+        meta = meta_of(params)
+        client_id = self.subscriptions.get(str(meta.get(_SUBSCRIPTION_KEY)))
+        if client_id is None or message.method is None:
+            return message.line
+        if message.method == "notifications/subscriptions/acknowledged":
+            if client_id in self._acknowledged:
+                return b""
+            self._acknowledged.add(client_id)
+        meta = {**meta, _SUBSCRIPTION_KEY: client_id}
+        return jsonrpc.notification(message.method, {**params, "_meta": meta})
 
     def _server_request(self, upstream: Upstream, message: Message) -> None:
         """With several servers their ids may be equal, so each gets one of the wrapper's."""
@@ -346,10 +388,11 @@ class Wrapper:
 
     # Tasks
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     def _run(self, id: Id, work: Coroutine[Any, Any, None]) -> None:
         """Answer a request that takes several steps; a server's error becomes the answer."""
@@ -360,7 +403,8 @@ class Wrapper:
             except ServerError as error:
                 self.send(jsonrpc.dump({"jsonrpc": "2.0", "id": id, "error": error.error}))
 
-        self._spawn(guarded())
+        task = self._running[id] = self._spawn(guarded())
+        task.add_done_callback(lambda _: self._running.pop(id, None))
 
     @property
     def busy(self) -> bool:
