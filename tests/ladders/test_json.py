@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import Any
 
@@ -174,7 +175,6 @@ def test_text_around_json_keeps_its_words() -> None:
 
 
 def test_ids_in_base64_that_follow_from_the_id_are_derived() -> None:
-    import base64
 
     rows = [{"id": at, "node_id": base64.b64encode(f"04:User{at}".encode()).decode()} for at in range(1000, 1012)]
     form = dense(json.dumps(rows))

@@ -23,6 +23,7 @@ from brim.ladders.rung import Room
 _IDS, _ERRORS, _STATUS, _SHORT, _LONG, _DERIVED, _IDLE = range(7)
 _LONG_TEXT = 60
 _TRIES = 7
+_BEGINNING = 60
 _WORTH_DENSE = 40  # characters of JSON that a token of the dense form may stand for, at most
 _MOST_ITEMS = 20_000
 
@@ -63,8 +64,10 @@ def thinned(value: Any, most: int = _MOST_ITEMS) -> Any:
     if isinstance(value, list):
         if len(value) > most:
             value = value[: most // 2] + value[-most // 2 :]
-        return [thinned(item, most) if isinstance(item, dict | list) else item for item in value]
-    return {key: thinned(item, most) if isinstance(item, dict | list) else item for key, item in value.items()}
+        return [thinned(item, most) for item in value]
+    if isinstance(value, dict):
+        return {key: thinned(item, most) for key, item in value.items()}
+    return value
 
 
 @dataclass(slots=True, eq=False)
@@ -75,6 +78,7 @@ class Item:
     rank: int
     cost: int
     worth: float
+    asked: bool
 
 
 class Plan:
@@ -92,7 +96,7 @@ class Plan:
         for table in part.tables.values():
             for one in table.leaves:
                 self._add(one, table.cls.form == "inline", len(table.cls.rows))
-        self.items.sort(key=lambda item: (item.rank, -item.worth, item.cost))
+        self.items.sort(key=lambda item: (item.rank, not item.asked, -item.worth, item.cost))
 
     def _add(self, one: Field, nested: bool, rows: int) -> None:
         child = one.child
@@ -104,15 +108,16 @@ class Plan:
             return
         cells = self.part._cells(one, nested)
         head = self.room.count(one.key) + 2
-        body = self.room.count("\n".join(cells)) + len(cells) if cells is not None else 0
+        body = self.room.count("\n".join(cells)) if cells is not None else 0
         if cells is None:
             body = self.room.count(str(one.values[0])) if one.mark == ":" else 12
         if one.template is not None and one.hole is None and names_something(one.key):
             different = len(set(one.values))
         else:
             different = len(set(cells)) if cells is not None else 1
-        rank = self._rank(one, child is not None)
-        self.items.append(Item(one, rank, head + body, different / (head + body)))
+        asked = bool(self.terms) and self._matches(one)
+        rank = _IDS if asked else self._rank(one, child is not None)
+        self.items.append(Item(one, rank, head + body, different / (head + body), asked))
 
     def _rank(self, one: Field, is_link: bool) -> int:
         """Say how soon a column may go, the last to go first."""
@@ -128,8 +133,6 @@ class Plan:
         texts = [value for value in one.values[:200] if type(value) is str]
         if texts and sum(text.startswith(("http://", "https://")) for text in texts) * 2 > len(texts):
             return _DERIVED
-        if self.terms and self._matches(one, texts):
-            return _ERRORS
         if names_something(one.key) and one.scalar:
             return _IDS
         if is_error_key(one.key) or any(map(speaks_of_error, texts[:50])):
@@ -140,10 +143,12 @@ class Plan:
             return _STATUS
         return _SHORT
 
-    def _matches(self, one: Field, texts: list[str]) -> bool:
-        return any(term in one.key.lower() for term in self.terms) or any(
-            term in text.lower() for text in texts for term in self.terms
-        )
+    def _matches(self, one: Field) -> bool:
+        """Say whether a column, or one of its texts, speaks of what the reader is after."""
+        if any(term in one.key.lower() for term in self.terms):
+            return True
+        texts = "\n".join([value for value in one.values if type(value) is str]).lower()
+        return any(term in texts for term in self.terms)
 
     def fitted(self) -> str | None:
         """Return the fullest text that fits, or None if not even a few identifiers do."""
@@ -211,10 +216,11 @@ class Plan:
             return None
         shown = self._choose_rows(left)
         long: list[Item] = []
+        idle: list[Item] = []
         for item in self.items:
             cost = self._cost(item, shown)
-            if item.rank == _LONG:
-                long.append(item)
+            if item.rank >= _LONG:
+                (long if item.rank == _LONG else idle).append(item)
             elif cost <= left and self._sources_kept(item.field):
                 part.kept.add(item.field)
                 left -= cost
@@ -222,15 +228,21 @@ class Plan:
                 self.whole = False
                 if item.rank <= _STATUS:
                     left = self._take_partly(item, left, shown)
-        for item in self.items:
-            if item.field not in part.kept and item.field.template is not None and item.cost <= left:
-                if self._sources_kept(item.field) and item.rank < _LONG:
-                    part.kept.add(item.field)
-                    left -= item.cost
-        self._take_texts(long, left)
+        left = self._take_derived([item for item in self.items if item.rank < _LONG], left)
+        left = self._take_texts(long, left)
+        self._take_derived(idle, left)
         self._link()
         self._keep_keys()
         return left if part.kept else None
+
+    def _take_derived(self, items: list[Item], left: int) -> int:
+        """Take the columns that only the header says, now that what they are made of is chosen."""
+        for item in items:
+            one = item.field
+            if one not in self.part.kept and one.mark in (":", "=") and item.cost <= left and self._sources_kept(one):
+                self.part.kept.add(one)
+                left -= item.cost
+        return left
 
     def _cost(self, item: Item, shown: float) -> int:
         if item.field.mark == ":":
@@ -256,31 +268,36 @@ class Plan:
         self.part.partial[item.field] = number
         return left - int(number * each) - cells
 
-    def _take_texts(self, long: list[Item], left: int) -> None:
-        """Show the long texts cut to one length, the longest that fits."""
-        if not long:
-            return
+    def _take_texts(self, long: list[Item], left: int) -> int:
+        """Show the long texts cut to one length, the longest that fits; return what is left for idle columns."""
         part = self.part
         full = sum(item.cost for item in long)
         if full <= left:
             part.kept.update(item.field for item in long)
-            return
+            return left - full
         self.whole = False
-        length = max(_longest(item.field) for item in long)
-        while (length := length * 4 // 5) > 24:
-            cost = sum(_cut_cost(item, length) for item in long)
-            if cost <= left:
-                part.kept.update(item.field for item in long)
-                part.long.update(item.field for item in long)
-                part.cut = length
-                return
-        for item in sorted(long, key=lambda item: item.cost):
-            cost = _cut_cost(item, 80)
-            if cost <= left:
-                part.kept.add(item.field)
-                part.long.add(item.field)
-                part.cut = 80
-                left -= cost
+        while long:
+            length = max(_longest(item.field) for item in long)
+            while (length := length * 9 // 10) > 24:
+                if sum(_cut_cost(item, length) for item in long) <= left:
+                    part.kept.update(item.field for item in long)
+                    part.long.update(item.field for item in long)
+                    part.cut = length
+                    return 0
+            if len(long) == 1:
+                self._take_some_texts(long[0], left)
+            long = sorted(long, key=lambda item: item.cost)[:-1]
+        return 0
+
+    def _take_some_texts(self, item: Item, left: int) -> None:
+        """Show the beginnings of the first texts of a column of which all do not fit."""
+        cells = len(item.field.values)
+        number = int((left - 1.5 * cells) / (_cut_cost(item, _BEGINNING) / cells))
+        if number > 0 and item.field.mark == "" and not self.part.chosen:
+            self.part.kept.add(item.field)
+            self.part.long.add(item.field)
+            self.part.cut = _BEGINNING
+            self.part.partial[item.field] = number
 
     def _choose_rows(self, left: int) -> float:
         """Cut the rows of the tables if even the cheapest identifiers of all rows do not fit."""
@@ -301,8 +318,9 @@ class Plan:
         own = [item for item in self.items if item.field in leaves and item.field.mark != ":"]
         named = [item.cost for item in own if item.rank == _IDS] or [item.cost for item in own]
         fared = sum(item.cost for item in own if item.rank in (_ERRORS, _STATUS))
+        asked = sum(item.cost for item in own if item.asked)
         least = min(named, default=0)
-        return least, min(fared, least)
+        return least, min(fared, least) + asked
 
     def _rows_of(self, leaves: list[Field], total: int, number: int) -> list[int]:
         """Head, tail, and of the rest the rows that match the query or stand out."""
@@ -385,4 +403,4 @@ def _cut_cost(item: Item, length: int) -> int:
             whole += size
             cut += min(size, length if kind is str else items_in(length))
             number += 1
-    return int(item.cost * cut / (whole or 1)) + 2 * number
+    return int(item.cost * cut / whole) + 2 * number if whole else item.cost

@@ -48,29 +48,30 @@ def _form(text: str, full: bool) -> str | None:
     try:
         loaded = load(text)
     except NotExact:
-        return _shorter(minify(text), text)
+        return _fewer(minify(text), text)
     except ValueError:
         try:
             loaded, lines = load_lines(text), True
         except ValueError:
             return None
     if not isinstance(loaded.value, dict | list):
-        return _shorter(minify(text), text)
-    best = text
+        return _fewer(minify(text), text)
+    forms = [text]
     if len(loaded.proof) < len(text):
-        best = "\n".join(map(minify, text.split("\n"))) if lines else minify(text)
-    best = lightest([best, *_tables(loaded, best, full, lines)])
+        forms.append("\n".join(map(minify, text.split("\n"))) if lines else minify(text))
+    forms += _tables(loaded, len(forms[-1]), full, lines)
+    best = lightest(forms)
     return None if best == text else best
 
 
-def _tables(loaded: Loaded, minified: str, full: bool, lines: bool) -> list[str]:
+def _tables(loaded: Loaded, minified: int, full: bool, lines: bool) -> list[str]:
     """Return the table forms that are proven; the plain one only if the full one saves little."""
     found = []
     for wanted in (True, False) if full else (False,):
         table = _proven(loaded, wanted, lines)
         if table is not None:
             found.append(table)
-            if len(table) * 5 < len(minified) * 3:
+            if len(table) * 5 < minified * 3:
                 break
     return found
 
@@ -84,5 +85,5 @@ def _proven(loaded: Loaded, full: bool, lines: bool) -> str | None:
         return None
 
 
-def _shorter(new: str, old: str) -> str | None:
-    return new if len(new) < len(old) else None
+def _fewer(new: str, old: str) -> str | None:
+    return new if len(new) < len(old) and lightest([old, new]) is new else None

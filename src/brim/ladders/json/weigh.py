@@ -11,11 +11,8 @@ def lightest(texts: list[str]) -> str:
     Today's vocabularies agree on which of two forms of one content is smaller unless they are nearly equal, so
     one of them decides for all; far shorter ones win without being counted.
     """
-    best = texts[0]
-    for text in texts[1:]:
-        if len(text) * 4 < len(best) * 3:
-            best = text
-        elif len(best) * 4 >= len(text) * 3:
-            count = tokenizer("o200k")
-            best = text if count(text) < count(best) else best
-    return best
+    shortest = min(map(len, texts))
+    near = [text for text in texts if len(text) * 3 <= shortest * 4]
+    if len(near) == 1:
+        return near[0]
+    return min(near, key=tokenizer("o200k"))

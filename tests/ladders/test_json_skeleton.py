@@ -1,0 +1,133 @@
+"""Skeletons: the values that later steps need, beside their keys, at any threshold."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rooms import count
+from rooms import texts as any_texts
+from test_json import records, values
+
+from brim.ladders.json.leaves import leaves, score, text_leaves
+from brim.ladders.json.skeleton import Skeleton, skeleton
+
+BOOKING = {
+    "reservation_id": "4WQ150",
+    "user_id": "mia_li_3668",
+    "cabin": "economy",
+    "notes": None,
+    "flights": [
+        {"flight_number": "HAT136", "origin": "JFK", "date": "2024-05-20", "price": 152},
+        {"flight_number": "HAT039", "origin": "ATL", "date": "2024-05-20", "price": 103},
+    ],
+}
+
+
+def test_identifiers_outrank_words_and_words_outrank_nothing_at_all() -> None:
+    assert score("id", "4WQ150") > score("price", 152) > score("cabin", "economy") > score("notes", None)
+    assert score("path", "./src/a.py") > score("title", "A plain title")
+    assert score("email", "ann@example.org") > score("name", "Ann") > score("bio", "likes long walks")
+    assert score("url", "https://x.org/a/b/c") < score("file", "a/b/c.txt")
+
+
+def test_place_in_a_long_list_counts_against_a_value_weakly() -> None:
+    assert score("id", "A-17") > score("id", "A-17", place=400) > score("cabin", "economy")
+
+
+def test_every_leaf_has_its_path_and_its_key() -> None:
+    found = {leaf.path: leaf for leaf in leaves(BOOKING)}
+    assert found["flights", 1, "flight_number"].text == "HAT039"
+    assert found["flights", 1, "flight_number"].key == "flight_number"
+    assert found["flights", 0, "price"].text == "152"
+
+
+def test_of_prose_only_its_identifiers_are_leaves() -> None:
+    text = "The parser failed while it was reading the file ./src/parse.py at line 118, said ann@example.org to us. " * 2
+    found = {leaf.text for leaf in leaves({"message": text})}
+    assert {"./src/parse.py", "118", "ann@example.org"} <= found
+    assert not any("while it was" in leaf for leaf in found)
+
+
+def test_plain_text_has_pairs_paths_numbers_dates_and_quoted_texts() -> None:
+    text = 'Order: A-17\nshipped 2024-05-20 to "Main St" for 1,250.50 see ./out/a.txt and ../b/c.txt or ann@x.org'
+    found = {leaf.text: leaf.key for leaf in text_leaves(text)}
+    assert found["A-17"] == "Order"
+    assert {"2024-05-20", "Main St", "1,250.50", "./out/a.txt", "../b/c.txt", "ann@x.org"} <= set(found)
+
+
+def test_a_skeleton_shows_values_beside_their_keys_and_marks_the_rest() -> None:
+    text = skeleton(BOOKING, lambda leaf: leaf.key.endswith("id") or leaf.key == "flight_number", "[… 8 fields]")
+    assert text == "reservation_id:4WQ150,user_id:mia_li_3668,flights:[(flight_number)\nHAT136\nHAT039]\n[… 8 fields]"
+
+
+def test_rows_that_lost_everything_are_counted() -> None:
+    rows = [{"id": f"A-{at}", "word": "plain"} for at in range(10)]
+    text = skeleton(rows, lambda leaf: leaf.text in ("A-2", "A-3"), "[…]")
+    assert "A-2\nA-3\n…8 more" in text
+
+
+def test_a_higher_threshold_keeps_less() -> None:
+    bones = Skeleton(json.dumps(BOOKING))
+    sizes = [len(bones.at(threshold)) for threshold in (-9, 0, 1, 2, 3, 9)]
+    assert sizes == sorted(sizes, reverse=True)
+    assert "4WQ150" in bones.at(2)
+    assert bones.at(99) == bones.mark
+
+
+def test_a_record_with_one_owned_value_stays_whole_and_others_go_whole() -> None:
+    bones = Skeleton(json.dumps(BOOKING["flights"]))
+    text = bones.at(-9, owned=lambda value: value == "HAT039")
+    assert "HAT039" in text
+    assert "ATL" in text
+    assert "103" in text
+    assert "HAT136" not in text
+    assert "JFK" not in text
+
+
+def test_a_whole_skeleton_needs_no_mark_but_prose_does() -> None:
+    assert Skeleton('{"id": 7}').at(-9) == "id:7"
+    assert Skeleton("The quick brown fox met A-17 today.").at(-9).endswith(Skeleton("").mark)
+
+
+def test_text_results_keep_their_telling_lines() -> None:
+    text = "Search results\nall good here\nID: 2507.12806v1\nnothing to see\nFile: ./a/b.py"
+    got = Skeleton.of(text).at(0.5)
+    assert "ID: 2507.12806v1" in got
+    assert "./a/b.py" in got
+    assert "nothing to see" not in got
+
+
+def test_json_inside_an_envelope_is_taken_apart_too() -> None:
+    inner = json.dumps([{"id": f"X-{at}", "title": "a plain title of some length"} for at in range(6)], indent=2)
+    got = Skeleton(json.dumps({"content": [{"type": "text", "text": inner}]})).at(1.0)
+    assert "(id)\nX-0\nX-1" in got
+
+
+def test_the_estimate_follows_the_real_size() -> None:
+    rows = [{"id": f"{at:05}-x", "name": f"user_{at}", "city": "Springfield", "n": at * 31} for at in range(120)]
+    bones = Skeleton(json.dumps(rows), count=count)
+    for threshold in (-9, 0.5, 1.5, 2.5):
+        real = count(bones.at(threshold))
+        assert 0.6 * real <= bones.tokens_at(threshold) <= 1.6 * real + 10
+
+
+@given(st.one_of(values, records()), st.floats(-4, 4))
+@settings(max_examples=200, deadline=None)
+def test_a_skeleton_shows_only_what_is_there(value: Any, threshold: float) -> None:
+    bones = Skeleton(json.dumps(value))
+    text = bones.at(threshold)
+    for leaf in bones.leaves:
+        if leaf.score >= threshold and "\n" not in leaf.text and not isinstance(leaf.path[-1:], str):
+            assert leaf.text in text.replace("\\n", "\n") or leaf.text in text
+    assert bones.tokens_at(threshold) >= 0
+
+
+@given(any_texts)
+@settings(deadline=None)
+def test_any_text_has_a_skeleton(text: str) -> None:
+    bones = Skeleton(text)
+    assert bones.tokens_at(-9) >= bones.tokens_at(9)
+    assert isinstance(bones.at(0.0), str)
