@@ -91,10 +91,14 @@ def terms(found: list[str]) -> list[str]:
     """The terms of words that `split` found."""
     if len(_KNOWN) > _MEMO_LIMIT:
         _KNOWN.clear()
-    out = list(chain.from_iterable(map(_KNOWN.__getitem__, found)))
     if not _FOREIGN_SEEN.isdisjoint(found) and _is_foreign(found):
-        out += _prefixes(found)
-    return out
+        found = [word for word in found if word.lower() not in _FOREIGN]
+        return [*_terms_of_all(found), *_prefixes(found)]
+    return _terms_of_all(found)
+
+
+def _terms_of_all(found: list[str]) -> list[str]:
+    return list(chain.from_iterable(map(_KNOWN.__getitem__, found)))
 
 
 def terms_of_word(word: str) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ _LABEL = re.compile(r"\s*([^\W\d_][\w.'’-]{0,30}(?: [\w.'’-]{1,30}){0,3}):\s
 _ROLES = frozenset("user assistant system tool human ai bot model developer function agent".split())
 
 _DECAY_TOKENS = 90.0
-_DECAY_LEAST, _DECAY_MOST = 0.45, 0.9
+_DECAY_LEAST, _DECAY_MOST = 0.5, 0.8
 _BLOCK_TOKENS = 500
 
 
@@ -80,9 +80,12 @@ class Entries:
         number = len(self.texts)
         size = max(1, len(text) // 4) if tokens is None else tokens
         opens = number == 0 or session != self.sessions[-1]
+        if opens and number:
+            # Only where there are several sessions does the first entry of all open one.
+            self.kind[0] |= OPENS
         self.decay.append(0.0 if opens else _step((size + self.tokens[-1]) // 2))
         self.block.append(self.total_tokens // _BLOCK_TOKENS)
-        self.kind.append((OPENS if opens else 0) | (kind_of(text, found) if found is not None else 0))
+        self.kind.append((OPENS if opens and number else 0) | (kind_of(text, found) if found is not None else 0))
         self.texts.append(text)
         self.tokens.append(size)
         self.lengths.append(len(text))

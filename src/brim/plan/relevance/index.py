@@ -50,9 +50,11 @@ class Index:
         if not len(self):
             return []
         question = parse_question(query, self._entries.speakers())
-        matcher = Matcher(self._entries, lambda term: Counter(self._postings.get(term, ())), question)
+        postings = self._postings
+        matcher = Matcher(self._entries, lambda term: Counter(postings.get(term, ())), question)
         totals = matcher.match()
-        matcher.feed_back(totals, _FEEDBACK * min(2.0, max(0.5, share / 0.1)))
+        weight = _FEEDBACK * min(2.0, max(0.5, share / 0.1))
+        matcher.feed_back(totals, weight, lambda term: len(postings.get(term, ())))
         if question.broad:
             matcher.add_surroundings(totals)
         matcher.raise_named(totals)

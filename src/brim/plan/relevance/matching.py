@@ -22,6 +22,7 @@ _FAINTEST = 0.1
 _FEEDBACK_ENTRIES, _FEEDBACK_TERMS, _FEEDBACK_CHARACTERS = 8, 20, 4_000
 _COMMON = 0.35
 _BLOCK_K = 1.2
+_SURROUNDINGS = 1.5
 _MOST_TERMS = 48
 _NAMED, _NAMED_GAIN = 1.0, 0.8
 
@@ -50,8 +51,11 @@ class Matcher:
             self._share(hits, totals)
         return totals
 
-    def feed_back(self, totals: list[float], weight: float) -> None:
-        """Add what the best entries' own telling words find elsewhere."""
+    def feed_back(self, totals: list[float], weight: float, occurrences: Callable[[str], int]) -> None:
+        """Add what the best entries' own telling words find elsewhere.
+
+        Hundreds of words are weighed, so by how often each occurs, which is cheaper than by how many hold it.
+        """
         best = [n for n in nlargest(_FEEDBACK_ENTRIES, range(self.size), key=totals.__getitem__) if totals[n] > 0]
         whole = sum(totals[number] for number in best)
         telling: dict[str, float] = {}
@@ -62,9 +66,9 @@ class Matcher:
                     telling[term] = telling.get(term, 0.0) + totals[number] / whole / len(said)
         scored = []
         for term, value in telling.items():
-            holders = len(self.look_up(term))
-            if 0 < holders <= max(2, _COMMON * self.size):
-                scored.append((value * self._rarity(holders), term))
+            times = occurrences(term)
+            if times <= max(2, _COMMON * self.size):
+                scored.append((value * self._rarity(times), term))
         top = sorted(scored, key=lambda pair: (-pair[0], pair[1]))[:_FEEDBACK_TERMS]
         hits: dict[int, float] = {}
         for value, term in top:
@@ -83,7 +87,7 @@ class Matcher:
                 place = block[number]
                 for near in (place - 1, place, place + 1):
                     counts[near] = counts.get(near, 0) + count
-            rarity = weight * self._rarity(len(held))
+            rarity = _SURROUNDINGS * weight * self._rarity(len(held))
             for place, count in counts.items():
                 about[place] = about.get(place, 0.0) + rarity * count / (count + _BLOCK_K)
         for number, place in enumerate(block):

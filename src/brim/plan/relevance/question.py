@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from brim.plan.relevance.dates import Date, dates_in
-from brim.plan.words import split, words
+from brim.plan.words import split, terms, words
 
 # Words by which people ask, as opposed to what they ask about. They count for a tenth.
 _ASKING = frozenset(
@@ -18,6 +18,8 @@ _ASKING = frozenset(
     for term in words(word)
 )
 _ASKING_WEIGHT = 0.1
+_ASKING_WORDS = 50
+_PASTED_WEIGHT = 0.1
 # Somebody who asks for a summary, a discussion or what others thought wants a passage, not a line.
 _BROAD = re.compile(
     r"\b(?:summar|discuss|overview|recap|opinion|think|thought|talk|conclu|debat|attitude|view)\w*", re.IGNORECASE
@@ -47,9 +49,13 @@ def parse_question(text: str, speakers: Collection[str] = ()) -> Question:
     # name in the turns of the others.
     of_names = {term for name in named for term in words(name)}
     weights: dict[str, float] = {}
-    for term in words(text):
+    asked, pasted = _asked(text)
+    for term in terms(asked):
         weights[term] = 0.2 if term in of_names else _ASKING_WEIGHT if term in _ASKING else 1.0
+    for term in terms(pasted):
+        weights.setdefault(term, _PASTED_WEIGHT)
     if max(weights.values(), default=1.0) < 1.0:
+        # Nothing but such words: then they are what is asked about.
         weights = {term: 1.0 for term in weights if term not in of_names} or weights
     return Question(
         terms=weights,
@@ -58,6 +64,14 @@ def parse_question(text: str, speakers: Collection[str] = ()) -> Question:
         broad=bool(_BROAD.search(text)),
         asks_when=bool(_WHEN.search(text)),
     )
+
+
+def _asked(text: str) -> tuple[list[str], list[str]]:
+    """The words that ask, and those that are pasted: a long message asks at its beginning or its end."""
+    found = split(text)
+    if len(found) <= 3 * _ASKING_WORDS:
+        return found, []
+    return found[:_ASKING_WORDS] + found[-_ASKING_WORDS:], found[_ASKING_WORDS:-_ASKING_WORDS]
 
 
 def _named(text: str, speakers: Collection[str]) -> tuple[str, ...]:
