@@ -2,10 +2,11 @@
 
     estimate("def add(a, b):") -> 11
 
-It is not an average. A byte-level vocabulary never needs more tokens than bytes, so text outside ASCII costs
-its bytes (CJK, emoji, and what small vocabularies spell byte by byte); digits and punctuation cost one each;
-words cost by length, and letters that do not look like words (hashes, base64) almost one each. Real
-vocabularies are below it on code, CJK and emoji, by a factor that the counter learns from actual usage.
+It is not an average. Text outside ASCII costs its bytes, which is what a byte-level vocabulary needs at most (CJK,
+emoji, and what small vocabularies spell byte by byte); digits, punctuation and capitals cost one each; words cost by
+length, and letters that do not look like words (hashes, base64) one each. It is about twice a modern vocabulary on
+code, by a factor that the counter learns from actual usage. It is a rule of thumb and no bound: short strings of
+unusual words in Latin letters can need more.
 """
 
 from __future__ import annotations
@@ -58,8 +59,7 @@ def _letters_cost(run: str) -> int:
 
 def _part_cost(part: str) -> int:
     size = len(part)
-    if _NO_WORD.search(part):
+    # Vocabularies hold few words in capitals, and the finest spell them out.
+    if part.isupper() or _NO_WORD.search(part):
         return size
-    if part.isupper():  # vocabularies hold few words in capitals
-        return (3 * size + 3) // 4
     return (size + 3) // 3
