@@ -22,7 +22,9 @@ _WORTH_SHARE = 0.12
 _WORTH_TOKENS = 40
 # A text with more characters than this for each token of its budget is extracted without being counted.
 _FAR_OVER = 40
-_SHAPED_BYTES = 4 << 20
+_SHAPED_CHARS = 4 << 20
+# Beyond this only lines are looked at: a parsed value would take gigabytes and most of a minute.
+_STRUCTURED_CHARS = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ def _shaped(
     shapes: Sequence[Shape],
 ) -> Compact | None:
     """The short form of a known JSON shape, None when the text has none or it does not help."""
-    if text.lstrip()[:1] not in ("{", "[") or len(text) > _SHAPED_BYTES:
+    if text.lstrip()[:1] not in ("{", "[") or len(text) > _SHAPED_CHARS:
         return None
     try:
         value = parse(text)
@@ -111,7 +113,8 @@ def _shaped(
 def _extract(text: str, budget: int, hint: Hint, keep: Callable[[str], str], recall: bool, query: str) -> Compact:
     handle = keep(text)
     room = Room(budget, count_tokens, handle, recall and bool(handle), query)
-    extract = getattr(module_of(detect(text, hint)), "extract", plain.extract)
+    kind = detect(text, hint) if len(text) <= _STRUCTURED_CHARS else "text"
+    extract = getattr(module_of(kind), "extract", plain.extract)
     try:
         short = extract(text, room)
     except MissingExtra:
