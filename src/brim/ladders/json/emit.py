@@ -142,11 +142,15 @@ class Writer:
         columns: list[list[str] | Field] = []
         for one in table.leaves:
             if not one.scalar:
-                columns.append(one)
+                if self._shows(one):
+                    columns.append(one)
             elif (texts := self._cells(one, True)) is not None:
                 columns.append(texts)
         table.row_at = {id(row): at for at, row in enumerate(table.cls.rows)}
         table.columns = columns
+
+    def _shows(self, one: Field) -> bool:
+        return True
 
     def _row(self, table: Table, row: dict[str, Any]) -> str:
         text = table.texts.get(id(row))

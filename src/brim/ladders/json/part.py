@@ -10,6 +10,7 @@ from typing import Any
 from brim.ladders.json.columns import ABSENT, Field, sole_class
 from brim.ladders.json.derive import Names
 from brim.ladders.json.emit import LEGEND, Table, Writer, key_text
+from brim.ladders.json.scalars import cell
 from brim.ladders.json.shape import Class, Shape
 
 HEAD = "#brim part of json"
@@ -80,6 +81,9 @@ class Part(Writer):
     def _unhoist(self, table: Table) -> list[list[str]]:
         return []  # constants that are shown are enough; with no cells there are no rows to show
 
+    def _shows(self, one: Field) -> bool:
+        return one in self.kept
+
     def _cells(self, one: Field, nested: bool) -> list[str] | None:
         if one not in self.kept:
             return None
@@ -103,6 +107,13 @@ class Part(Writer):
             if type(value) is str:
                 value = _shortened(value, self.cut)
         return super().nested(value, child)
+
+    def _object(self, value: dict[str, Any], child: Class | None) -> str:
+        if value and id(value) not in self.shape.maps:
+            cls = self.shape.of(value)
+            if cls.form in ("keyed", "inline") and not self.alive(cls):
+                return cell(value[cls.key], True, self.aliases) if cls.form == "keyed" else GAP
+        return super()._object(value, child)
 
     def _header(self, fields: list[Field], cls: Class, names: Names, rows: int) -> str:
         texts = []
