@@ -89,7 +89,7 @@ class InMemoryStore:
     def fork_session(self, source: str, target: str, records: int) -> bool:
         with self._lock:
             known = self._sessions.get(source)
-            if known is None:
+            if known is None or target in self._sessions:
                 return False
             blobs = [self._blobs[digest] for digest in known.blobs]
             self.commit(Turn(target, known.records[:records], blobs, meta=known.meta))

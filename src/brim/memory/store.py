@@ -103,7 +103,10 @@ class Store(Protocol):
         """Mark a session as in use."""
 
     def fork_session(self, source: str, target: str, records: int) -> bool:
-        """Make a session with the first records and all the blobs of another; False if that is not there."""
+        """Make a session with the first records and all the blobs of another.
+
+        False if the one is not there, or the other is.
+        """
 
     def delete_session(self, session: str) -> bool:
         """Delete a session and what only it refers to; False if it is not there."""
@@ -118,7 +121,10 @@ class Store(Protocol):
         """The state that was last committed."""
 
     def find_prefix(self, digests: Sequence[bytes]) -> tuple[str, int] | None:
-        """The session and length of the first digest that is known."""
+        """The session and length of the first digest that is known.
+
+        All of a conversation's last prefixes are known, of those long before its end only some.
+        """
 
     def put_blobs(self, blobs: Sequence[bytes], session: str | None = None) -> list[bytes]:
         """Stash contents, for a session or for anyone who knows the digest; their digests."""
