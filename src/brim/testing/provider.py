@@ -121,7 +121,6 @@ class FakeProvider:
 
     async def _answer(self, seen: Seen) -> Answer:
         self.requests.append(seen)
-        self._number += 1
         gemini = _GEMINI.search(seen.path)
         if gemini:
             action = gemini.group(2)
@@ -160,6 +159,7 @@ class FakeProvider:
             return replace(catalog.find(self.model), name=named)
 
     def _talk(self, seen: Seen, api: str, name: str, action: str) -> Answer:
+        self._number += 1
         reply = self._script.popleft() if self._script else self.default
         if isinstance(reply, (Raw, Fail)):
             return self._failed(reply, api)

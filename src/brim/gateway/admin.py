@@ -1,0 +1,262 @@
+"""Brim's own addresses: health, metrics, the JSON API, the OpenAPI document, and the dashboard under /brim/."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+import brim
+from brim import counting, fitting, ladders
+from brim.catalog import Model
+from brim.conversation import encode
+from brim.errors import BadInput, BadSetting, BrimError, BudgetTooSmall, NotFound, UnknownModel
+from brim.gateway import bodies
+from brim.gateway.faults import ClientGone, Fault
+from brim.gateway.openapi import document
+from brim.plan.policy import Policy
+
+if TYPE_CHECKING:
+    from brim.gateway.app import App, Gateway
+
+try:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import PlainTextResponse, Response, StreamingResponse
+    from starlette.routing import Mount, Route
+except ImportError as problem:  # pragma: no cover, the extra is not installed
+    raise brim.errors.MissingExtra("the gateway", "gateway") from problem
+
+Handler = Callable[[Request], Awaitable[Response]]
+_STATUS: tuple[tuple[type[BrimError], int, str], ...] = (
+    (NotFound, 404, "not_found"),
+    (BudgetTooSmall, 422, "budget_too_small"),
+    (UnknownModel, 422, "unknown_model"),
+    (BadSetting, 422, "bad_setting"),
+    (BadInput, 422, "bad_input"),
+)
+
+
+class Json(Response):
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        return encode(content)
+
+
+class CountBody(msgspec.Struct, forbid_unknown_fields=True):
+    """A text or a request, and the model to count it for."""
+
+    model: str | None = None
+    text: str | None = None
+    request: dict[str, Any] | list[Any] | None = None
+    api: str | None = None
+
+
+class FitBody(msgspec.Struct, forbid_unknown_fields=True):
+    request: dict[str, Any] | list[Any]
+    model: str | None = None
+    budget: int | None = None
+    reserve: int | None = None
+    policy: str | None = None
+    api: str | None = None
+
+
+class CompactBody(msgspec.Struct, forbid_unknown_fields=True):
+    """Without a budget the text is only re-encoded without loss."""
+
+    text: str
+    budget: int | None = None
+    model: str | None = None
+    query: str = ""
+
+
+class PlanBody(msgspec.Struct, forbid_unknown_fields=True):
+    budget: int
+
+
+class Admin:
+    """The handlers. Work that takes long runs in a thread."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self._views = gateway.views
+
+    async def health(self, request: Request) -> Response:
+        return Json({"status": "ok", "version": brim.__version__})
+
+    async def ready(self, request: Request) -> Response:
+        gateway = self._gateway
+        store = gateway.store.degraded if gateway.store is not None else None
+        ok = gateway.ready and not gateway.draining
+        told = {"ready": ok, "draining": gateway.draining, "store": store or "ok", "running": gateway.metrics.running}
+        return Json(told, status_code=200 if ok else 503)
+
+    async def metrics(self, request: Request) -> Response:
+        return PlainTextResponse(self._gateway.metrics.render(), media_type="text/plain; version=0.0.4")
+
+    async def openapi(self, request: Request) -> Response:
+        return Json(document())
+
+    async def count(self, request: Request) -> Response:
+        body = await self._body(request, CountBody)
+        if (body.text is None) == (body.request is None):
+            raise BadInput("text", "give either a text or a request")
+        content: Any = body.text if body.text is not None else body.request
+        known = self._known(body.model)
+        found = await asyncio.to_thread(counting.count, content, model=known, api=body.api)
+        told = {"tokens": found.tokens, "upper": found.upper, "source": found.source}
+        return Json({**told, "messages": list(found.messages), "head": found.head})
+
+    async def fit(self, request: Request) -> Response:
+        body = await self._body(request, FitBody)
+        policy = Policy.named(body.policy) if body.policy else self._gateway.options.policy
+        for name in ("budget", "reserve"):
+            _positive(name, getattr(body, name))
+        fitted = await asyncio.to_thread(
+            fitting.fit,
+            body.request,
+            model=self._known(body.model),
+            budget=body.budget,
+            reserve=body.reserve,
+            policy=policy,
+            api=body.api,
+        )
+        redact = self._gateway.redact
+        return Json({"request": fitted.body, "tokens": fitted.tokens, "report": redact.deep(fitted.report.as_dict())})
+
+    async def compact(self, request: Request) -> Response:
+        body = await self._body(request, CompactBody)
+        _positive("budget", body.budget)
+        found = await asyncio.to_thread(
+            ladders.compact, body.text, body.budget, model=body.model or "gpt-4o", query=body.query
+        )
+        told = {"text": found.text, "tokens": found.tokens, "kind": found.kind, "fidelity": found.fidelity}
+        return Json({**told, "handle": found.handle, "kept": round(found.kept, 4)})
+
+    async def live(self, request: Request) -> Response:
+        return Json(self._views.live(_number(request, "limit", 50, 500)))
+
+    async def status(self, request: Request) -> Response:
+        return Json(self._views.status())
+
+    async def sessions(self, request: Request) -> Response:
+        limit = _number(request, "limit", 50, 500)
+        return Json({"sessions": self._views.sessions(limit, request.query_params.get("query", "")[:200])})
+
+    async def session(self, request: Request) -> Response:
+        return Json(self._views.session(request.path_params["id"]))
+
+    async def turn(self, request: Request) -> Response:
+        id, number = request.path_params["id"], request.path_params["number"]
+        return Json(await asyncio.to_thread(self._views.turn, id, number))
+
+    async def plan(self, request: Request) -> Response:
+        body = await self._body(request, PlanBody)
+        _positive("budget", body.budget)
+        id, number = request.path_params["id"], request.path_params["number"]
+        return Json(await asyncio.to_thread(self._views.replanned, id, number, body.budget))
+
+    async def stashed(self, request: Request) -> Response:
+        return Json(self._views.stashed(request.path_params["id"], request.path_params["handle"]))
+
+    async def models(self, request: Request) -> Response:
+        return Json({"models": self._views.models()})
+
+    async def usage(self, request: Request) -> Response:
+        days = _number(request, "days", 30, 3_650)
+        return Json(await asyncio.to_thread(self._views.usage, days))
+
+    async def settings(self, request: Request) -> Response:
+        return Json({"settings": self._views.settings()})
+
+    async def events(self, request: Request) -> Response:
+        return StreamingResponse(self._events(), media_type="text/event-stream", headers={"cache-control": "no-store"})
+
+    async def _events(self) -> AsyncIterator[bytes]:
+        queue = await self._views.watch()
+        try:
+            yield b": live\n\n"
+            while not self._gateway.draining:
+                try:
+                    async with asyncio.timeout(15):
+                        turn = await queue.get()
+                    yield b"event: turn\ndata: " + encode(turn.as_dict()) + b"\n\n"
+                except TimeoutError:
+                    yield b": still here\n\n"
+        finally:
+            self._views.unwatch(queue)
+
+    def _known(self, model: str | None) -> Model | None:
+        """The model by name; None stands for what the request itself names."""
+        return self._gateway.fitter.catalog.find(model) if model else None
+
+    async def _body(self, request: Request, kind: Any) -> Any:
+        incoming = await bodies.read(
+            request.receive, dict(request.scope["headers"]), self._gateway.options.gateway.body_limit
+        )
+        try:
+            return msgspec.json.decode(incoming.content, type=kind)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+            raise BadInput("body", str(problem)) from None
+
+    def routes(self) -> list[Route]:
+        api = "/brim/v1"
+        get, post = ["GET"], ["POST"]
+        table: list[tuple[str, Handler, list[str]]] = [
+            ("/healthz", self.health, get),
+            ("/readyz", self.ready, get),
+            ("/metrics", self.metrics, get),
+            (f"{api}/openapi.json", self.openapi, get),
+            (f"{api}/count", self.count, post),
+            (f"{api}/fit", self.fit, post),
+            (f"{api}/compact", self.compact, post),
+            (f"{api}/live", self.live, get),
+            (f"{api}/status", self.status, get),
+            (f"{api}/events", self.events, get),
+            (f"{api}/sessions", self.sessions, get),
+            (f"{api}/sessions/{{id}}", self.session, get),
+            (f"{api}/sessions/{{id}}/turns/{{number:int}}", self.turn, get),
+            (f"{api}/sessions/{{id}}/turns/{{number:int}}/plan", self.plan, post),
+            (f"{api}/sessions/{{id}}/stash/{{handle}}", self.stashed, get),
+            (f"{api}/models", self.models, get),
+            (f"{api}/usage", self.usage, get),
+            (f"{api}/settings", self.settings, get),
+        ]
+        return [Route(path, handler, methods=methods) for path, handler, methods in table]
+
+
+def admin_app(gateway: Gateway, dashboard: App | None) -> App:
+    """The application for everything that is not a provider's."""
+    mounts: list[Any] = [Mount("/brim", app=dashboard)] if dashboard is not None else []
+    kinds: tuple[type[Exception], ...] = (BrimError, ClientGone)
+    handlers: dict[Any, Any] = dict.fromkeys(kinds, _problem)
+    return Starlette(routes=[*Admin(gateway).routes(), *mounts], exception_handlers=handlers)
+
+
+async def _problem(request: Request, problem: Exception) -> Response:
+    """An error as JSON, with a code that programs can read."""
+    if isinstance(problem, Fault):
+        return _error(problem.status, problem.code, problem.message)
+    for kind, status, code in _STATUS:
+        if isinstance(problem, kind):
+            return _error(status, code, str(problem))
+    return _error(500, "error", str(problem))
+
+
+def _error(status: int, code: str, message: str) -> Response:
+    return Json({"error": {"code": code, "message": message}}, status_code=status)
+
+
+def _positive(name: str, value: int | None) -> None:
+    if value is not None and not 0 < value <= 100_000_000:
+        raise BadInput(name, f"{value} is not a number of tokens")
+
+
+def _number(request: Request, name: str, default: int, most: int) -> int:
+    text = request.query_params.get(name, str(default))
+    if not (text.isascii() and text.isdigit() and 0 < int(text[:9]) <= most):
+        raise BadInput(name, f"must be a number from 1 to {most}")
+    return int(text)

@@ -1,0 +1,180 @@
+"""The ASGI application: proxy routes by hand, everything of Brim's own through Starlette."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from brim.gateway import access, refusals
+from brim.gateway.admin import admin_app
+from brim.gateway.client import Client
+from brim.gateway.discovery import Discovery, key_of
+from brim.gateway.exchange import Exchange
+from brim.gateway.faults import Refused
+from brim.gateway.fitting import Fitter
+from brim.gateway.journal import Journal
+from brim.gateway.logs import Redaction, log, tell
+from brim.gateway.metrics import Metrics
+from brim.gateway.options import Options
+from brim.gateway.routes import route_of
+from brim.gateway.views import Views
+from brim.memory.store import Store
+from brim.tokens.actuals import Actuals
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+DashboardMaker = Callable[[Views], App]
+_OWN = ("/brim", "/metrics", "/healthz", "/readyz")
+
+
+class Gateway:
+    """Everything that lives as long as the gateway, and the entry of every request.
+
+    `store` keeps usage, models and calibration over restarts; without one they live in memory.
+    """
+
+    def __init__(
+        self, options: Options, *, store: Store | None = None, dashboard: DashboardMaker | None = None
+    ) -> None:
+        self.options = options
+        self.store = store
+        self.metrics = Metrics()
+        self.journal = Journal(self.metrics, store)
+        self.fitter = Fitter(options.policy, options.catalog(), Actuals(store), recall=options.recall == "tool")
+        self.redact = Redaction(options.gateway.redact)
+        self.token_bytes = options.token.encode() if options.token else None
+        self.draining = False
+        self.ready = False
+        self.client: Client
+        self.discovery: Discovery
+        self.views = Views(self)
+        self._own = admin_app(self, dashboard(self.views) if dashboard else None)
+        self._gate = asyncio.Semaphore(options.gateway.concurrency)
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            await self._http(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await self._lifespan(receive, send)
+        else:
+            await send({"type": "websocket.close", "code": 1008, "reason": "the gateway speaks HTTP only"})
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = dict(scope["headers"])
+        path = scope["raw_path"].decode("latin-1")
+        method = scope["method"]
+        if path == "/healthz":
+            await self._own(scope, receive, send)
+            return
+        try:
+            access.check(headers, self.options)
+            if path == "/":
+                await self._root(headers, method, send)
+                return
+            if path.startswith(_OWN):
+                await self._own(scope, receive, send)
+                return
+            route = route_of(method, path)
+            if route is None:
+                raise Refused(404, f"{method} {path[:200]} is nothing that a provider has", "unknown_route")
+        except Refused as refused:
+            await _refuse(refused, send)
+            return
+        await self._proxy(Exchange(self, scope, receive, send, headers, route))
+
+    async def _proxy(self, exchange: Exchange) -> None:
+        self.metrics.running += 1
+        self._idle.clear()
+        try:
+            async with self._gate:
+                await exchange.run()
+        finally:
+            self.metrics.running -= 1
+            if not self.metrics.running:
+                self._idle.set()
+
+    async def _root(self, headers: dict[bytes, bytes], method: str, send: Send) -> None:
+        """`HEAD /` is how clients ask whether anyone is there; people are sent to the dashboard."""
+        if method == "GET" and b"text/html" in headers.get(b"accept", b""):
+            await _answer(send, 307, b"", [(b"location", b"/brim/")])
+        else:
+            await _answer(send, 200, b'{"name":"brim","dashboard":"/brim/"}' if method == "GET" else b"")
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        await receive()
+        await self.start()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await self.close()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def start(self) -> None:
+        """Open connections and begin to learn; the models that were known last time are known at once."""
+        self._connect(self.options)
+        self.journal.start()
+        if self.store is not None:
+            for target in self.options.targets:
+                self.discovery.remember(target, self.store.get_value(key_of(target)))
+        self.discovery.start()
+        self.ready = True
+
+    def _connect(self, options: Options) -> None:
+        settings = options.gateway
+        self.client = Client(
+            connect_timeout=settings.connect_timeout,
+            read_timeout=settings.read_timeout,
+            connections=settings.concurrency,
+        )
+        self.discovery = Discovery(self.client, options.targets, self.fitter.catalog, self.journal.keep_value)
+
+    async def reload(self, options: Options) -> None:
+        """Take new options; requests in work end by the old ones. Where the gateway listens stays."""
+        client, discovery = self.client, self.discovery
+        self.options = options
+        self.redact = Redaction(options.gateway.redact)
+        self.token_bytes = options.token.encode() if options.token else None
+        self.fitter.policy = options.policy
+        self.fitter.catalog = options.catalog()
+        self.fitter.recall = options.recall == "tool"
+        self._gate = asyncio.Semaphore(options.gateway.concurrency)
+        self._connect(options)
+        self.discovery.start()
+        await discovery.close()
+        tell("reloaded", upstreams=[target.name for target in options.targets])
+        # The old connections are needed until the requests on them have ended.
+        self._closing = asyncio.get_running_loop().create_task(self._close_later(client))
+
+    async def _close_later(self, client: Client) -> None:
+        await self._idle.wait()
+        await client.close()
+
+    async def drained(self) -> None:
+        """Return when no request is in work."""
+        await self._idle.wait()
+
+    async def close(self) -> None:
+        self.ready = False
+        await self.discovery.close()
+        await self.client.close()
+        await self.journal.close()
+        self.fitter.close()
+        if self.store is not None:
+            await asyncio.to_thread(self.store.close)
+        log.log(logging.INFO, "stopped")
+
+
+async def _refuse(refused: Refused, send: Send) -> None:
+    extra = [(b"www-authenticate", b'Basic realm="brim"')] if refused.status == 401 else []
+    await _answer(send, refused.status, refusals.error("", refused.status, refused.message, refused.code), extra)
+
+
+async def _answer(send: Send, status: int, body: bytes, headers: list[tuple[bytes, bytes]] | None = None) -> None:
+    told = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), *(headers or [])]
+    await send({"type": "http.response.start", "status": status, "headers": told})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,86 @@
+"""The conversations that pass through: recognised by the client's own id, else by what was sent before."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections import OrderedDict, deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from brim.conversation import Conversation
+from brim.gateway.turns import Turn
+
+MOST_SESSIONS = 5_000
+MOST_TURNS = 500
+_FORGET = 60_000
+
+
+@dataclass(slots=True, eq=False)
+class Live:
+    """A conversation in memory: its turns, what was folded away, and a lock that keeps its requests in order."""
+
+    id: str
+    client: str = ""
+    model: str = ""
+    api: str = ""
+    created: float = field(default_factory=time.time)
+    touched: float = 0.0
+    requests: int = 0
+    last_size: int = 0
+    stash: dict[str, str] = field(default_factory=dict)
+    turns: deque[Turn] = field(default_factory=lambda: deque(maxlen=MOST_TURNS))
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def next_turn(self) -> int:
+        self.requests += 1
+        self.touched = time.time()
+        return self.requests
+
+
+class Conversations:
+    """Live conversations by id, the least used forgotten first."""
+
+    def __init__(self, most: int = MOST_SESSIONS) -> None:
+        self._most = most
+        self._known: OrderedDict[str, Live] = OrderedDict()
+        self._prefixes: OrderedDict[bytes, str] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def __iter__(self) -> Iterator[Live]:
+        """The last used first."""
+        return reversed(self._known.values())
+
+    def get(self, id: str) -> Live | None:
+        return self._known.get(id)
+
+    def of(self, conversation: Conversation, client_id: str) -> Live:
+        """The conversation that a request belongs to.
+
+        A client's id covers side calls and sub-agents too, so the first message tells them apart; without an id
+        the longest prefix that was sent before does. Neither looks at cache_control.
+        """
+        if client_id:
+            first = next((message for message in conversation.messages if message.role != "system"), None)
+            return self._open(f"{client_id}.{first.digest.hex()[:8]}" if first else client_id)
+        chain = conversation.prefix_digests()
+        known = next((self._prefixes[digest] for digest in reversed(chain[1:]) if digest in self._prefixes), None)
+        live = self._open(known if known in self._known else secrets.token_hex(16))
+        self._prefixes[chain[-1]] = live.id
+        self._prefixes.move_to_end(chain[-1])
+        if len(self._prefixes) > _FORGET:
+            self._prefixes.popitem(last=False)
+        return live
+
+    def _open(self, id: str | None) -> Live:
+        assert id
+        live = self._known.get(id)
+        if live is None:
+            live = self._known[id] = Live(id)
+            while len(self._known) > self._most:
+                self._known.popitem(last=False)
+        self._known.move_to_end(id)
+        return live

@@ -1,0 +1,404 @@
+"""One request of a client, from its arrival to the last byte of its answer."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from brim.errors import BadBody, BrimError, BudgetTooSmall
+from brim.gateway import bodies, overflow, refusals, usage
+from brim.gateway.client import Answer
+from brim.gateway.controls import Controls, controls_of
+from brim.gateway.faults import ClientGone, Fault, Refused, UpstreamFault
+from brim.gateway.fitting import FitResult
+from brim.gateway.headers import Pairs, forwarded, returned
+from brim.gateway.logs import log
+from brim.gateway.provider_options import prepared
+from brim.gateway.recall import offered, relay_with_recall
+from brim.gateway.routes import Route, api_of
+from brim.gateway.turns import Outcome, Turn, slim
+from brim.gateway.upstreams import Target, choose
+
+if TYPE_CHECKING:
+    from brim.gateway.app import Gateway
+
+JSON = (b"content-type", b"application/json")
+# Error answers and held-back beginnings of streams are read whole, up to here.
+LARGEST_ERROR = 1 << 20
+# How long the first events of a stream are held back to see whether they tell of an overflow.
+HOLD_SECONDS = 1.0
+
+
+class _Asked(msgspec.Struct):
+    """What a body says besides its content; the rest is skipped."""
+
+    model: str = ""
+    stream: bool | None = None
+
+
+_asked = msgspec.json.Decoder(_Asked)
+
+
+class Exchange:
+    """Reads, fits, sends, relays; and notes what came of it."""
+
+    def __init__(
+        self,
+        gateway: Gateway,
+        scope: Mapping[str, Any],
+        receive: Any,
+        send: Any,
+        headers: dict[bytes, bytes],
+        route: Route,
+    ) -> None:
+        self.gateway = gateway
+        self.options = gateway.options
+        self.scope = scope
+        self.receive = receive
+        self.send = send
+        self.headers = headers
+        self.route = route
+        self.api = api_of(route, headers)
+        self.began = time.perf_counter()
+        self.started = False
+        self.gone = False
+        self.turn: Turn | None = None
+        self.result: FitResult | None = None
+        self.reader: usage.Reader | None = None
+        self._task = asyncio.current_task()
+
+    async def run(self) -> None:
+        """Serve the request. Faults become answers in the provider's shape; nothing is raised."""
+        watcher: asyncio.Task[None] | None = None
+        try:
+            if self.route.kind == "fit":
+                incoming = await bodies.read(self.receive, self.headers, self.options.gateway.body_limit)
+                watcher = asyncio.get_running_loop().create_task(self._watch())
+                await self._fitted(incoming)
+            else:
+                await self._passed()
+        except ClientGone:
+            self._finish("gone")
+        except asyncio.CancelledError:
+            if not self.gone:
+                self._finish("failed")
+                raise
+            if self._task is not None:
+                self._task.uncancel()
+            # A client that leaves after the last event has all it wanted.
+            ended = self.reader is not None and self.started and self.reader.ended
+            self._finish("done" if ended else "gone")
+        except Fault as fault:
+            await self.fail(fault)
+        except Exception:
+            log.exception("fault inside the gateway")
+            await self.fail(Fault(500, "a fault inside the gateway: its log has the details", "gateway_fault"))
+        finally:
+            if watcher is not None:
+                watcher.cancel()
+
+    async def _watch(self) -> None:
+        """Cancel the work when the client goes away."""
+        while (await self.receive())["type"] != "http.disconnect":
+            pass
+        self.gone = True
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _passed(self) -> None:
+        """Relay a request that is not fitted: the body is streamed through as it comes."""
+        target = choose(self.options.targets, self.api, self.route.model, self.route.upstream)
+        headers = forwarded(self.scope["headers"], target, self.api, fitted=False, token=self.gateway.token_bytes)
+        length = self.headers.get(b"content-length")
+        body = None
+        if length not in (None, b"0") or b"transfer-encoding" in self.headers:
+            body = bodies.pieces(self.receive, self.headers, self.options.gateway.body_limit)
+            if length is not None:
+                headers.append((b"content-length", length))
+        async with await self._send(target, headers, body) as answer:
+            if self.route.kind == "models" and answer.status == 200:
+                await self._models(answer, target)
+            else:
+                await self._relay(answer, [])
+
+    async def _models(self, answer: Answer, target: Target) -> None:
+        """Relay a list of models, and learn their windows from it."""
+        body = await answer.read(16 << 20)
+        if not answer.header("content-encoding"):
+            self.gateway.discovery.learn(target, body)
+        await self._respond(answer.status, returned(answer.headers), body)
+
+    async def _send(self, target: Target, headers: Pairs, body: Any) -> Answer:
+        query = self.scope["query_string"].decode("latin-1")
+        url = target.address(self.route.path, query)
+        return await self.gateway.client.send(self.scope["method"], url, headers, body)
+
+    async def _fitted(self, incoming: bodies.Incoming) -> None:
+        controls = controls_of(self.headers, self.options.policy)
+        asked = self._peek(incoming.content)
+        target = choose(self.options.targets, self.api, self.route.model or asked.model, self.route.upstream)
+        self._open_turn(target, controls, asked)
+        content = incoming.content
+        if not controls.bypass:
+            if self.options.recall == "tool" and not controls.dry_run:
+                content = offered(content, self.api, self.route.streamed, self.scope["query_string"])
+            try:
+                self.result = await self._fit(content, target, controls)
+            except BudgetTooSmall as refusal:
+                await self._too_long(refusal)
+                return
+        result = self.result
+        sent = content if result is None or controls.dry_run else result.body
+        if result is not None:
+            self._note_fit(result)
+        headers = forwarded(self.scope["headers"], target, self.api, fitted=True, token=self.gateway.token_bytes)
+        if self.api == "anthropic" and self.options.clear_tool_uses and not controls.bypass:
+            sent, headers = prepared(sent, headers, asked.model, self.options.clear_tool_uses)
+        assert self.turn is not None
+        self.turn.added_ms = (time.perf_counter() - self.began) * 1e3
+        if sent is incoming.content:
+            sent = incoming.raw  # as it came, packed or not
+        else:
+            headers = [pair for pair in headers if pair[0] != b"content-encoding"]
+        await self._exchange(target, headers, sent, content, controls)
+
+    def _peek(self, content: bytes) -> _Asked:
+        """The model and the kind of answer; a body that tells neither is the upstream's to judge."""
+        try:
+            return _asked.decode(content)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return _Asked()
+
+    async def _fit(self, content: bytes, target: Target, controls: Controls) -> FitResult | None:
+        """Fit the request. A fault of Brim's own forwards it as it came, or refuses it, by setting."""
+        try:
+            return await self.gateway.fitter.fit(content, self.api, self.route.model, target.name, controls)
+        except BudgetTooSmall:
+            raise
+        except BadBody as problem:
+            self._unfitted(f"not fitted, {problem}", 400)
+        except BrimError as problem:
+            self._unfitted(f"not fitted, {problem}", 500)
+        except Exception as problem:
+            log.exception("fitting failed")
+            self.gateway.metrics.add("brim_faults_total", ("fitting",))
+            self._unfitted(f"not fitted, {type(problem).__name__} inside Brim", 500)
+        return None
+
+    def _unfitted(self, note: str, status: int) -> None:
+        assert self.turn is not None
+        self.turn.note = note[:300]
+        if self.options.gateway.fail == "closed":
+            raise Refused(status, note[:300], "not_fitted")
+
+    async def _exchange(self, target: Target, headers: Pairs, body: bytes, content: bytes, controls: Controls) -> None:
+        """Send; refit once if the upstream says too long; relay."""
+        answer = await self._send(target, headers, body)
+        over, held = await self._overflow(answer)
+        if over is not None:
+            answer.close()
+            self.gateway.metrics.add("brim_faults_total", ("overflow",))
+            again = self._refit(over, content, target, controls)
+            if again is not None:
+                plain = [pair for pair in headers if pair[0] != b"content-encoding"]
+                answer, held = await self._send(target, plain, again.body), []
+        async with answer:
+            tooled = self.options.recall == "tool" and not controls.bypass and not controls.dry_run
+            if tooled and over is None and answer.status == 200 and not held:
+                await relay_with_recall(self, answer, target, headers, body)
+            else:
+                await self._relay(answer, held)
+
+    async def _overflow(self, answer: Answer) -> tuple[overflow.Overflow | None, list[bytes]]:
+        """Whether an answer says that the prompt is too long, and what of it was read to find out."""
+        if answer.status >= 400:
+            body = await answer.read(LARGEST_ERROR)
+            return overflow.read(answer.status, body), [body]
+        if self.api != "openai_responses" or not answer.header("content-type").startswith("text/event-stream"):
+            return None, []
+        return await self._held(answer)
+
+    async def _held(self, answer: Answer) -> tuple[overflow.Overflow | None, list[bytes]]:
+        """The Responses API tells of an overflow inside a stream: hold back the events before the first output."""
+        held: list[bytes] = []
+        try:
+            async with asyncio.timeout(HOLD_SECONDS):
+                async for chunk in answer.chunks():
+                    held.append(chunk)
+                    so_far = b"".join(held)
+                    if b"response.failed" in so_far or b"event: error" in so_far:
+                        last = next(
+                            (line for line in so_far.split(b"\n") if b'"error":{' in line.replace(b" ", b"")), b""
+                        )
+                        return overflow.read(200, last[5:]), held
+                    if so_far.count(b"\nevent: ") > 1 or len(so_far) > LARGEST_ERROR:
+                        break
+        except TimeoutError:
+            pass  # the model is thinking: no overflow comes this late
+        return None, held
+
+    def _refit(self, over: overflow.Overflow, content: bytes, target: Target, controls: Controls) -> FitResult | None:
+        """The request fitted below what the upstream stated; None where that cannot be done."""
+        if self.result is None or controls.dry_run:
+            return None
+        try:
+            again = self.gateway.fitter.refit(self.result, content, target.name, controls, over.tokens, over.window)
+        except BrimError as problem:
+            assert self.turn is not None
+            self.turn.note = f"not refitted, {problem}"[:300]
+            return None
+        if again is not None and self.turn is not None:
+            self.turn.refits += 1
+            self.result = again
+            self._note_fit(again)
+        return again
+
+    def brim_headers(self) -> Pairs:
+        """What Brim tells the client of what it did."""
+        turn = self.turn
+        if turn is None:
+            return []
+        found = [
+            (b"x-brim-tokens-before", b"%d" % turn.before),
+            (b"x-brim-tokens-after", b"%d" % turn.after),
+            (b"x-brim-folded", b"%d" % turn.folded),
+            (b"x-brim-session", turn.session.encode("latin-1", "replace")),
+            (b"x-brim-ms", b"%.2f" % turn.added_ms),
+        ]
+        if turn.note:
+            found.append(
+                (b"x-brim-note", turn.note.encode("ascii", "replace").replace(b"\n", b" ").replace(b"\r", b" "))
+            )
+        return found
+
+    async def _relay(self, answer: Answer, held: list[bytes]) -> None:
+        """Stream an answer to the client as it comes, looking at it in passing."""
+        if self.turn is not None:
+            self.turn.status = answer.status
+            self.reader = usage.reader_for(self.api, answer.header("content-type"), answer.header("content-encoding"))
+        feed = self.reader.feed if self.reader is not None else _ignore
+        await self.start(answer.status, returned(answer.headers) + self.brim_headers())
+        send = self.send
+        for chunk in held:
+            feed(chunk)
+            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        length = answer.header("content-length")
+        left = int(length) - sum(map(len, held)) if length.isdigit() else -1
+        if left != 0:
+            async for chunk in answer.chunks():
+                feed(chunk)
+                left -= len(chunk)
+                await send({"type": "http.response.body", "body": chunk, "more_body": left != 0})
+        if left != 0 or held:
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        self._done()
+
+    def _done(self) -> None:
+        reader, turn = self.reader, self.turn
+        if turn is None or reader is None:
+            return
+        if turn.status == 200 and not reader.ended:
+            turn.note = turn.note or "the stream ended without its last event"
+            self._finish("incomplete")
+        else:
+            self._finish("done")
+
+    async def start(self, status: int, headers: Pairs) -> None:
+        self.started = True
+        await self.send({"type": "http.response.start", "status": status, "headers": headers})
+
+    async def _respond(self, status: int, headers: Pairs, body: bytes) -> None:
+        """Answer with a whole body."""
+        lengthless = [pair for pair in headers if pair[0] != b"content-length"]
+        await self.start(status, [*lengthless, (b"content-length", b"%d" % len(body))])
+        await self.send({"type": "http.response.body", "body": body, "more_body": False})
+
+    async def fail(self, fault: Fault) -> None:
+        """End with an error in the provider's shape; an answer that has begun is cut, lest it be taken as whole."""
+        if isinstance(fault, UpstreamFault):
+            self.gateway.metrics.add("brim_faults_total", (fault.code or "upstream",))
+        if self.turn is not None:
+            self.turn.note = self.turn.note or fault.message
+            self.turn.status = self.turn.status if self.started else fault.status
+        if not self.started:
+            body = refusals.error(self.api, fault.status, fault.message, fault.code)
+            extra: Pairs = [(b"connection", b"close")] if fault.status in (408, 413) else []
+            extra += [(b"www-authenticate", b'Bearer realm="brim"')] if fault.status == 401 else []
+            await self._respond(fault.status, [JSON, *extra, *self.brim_headers()], body)
+        self._finish("refused" if isinstance(fault, Refused) else "failed")
+
+    async def _too_long(self, refusal: BudgetTooSmall) -> None:
+        """The provider's own words for a prompt that cannot be made to fit, with what Brim knows in headers."""
+        turn = self.turn
+        assert turn is not None
+        found = self.gateway.fitter.model_of(turn.model, turn.upstream)
+        window = found.window if found else refusal.budget
+        turn.status, turn.before, turn.after, turn.limit = 400, refusal.needed, 0, refusal.budget
+        turn.note = str(refusal)[:300]
+        body = refusals.too_long(self.api, refusal.needed, refusal.budget, window, max(0, window - refusal.budget))
+        told = [
+            (b"x-brim-needed", b"%d" % refusal.needed),
+            (b"x-brim-budget", b"%d" % refusal.budget),
+        ]
+        await self._respond(400, [JSON, *self.brim_headers(), *told], body)
+        self._finish("refused")
+
+    def _open_turn(self, target: Target, controls: Controls, asked: _Asked) -> None:
+        self.turn = Turn(
+            id=secrets.token_hex(8),
+            number=0,
+            session=controls.session,
+            at=time.time(),
+            api=self.api,
+            model=self.route.model or asked.model,
+            upstream=target.name,
+            client=controls.client,
+            streamed=self.route.streamed or asked.stream is True,
+            policy=controls.policy or self.options.policy,
+        )
+
+    def _note_fit(self, result: FitResult) -> None:
+        turn = self.turn
+        assert turn is not None
+        live = result.live
+        if not turn.number:
+            turn.number = live.next_turn()
+            live.turns.append(turn)
+            self.gateway.journal.opened(turn)
+        live.client, live.model, live.api = turn.client or live.client, turn.model or live.model, turn.api
+        turn.session = live.id
+        turn.before, turn.after, turn.upper, turn.limit = result.before, result.after, result.upper, result.limit
+        turn.folded, turn.compacted, turn.changed = result.folded, result.compacted, result.changed
+        turn.found, turn.window = result.model, result.model.window if result.model else 0
+        turn.original, turn.sent, turn.made = slim(result.original), slim(result.sent), result.report
+        if result.model is None:
+            turn.note = f"not fitted, nothing is known of the model {turn.model!r}"[:300]
+            self.gateway.discovery.wanted(turn.upstream, self.scope["headers"])
+        if self.gateway.fitter.used_model(turn.client, turn.model):
+            self.gateway.journal.keep_value(f"client.{turn.client}.model", turn.model.encode())
+
+    def _finish(self, outcome: Outcome) -> None:
+        turn = self.turn
+        if turn is None or turn.outcome != "running":
+            return
+        turn.outcome = outcome
+        turn.total_ms = (time.perf_counter() - self.began) * 1e3
+        found = self.reader.usage() if self.reader is not None else None
+        result = self.result
+        if result is not None:
+            last = result.live.turns[-2].before if len(result.live.turns) > 1 else 0
+            turn.settle(found, last)
+            if found is not None and turn.status == 200 and not turn.recalls:
+                self.gateway.fitter.record(result, found.input)
+        else:
+            turn.usage = found
+        self.gateway.journal.finish(turn)
+
+
+def _ignore(_: bytes) -> None:
+    """Nothing is learnt from answers of routes that are not fitted."""

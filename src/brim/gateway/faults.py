@@ -1,0 +1,33 @@
+"""What can go wrong between a client and its provider, each with the status that tells it.
+
+Fault
+├── Refused        the request cannot be taken: too large, malformed, forbidden, no upstream
+├── UpstreamFault  the provider could not be reached, or stopped in the middle
+└── ClientGone     nobody waits for the answer any more
+"""
+
+from __future__ import annotations
+
+from brim.errors import BrimError
+
+
+class Fault(BrimError):
+    """A request that ends without the provider's own answer."""
+
+    def __init__(self, status: int, message: str, code: str = "") -> None:
+        self.status = status
+        self.message = message
+        self.code = code
+        super().__init__(message)
+
+
+class Refused(Fault):
+    """The request is not taken; the message says why and what would be."""
+
+
+class UpstreamFault(Fault):
+    """The provider did not answer, or not to the end."""
+
+
+class ClientGone(BrimError):
+    """The client has closed its connection."""

@@ -1,0 +1,217 @@
+"""Fitting a request of a conversation: the one place where the gateway meets the core.
+
+A request that fits costs a parse and a sum. Cold counts of large bodies run in a thread, so that other
+requests go on meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+from brim import fitting, wire
+from brim.catalog import Catalog, Model
+from brim.conversation import Conversation, Message
+from brim.errors import UnknownModel
+from brim.gateway.controls import Controls
+from brim.gateway.conversations import Conversations, Live
+from brim.plan.policy import Policy
+from brim.plan.report import Report
+from brim.plan.work import Work
+from brim.recent import Recent
+from brim.tokens.actuals import Actuals
+from brim.tokens.counter import Counter
+
+# Bodies that grew by more than this are counted in a thread: about 3 ms of work.
+COLD_BYTES = 48_000
+# What a refit leaves free below the size that an upstream stated, for what neither side counts the same.
+REFIT_SHARE = 0.97
+
+
+@dataclass(frozen=True, slots=True)
+class FitResult:
+    """A request ready to be sent, and how it came to be. `model` is None where it is not known: nothing was done."""
+
+    body: bytes
+    live: Live
+    original: Conversation
+    sent: Conversation
+    model: Model | None = None
+    before: int = 0
+    after: int = 0
+    upper: int = 0
+    limit: int = 0
+    folded: int = 0
+    compacted: int = 0
+    changed: bool = False
+    report: Report | None = None
+
+
+class Fitter:
+    """Fits requests, remembers their conversations and learns what providers say they took."""
+
+    def __init__(
+        self, policy: Policy, catalog: Catalog, actuals: Actuals | None = None, *, recall: bool = False
+    ) -> None:
+        self.policy = policy
+        self.catalog = catalog
+        self.recall = recall
+        self.conversations = Conversations()
+        self.actuals = actuals or Actuals()
+        self._threads = ThreadPoolExecutor(2, thread_name_prefix="brim-fit")
+        self._windows: dict[tuple[str, str], int] = {}
+        self._counters: dict[tuple[Model, str], Counter] = {}
+        self._seen: Recent[Message, bool] = Recent(200_000)
+        self._last_models: dict[str, str] = {}
+
+    async def fit(self, raw: bytes, api: str, model: str, upstream: str, controls: Controls) -> FitResult:
+        """Fit a request body. Raises BadBody, BudgetTooSmall."""
+        conversation = wire.parse(raw, api, model=model)
+        live = self.conversations.of(conversation, controls.session)
+        found = self.model_of(conversation.model or self.last_model(controls.client), upstream)
+        if found is None:
+            return FitResult(raw, live, conversation, conversation)
+        large = len(raw) > COLD_BYTES
+        if large and self._unseen(conversation) > COLD_BYTES:
+            counter = self.counter(found, api)
+            await asyncio.get_running_loop().run_in_executor(self._threads, counter.total, conversation)
+        passed = self._passing(raw, conversation, live, found, controls)
+        if passed is not None:
+            return passed
+        async with live.lock:
+            if not large:
+                return self.fit_now(raw, conversation, live, found, controls, controls.budget)
+            return await asyncio.get_running_loop().run_in_executor(
+                self._threads, self.fit_now, raw, conversation, live, found, controls, controls.budget
+            )
+
+    def _unseen(self, conversation: Conversation) -> int:
+        """How many bytes of messages were not in a request before."""
+        seen = self._seen
+        fresh = [message for message in conversation.messages if seen.get(message) is None]
+        for message in fresh:
+            seen.put(message, True)
+        return sum(len(message.raw) for message in fresh)
+
+    def _passing(
+        self, raw: bytes, conversation: Conversation, live: Live, model: Model, controls: Controls
+    ) -> FitResult | None:
+        """The request as it is, if it fits and its policy changes nothing below the limit."""
+        policy = controls.policy or self.policy
+        if policy.name != "agent":
+            return None
+        counter = self.counter(model, conversation.api)
+        limit = fitting.limit_of(model, conversation, policy, controls.budget, None)
+        before = counter.total(conversation)
+        own = controls.budget is None and policy.budget is None
+        upper = Work(conversation, counter, model, policy, limit, own).size(before)
+        if upper > limit:
+            return None
+        return FitResult(raw, live, conversation, conversation, model, before, before, upper, limit)
+
+    def fit_now(
+        self, raw: bytes, conversation: Conversation, live: Live, model: Model, controls: Controls, budget: int | None
+    ) -> FitResult:
+        """Fit a parsed request to a budget, or to the model's own limit."""
+        fitted = fitting.fit(
+            raw,
+            model=model,
+            budget=budget,
+            policy=controls.policy or self.policy,
+            api=conversation.api,
+            recall=self.recall,
+            actuals=self.actuals,
+        )
+        live.stash.update(fitted.stash)
+        report = fitted.report
+        return FitResult(
+            body=fitted.body,
+            live=live,
+            original=conversation,
+            sent=fitted.conversation,
+            model=model,
+            before=report.before,
+            after=report.after,
+            upper=report.upper,
+            limit=report.limit,
+            folded=report.folded,
+            compacted=report.compacted,
+            changed=fitted.body is not raw,
+            report=report,
+        )
+
+    def refit(
+        self, done: FitResult, raw: bytes, upstream: str, controls: Controls, tokens: int | None, window: int | None
+    ) -> FitResult | None:
+        """Fit again below what an upstream stated; None if it stated nothing that helps.
+
+        What it says a prompt took is an actual like any other, and its window holds from here on.
+        """
+        if done.model is None and window is None:
+            return None
+        if window is not None:
+            self.learn_window(done.original.model, upstream, window)
+        model = self.model_of(done.original.model, upstream)
+        if model is None:
+            return None
+        if tokens is not None and done.model is not None:
+            self.record(done, tokens)
+        counted = done.after or self.counter(model, done.original.api).total(done.original)
+        room = fitting.limit_of(model, done.original, controls.policy or self.policy, controls.budget, None)
+        scale = min(1.0, counted / tokens) if tokens else 1.0
+        budget = int(min(room, counted if window is None else room) * scale * REFIT_SHARE)
+        if budget >= counted:
+            budget = int(counted * REFIT_SHARE)
+        return self.fit_now(raw, done.original, done.live, model, controls, budget)
+
+    def model_of(self, name: str, upstream: str) -> Model | None:
+        """The model with the limits that this upstream gives it; None if nothing is known of it."""
+        window = self._windows.get((upstream, name))
+        try:
+            model = self.catalog.find(f"{upstream}/{name}")
+        except UnknownModel:
+            if window is None:
+                return None
+            return self.catalog.override(name, {"window": window})
+        return replace(model, window=window, max_output=_within(model.max_output, window)) if window else model
+
+    def learn_window(self, name: str, upstream: str, window: int) -> None:
+        """An upstream has said how long its context is; it is believed where it is the smaller one."""
+        known = self.model_of(name, upstream)
+        if known is None or window < known.window:
+            self._windows[upstream, name] = window
+
+    def counter(self, model: Model, api: str) -> Counter:
+        found = self._counters.get((model, api))
+        if found is None:
+            if len(self._counters) > 500:
+                self._counters.clear()
+            found = self._counters[model, api] = Counter(model, api, self.actuals)
+        return found
+
+    def record(self, done: FitResult, tokens: int) -> None:
+        """Learn what the provider says the request took."""
+        if done.model is not None and tokens > 0:
+            self.counter(done.model, done.sent.api).record(done.sent, tokens)
+
+    def last_model(self, client: str) -> str:
+        """The model that a client used last; empty if it has not been here."""
+        return self._last_models.get(client, "")
+
+    def used_model(self, client: str, model: str) -> bool:
+        """Remember the model that a client uses; whether that is news."""
+        if not client or not model or self._last_models.get(client) == model:
+            return False
+        self._last_models[client] = model
+        return True
+
+    def stash(self, live: Live, handle: str) -> str | None:
+        return live.stash.get(handle)
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _within(max_output: int | None, window: int) -> int | None:
+    return max_output if max_output is not None and max_output < window else None

@@ -1,0 +1,177 @@
+"""What happened: the last turns, running totals, and what the store is to keep of them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from brim.gateway.logs import tell
+from brim.gateway.metrics import Metrics
+from brim.gateway.turns import Turn
+from brim.tokens.actuals import UsageRecord
+
+MOST_TURNS = 2_000
+# Turns whose messages are held in memory for the dashboard's diff and slider.
+MOST_CONTENTS = 400
+FLUSH_SECONDS = 0.5
+
+
+class Keeper(Protocol):
+    """The part of a store that the journal writes to."""
+
+    def add_usage(self, record: UsageRecord) -> None: ...
+
+    def put_value(self, name: str, value: bytes | None) -> None: ...
+
+
+class Journal:
+    """Takes finished turns. Writing to the store happens in a thread, a moment later and many at once."""
+
+    def __init__(self, metrics: Metrics, keeper: Keeper | None = None) -> None:
+        self.metrics = metrics
+        self.recent: deque[Turn] = deque(maxlen=MOST_TURNS)
+        self.hooks: list[Callable[[Turn], None]] = []
+        self._keeper = keeper
+        self._contents: deque[Turn] = deque()
+        self._waiting: list[UsageRecord] = []
+        self._values: dict[str, bytes] = {}
+        self._watchers: set[asyncio.Queue[Turn]] = set()
+        self._task: asyncio.Task[None] | None = None
+        self._wake = asyncio.Event()
+
+    def start(self) -> None:
+        if self._keeper is not None and self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._write())
+
+    def opened(self, turn: Turn) -> None:
+        """A turn has begun: its content is held while it is among the last."""
+        self._contents.append(turn)
+        if len(self._contents) > MOST_CONTENTS:
+            old = self._contents.popleft()
+            old.original = old.sent = old.made = None
+
+    def finish(self, turn: Turn) -> None:
+        """Note a turn that has ended, however it did."""
+        self.recent.append(turn)
+        self._measure(turn)
+        if turn.changed or turn.outcome not in ("done", "gone"):
+            self._log(turn)
+        if self._keeper is not None and turn.model:
+            self._waiting.append(_record(turn))
+            self._wake.set()
+        for hook in self.hooks:
+            hook(turn)
+        for queue in self._watchers:
+            if not queue.full():
+                queue.put_nowait(turn)
+
+    def keep_value(self, name: str, value: bytes) -> None:
+        """Write a small value with the next flush."""
+        if self._keeper is not None:
+            self._values[name] = value
+            self._wake.set()
+
+    def watch(self) -> asyncio.Queue[Turn]:
+        """A queue of turns as they finish; hand it to `unwatch` at the end."""
+        queue: asyncio.Queue[Turn] = asyncio.Queue(1_000)
+        self._watchers.add(queue)
+        return queue
+
+    def unwatch(self, queue: asyncio.Queue[Turn]) -> None:
+        self._watchers.discard(queue)
+
+    async def _write(self) -> None:
+        while True:
+            await self._wake.wait()
+            await asyncio.sleep(FLUSH_SECONDS)
+            self._wake.clear()
+            await asyncio.to_thread(self._flush)
+
+    def _flush(self) -> None:
+        assert self._keeper is not None
+        records, self._waiting = self._waiting, []
+        values, self._values = self._values, {}
+        for record in records:
+            self._keeper.add_usage(record)
+        for name, value in values.items():
+            self._keeper.put_value(name, value)
+
+    async def close(self) -> None:
+        """Write what is waiting, and stop."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
+        if self._keeper is not None:
+            await asyncio.to_thread(self._flush)
+
+    def _measure(self, turn: Turn) -> None:
+        metrics, model = self.metrics, (turn.model or "unknown",)
+        metrics.add("brim_requests_total", (turn.api, f"{turn.status // 100}xx", turn.outcome))
+        metrics.observe("brim_added_seconds", (turn.api,), turn.added_ms / 1e3)
+        metrics.observe("brim_request_seconds", (turn.api,), turn.total_ms / 1e3)
+        metrics.add("brim_tokens_before_total", model, turn.before)
+        metrics.add("brim_tokens_after_total", model, turn.after)
+        if turn.changed:
+            metrics.add("brim_fitted_total", model)
+        if turn.overflowing:
+            metrics.add("brim_overflows_avoided_total", model)
+        if turn.refits:
+            metrics.add("brim_refits_total", model, turn.refits)
+        if turn.recalls:
+            metrics.add("brim_recalls_total", model, turn.recalls)
+        usage = turn.usage
+        if usage is None:
+            if turn.outcome == "done" and turn.status == 200:
+                metrics.add("brim_usage_missing_total", (turn.api,))
+            return
+        metrics.add("brim_input_tokens_total", model, usage.input)
+        metrics.add("brim_output_tokens_total", model, usage.output)
+        if usage.cached:
+            metrics.add("brim_cached_tokens_total", model, usage.cached)
+        if turn.error is not None:
+            metrics.observe("brim_count_error_ratio", model, abs(turn.error))
+            if usage.input > turn.upper:
+                metrics.add("brim_upper_exceeded_total", model)
+        if turn.cost:
+            metrics.add("brim_cost_usd_total", model, turn.cost)
+
+    def _log(self, turn: Turn) -> None:
+        kind = {"done": "fitted", "gone": "client_gone"}.get(turn.outcome, turn.outcome)
+        fields: dict[str, Any] = {
+            "session": turn.session,
+            "turn": turn.number,
+            "model": turn.model,
+            "upstream": turn.upstream,
+            "before": turn.before,
+            "after": turn.after,
+            "limit": turn.limit,
+            "folded": turn.folded,
+            "compacted": turn.compacted,
+            "refits": turn.refits,
+            "recalls": turn.recalls,
+            "status": turn.status,
+            "added_ms": round(turn.added_ms, 2),
+        }
+        if turn.note:
+            fields["note"] = turn.note
+        tell(kind, logging.INFO if turn.outcome == "done" else logging.WARNING, **fields)
+
+
+def _record(turn: Turn) -> UsageRecord:
+    usage = turn.usage
+    return UsageRecord(
+        request=turn.id,
+        at=turn.at,
+        provider=turn.upstream,
+        model=turn.model,
+        estimated=turn.after,
+        upper=turn.upper,
+        actual_in=usage.input if usage else None,
+        actual_out=usage.output if usage else None,
+        cached=usage.cached if usage else 0,
+        status="success" if turn.outcome == "done" and turn.status < 400 else "failed",
+    )

@@ -1,0 +1,80 @@
+"""What the gateway runs with: the settings, resolved once at the start and again at each reload."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from brim.catalog import Catalog
+from brim.errors import BadSetting
+from brim.gateway.upstreams import Target, targets_of
+from brim.plan.policy import Policy
+from brim.settings import Gateway as GatewaySettings
+from brim.settings import Settings
+
+HEADER_BYTES: Final = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Everything that a request is handled by. A reload makes a new one and swaps it in."""
+
+    gateway: GatewaySettings
+    targets: tuple[Target, ...]
+    policy: Policy
+    settings: Settings
+    token: str | None = field(default=None, repr=False)
+    clear_tool_uses: tuple[str, ...] = ()
+    """Globs of Anthropic models for which the provider's own context management is switched on."""
+
+    def catalog(self) -> Catalog:
+        """The models that are known, with what the settings say of them."""
+        found = Catalog()
+        for name, entry in self.settings.models.items():
+            found.override(name, entry.given())
+        return found
+
+    @property
+    def recall(self) -> Literal["auto", "tool", "off"]:
+        return self.gateway.recall
+
+    @property
+    def guarded(self) -> bool:
+        """Whether a token is asked for."""
+        return self.token is not None
+
+
+def options_of(settings: Settings, *, upstream: str = "", clear_tool_uses: tuple[str, ...] = ()) -> Options:
+    """Options from settings. Raises BadSetting, also where it would listen away from loopback without a token."""
+    gateway = settings.gateway
+    token = settings.secret(gateway.access_token_env) if gateway.access_token_env else None
+    if gateway.access_token_env and token is None:
+        raise BadSetting("gateway.access_token_env", f"the variable {gateway.access_token_env} is not set")
+    if token is not None and len(token) < 16:
+        raise BadSetting("gateway.access_token_env", "the token must have at least 16 characters")
+    if token is None and not is_loopback(gateway.host):
+        raise BadSetting(
+            "gateway.host",
+            f"{gateway.host} is not loopback: others could use your keys. Set an access token first "
+            "(gateway.access_token_env names the variable that holds it)",
+        )
+    policy = dict(settings.policy)
+    return Options(
+        gateway=gateway,
+        targets=targets_of(settings, upstream),
+        policy=Policy.named(str(policy.pop("name")), policy),
+        settings=settings,
+        token=token,
+        clear_tool_uses=clear_tool_uses,
+    )
+
+
+def is_loopback(host: str) -> bool:
+    """Example: "127.0.0.1", "::1", "localhost" -> True; "0.0.0.0" -> False"""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False

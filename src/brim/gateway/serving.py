@@ -1,0 +1,115 @@
+"""Running the gateway: uvicorn, signals, draining and reloads."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import socket
+from collections.abc import Callable
+
+from brim.errors import BadSetting, BrimError, MissingExtra
+from brim.gateway.app import Gateway
+from brim.gateway.logs import Redaction, set_up, tell
+from brim.gateway.options import Options
+from brim.gateway.protocol import LimitedProtocol
+
+try:
+    import uvicorn
+except ImportError as problem:  # pragma: no cover, the extra is not installed
+    raise MissingExtra("the gateway", "gateway") from problem
+
+
+class Server(uvicorn.Server):
+    """uvicorn with Brim's signals: TERM and INT drain, HUP reloads."""
+
+    def __init__(self, gateway: Gateway, reload: Callable[[], Options] | None = None) -> None:
+        settings = gateway.options.gateway
+        config = uvicorn.Config(
+            gateway,
+            host=settings.host,
+            port=settings.port,
+            http=LimitedProtocol,
+            ws="none",
+            lifespan="on",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            date_header=False,
+            proxy_headers=False,
+            timeout_keep_alive=75,
+            timeout_graceful_shutdown=int(settings.shutdown_grace) or 1,
+            backlog=2_048,
+        )
+        super().__init__(config)
+        self.gateway = gateway
+        self.ready = asyncio.Event()
+        self._stop = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._reload = reload
+
+    def handle_exit(self, sig: int, frame: object) -> None:
+        """The first signal drains, the second stops at once."""
+        if not self.gateway.draining:
+            self.gateway.draining = True
+            tell("draining", running=self.gateway.metrics.running)
+        super().handle_exit(sig, frame)  # type: ignore[arg-type]
+        self.stop()
+
+    def stop(self) -> None:
+        """End: running requests are given their time, then the rest is cut. May be called from any thread."""
+        self.should_exit = True
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._stop.set)
+
+    async def main_loop(self) -> None:
+        """Sleep until it is time to end; uvicorn would wake ten times a second."""
+        self._loop = asyncio.get_running_loop()
+        self.ready.set()
+        if not self.should_exit:
+            await self._stop.wait()
+        self.gateway.draining = True
+
+    def listen(self) -> socket.socket:
+        """Bind first, so that a free port is known before anything starts; BadSetting if it is taken."""
+        settings = self.gateway.options.gateway
+        family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+        found = socket.socket(family, socket.SOCK_STREAM)
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            found.bind((settings.host.strip("[]"), settings.port))
+        except OSError as problem:
+            found.close()
+            raise BadSetting(
+                "gateway.port", f"{settings.host}:{settings.port} cannot be used: {problem.strerror}"
+            ) from None
+        return found
+
+    async def run_on(self, bound: socket.socket) -> None:
+        if self._reload is not None and hasattr(signal, "SIGHUP"):
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._on_hup)
+        await self.serve(sockets=[bound])
+
+    def _on_hup(self) -> None:
+        """Read the settings again; if they are bad, the ones in force stay."""
+        assert self._reload is not None
+        try:
+            options = self._reload()
+        except BrimError as problem:
+            tell("not reloaded", logging.ERROR, problem=str(problem))
+            return
+        set_up(Redaction(options.gateway.redact))
+        self._reloading = asyncio.get_running_loop().create_task(self.gateway.reload(options))
+
+
+def run(server: Server, bound: socket.socket) -> None:
+    """Serve until a signal ends it."""
+    set_up(server.gateway.redact)
+    with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
+        runner.run(server.run_on(bound))
+
+
+def address(bound: socket.socket) -> str:
+    """Example: a socket on port 8787 of 127.0.0.1 -> "http://127.0.0.1:8787" """
+    host, port = bound.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

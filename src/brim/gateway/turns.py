@@ -1,0 +1,166 @@
+"""One turn: what a request was, what was sent for it, what came of it. Numbers here; content stays in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from brim import fitting
+from brim.catalog import Model, Prices
+from brim.conversation import Conversation, decode
+from brim.plan.policy import Policy
+from brim.plan.report import Report, level_of
+from brim.wire import Usage
+
+Outcome = Literal["running", "done", "refused", "failed", "gone", "incomplete"]
+
+
+@dataclass(slots=True, eq=False)
+class Turn:
+    """A request that passed through. `original` and `sent` are its conversation before and after; `report` says why."""
+
+    id: str
+    number: int
+    session: str
+    at: float
+    api: str
+    model: str
+    upstream: str
+    client: str
+    streamed: bool = False
+    before: int = 0
+    after: int = 0
+    upper: int = 0
+    limit: int = 0
+    window: int = 0
+    folded: int = 0
+    compacted: int = 0
+    changed: bool = False
+    refits: int = 0
+    recalls: int = 0
+    status: int = 0
+    outcome: Outcome = "running"
+    note: str = ""
+    added_ms: float = 0.0
+    total_ms: float = 0.0
+    usage: Usage | None = None
+    cost: float | None = None
+    saved: float | None = None
+    found: Model | None = None
+    policy: Policy | None = None
+    original: Conversation | None = None
+    sent: Conversation | None = None
+    made: Report | None = None
+
+    @property
+    def overflowing(self) -> bool:
+        """Whether the request as it came would not have fitted."""
+        return bool(self.limit) and self.before > self.limit
+
+    @property
+    def error(self) -> float | None:
+        """How far the count was off. Example: counted 103, actual 100 -> 0.03"""
+        return self.after / self.usage.input - 1 if self.usage and self.usage.input and self.after else None
+
+    @property
+    def report(self) -> Report | None:
+        """What became of every item; made when it is first asked for, if the request passed as it was."""
+        if self.made is None and self.original is not None and self.found is not None:
+            self.made = self.replanned(self.limit).report
+        return self.made
+
+    def replanned(self, budget: int) -> fitting.Fitted:
+        """The same request at another budget."""
+        assert self.original is not None
+        conversation = self.original
+        return fitting.fit(
+            [message.value for message in conversation.messages],
+            model=self.found,
+            budget=budget,
+            api=conversation.api,
+            policy=self.policy,
+            tools=_value(conversation.tools),
+            system=conversation.system.value if conversation.system else None,
+        )
+
+    def settle(self, usage: Usage | None, before_last: int) -> None:
+        """Take the provider's numbers, and what they cost."""
+        self.usage = usage
+        prices = self.found.prices if self.found else None
+        if usage is not None and prices is not None:
+            self.cost = cost_of(usage, prices)
+            self.saved = saving_of(self, usage, prices, before_last)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The numbers, for the JSON API; no content."""
+        used = self.after / self.limit if self.limit else 0.0
+        return {
+            "id": self.id,
+            "number": self.number,
+            "session": self.session,
+            "at": round(self.at, 3),
+            "api": self.api,
+            "model": self.model,
+            "upstream": self.upstream,
+            "client": self.client,
+            "streamed": self.streamed,
+            "tokens_before": self.before,
+            "tokens_after": self.after,
+            "upper": self.upper,
+            "limit": self.limit,
+            "window": self.window,
+            "used": round(used, 4),
+            "level": level_of(used),
+            "folded": self.folded,
+            "compacted": self.compacted,
+            "changed": self.changed,
+            "would_have_overflowed": self.overflowing,
+            "refits": self.refits,
+            "recalls": self.recalls,
+            "status": self.status,
+            "outcome": self.outcome,
+            "note": self.note,
+            "added_ms": round(self.added_ms, 3),
+            "total_ms": round(self.total_ms, 3),
+            "usage": _usage(self.usage),
+            "error": None if self.error is None else round(self.error, 5),
+            "cost_usd": None if self.cost is None else round(self.cost, 8),
+            "saved_usd": None if self.saved is None else round(self.saved, 8),
+        }
+
+
+def _value(raw: bytes | None) -> Any:
+    return decode(raw) if raw else None
+
+
+def _usage(usage: Usage | None) -> dict[str, int] | None:
+    if usage is None:
+        return None
+    return {"input": usage.input, "output": usage.output, "cached": usage.cached, "written": usage.written}
+
+
+def slim(conversation: Conversation) -> Conversation:
+    """The conversation without the body that it came from: its messages are shared with every other turn's."""
+    return replace(conversation, fields={})
+
+
+def cost_of(usage: Usage, prices: Prices) -> float:
+    """USD for one request: fresh, cached and written input at their own prices."""
+    fresh = max(0, usage.input - usage.cached - usage.written)
+    return prices.cost(fresh, usage.cached, usage.written, usage.output)
+
+
+def saving_of(turn: Turn, usage: Usage, prices: Prices, before_last: int) -> float:
+    """USD less than sending everything, net of cache effects.
+
+    Sending everything would have read the whole of the last request from the cache, if this provider caches at all:
+    so a fold that loses the cache shows as a loss here until it has paid for itself.
+    """
+    if not turn.changed or not turn.after:
+        return 0.0
+    scale = usage.input / turn.after
+    whole = round(turn.before * scale)
+    caches = prices.cached is not None and (usage.cached > 0 or usage.written > 0)
+    cached = min(whole, round(before_last * scale)) if caches else 0
+    written = whole - cached if usage.written else 0
+    return cost_of(Usage(whole, usage.output, cached, written), prices) - cost_of(usage, prices)

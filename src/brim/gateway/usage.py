@@ -1,0 +1,171 @@
+"""Reading usage out of answers while they pass, without altering or delaying a byte."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any, Final
+
+import msgspec
+
+from brim import wire
+from brim.wire import Usage
+
+# What only the usage object has in it. Quoted text inside an answer has its quotes escaped, so it does not match.
+_NEEDLES: Final = {
+    "openai_chat": b'"prompt_tokens"',
+    "openai_responses": b'"input_tokens"',
+    "anthropic": b'_tokens"',
+    "gemini": b'"promptTokenCount"',
+}
+# The end of a stream, as each provider marks it.
+_ENDS: Final = {
+    "openai_chat": (b"[DONE]",),
+    "openai_responses": (b"response.completed", b"response.failed", b"response.incomplete"),
+    "anthropic": (b"message_stop",),
+    "gemini": (b'"finishReason"',),
+}
+_LONGEST_LINE: Final = 8 << 20
+_LONGEST_BODY: Final = 32 << 20
+
+
+class _Told(msgspec.Struct):
+    """The parts of an answer or an event that tell its usage; the rest is skipped."""
+
+    usage: dict[str, Any] | None = None
+    usageMetadata: dict[str, Any] | None = None
+    message: Any = None
+    response: Any = None
+    type: Any = None
+
+
+_decoder = msgspec.json.Decoder(_Told)
+
+
+def read_usage(body: bytes, api: str) -> Usage | None:
+    """The usage that a whole answer or one event tells; None if it tells none."""
+    try:
+        told = _decoder.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    found: dict[str, Any] = {"usage": told.usage, "usageMetadata": told.usageMetadata}
+    for holder in (told.response, told.message):
+        if isinstance(holder, dict) and isinstance(holder.get("usage"), dict):
+            found["usage"] = holder["usage"]
+    if told.type == "message_delta" and isinstance(found["usage"], dict):
+        found["usage"] = {"input_tokens": 0, **found["usage"]}
+    return wire.usage(found, api)
+
+
+class StreamReader:
+    """Looks at the chunks of a stream of server-sent events, and keeps only the lines with usage in them."""
+
+    __slots__ = ("_api", "_before", "_first", "_last", "_needle", "_rest", "_tail")
+
+    def __init__(self, api: str) -> None:
+        self._api = api
+        self._needle = _NEEDLES[api]
+        self._rest = b""
+        self._first = b""
+        self._last = b""
+        self._before = b""
+        self._tail = b""
+
+    def feed(self, chunk: bytes) -> None:
+        self._before, self._tail = self._tail, chunk
+        if self._rest:
+            chunk = self._rest + chunk
+        if self._needle in chunk:
+            for line in chunk.split(b"\n"):
+                if self._needle in line and line.startswith(b"data:"):
+                    self._first = self._first or line
+                    self._last = line
+        if chunk.endswith(b"\n"):
+            self._rest = b""
+        else:
+            self._rest = chunk[chunk.rfind(b"\n") + 1 :]
+            if len(self._rest) > _LONGEST_LINE:
+                self._rest = b""
+
+    @property
+    def ended(self) -> bool:
+        """Whether the provider's mark of a complete stream has passed."""
+        end = self._before[-64:] + self._tail
+        return any(mark in end or mark in self._last for mark in _ENDS[self._api])
+
+    def usage(self) -> Usage | None:
+        last = read_usage(self._last[5:], self._api) if self._last else None
+        if self._api != "anthropic" or not self._first:
+            return last
+        # The first event tells the input, the last one the output (and, of late, all of it).
+        first = read_usage(self._first[5:], self._api)
+        if first is None or last is None or last.input >= first.input > 0:
+            return last or first
+        return Usage(first.input, last.output, first.cached, first.written)
+
+
+class BodyReader:
+    """Collects a whole JSON answer, up to a size."""
+
+    __slots__ = ("_api", "_pieces", "_size")
+
+    def __init__(self, api: str) -> None:
+        self._api = api
+        self._pieces: list[bytes] = []
+        self._size = 0
+
+    def feed(self, chunk: bytes) -> None:
+        self._size += len(chunk)
+        if self._size <= _LONGEST_BODY:
+            self._pieces.append(chunk)
+
+    @property
+    def ended(self) -> bool:
+        return True
+
+    def usage(self) -> Usage | None:
+        if self._size > _LONGEST_BODY:
+            return None
+        body = b"".join(self._pieces)
+        if self._api == "gemini" and body[:1] == b"[":  # a stream without alt=sse is one JSON list
+            return _last_of_list(body)
+        return read_usage(body, self._api)
+
+
+def _last_of_list(body: bytes) -> Usage | None:
+    try:
+        listed = msgspec.json.decode(body, type=list[msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return read_usage(bytes(listed[-1]), "gemini") if listed else None
+
+
+class Unpacking:
+    """A reader behind a packed answer: some upstreams pack although they were asked not to."""
+
+    __slots__ = ("_inner", "_unpacker")
+
+    def __init__(self, inner: StreamReader | BodyReader) -> None:
+        self._inner = inner
+        self._unpacker = zlib.decompressobj(47)
+
+    def feed(self, chunk: bytes) -> None:
+        try:
+            self._inner.feed(self._unpacker.decompress(chunk, _LONGEST_BODY))
+        except zlib.error:
+            self._unpacker = zlib.decompressobj(47)  # no gzip after all: there is nothing to read in it
+
+    @property
+    def ended(self) -> bool:
+        return self._inner.ended
+
+    def usage(self) -> Usage | None:
+        return self._inner.usage()
+
+
+Reader = StreamReader | BodyReader | Unpacking
+
+
+def reader_for(api: str, content_type: str, content_encoding: str) -> Reader:
+    """What reads the usage of an answer with these headers."""
+    inner = StreamReader(api) if content_type.startswith("text/event-stream") else BodyReader(api)
+    return Unpacking(inner) if content_encoding in ("gzip", "deflate") else inner

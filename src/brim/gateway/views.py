@@ -1,0 +1,240 @@
+"""What the JSON API and the dashboard show, as plain values. Content is redacted before it leaves."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import asdict
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from brim.catalog import Model
+from brim.conversation import Conversation
+from brim.errors import NotFound
+from brim.gateway.conversations import Live
+from brim.gateway.turns import Turn
+from brim.plan.report import HIGH, Report, level_of
+
+if TYPE_CHECKING:
+    from brim.gateway.app import Gateway
+
+LONGEST_TEXT = 200_000
+
+
+class Views:
+    """Reads the gateway. Everything returned can be written as JSON."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+
+    def live(self, limit: int = 50) -> dict[str, Any]:
+        """Totals since the start, and the last turns."""
+        metrics, recent = self._gateway.metrics, self._gateway.journal.recent
+        before, after = metrics.total("brim_tokens_before_total"), metrics.total("brim_tokens_after_total")
+        given, cached = metrics.total("brim_input_tokens_total"), metrics.total("brim_cached_tokens_total")
+        errors = [abs(turn.error) for turn in recent if turn.error is not None]
+        return {
+            "requests": int(metrics.total("brim_requests_total")),
+            "running": metrics.running,
+            "tokens_before": int(before),
+            "tokens_after": int(after),
+            "overflows_avoided": int(metrics.total("brim_overflows_avoided_total")),
+            "fitted": int(metrics.total("brim_fitted_total")),
+            "refits": int(metrics.total("brim_refits_total")),
+            "recalls": int(metrics.total("brim_recalls_total")),
+            "cache_hit_share": round(cached / given, 4) if given else None,
+            "cost_usd": round(metrics.total("brim_cost_usd_total"), 6),
+            "saved_usd": round(sum(turn.saved or 0.0 for turn in recent), 6),
+            "mean_error": round(sum(errors) / len(errors), 5) if errors else None,
+            "over_upper": int(metrics.total("brim_upper_exceeded_total")),
+            "added_ms_p50": _middle([turn.added_ms for turn in recent]),
+            "turns": [turn.as_dict() for turn in islice(reversed(recent), limit)],
+        }
+
+    def sessions(self, limit: int = 50, query: str = "") -> list[dict[str, Any]]:
+        """The last used conversations."""
+        wanted = query.casefold()
+        found = (
+            _summary(live)
+            for live in self._gateway.fitter.conversations
+            if wanted in f"{live.id} {live.model} {live.client}".casefold()
+        )
+        return list(islice(found, limit))
+
+    def session(self, id: str) -> dict[str, Any]:
+        """One conversation with its turns; NotFound."""
+        live = self._live(id)
+        turns = [{**turn.as_dict(), "layers": _layers(turn.made)} for turn in live.turns]
+        stash = [{"handle": handle, "characters": len(text)} for handle, text in live.stash.items()]
+        return {**_summary(live), "turns": turns, "stash": stash}
+
+    def turn(self, id: str, number: int) -> dict[str, Any]:
+        """One turn: every item with its rung and reason, and the messages before and after."""
+        turn = self._turn(id, number)
+        report = turn.report
+        return {
+            **turn.as_dict(),
+            "report": self._shown(report),
+            "before": self._messages(turn.original),
+            "after": self._messages(turn.sent),
+        }
+
+    def replanned(self, id: str, number: int, budget: int) -> dict[str, Any]:
+        """The same turn at another budget. Raises BudgetTooSmall, NotFound."""
+        turn = self._turn(id, number)
+        if turn.original is None or turn.found is None:
+            raise NotFound(f"the content of turn {number} is not held any more")
+        fitted = turn.replanned(budget)
+        return {
+            "budget": budget,
+            "tokens": fitted.tokens,
+            "report": self._shown(fitted.report),
+            "after": self._messages(fitted.conversation),
+        }
+
+    def stashed(self, id: str, handle: str) -> dict[str, Any]:
+        """What a handle stands for."""
+        text = self._gateway.fitter.stash(self._live(id), handle)
+        if text is None:
+            raise NotFound(f"nothing is stashed under {handle!r}")
+        return {"handle": handle, "characters": len(text), "text": self._gateway.redact(text[:LONGEST_TEXT])}
+
+    def models(self) -> list[dict[str, Any]]:
+        """The models that were used or discovered: windows, margins, errors, usage and cost."""
+        found: dict[str, list[Turn]] = {}
+        for turn in self._gateway.journal.recent:
+            if turn.found is not None:
+                found.setdefault(turn.model, []).append(turn)
+        listed = [_model_row(name, turns) for name, turns in sorted(found.items())]
+        known = {row["model"] for row in listed}
+        for upstream, names in sorted(self._gateway.discovery.learnt.items()):
+            for name in names:
+                if name not in known:
+                    listed.append(
+                        {
+                            **_limits(self._gateway.fitter.catalog.find(name)),
+                            "model": name,
+                            "upstream": upstream,
+                            "requests": 0,
+                        }
+                    )
+        return listed
+
+    def usage(self, days: int = 30) -> dict[str, Any]:
+        """Usage by day and model, from the store where there is one."""
+        store = self._gateway.store
+        if store is None:
+            return {"days": []}
+        return {"days": [asdict(row) for row in store.usage_sums()[: days * 50]]}
+
+    def settings(self) -> list[dict[str, Any]]:
+        """What is in force and where it comes from; no secrets."""
+        rows = self._gateway.options.settings.rows()
+        return [{"key": key, "value": value, "origin": origin} for key, value, origin in rows]
+
+    def status(self) -> dict[str, Any]:
+        """The last turn in one line's worth of numbers, for a status bar."""
+        last = next(reversed(self._gateway.journal.recent), None)
+        return {
+            "turn": last.as_dict() if last else None,
+            "requests": int(self._gateway.metrics.total("brim_requests_total")),
+        }
+
+    async def watch(self) -> asyncio.Queue[Turn]:
+        return self._gateway.journal.watch()
+
+    def unwatch(self, queue: asyncio.Queue[Turn]) -> None:
+        self._gateway.journal.unwatch(queue)
+
+    def _live(self, id: str) -> Live:
+        live = self._gateway.fitter.conversations.get(id)
+        if live is None:
+            raise NotFound(f"there is no session {id[:80]!r}")
+        return live
+
+    def _turn(self, id: str, number: int) -> Turn:
+        for turn in self._live(id).turns:
+            if turn.number == number:
+                return turn
+        raise NotFound(f"session {id[:80]!r} has no turn {number}")
+
+    def _shown(self, report: Report | None) -> Any:
+        return self._gateway.redact.deep(report.as_dict()) if report is not None else None
+
+    def _messages(self, conversation: Conversation | None) -> list[dict[str, Any]] | None:
+        if conversation is None:
+            return None
+        redact = self._gateway.redact
+        listed = [*([conversation.system] if conversation.system else []), *conversation.messages]
+        return [
+            {
+                "role": message.role,
+                "digest": message.digest.hex()[:16],
+                "text": redact(message.text[:LONGEST_TEXT]),
+                "calls": list(message.calls),
+                "answers": list(message.answers),
+            }
+            for message in listed
+        ]
+
+
+def _summary(live: Live) -> dict[str, Any]:
+    last = live.turns[-1] if live.turns else None
+    used = last.after / last.limit if last and last.limit else 0.0
+    return {
+        "id": live.id,
+        "client": live.client,
+        "model": live.model,
+        "api": live.api,
+        "created": round(live.created, 3),
+        "touched": round(live.touched, 3),
+        "requests": live.requests,
+        "tokens_before": last.before if last else 0,
+        "tokens_after": last.after if last else 0,
+        "limit": last.limit if last else 0,
+        "used": round(used, 4),
+        "level": level_of(used),
+        "folded": last.folded if last else 0,
+        "stashed": len(live.stash),
+    }
+
+
+def _layers(report: Report | None) -> list[dict[str, Any]] | None:
+    return [asdict(use) for use in report.layers] if report else None
+
+
+def _model_row(name: str, turns: list[Turn]) -> dict[str, Any]:
+    errors = sorted(turn.error for turn in turns if turn.error is not None)
+    told = [turn.usage for turn in turns if turn.usage is not None]
+    found = turns[-1].found
+    assert found is not None
+    return {
+        **_limits(found),
+        "model": name,
+        "upstream": turns[-1].upstream,
+        "requests": len(turns),
+        "input": sum(usage.input for usage in told),
+        "output": sum(usage.output for usage in told),
+        "cached": sum(usage.cached for usage in told),
+        "cost_usd": round(sum(turn.cost or 0.0 for turn in turns), 6),
+        "saved_usd": round(sum(turn.saved or 0.0 for turn in turns), 6),
+        "error_p50": _middle(errors),
+        "error_worst_under": round(min(errors, default=0.0), 5),
+        "error_worst_over": round(max(errors, default=0.0), 5),
+        "over_upper": sum(turn.usage is not None and turn.usage.input > turn.upper > 0 for turn in turns),
+        "crowded": sum(turn.limit > 0 and turn.after >= HIGH * turn.limit for turn in turns),
+    }
+
+
+def _limits(model: Model) -> dict[str, Any]:
+    return {
+        "window": model.window,
+        "max_output": model.max_output,
+        "input_limit": model.max_input(),
+        "family": model.family,
+        "source": model.source,
+        "prices": asdict(model.prices) if model.prices else None,
+    }
+
+
+def _middle(values: list[float]) -> float | None:
+    return round(sorted(values)[len(values) // 2], 4) if values else None
