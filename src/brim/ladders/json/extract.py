@@ -22,7 +22,7 @@ from brim.ladders.rung import Room
 
 _IDS, _ERRORS, _STATUS, _SHORT, _LONG, _DERIVED, _IDLE = range(7)
 _LONG_TEXT = 60
-_TRIES = 7
+_TRIES = 8
 _BEGINNING = 60
 _WORTH_DENSE = 40  # characters of JSON that a token of the dense form may stand for, at most
 _MOST_ITEMS = 20_000
@@ -168,7 +168,8 @@ class Plan:
                 low = budget
             else:
                 high = budget
-            aim = budget * (0.985 * self.room.tokens / max(1, taken))
+            over = taken - self.room.tokens
+            aim = budget - max(4, 1.3 * over) if over > 0 else budget * (0.985 * self.room.tokens / max(1, taken))
             budget = aim if low < aim < high else (low + high) / 2
         return best or self._some_items()
 
@@ -217,18 +218,20 @@ class Plan:
         shown = self._choose_rows(left)
         long: list[Item] = []
         idle: list[Item] = []
+        waiting: list[Item] = []
         for item in self.items:
             cost = self._cost(item, shown)
             if item.rank >= _LONG:
                 (long if item.rank == _LONG else idle).append(item)
-            elif cost <= left and self._sources_kept(item.field):
+            elif not self._sources_kept(item.field):
+                waiting.append(item)
+            elif cost <= left:
                 part.kept.add(item.field)
-                left -= cost
+                left = self._take_derived(waiting, left - cost)
             else:
                 self.whole = False
                 if item.rank <= _STATUS:
                     left = self._take_partly(item, left, shown)
-        left = self._take_derived([item for item in self.items if item.rank < _LONG], left)
         left = self._take_texts(long, left)
         self._take_derived(idle, left)
         self._link()

@@ -260,7 +260,7 @@ def choose_forms(shape: Shape, keyed: bool) -> None:
             cls.form = "flat"
         elif cls.key or (keyed and cls.total > 1 and ENTRY not in cls.keys and _becomes_keyed(cls, 1)):
             cls.form = "keyed"
-        elif cls.total == 1 and len(cls.keys) < 4:
+        elif cls.total == 1 and len(cls.keys) < 4 and cls not in parents:
             cls.form = "plain"
     for cls in classes:
         parent, key, in_list = next(iter(cls.places))
