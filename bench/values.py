@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import sys; sys.path.insert(0,"/tmp"); import stubs
+
 import brim
 from brim import catalog, wire
 from brim.tokens.counter import Counter

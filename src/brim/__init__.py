@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     )
     from brim.fitting import Event, Fitted, fit
     from brim.ladders import Compacted, Hint, compact, decode, ladder
+    from brim.memory.session import Session, sessions
     from brim.plan.context import Attachment
     from brim.plan.policy import Policy
     from brim.plan.report import Decision, Report
@@ -55,12 +56,14 @@ __all__ = [
     "NotFound",
     "Policy",
     "Report",
+    "Session",
     "UnknownModel",
     "compact",
     "count",
     "decode",
     "fit",
     "ladder",
+    "sessions",
 ]
 
 _HOMES = {
@@ -79,6 +82,7 @@ _HOMES = {
     ),
     "brim.fitting": ("Event", "Fitted", "fit"),
     "brim.ladders": ("Compacted", "Hint", "compact", "decode", "ladder"),
+    "brim.memory.session": ("Session", "sessions"),
     "brim.plan.context": ("Attachment",),
     "brim.plan.policy": ("Policy",),
     "brim.plan.report": ("Decision", "Report"),

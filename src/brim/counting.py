@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any
 
 from brim import catalog, wire
@@ -61,5 +62,6 @@ def _text(text: str, model: str | Model | None) -> Count:
     found = model if isinstance(model, Model) else catalog.find(model or "")
     counter = Counter(found, "openai_chat")
     tokens = counter.text(text)
-    source = "exact" if counter.tokenizer.exact else "estimated"
-    return Count(tokens, int(tokens * (1 + (MARGINS["estimated"] if source == "estimated" else 0))) + 1, source)
+    if counter.tokenizer.exact:
+        return Count(tokens, tokens, "exact")
+    return Count(tokens, ceil(tokens * (1 + MARGINS["estimated"])), "estimated")

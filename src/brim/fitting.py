@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from brim import catalog, wire
@@ -15,7 +16,7 @@ from brim.plan import strategies
 from brim.plan.context import Attachment, made
 from brim.plan.planner import Outcome
 from brim.plan.policy import Policy
-from brim.plan.report import Report
+from brim.plan.report import Decision, Report
 from brim.plan.reporting import report_of
 from brim.plan.work import Summarize, Work
 from brim.tokens.actuals import Actuals
@@ -34,29 +35,33 @@ class Event:
     numbers: dict[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Fitted:
     """A request within its budget, in the type that it was given in, and how it came to be."""
 
     body: Any
     conversation: Conversation
     tokens: int
-    report: Report
     stash: dict[str, str]
+    _report: Callable[[], Report] = field(repr=False)
     _again: Callable[[int], Fitted] = field(repr=False)
+
+    @cached_property
+    def report(self) -> Report:
+        """What was done: made when it is asked for."""
+        return self._report()
 
     @property
     def messages(self) -> Any:
         """The fitted messages: what was given as a list, or the list inside the body."""
-        if isinstance(self.body, list):
-            return self.body
-        body = wire.parse(self.body) if isinstance(self.body, (bytes, str)) else None
-        if body is not None:
-            return [message.value for message in body.messages]
-        return self.body[wire.APIS[self.conversation.api].list_field]
+        if isinstance(self.body, Mapping):
+            return self.body[wire.APIS[self.conversation.api].list_field]
+        if isinstance(self.body, (bytes, str)):
+            return [message.value for message in self.conversation.messages]
+        return self.body
 
     @property
-    def plan(self) -> tuple[Any, ...]:
+    def plan(self) -> tuple[Decision, ...]:
         """For every item its rung and the reason."""
         return self.report.decisions
 
@@ -136,28 +141,33 @@ def _finish(request: Any, work: Work, on_event: OnEvent | None, again: Callable[
     try:
         outcome = strategies.run(work)
     except BudgetTooSmall as refusal:
-        _tell(on_event, Event("refused", str(refusal), {"needed": refusal.needed, "budget": refusal.budget}))
+        tell(on_event, Event("refused", str(refusal), {"needed": refusal.needed, "budget": refusal.budget}))
         raise
-    report = report_of(work, outcome)
-    for event in _events(report, outcome):
-        _tell(on_event, event)
+    for event in events(outcome):
+        tell(on_event, event)
     unchanged = outcome.conversation is work.conversation
     body = request if unchanged else wire.render(outcome.conversation, request)
-    return Fitted(body, outcome.conversation, report.after, report, outcome.stash, again)
+    tokens = work.counter.total(outcome.conversation)
+    return Fitted(body, outcome.conversation, tokens, outcome.stash, lambda: report_of(work, outcome), again)
 
 
-def _events(report: Report, outcome: Outcome) -> Sequence[Event]:
+def events(outcome: Outcome) -> list[Event]:
+    """What a fit did, as it is told to the log and to callbacks."""
     found = []
     if outcome.folded:
         found.append(Event("folded", f"folded {len(outcome.folded)} messages", {"messages": len(outcome.folded)}))
-    if report.compacted:
-        numbers = {"items": report.compacted, "before": report.before, "after": report.after}
-        found.append(Event("compacted", f"compacted {report.compacted} items", numbers))
-    found += [Event("warning", warning) for warning in report.warnings]
-    return found
+    short = [item for group in outcome.groups if group.kept for item in group.items if item.shown is not None]
+    if short:
+        numbers = {
+            "items": len(short),
+            "before": sum(item.tokens for item in short),
+            "after": sum(item.shown_tokens for item in short),
+        }
+        found.append(Event("compacted", f"compacted {len(short)} items", numbers))
+    return found + [Event("warning", warning) for warning in outcome.warnings]
 
 
-def _tell(on_event: OnEvent | None, event: Event) -> None:
+def tell(on_event: OnEvent | None, event: Event) -> None:
     numbers = " ".join(f"{name}={value}" for name, value in event.numbers.items())
     log.log(logging.WARNING if event.kind in ("refused", "warning") else logging.INFO, "%s %s", event.message, numbers)
     if on_event is not None:

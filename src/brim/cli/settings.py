@@ -31,12 +31,9 @@ def add(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.reference:
-        rows = [tuple(map(str, row)) for row in settings.reference()]
-        names = ("setting", "type", "default", "meaning")
-    else:
-        rows = [tuple(map(str, row)) for row in settings.load().rows()]
-        names = ("setting", "value", "from")
+    names = ("setting", "type", "default", "meaning") if args.reference else ("setting", "value", "from")
+    found: list[tuple[Any, ...]] = [*settings.reference()] if args.reference else [*settings.load().rows()]
+    rows = [tuple(map(str, row)) for row in found]
     if args.json:
         print(json.dumps([dict(zip(names, row, strict=False)) for row in rows]))
         return 0

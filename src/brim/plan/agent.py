@@ -20,7 +20,9 @@ def plan(work: Work) -> Outcome:
     return enforce(work, conversation, layers)
 
 
-def enforce(work: Work, conversation: Conversation, layers: dict[int, int] | None = None) -> Outcome:
+def enforce(
+    work: Work, conversation: Conversation, layers: dict[int, int] | None = None, frozen: int = 0
+) -> Outcome:
     """The one enforcement point: a conversation that fits is left alone, any other is planned into its limit."""
     whole = work.total(conversation)
     if whole <= work.limit:
@@ -34,9 +36,10 @@ def enforce(work: Work, conversation: Conversation, layers: dict[int, int] | Non
         limit=work.limit,
         recent=work.policy.recent,
         query=query,
-        relevance=relevance(conversation, query),
+        relevance=lambda room: relevance(conversation, query, work.counter.message, room),
         recall=work.recall,
         layers=layers or {},
+        frozen=frozen,
         notice=lambda messages, tokens: notice(messages, tokens, work.counter.text, work.recall),
         ledger=work.policy.ledger,
         size=work.size,

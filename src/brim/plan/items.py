@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from brim.conversation import Conversation, Message, Part
+from brim.ladders.json.skeleton import Skeleton
 from brim.ladders.xmlblocks import blocks
 
 SYSTEM = -1
@@ -43,6 +44,7 @@ class Item:
     shown_tokens: int = 0
     fidelity: str = "lossless"
     threshold: float | None = None
+    skeleton: Skeleton | None = None
 
 
 @dataclass(slots=True)
@@ -105,12 +107,14 @@ class Itemizer:
         total: Callable[[Message], int],
         count: Callable[[str], int],
         layers: dict[int, int] | None = None,
+        frozen: int = 0,
     ) -> None:
         self.conversation = conversation
         self._parts = parts
         self._total = total
         self._count = count
         self._layers = layers or {}
+        self._frozen = frozen
         self.now = current(conversation.messages)
 
     def groups(self) -> list[Group]:
@@ -121,7 +125,9 @@ class Itemizer:
             group.frame = 0  # counted in the head of the request
             found.append(group)
         messages = self.conversation.messages
-        members = grouped(messages)
+        for index in range(self._frozen):
+            found.append(Group([index], frame=self._total(messages[index]), must=True))
+        members = [[n + self._frozen for n in group] for group in grouped(messages[self._frozen :])]
         for number, indexes in enumerate(members):
             group = Group(indexes)
             role = messages[indexes[0]].role
@@ -141,7 +147,7 @@ class Itemizer:
 
     def _items(self, group: Group, index: int, number: int, part: Part, size: int) -> list[Item]:
         if part.kind in ("call", "result", "thinking"):
-            kind: ItemKind = part.kind  # type: ignore[assignment]
+            kind: ItemKind = part.kind
             media = part.kind == "result" and part.fixed and not part.text
             item = Item(index, number, part.text, size, "media" if media else kind, group.layer, name=part.name)
             item.fixed = part.fixed

@@ -1,13 +1,13 @@
 """Items in pieces: how an item's tokens divide by what they are worth.
 
 A short text is one piece: kept or not. A long one is worth most in its first share, since an extract keeps the
-best of it. JSON divides by its leaves: an identifier is worth more than a flag.
+best of it. A result divides by its values: an identifier is worth more than a flag.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from brim.plan.items import Item
 
@@ -17,26 +17,24 @@ WHOLE = 160
 SHARES = ((0.06, 0.8), (0.06, 0.5), (0.13, 0.2), (0.25, -0.2), (0.5, -0.6))
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Some tokens of an item at one worth."""
+class Piece(NamedTuple):
+    """Some tokens of an item at one worth; `threshold` is what values must be worth to be in it."""
 
     worth: float
     tokens: int
     item: Item
     group: int
+    threshold: float | None = None
 
 
-def pieces(item: Item, group: int, floor: int, leaves: Callable[[Item], list[tuple[float, int]]] | None) -> list[Piece]:
+def pieces(item: Item, group: int, floor: int, steps: Sequence[tuple[float, int]] | None) -> list[Piece]:
     """The pieces of an item beyond its floor, best first."""
     left = item.tokens - floor
     if left <= 0:
         return []
+    if steps is not None:
+        return [Piece(item.weight + worth, size, item, group, worth) for worth, size in steps]
     if item.tokens <= WHOLE or item.fixed or item.kind in ("thinking", "media"):
         return [Piece(item.weight, left, item, group)]
-    if leaves is not None:
-        found = leaves(item)
-        if found:
-            return [Piece(item.weight + worth, size, item, group) for worth, size in found]
     cut = [Piece(item.weight + worth, int(left * share), item, group) for share, worth in SHARES]
     return [piece for piece in cut if piece.tokens > 0]

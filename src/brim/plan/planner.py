@@ -15,6 +15,7 @@ from brim.errors import BudgetTooSmall
 from brim.ladders import Hint, Ladder, handle_of
 from brim.ladders import arguments as arguments_ladder
 from brim.ladders.rung import Room
+from brim.plan.bones import bones
 from brim.plan.items import SYSTEM, Group, Item, Itemizer
 from brim.plan.pieces import Piece, pieces
 from brim.plan.rebuild import rebuilt
@@ -26,6 +27,9 @@ from brim.tokens.counter import Counter
 STUB = 14
 # A call with fewer tokens than this is worth its place as long as its results are.
 SMALL_CALL = 48
+# Results of at most so many tokens are kept whole or left to their mark.
+SMALL_RESULT = 24
+SHORT_STUB = 3
 ROUNDS = 4
 
 
@@ -38,11 +42,12 @@ class Task:
     limit: int
     recent: float = 0.05
     query: str = ""
-    relevance: Sequence[float] | None = None
+    relevance: Callable[[int], list[float] | None] | None = None  # given the room that the history has
     recall: bool = False
     layers: dict[int, int] = field(default_factory=dict)
     notice: Callable[[list[Message], int], str] | None = None
     ledger: float = 0.05
+    frozen: int = 0  # so many messages at the start were sent before and stay as they are
     size: Callable[[int], int] = lambda tokens: tokens  # the tokens that count against the limit
 
 
@@ -60,6 +65,8 @@ class Outcome:
     steps: list[Decision] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     planned: Conversation | None = None
+    # For every message of the conversation its index in the planned one; -1 for the notice.
+    places: list[int] = field(default_factory=list)
 
 
 class Planner:
@@ -69,7 +76,9 @@ class Planner:
         self.count = task.counter.text
         self.stash: dict[str, str] = {}
         self.head = task.counter.head(task.conversation)
-        itemizer = Itemizer(task.conversation, task.counter.parts, task.counter.message, self.count, task.layers)
+        itemizer = Itemizer(
+            task.conversation, task.counter.parts, task.counter.message, self.count, task.layers, task.frozen
+        )
         self.now = itemizer.now
         self.groups = itemizer.groups()
         system = next((group for group in self.groups if group.members == [SYSTEM]), None)
@@ -78,14 +87,15 @@ class Planner:
         self._notice = ""
         self._notice_tokens = 0
         self._floors: dict[int, int] = {}
+        self._ladders: dict[int, Ladder] = {}
+        self._owned: dict[str, int] = {}  # which item says a value: the newest that does
 
     def run(self) -> Outcome:
         """Plan, or raise BudgetTooSmall."""
-        roles = [message.role for message in self.task.conversation.messages]
-        weigh(self.groups, roles, self.task.limit, self.task.recent, self.task.relevance)
         fixed = self._fix()
         if fixed > self.task.limit:
             raise BudgetTooSmall(fixed, self.task.limit, self.must_stay())
+        self._weigh(self.task.limit - fixed)
         waiting = self._pieces()
         for _ in range(ROUNDS):
             self._make_notice()
@@ -96,6 +106,11 @@ class Planner:
             self._render()
         self._top_up()
         return self._enforce()
+
+    def _weigh(self, room: int) -> None:
+        relevance = self.task.relevance(room) if self.task.relevance else None
+        roles = [message.role for message in self.task.conversation.messages]
+        weigh(self.groups, roles, self.task.limit, self.task.recent, relevance)
 
     def _fix(self) -> int:
         """Keep what must stay, in the smallest form that it may have; return what all of it takes."""
@@ -118,6 +133,8 @@ class Planner:
             return item.tokens if item.tokens <= SMALL_CALL or item.fixed else SMALL_CALL
         if item.fixed:
             return item.tokens
+        if item.skeleton is not None:
+            return min(item.tokens, SHORT_STUB)
         if item.kind == "text" and not item.must:
             return 0
         return min(item.tokens, STUB)
@@ -127,20 +144,35 @@ class Planner:
         for number, group in enumerate(self.groups):
             for item in group.items:
                 if not (group.must and item.must):
-                    found += pieces(item, number, self._floor(item), None)
+                    found += pieces(item, number, self._floor(item), self._steps(group, item))
         found.sort(key=lambda piece: (-piece.worth, -piece.group, piece.item.message, piece.item.start))
         return found
+
+    def _steps(self, group: Group, item: Item) -> Sequence[tuple[float, int]] | None:
+        """How an old result divides by its values. The newest is read as it is, so it keeps its shape."""
+        if item.kind != "result" or item.fixed or item.tokens <= SMALL_RESULT or group is self.groups[-1]:
+            return None
+        found = bones(item.text, self.counter.model.family, self.count)
+        if found is None:
+            return None
+        item.skeleton = found[0]
+        return found[1]
 
     def _buy(self, waiting: list[Piece], room: int) -> list[Piece]:
         """Take pieces in order of worth while there is room; return those that were not taken."""
         left: list[Piece] = []
+        passed: set[int] = set()  # items of which a more valuable piece did not fit: the rest of them waits too
         for piece in waiting:
+            if id(piece.item) in passed:
+                left.append(piece)
+                continue
             group = self.groups[piece.group]
             cost = piece.tokens
             if not group.kept:
                 cost += group.frame + sum(self._floor(item) for item in group.items)
             if cost > room:
                 left.append(piece)
+                passed.add(id(piece.item))
                 continue
             room -= cost
             if not group.kept:
@@ -148,12 +180,15 @@ class Planner:
                 for item in group.items:
                     item.given = self._floor(item)
             piece.item.given += piece.tokens
+            if piece.threshold is not None:
+                piece.item.threshold = piece.threshold
         return left
 
     def _render(self) -> None:
-        for group in self.groups:
+        self._owned.clear()
+        for group in reversed(self.groups):
             if group.kept:
-                for item in group.items:
+                for item in reversed(group.items):
                     self._show(item)
 
     def _show(self, item: Item) -> None:
@@ -168,22 +203,50 @@ class Planner:
             item.shown, item.shown_tokens, item.fidelity = "", 0, "recoverable"
             self._keep(item)
             return
-        rung_text, item.fidelity = self._rung(item)
-        item.shown, item.shown_tokens = rung_text, self.count(rung_text)
+        item.shown, item.fidelity = self._rung(item)
+        item.shown_tokens = self.count(item.shown)
 
     def _rung(self, item: Item) -> tuple[str, str]:
         handle = handle_of(item.text) if item.text else ""
         room = Room(item.given, self.count, handle, self.task.recall, self.task.query)
         if item.kind == "media":
             return room.mark(f"{item.name or 'media'}, about {item.tokens:,} tokens"), "recoverable"
+        if item.skeleton is not None:
+            return self._bones(item, room)
         if item.kind == "call":
             text, fidelity = arguments_ladder.extract(item.text, room), "recoverable"
         else:
-            rung = Ladder(item.text, self.count, hint=Hint(tool=item.name)).at(room)
+            rung = self._ladder(item).at(room)
             text, fidelity = rung.text, rung.fidelity
         if fidelity == "recoverable":
             self._keep(item)
         return text, fidelity
+
+    def _bones(self, item: Item, room: Room) -> tuple[str, str]:
+        """A result by its values: those above the threshold, or all of them where that is as short."""
+        assert item.skeleton is not None
+        self._keep(item)
+        mark = f"[… {room.handle}]" if self.task.recall else "[…]"
+        if item.threshold is None:
+            return mark, "recoverable"
+        me, owned = id(item), self._owned
+        text = item.skeleton.at(item.threshold, lambda value: owned.get(value, me) == me)
+        for leaf in item.skeleton.leaves:
+            if leaf.score >= item.threshold:
+                owned.setdefault(leaf.text, me)
+        text = text.removesuffix("[…]") + mark if text.endswith("[…]") else text
+        size = self.count(text)
+        if size > room.tokens * 0.8:
+            dense = self._ladder(item).dense()
+            if dense is not None and self.count(dense.text) <= max(size, room.tokens):
+                return dense.text, "lossless"
+        return text, "recoverable"
+
+    def _ladder(self, item: Item) -> Ladder:
+        found = self._ladders.get(id(item))
+        if found is None:
+            found = self._ladders[id(item)] = Ladder(item.text, self.count, hint=Hint(tool=item.name))
+        return found
 
     def _keep(self, item: Item) -> None:
         if item.text:
@@ -269,21 +332,24 @@ class Planner:
             index: rebuilt(conversation.api, self._message(index), items) for index, items in self._by_message().items()
         }
         messages: list[Message] = []
+        places: list[int] = []
         folded = self._folded()
         placed = not folded
         for index, message in enumerate(conversation.messages):
             if index not in shown:
                 continue
-            if not placed and message.role != "system":
+            if not placed and message.role != "system" and index >= self.task.frozen:
                 messages.append(self.counter.text_message(conversation.api, "user", self._notice))
+                places.append(-1)
                 placed = True
             messages.append(shown[index])
+            places.append(index)
         new = replace(conversation, messages=tuple(messages), system=shown.get(SYSTEM, conversation.system))
         total = self.task.size(self.counter.total(new))
         if folded:
             raws = b"\n".join(conversation.messages[index].raw for index in folded).decode("utf-8", "surrogatepass")
             self.stash.setdefault(handle_of(raws), raws)
-        return Outcome(new, total, self.groups, self.stash, folded, self._notice, planned=conversation)
+        return Outcome(new, total, self.groups, self.stash, folded, self._notice, planned=conversation, places=places)
 
     def _by_message(self) -> dict[int, list[Item]]:
         found: dict[int, list[Item]] = {}

@@ -37,7 +37,7 @@ class Policy:
     """The share of the limit that goes to the newest messages, whatever they say."""
     newest: float = 0.25
     """The largest share of the limit that one arriving tool result may take."""
-    ledger: float = 0.05
+    ledger: float = 0.03
     """The largest share of the limit for the record of what was folded."""
     recall: float = 0.1
     """The share of the limit for folded content that is brought back because the current message is about it."""

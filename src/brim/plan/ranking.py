@@ -2,24 +2,81 @@
 
 from __future__ import annotations
 
-from brim.conversation import Conversation
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from brim.conversation import Conversation, Message
 from brim.plan.items import current
-from brim.plan.relevance import Index
+from brim.plan.relevance import Index, quick_scores
+
+# A longer history is ranked by looking only for the words of the question: an index of it costs more than a fit may.
+INDEXED = 1_500
+# How many conversations' indexes are kept for their next turn.
+KEPT = 4
 
 
-def relevance(conversation: Conversation, query: str) -> list[float] | None:
-    """One number for each message, 0 where it is not history; None if nothing is asked."""
-    if not query.strip():
+@dataclass(slots=True)
+class _Kept:
+    messages: list[Message] = field(default_factory=list)
+    index: Index = field(default_factory=Index)
+
+
+class Indexes:
+    """Indexes of the last conversations: the next turn of one of them only adds what is new."""
+
+    def __init__(self) -> None:
+        self._kept: list[_Kept] = []
+        self._lock = threading.Lock()
+
+    def pack(
+        self, messages: list[Message], sizes: Callable[[Message], int], query: str, room: int
+    ) -> tuple[list[float], list[int]]:
+        """Scores, and the numbers of the messages that should stay within `room` tokens."""
+        with self._lock:
+            index = self._index(messages, sizes)
+            total = sum(map(sizes, messages))
+            return index.score(query, room / max(1, total)), index.pack(query, room)
+
+    def _index(self, messages: list[Message], sizes: Callable[[Message], int]) -> Index:
+        for kept in self._kept:
+            known = len(kept.messages)
+            if known <= len(messages) and messages[:known] == kept.messages:
+                self._kept.remove(kept)
+                break
+        else:
+            kept, known = _Kept(), 0
+        for message in messages[known:]:
+            kept.index.add(message.text, tokens=sizes(message))
+            kept.messages.append(message)
+        self._kept = [kept, *self._kept][:KEPT]
+        return kept.index
+
+
+_indexes = Indexes()
+
+
+def relevance(conversation: Conversation, query: str, sizes: Callable[[Message], int], room: int) -> list[float] | None:
+    """One number for each message: 0 where it is not history, from 0 to 1 by relevance, 1 more where it should stay.
+
+    `room` is how many tokens of the history can stay. None if nothing is asked.
+    """
+    if not query.strip() or room <= 0:
         return None
     now = current(conversation.messages)
-    index = Index()
-    places = []
-    for number, message in enumerate(conversation.messages):
-        if number != now and message.role != "system":
-            index.add(message.text)
-            places.append(number)
-    scores = index.score(query)
+    places = [n for n, message in enumerate(conversation.messages) if n != now and message.role != "system"]
+    history = [conversation.messages[n] for n in places]
+    picked: list[int] = []
+    if len(history) > INDEXED:
+        scores = quick_scores([message.text for message in history], query)
+    else:
+        scores, picked = _indexes.pack(history, sizes, query, room)
+    top = max(scores, default=0.0)
+    if top <= 0:
+        return None
     found = [0.0] * len(conversation.messages)
     for place, score in zip(places, scores, strict=True):
-        found[place] = max(0.0, score)
+        found[place] = max(0.0, score) / top
+    for number in picked:
+        found[places[number]] += 1.0
     return found

@@ -36,7 +36,7 @@ def report_of(work: Work, outcome: Outcome) -> Report:
         compacted=len(compacted),
         folded=len(outcome.folded) or len(folded),
         turns_dropped=any(decision.rung == "dropped" for decision in decisions) or bool(outcome.folded),
-        warnings=tuple([*outcome.warnings, *_warnings(work, outcome)]),
+        warnings=(*outcome.warnings, *_warnings(work, outcome)),
     )
 
 

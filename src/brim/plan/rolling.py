@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from brim import wire
 from brim.conversation import Conversation, Message
-from brim.ladders import plain
+from brim.ladders import handle_of, plain
 from brim.ladders.rung import Room
 from brim.plan import agent
 from brim.plan.items import current
@@ -42,7 +42,7 @@ def plan(work: Work) -> Outcome:
     outcome.folded = [number for number, message in enumerate(work.conversation.messages) if message in folded]
     if folded:
         text = b"\n".join(message.raw for message in folded).decode("utf-8", "surrogatepass")
-        outcome.stash.setdefault(agent.handle_of(text), text)
+        outcome.stash.setdefault(handle_of(text), text)
     return outcome
 
 

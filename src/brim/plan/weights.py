@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from brim.plan.items import Group, Item
 
-# How far the most relevant, and the most recent, history stands above the rest.
-RELEVANCE = 3.0
-RECENCY = 3.0
+# How far history that the current message is about, and the most recent one, stand above the rest.
+RELEVANCE = 2.0
+RECENCY = 5.0
 # How far the oldest history stands below the newest, all else being equal: age alone says little.
-AGE = 0.3
+AGE = 0.1
 LAYER = {1: 1.5, 2: 1.0, 3: 3.0, 4: 0.0, 5: 3.5}
 KIND = {"text": 0.0, "block": 0.0, "call": 0.0, "result": 0.0, "thinking": -4.0, "media": -0.5}
-USER = 0.4
+USER = 0.1
+# Among tool calls what was found outweighs what was said about it: relevance counts for less, a user's words for
+# more, and a model's for less than an identifier.
+AMONG_TOOLS = 0.3
+USER_AMONG_TOOLS = 1.5
+ANSWER_AMONG_TOOLS = -0.5
+# The newest results are what the model is about to read.
+NEWEST = 3.0
 
 
 def weigh(
@@ -22,25 +28,34 @@ def weigh(
 ) -> None:
     """Give every group its rank and every item its weight.
 
-    `relevance` has one number for each message, 0 or more; the largest counts as RELEVANCE.
+    `relevance` has one number for each message, from 0 to 2.
     """
-    top = max(relevance, default=0.0) if relevance else 0.0
     reach = max(1.0, recent * limit)
     history = sum(group.tokens for group in groups if not group.must)
+    tools = any(item.kind == "result" for group in groups for item in group.items)
     after = 0
     for group in reversed(groups):
         rank = 0.0
         if not group.must:
-            # What lies within the recent share stays first; beyond it recency fades quickly.
-            rank += RECENCY * (1.0 if after < reach else math.exp(1 - after / reach))
+            # What lies within the recent share stays first; beyond it recency says nothing.
+            size = group.tokens
+            rank += RECENCY if after + size <= reach else 0.0
             rank -= AGE * after / max(1, history)
-            after += group.tokens
-        if top > 0 and relevance:
-            rank += RELEVANCE * max(relevance[member] if member >= 0 else 0.0 for member in group.members) / top
+            after += size
+        elif group.layer == 4:
+            rank += NEWEST
+        if relevance:
+            about = max(relevance[member] if member >= 0 else 0.0 for member in group.members)
+            rank += RELEVANCE * about * (AMONG_TOOLS if tools else 1.0)
         group.rank = rank
         for item in group.items:
-            item.weight = rank + LAYER[item.layer] + KIND[item.kind] + (USER if _is_user(item, roles) else 0.0)
+            item.weight = rank + LAYER[item.layer] + KIND[item.kind] + _said(item, roles, tools)
 
 
-def _is_user(item: Item, roles: Sequence[str]) -> bool:
-    return item.message >= 0 and roles[item.message] == "user"
+def _said(item: Item, roles: Sequence[str], tools: bool) -> float:
+    """What it adds that a user, or a model, said it."""
+    if item.message < 0 or item.kind not in ("text", "block"):
+        return 0.0
+    if roles[item.message] == "user":
+        return USER_AMONG_TOOLS if tools else USER
+    return ANSWER_AMONG_TOOLS if tools else 0.0

@@ -1,0 +1,15 @@
+"""How many tokens: tokenizers by family, framing by provider, the provider's own numbers where they are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from brim import catalog
+from brim.tokens.tokenizers import tokenizer
+
+__all__ = ["text_counter", "tokenizer"]
+
+
+def text_counter(model: str) -> Callable[[str], int]:
+    """What counts plain text for a model. Example: text_counter("gpt-4o")("hello world") -> 2"""
+    return tokenizer(catalog.find(model).family)

@@ -73,7 +73,7 @@ def _openai_chat(model: str, count: Count) -> Framing:
 def _responses(model: str, count: Count) -> Framing:
     def head(conversation: Conversation) -> int:
         instructions = _system(conversation)
-        size = responses.BASE + responses.instructions_tokens(instructions, count, model)
+        size = openai.BASE + responses.instructions_tokens(instructions, count, model)
         choice = _field(conversation, "tool_choice")
         return size + responses.tools_tokens(_tools(conversation), choice, count, instructions)
 

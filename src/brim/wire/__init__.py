@@ -5,21 +5,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from brim.conversation import Conversation, Message, decode, encode
 from brim.errors import BadBody
+from brim.recent import Recent
 from brim.wire import anthropic, gemini, openai_chat, openai_responses
-from brim.wire.api import Api, Usage, name_of, parse_json
+from brim.wire.api import Api, Usage, check_depth, name_of, parse_json
 from brim.wire.sniff import sniff
 
 __all__ = ["APIS", "Api", "Body", "Usage", "api_of", "parse", "render", "sniff", "text_message", "usage"]
 
 Body = bytes | Mapping[str, Any] | Sequence[Any]
 APIS: dict[str, Api] = {module.API.name: module.API for module in (openai_chat, openai_responses, anthropic, gemini)}
+# Where a list of messages without a body around it stands among the fields.
+_BARE = ""
+# Tools and system fields that say nothing.
+_EMPTY = (b"null", b"[]")
+_good_tools: Recent[bytes, bool] = Recent(8 << 20)
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _list = msgspec.json.Decoder(list[msgspec.Raw])
 
@@ -44,26 +50,29 @@ def parse(
     `tools`, `system` and `tool_choice` stand in for those fields where only a list of messages is given.
     """
     fields = _split(body)
-    if isinstance(body, bytes) and not fields:
+    if not fields:
         raise BadBody("body", "is an empty object: a request needs messages")
-    name = api or sniff(fields, model, system)
+    bare = _is_bare(body)
+    name = api or sniff(fields if bare else {key: raw for key, raw in fields.items() if key}, model, system)
     spec = api_of(name)
-    if not isinstance(body, (bytes, Mapping)) or spec.list_field not in fields:
-        fields = _as_body(spec, fields)
+    if bare:
+        fields = {spec.list_field: fields[_BARE]}
+    if spec.list_field not in fields:
+        raise BadBody(spec.list_field, "is missing: a request needs it")
     for key, value in (("tools", tools), ("tool_choice", tool_choice)):
         if value is not None:
-            fields[key] = encode(value)
+            fields[key] = _encoded(value, key)
     system_field = next((key for key in spec.system_fields if key in fields), None)
     if system is not None:
         if not spec.system_fields:
             raise BadBody("system", "this API has no system field: put a system message first instead")
         system_field = system_field or spec.system_fields[0]
-        fields[system_field] = encode(system)
+        fields[system_field] = _encoded(system, "system")
     conversation = Conversation(
         api=name,
         messages=_messages(spec, fields[spec.list_field]),
         system=_system(spec, fields, system_field),
-        tools=None if fields.get("tools") in (None, b"null", b"[]") else fields["tools"],
+        tools=_tools(fields.get("tools")),
         fields=fields,
         model=_text(fields, "model") or model,
         max_output=spec.max_output(_small(fields)),
@@ -72,26 +81,45 @@ def parse(
     return conversation
 
 
+def _is_bare(body: Body) -> bool:
+    """Whether a list of messages was given, as objects or as JSON, rather than a whole body."""
+    if isinstance(body, str):
+        return body.lstrip()[:1] == "["
+    if isinstance(body, (bytes, bytearray, memoryview)):
+        return bytes(body).lstrip()[:1] == b"["
+    return not isinstance(body, Mapping)
+
+
 def _split(body: Body) -> dict[str, bytes]:
     """The top-level fields of a body as JSON bytes; a bare list becomes the field ''."""
     if isinstance(body, str):
         body = body.encode("utf-8", "surrogatepass")
     if isinstance(body, Mapping):
-        return {str(key): encode(value) for key, value in body.items()}
+        return {str(key): _encoded(value, str(key)) for key, value in body.items()}
     if not isinstance(body, (bytes, bytearray, memoryview)):
-        try:
-            return {"": encode(list(body))}
-        except TypeError as problem:
-            raise BadBody("messages", str(problem)) from None
-    if bytes(body).lstrip()[:1] == b"[":
-        return {"": bytes(body)}
+        if not isinstance(body, Iterable):
+            raise BadBody("body", f"must be a request, not {name_of(body)}")
+        return {_BARE: _encoded(list(body), "messages")}
+    body = bytes(body)
+    if _is_bare(body):
+        return {_BARE: body}
     try:
         return {key: bytes(raw) for key, raw in _fields.decode(body).items()}
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        value = parse_json(bytes(body), "body")
+        value = parse_json(body, "body")
     if not isinstance(value, dict):
         raise BadBody("body", f"must be a JSON object, not {name_of(value)}")
     return {key: encode(inner) for key, inner in value.items()}
+
+
+def _encoded(value: Any, at: str) -> bytes:
+    """JSON bytes of what a caller gave as an object, which may be anything."""
+    try:
+        return encode(value)
+    except RecursionError:
+        raise BadBody(at, "is nested too deep, or holds itself") from None
+    except (TypeError, ValueError, OverflowError) as problem:
+        raise BadBody(at, str(problem)) from None
 
 
 def _items(raw: bytes, root: str) -> list[bytes]:
@@ -105,10 +133,20 @@ def _items(raw: bytes, root: str) -> list[bytes]:
     return [encode(item) for item in value]
 
 
-def _as_body(spec: Api, fields: dict[str, bytes]) -> dict[str, bytes]:
-    if "" in fields:
-        return {spec.list_field: fields[""]}
-    raise BadBody(spec.list_field, "is missing: a request needs it")
+def _tools(raw: bytes | None) -> bytes | None:
+    """The tools of a request, once they are known to be a list of objects that is not too deep."""
+    if raw is None or raw in (b"null", b"[]"):
+        return None
+    if _good_tools.get(raw) is None:
+        value = parse_json(raw, "tools")
+        if not isinstance(value, list):
+            raise BadBody("tools", f"must be a list, not {name_of(value)}")
+        for number, tool in enumerate(value):
+            if not isinstance(tool, dict):
+                raise BadBody(f"tools[{number}]", f"must be an object, not {name_of(tool)}")
+        check_depth(value, "tools")
+        _good_tools.put(raw, True, len(raw))
+    return raw
 
 
 def _messages(spec: Api, raw: bytes) -> tuple[Message, ...]:
@@ -156,18 +194,18 @@ def render(conversation: Conversation, body: Body) -> Any:
 def _render_bytes(conversation: Conversation, spec: Api, body: bytes) -> bytes:
     fields = _split(body)
     raws = [message.raw for message in conversation.messages]
-    if "" in fields:
-        return body if _items(fields[""], spec.list_field) == raws else _join(raws)
+    if _is_bare(body):
+        return body if _items(fields[_BARE], spec.list_field) == raws else _join(raws)
     new = _new_fields(conversation, spec, fields)
     if not new:
         return body
-    fields.update(new)
-    return msgspec.json.encode({key: msgspec.Raw(raw) for key, raw in fields.items()})
+    merged = {**fields, **new}
+    return b"{" + b",".join(encode(key) + b":" + raw for key, raw in merged.items() if raw is not None) + b"}"
 
 
-def _new_fields(conversation: Conversation, spec: Api, fields: Mapping[str, bytes]) -> dict[str, bytes]:
-    """The top-level fields that are not any more what the body says."""
-    new: dict[str, bytes] = {}
+def _new_fields(conversation: Conversation, spec: Api, fields: Mapping[str, bytes]) -> dict[str, bytes | None]:
+    """The top-level fields that are not any more what the body says; None for those that it has no more."""
+    new: dict[str, bytes | None] = {}
     raws = [message.raw for message in conversation.messages]
     old = fields[spec.list_field]
     if old[:1] == b'"':
@@ -176,10 +214,13 @@ def _new_fields(conversation: Conversation, spec: Api, fields: Mapping[str, byte
     elif _items(old, spec.list_field) != raws:
         new[spec.list_field] = _join(raws)
     key = next((key for key in spec.system_fields if key in fields), (spec.system_fields or ("",))[0])
-    if conversation.system is not None and fields.get(key) != conversation.system.raw:
-        new[key] = conversation.system.raw
-    if conversation.tools is not None and fields.get("tools") != conversation.tools:
-        new["tools"] = conversation.tools
+    system = conversation.system.raw if conversation.system is not None else None
+    for name, raw in ((key, system), ("tools", conversation.tools)):
+        if not name:
+            continue  # an API without a system field
+        old = fields.get(name, _EMPTY[0])
+        if raw != old and not (raw is None and old in _EMPTY):
+            new[name] = raw
     return new
 
 
@@ -188,13 +229,14 @@ def _join(raws: list[bytes]) -> bytes:
 
 
 def _render_fields(conversation: Conversation, spec: Api, body: Mapping[str, Any]) -> Any:
-    fields = {str(key): encode(value) for key, value in body.items()}
-    new = _new_fields(conversation, spec, fields)
+    new = _new_fields(conversation, spec, _split(body))
     if not new:
         return body
     out = dict(body)
     for key, raw in new.items():
-        if key == spec.list_field and isinstance(body[key], Sequence) and not isinstance(body[key], str):
+        if raw is None:
+            del out[key]
+        elif key == spec.list_field and isinstance(body[key], Sequence) and not isinstance(body[key], str):
             out[key] = _objects(conversation.messages, body[key])
         else:
             out[key] = decode(raw)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from brim.conversation import Interned, Message, Part, Path, Role, encode
-from brim.wire.api import Api, Reader, Usage, check_pairs, name_of
+from brim.wire.api import Api, Reader, Usage, check_pairs, name_of, tokens_at
 
 ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
 MEDIA = {"image": "image", "document": "file", "container_upload": "file"}
@@ -49,6 +49,7 @@ def _read_block(reader: Reader, block: Any, at: Path) -> None:
     if kind == "text":
         # Citations quote places inside the text, so a cited text is never altered.
         reader.text(block, "text", at, at, fixed=bool(block.get("citations")))
+        reader.also(block.get("citations"))
     elif kind == "tool_use":
         _read_call(reader, block, at)
     elif kind == "tool_result":
@@ -69,7 +70,7 @@ def _read_block(reader: Reader, block: Any, at: Path) -> None:
 def _read_call(reader: Reader, block: dict[str, Any], at: Path) -> None:
     for key in ("id", "name"):
         if not isinstance(block.get(key), str):
-            raise reader.bad((*at, key), f"is missing: a tool_use block needs an {key}".replace("an name", "a name"))
+            raise reader.bad((*at, key), f"is missing: a tool_use block needs its {key}")
     text = encode(block.get("input")).decode("utf-8", "surrogatepass")
     leaf = (*at, "input")
     reader.add(Part("call", leaf, at, text, block["name"], block["id"], fixed="input" not in block, json=True))
@@ -79,6 +80,7 @@ def _read_result(reader: Reader, block: dict[str, Any], at: Path) -> None:
     if not isinstance(block.get("tool_use_id"), str):
         raise reader.bad((*at, "tool_use_id"), "is missing: a tool_result names the call that it answers")
     more: dict[str, Any] = {"kind": "result", "call": block["tool_use_id"]}
+    reader.also(block.get("is_error") and "error")
     content = block.get("content")
     if isinstance(content, str):
         reader.text(block, "content", at, at, **more)
@@ -107,14 +109,20 @@ def usage(response: Mapping[str, Any]) -> Usage | None:
     found = response.get("usage")
     if not isinstance(found, dict) or not isinstance(found.get("input_tokens"), int):
         return None
-    cached = found.get("cache_read_input_tokens") or 0
-    written = found.get("cache_creation_input_tokens") or 0
-    return Usage(found["input_tokens"] + cached + written, found.get("output_tokens") or 0, cached, written)
+    cached = tokens_at(found, "cache_read_input_tokens")
+    written = tokens_at(found, "cache_creation_input_tokens")
+    return Usage(found["input_tokens"] + cached + written, tokens_at(found, "output_tokens"), cached, written)
+
+
+def replies(response: Mapping[str, Any]) -> list[Any]:
+    """The messages that a response adds to its conversation."""
+    content = response.get("content")
+    return [{"role": "assistant", "content": content}] if isinstance(content, list) and content else []
 
 
 def max_output(body: Mapping[str, Any]) -> int | None:
     asked = body.get("max_tokens")
-    return asked if isinstance(asked, int) and asked > 0 else None
+    return asked if type(asked) is int and asked > 0 else None
 
 
 API = Api(
@@ -126,6 +134,7 @@ API = Api(
     text_message=text_message,
     text_block=text_block,
     usage=usage,
+    replies=replies,
     max_output=max_output,
     check=check_pairs,
 )

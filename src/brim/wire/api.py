@@ -10,6 +10,8 @@ from brim.conversation import Conversation, Interned, Message, Part, Path, Role,
 from brim.errors import BadBody
 
 MAX_DEPTH = 48
+# How the calls of the older function messages are named: the API never asked that each has its answer.
+UNASKED = "function:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,7 @@ class Api:
     text_message: Callable[[Role, str], Any]
     text_block: Callable[[str], Any]
     usage: Callable[[Mapping[str, Any]], Usage | None]
+    replies: Callable[[Mapping[str, Any]], list[Any]]
     max_output: Callable[[Mapping[str, Any]], int | None]
     check: Callable[[Conversation], None]
 
@@ -63,6 +66,11 @@ class Reader:
         if blob is not None:
             self.blobs.append(blob if isinstance(blob, bytes) else canonical(blob))
 
+    def also(self, more: Any) -> None:
+        """Let something beside the parts count in the digest, if there is something."""
+        if more:
+            self.blobs.append(canonical(more))
+
     def text(self, holder: Any, key: str | int, at: Path, block: Path, **more: Any) -> None:
         """Add the string at holder[key] as a part; anything else there is an error."""
         value = holder.get(key) if isinstance(holder, dict) else holder[key]
@@ -79,9 +87,20 @@ class Reader:
 
 def canonical(value: Any) -> bytes:
     """Bytes that stand for a block whatever its key order and wherever a cache breakpoint was put."""
+    return encode(_ordered(value))
+
+
+def _ordered(value: Any) -> Any:
     if isinstance(value, dict):
-        value = {key: value[key] for key in sorted(value) if key != "cache_control"}
-    return encode(value)
+        return {key: _ordered(value[key]) for key in sorted(value) if key != "cache_control"}
+    return [_ordered(item) for item in value] if isinstance(value, list) else value
+
+
+def tokens_at(holder: Any, *path: str) -> int:
+    """The number at a path of a usage record; 0 if there is none. Example: ({"a": {"b": 3}}, "a", "b") -> 3"""
+    for key in path:
+        holder = holder.get(key) if isinstance(holder, dict) else None
+    return holder if type(holder) is int and holder > 0 else 0
 
 
 def name_of(value: Any) -> str:
@@ -121,30 +140,26 @@ def _children(holder: Any) -> list[tuple[str | int, Any]]:
 
 
 def check_pairs(conversation: Conversation) -> None:
-    """Every tool result follows the call that it answers, and no id is asked twice at once."""
+    """Every tool result follows the call that it answers, and no id is asked or answered twice at once."""
     open_calls: set[str] = set()
     for number, message in enumerate(conversation.messages):
+        results: dict[str, Part] = {}
         for part in message.parts:
             if part.kind == "call" and part.call:
-                if part.call in open_calls:
+                if part.call in open_calls and not part.call.startswith(UNASKED):
                     raise BadBody(place(conversation, number, part), f"a second call has the id {part.call!r}")
                 open_calls.add(part.call)
-        for part in message.parts:
-            if part.kind == "result" and part.call:
-                # The API never asked for the call of the older function messages.
-                if part.call not in open_calls and not part.call.startswith("function:"):
-                    raise BadBody(
-                        place(conversation, number, part),
-                        f"answers the call {part.call!r}, which is not before it",
-                    )
-                if not _more_of(message, part):
-                    open_calls.discard(part.call)
-
-
-def _more_of(message: Message, part: Part) -> bool:
-    """Whether a later part of the message belongs to the same result (results may have several parts)."""
-    after = message.parts[message.parts.index(part) + 1 :]
-    return any(other.kind == "result" and other.call == part.call for other in after)
+            elif part.kind == "result" and part.call:
+                first = results.setdefault(part.call, part)
+                # A result may have several parts, in one block; a tool message is one result, whatever its blocks.
+                if first.block != part.block and message.role != "tool":
+                    raise BadBody(place(conversation, number, part), f"a second result answers {part.call!r}")
+        for call, part in results.items():
+            if call not in open_calls and not call.startswith(UNASKED):
+                raise BadBody(
+                    place(conversation, number, part), f"answers the call {call!r}, which is not before it"
+                )
+        open_calls.difference_update(results)
 
 
 def place(conversation: Conversation, number: int, part: Part) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from brim.conversation import Conversation, Interned, Message, Part, Path, Role, encode
 from brim.errors import BadBody
-from brim.wire.api import Api, Reader, Usage, name_of, place
+from brim.wire.api import Api, Reader, Usage, name_of, place, tokens_at
 
 ROLES: dict[str, Role] = {"user": "user", "model": "assistant", "function": "user", "system": "system"}
 
@@ -87,6 +87,7 @@ def _read_exchange(
     kind: Any = "call" if leaf == "args" else "result"
     fixed = signed or not isinstance(inner.get(leaf), dict)
     reader.add(Part(kind, where, at, text, name, str(bond), fixed=fixed, json=True))
+    reader.also(inner.get("parts"))  # media that a response carries beside its object
 
 
 def text_message(role: Role, text: str) -> dict[str, Any]:
@@ -101,9 +102,18 @@ def usage(response: Mapping[str, Any]) -> Usage | None:
     found = response.get("usageMetadata")
     if not isinstance(found, dict) or not isinstance(found.get("promptTokenCount"), int):
         return None
-    output = (found.get("candidatesTokenCount") or 0) + (found.get("thoughtsTokenCount") or 0)
-    prompt = found["promptTokenCount"] + (found.get("toolUsePromptTokenCount") or 0)
-    return Usage(prompt, output, found.get("cachedContentTokenCount") or 0)
+    output = tokens_at(found, "candidatesTokenCount") + tokens_at(found, "thoughtsTokenCount")
+    prompt = found["promptTokenCount"] + tokens_at(found, "toolUsePromptTokenCount")
+    return Usage(prompt, output, tokens_at(found, "cachedContentTokenCount"))
+
+
+def replies(response: Mapping[str, Any]) -> list[Any]:
+    """The messages that a response adds to its conversation."""
+    candidates = response.get("candidates")
+    if not isinstance(candidates, list) or not candidates or not isinstance(candidates[0], dict):
+        return []
+    content = candidates[0].get("content")
+    return [content] if isinstance(content, dict) else []
 
 
 def max_output(body: Mapping[str, Any]) -> int | None:
@@ -111,7 +121,7 @@ def max_output(body: Mapping[str, Any]) -> int | None:
     if not isinstance(config, dict):
         return None
     asked = config.get("maxOutputTokens") or config.get("max_output_tokens")
-    return asked if isinstance(asked, int) and asked > 0 else None
+    return asked if type(asked) is int and asked > 0 else None
 
 
 def check(conversation: Conversation) -> None:
@@ -127,7 +137,9 @@ def check(conversation: Conversation) -> None:
                         f"answers {part.name!r}, which was not called before it",
                     )
                 waiting.remove(part.call)
-        if message.role == "assistant" or not message.answers:
+        if message.role == "assistant" and number and conversation.messages[number - 1].role == "assistant":
+            before += message.calls  # one turn that was sent back in pieces
+        elif message.role == "assistant" or not message.answers:
             before = list(message.calls)
         else:
             before = waiting
@@ -142,6 +154,7 @@ API = Api(
     text_message=text_message,
     text_block=text_block,
     usage=usage,
+    replies=replies,
     max_output=max_output,
     check=check,
 )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from brim.conversation import Interned, Message, Part, Path, Role
-from brim.wire.api import Api, Reader, Usage, check_pairs, name_of
+from brim.wire.api import Api, Reader, Usage, check_pairs, name_of, tokens_at
 
 ROLES: dict[str, Role] = {
     "system": "system",
@@ -126,17 +126,22 @@ def usage(response: Mapping[str, Any]) -> Usage | None:
     found = response.get("usage")
     if not isinstance(found, dict) or not isinstance(found.get("prompt_tokens"), int):
         return None
-    details = found.get("prompt_tokens_details") or {}
-    return Usage(
-        input=found["prompt_tokens"],
-        output=found.get("completion_tokens") or 0,
-        cached=details.get("cached_tokens") or found.get("prompt_cache_hit_tokens") or 0,
-    )
+    cached = tokens_at(found, "prompt_tokens_details", "cached_tokens") or tokens_at(found, "prompt_cache_hit_tokens")
+    return Usage(found["prompt_tokens"], tokens_at(found, "completion_tokens"), cached)
+
+
+def replies(response: Mapping[str, Any]) -> list[Any]:
+    """The messages that a response adds to its conversation."""
+    choices = response.get("choices")
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        return []
+    message = choices[0].get("message")
+    return [message] if isinstance(message, dict) else []
 
 
 def max_output(body: Mapping[str, Any]) -> int | None:
     asked = body.get("max_completion_tokens") or body.get("max_tokens")
-    return asked if isinstance(asked, int) and asked > 0 else None
+    return asked if type(asked) is int and asked > 0 else None
 
 
 API = Api(
@@ -148,6 +153,7 @@ API = Api(
     text_message=text_message,
     text_block=text_block,
     usage=usage,
+    replies=replies,
     max_output=max_output,
     check=check_pairs,
 )

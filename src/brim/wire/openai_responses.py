@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from brim.conversation import Conversation, Interned, Message, Part, Path, Role
-from brim.wire.api import Api, Reader, Usage, check_pairs, name_of
+from brim.wire.api import Api, Reader, Usage, check_pairs, name_of, tokens_at
 
 ROLES: dict[str, Role] = {
     "system": "system",
@@ -17,6 +17,9 @@ ROLES: dict[str, Role] = {
 TEXTS = ("input_text", "output_text", "text")
 MEDIA = {"input_image": "image", "input_audio": "audio", "input_file": "file"}
 CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
+OUTPUTS = ("function_call_output", "custom_tool_call_output")
+# An approval answers its request as an output answers its call: the field that binds them.
+APPROVALS = {"mcp_approval_request": "id", "mcp_approval_response": "approval_request_id"}
 # Items that the user's side sends; every other item came from the model.
 FROM_USER = ("mcp_approval_response", "compaction", "compaction_trigger")
 
@@ -27,24 +30,28 @@ def read_item(raw: bytes, root: str) -> Message:
         reader.add(Part("text", (), (), reader.value))
         return reader.message("user")
     value = reader.want(reader.value, dict, (), "an object")
-    kind = value.get("type", "message")
+    kind = value.get("type") or "message"
     if not isinstance(kind, str):
-        raise reader.bad(("type",), "must be text")
+        raise reader.bad(("type",), f"must be text, not {name_of(kind)}")
     if kind == "message":
         return _read_message(reader, value)
     if kind in CALLS:
         return _read_call(reader, value, CALLS[kind])
     call = value.get("call_id")
-    if kind.endswith("_output"):
+    if kind in OUTPUTS or (kind.endswith("_output") and isinstance(call, str)):
         return _read_output(reader, value)
     if kind == "reasoning":
         reader.opaque(value, (), kind="thinking")
         return reader.message("assistant")
+    if kind in APPROVALS and isinstance(value.get(APPROVALS[kind]), str):
+        asks = kind == "mcp_approval_request"
+        reader.opaque(value, (), kind="call" if asks else "result", name=kind, call=value[APPROVALS[kind]])
+        return reader.message("assistant" if asks else "user")
     if isinstance(call, str):
         reader.opaque(value, (), kind="call", name=kind, call=call)
         return reader.message("assistant")
     reader.opaque(value, ())
-    return reader.message("user" if kind in FROM_USER else "assistant")
+    return reader.message("user" if kind in FROM_USER or kind.endswith("_output") else "assistant")
 
 
 def _read_message(reader: Reader, value: dict[str, Any]) -> Message:
@@ -63,6 +70,9 @@ def _read_message(reader: Reader, value: dict[str, Any]) -> Message:
             kind = block.get("type")
             if kind in TEXTS:
                 reader.text(block, "text", at, at, fixed=bool(block.get("annotations")))
+                reader.also(block.get("annotations"))
+            elif kind == "refusal" and isinstance(block.get("refusal"), str):
+                reader.text(block, "refusal", at, at)
             elif isinstance(kind, str):
                 reader.opaque(block, at, kind=MEDIA.get(kind, "opaque"))
             else:
@@ -87,7 +97,7 @@ def _read_output(reader: Reader, value: dict[str, Any]) -> Message:
     output = value.get("output")
     if isinstance(output, str):
         reader.text(value, "output", (), (), kind="result", call=call)
-    elif isinstance(output, list) and output and value["type"] == "function_call_output":
+    elif isinstance(output, list) and output and value["type"] in OUTPUTS:
         for number, block in enumerate(output):
             at: Path = ("output", number)
             reader.want(block, dict, at, "an object with a type")
@@ -124,13 +134,19 @@ def usage(response: Mapping[str, Any]) -> Usage | None:
         found = response["response"].get("usage")  # the terminal stream event
     if not isinstance(found, dict) or not isinstance(found.get("input_tokens"), int):
         return None
-    details = found.get("input_tokens_details") or {}
-    return Usage(found["input_tokens"], found.get("output_tokens") or 0, details.get("cached_tokens") or 0)
+    cached = tokens_at(found, "input_tokens_details", "cached_tokens")
+    return Usage(found["input_tokens"], tokens_at(found, "output_tokens"), cached)
+
+
+def replies(response: Mapping[str, Any]) -> list[Any]:
+    """The messages that a response adds to its conversation."""
+    output = response.get("output")
+    return list(output) if isinstance(output, list) else []
 
 
 def max_output(body: Mapping[str, Any]) -> int | None:
     asked = body.get("max_output_tokens")
-    return asked if isinstance(asked, int) and asked > 0 else None
+    return asked if type(asked) is int and asked > 0 else None
 
 
 def check(conversation: Conversation) -> None:
@@ -148,6 +164,7 @@ API = Api(
     text_message=text_message,
     text_block=text_block,
     usage=usage,
+    replies=replies,
     max_output=max_output,
     check=check,
 )

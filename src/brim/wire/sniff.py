@@ -16,14 +16,7 @@ _OPENAI = re.compile(
 )
 _GEMINI = re.compile(rb'^\s*\[\s*\{\s*(?:"role"\s*:\s*"(?:user|model)"\s*,\s*)?"parts"\s*:')
 _RESPONSES = re.compile(rb'"type"\s*:\s*"(?:function_call|function_call_output|input_text|output_text|reasoning)"')
-_ANTHROPIC_FIELDS = {
-    "system",
-    "anthropic_version",
-    "stop_sequences",
-    "thinking",
-    "container",
-    "context_management",
-}
+_ANTHROPIC_FIELDS = {"system", "anthropic_version", "stop_sequences", "container", "context_management"}
 
 
 def sniff(fields: Mapping[str, bytes], model: str = "", system: Any = None) -> str:
@@ -49,6 +42,8 @@ def sniff(fields: Mapping[str, bytes], model: str = "", system: Any = None) -> s
     if ours:
         return "openai_chat"
     named = model or fields.get("model", b"").decode("utf-8", "replace")
-    if system is not None or ("claude" in named.lower() and "max_tokens" in fields):
+    # Other servers of the OpenAI format have a `thinking` field too; only Anthropic's always has `max_tokens`.
+    likely = "claude" in named.lower() or b'"budget_tokens"' in fields.get("thinking", b"")
+    if system is not None or (likely and "max_tokens" in fields):
         return "anthropic"
     return "openai_chat"

@@ -34,7 +34,7 @@ class Date(NamedTuple):
 def dates_in(text: str) -> list[Date]:
     """The dates that `text` names.
 
-    Example: "between 3 June and May 2023" -> [Date(2023, 5, None), Date(None, 6, 3)], in order of their forms
+    Example: "on 3 June or in May 2023" -> [Date(None, 6, 3), Date(2023, 5, None)]
     """
     out = []
     for year, month, day in _ISO.findall(text):
@@ -43,7 +43,7 @@ def dates_in(text: str) -> list[Date]:
     for found in _WRITTEN.finditer(text):
         before, month, after, year = found.groups()
         day = before or after
-        if day or year or _BEFORE_MONTH.search(text, 0, found.start()):
+        if day or year or _BEFORE_MONTH.search(text, max(0, found.start() - 8), found.start()):
             out.append(Date(int(year) if year else None, _MONTHS[month.lower()], int(day) if day else None))
     return out
 

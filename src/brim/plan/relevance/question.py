@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from brim.plan.relevance.dates import Date, dates_in
-from brim.plan.words import split, terms, words
+from brim.plan.words import split, words
 
 # Words by which people ask, as opposed to what they ask about. They count for a tenth.
 _ASKING = frozenset(
@@ -18,7 +18,9 @@ _ASKING = frozenset(
     for term in words(word)
 )
 _ASKING_WEIGHT = 0.1
-_ASKING_WORDS = 50
+_ASKING_CHARACTERS = 300
+_MOST_PASTED = 20_000
+_MOST_DATES = 4
 _PASTED_WEIGHT = 0.1
 # Somebody who asks for a summary, a discussion or what others thought wants a passage, not a line.
 _BROAD = re.compile(
@@ -44,15 +46,15 @@ def parse_question(text: str, speakers: Collection[str] = ()) -> Question:
     Example: parse_question("When did Ann adopt a dog?", ["ann"])
              -> Question(terms={"ann": 0.2, "adopt": 1.0, "dog": 1.0}, named=("ann",), …, asks_when=True)
     """
-    named = _named(text, speakers)
+    asked, pasted = _parted(text)
+    named = _named(asked, speakers)
     # A name in the question says who spoke far more often than what was said: people are addressed by
     # name in the turns of the others.
     of_names = {term for name in named for term in words(name)}
     weights: dict[str, float] = {}
-    asked, pasted = _asked(text)
-    for term in terms(asked):
+    for term in words(asked):
         weights[term] = 0.2 if term in of_names else _ASKING_WEIGHT if term in _ASKING else 1.0
-    for term in terms(pasted):
+    for term in words(pasted):
         weights.setdefault(term, _PASTED_WEIGHT)
     if max(weights.values(), default=1.0) < 1.0:
         # Nothing but such words: then they are what is asked about.
@@ -60,18 +62,18 @@ def parse_question(text: str, speakers: Collection[str] = ()) -> Question:
     return Question(
         terms=weights,
         named=named,
-        dates=tuple(dates_in(text)),
-        broad=bool(_BROAD.search(text)),
-        asks_when=bool(_WHEN.search(text)),
+        dates=tuple(dict.fromkeys(dates_in(asked)))[:_MOST_DATES],
+        broad=bool(_BROAD.search(asked)),
+        asks_when=bool(_WHEN.search(asked)),
     )
 
 
-def _asked(text: str) -> tuple[list[str], list[str]]:
-    """The words that ask, and those that are pasted: a long message asks at its beginning or its end."""
-    found = split(text)
-    if len(found) <= 3 * _ASKING_WORDS:
-        return found, []
-    return found[:_ASKING_WORDS] + found[-_ASKING_WORDS:], found[_ASKING_WORDS:-_ASKING_WORDS]
+def _parted(text: str) -> tuple[str, str]:
+    """What asks, and what is pasted: a long message asks at its beginning or its end."""
+    if len(text) <= 4 * _ASKING_CHARACTERS:
+        return text, ""
+    asked = f"{text[:_ASKING_CHARACTERS]}\n{text[-_ASKING_CHARACTERS:]}"
+    return asked, text[_ASKING_CHARACTERS : min(_MOST_PASTED, len(text) - _ASKING_CHARACTERS)]
 
 
 def _named(text: str, speakers: Collection[str]) -> tuple[str, ...]:
