@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import re
 import statistics
 import subprocess
 import sys
@@ -71,31 +72,45 @@ def tool_search(data: Path) -> Iterator[Row]:
     rows = load(data / "mcp_tool_schemas.jsonl")
     keys = [(row["server"], row["name"]) for row in rows]
     index = ToolIndex(rows, [row["server"] for row in rows])
+    by_owner: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        by_owner.setdefault(row["server"], []).append(row)
+    tools = ToolList(Options(), count_tokens)
+    tools.fill(list(by_owner.items()), prefixed=True)
 
     def found(query: str) -> list[tuple[str, str]]:
         return [keys[place] for place in index.search(query, 5)]
 
-    total = last = ever = named = server = 0
+    def mentioned(query: str) -> frozenset[str]:
+        text = tools.find(query, 5)
+        sizes.append(count_tokens(text))
+        return frozenset(re.findall(r"[\w.-]+", text))
+
+    total = last = ever = named = listed = 0
+    sizes: list[int] = []
     for run in load(data / "livemcp_sonnet4.jsonl"):
         hits: list[list[tuple[str, str]]] = []
+        names: list[frozenset[str]] = []
         for message in run["messages"]:
             for call in message.get("tool_calls") or []:
                 given = json.loads(call["function"]["arguments"])
                 if call["function"]["name"] == "route":
                     hits.append(found(given["query"]))
+                    names.append(mentioned(given["query"]))
                     continue
                 key = (given["server_name"], given["tool_name"])
                 total += 1
                 last += bool(hits) and key in hits[-1]
                 ever += any(key in one for one in hits)
-                server += any(key[0] == hit[0] for one in hits for hit in one)
+                listed += any(f"{key[0]}__{key[1]}" in one for one in names)
                 # The list names every tool, so a model that knows what it wants asks by server and name.
                 words = key[1].replace("_", " ").replace("-", " ")
                 named += key in found(f"{words} {key[0]}")
     yield f"right tool in first 5, {total} calls, query by its name's words", f"{named / total:.1%}", ">= 90%"
     yield "  by any of the agent's own vague queries so far", f"{ever / total:.1%}", ">= 90%"
     yield "  by the agent's last query alone", f"{last / total:.1%}", ""
-    yield "  its server among them (siblings are listed by name)", f"{server / total:.1%}", ""
+    yield "  named in the answer to one of its own queries", f"{listed / total:.1%}", ""
+    yield "  tokens of such an answer, median", f"{statistics.median(sizes):.0f}", ""
 
 
 # Sessions

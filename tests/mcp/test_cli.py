@@ -12,6 +12,7 @@ import pytest
 from brim import settings
 from brim.cli import mcp as cli
 from brim.errors import BadSetting
+from brim.mcp import command
 from brim.mcp.child import Log
 from brim.mcp.compacting import count_tokens
 from brim.mcp.options import Options
@@ -33,19 +34,19 @@ def parsed(*arguments: str) -> argparse.Namespace:
 
 
 def servers(*arguments: str) -> list[str]:
-    return [server.name for server in cli.servers_of(parsed("wrap", *arguments), Options(), Log())]
+    return [server.name for server in command.servers_of(parsed("wrap", *arguments), Options(), Log())]
 
 
 def test_flags_change_the_options_they_name() -> None:
     args = parsed("wrap", "--level", "compact", "--budget", "1000", "--exempt", "read_*", "--max-calls", "9", "--", "x")
-    options = cli.options_of(args)
+    options = command.options_of(args)
     assert options.level == "compact"
     assert options.result_tokens == {"full": 1_000, "standard": 1_000, "compact": 1_000, "minimal": 800}
     assert options.exempts("read_file")
     assert options.max_calls == 9
-    off = cli.options_of(parsed("wrap", "--no-compact", "--no-shrink", "--grouping", "off", "--", "x"))
+    off = command.options_of(parsed("wrap", "--no-compact", "--no-shrink", "--grouping", "off", "--", "x"))
     assert off.transparent
-    assert cli.options_of(parsed("wrap", "--", "x")) == Options()
+    assert command.options_of(parsed("wrap", "--", "x")) == Options()
 
 
 def test_the_settings_file_and_the_environment_count_when_they_say_something(
@@ -53,10 +54,10 @@ def test_the_settings_file_and_the_environment_count_when_they_say_something(
 ) -> None:
     (tmp_path / "brim.toml").write_text("[mcp]\nmax_calls = 50\ngroup_tools_above = 20\n")
     monkeypatch.setenv("BRIM_MCP_CALL_TIMEOUT", "7")
-    options = cli.options_of(parsed("wrap", "--max-calls", "3", "--", "x"))
+    options = command.options_of(parsed("wrap", "--max-calls", "3", "--", "x"))
     assert (options.max_calls, options.tool_threshold, options.call_timeout) == (3, 20, 7.0)
     (tmp_path / "brim.toml").write_text("[mcp]\nresult_tokens = 500\ncompact_after_calls = 10\n")
-    given = cli.from_settings(settings.load())
+    given = command.from_settings(settings.load())
     assert given["result_tokens"]["full"] == 500
     full = Options(**given)
     assert full.session_calls * full.rises[1] == pytest.approx(10, abs=0.5)
@@ -71,7 +72,7 @@ fields = { id = "person_id" }
 rest = false
 """
     (tmp_path / "brim.toml").write_text(table)
-    given = cli.from_settings(settings.load())
+    given = command.from_settings(settings.load())
 
     async def scene() -> None:
         async with connected(level="compact", **given) as client:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import sys
 from typing import Any
-
-from brim.docsearch import EXCLUDED, FEATURES, LEARNINGS, search
 
 _EXAMPLES = """examples:
   brim search docs/features chat history      the five best files, in full
@@ -27,9 +26,7 @@ def add(subparsers: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("dir", metavar="DIR", help="the folder, searched with all folders below it")
-    parser.add_argument(
-        "keywords", metavar="KEYWORD", nargs="*", help="what to look for; none lists the files"
-    )
+    parser.add_argument("keywords", metavar="KEYWORD", nargs="*", help="what to look for; none lists the files")
     parser.add_argument(
         "--rank",
         choices=("keywords", "bm25"),
@@ -41,7 +38,7 @@ def add(subparsers: Any) -> None:
         "--exclude",
         action="append",
         metavar="NAME",
-        help=f"a folder name to leave out, repeatable (default: {', '.join(EXCLUDED)})",
+        help="a folder name to leave out, repeatable (default: removed-features, bugs)",
     )
     parser.add_argument("--learnings", action="store_true", help="the folder holds learnings, not features")
     parser.add_argument("--json", action="store_true", help="print paths and scores as JSON")
@@ -50,14 +47,15 @@ def add(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0 when something matched or was listed, 1 when nothing matched."""
-    found = search(
+    docsearch = importlib.import_module("brim.docsearch")  # other commands do not pay for it
+    found = docsearch.search(
         args.dir,
         args.keywords,
         rank=args.rank,
         top=args.top,
         budget=args.budget,
-        exclude=EXCLUDED if args.exclude is None else args.exclude,
-        collection=LEARNINGS if args.learnings else FEATURES,
+        exclude=docsearch.EXCLUDED if args.exclude is None else args.exclude,
+        collection=docsearch.LEARNINGS if args.learnings else docsearch.FEATURES,
     )
     if args.json:
         hits = [{"path": hit.path, "score": hit.score, "section": list(hit.trail)} for hit in found.hits]

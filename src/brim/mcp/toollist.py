@@ -16,6 +16,10 @@ from brim.mcp.toolindex import ToolIndex
 Count = Callable[[str], int]
 SEPARATOR = "__"
 _CHARS_A_TOKEN = 5
+# A search shows the best tools in full, and from the best groups the names of this many others.
+_POOL = 60
+_NEAR_GROUPS = 8
+_SIBLINGS = 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,24 +136,23 @@ class ToolList:
         return shrink(tool, limit=self.options.description_tokens, count=self.count, drop_output=compacted)
 
     def find(self, query: str, limit: int) -> str:
-        """What `brim_find` answers: the best tools, and the names of their neighbours."""
+        """What `brim_find` answers: the best tools, and the names of others in the groups that match best."""
         if self._index is None:
             owners = [entry.owner for entry in self.entries.values()]
             self._index = ToolIndex(self._full, owners)
-        places = self._index.search(query, max(1, min(limit, 20)))
-        if not places:
+        ranked = [str(self._full[place]["name"]) for place in self._index.search(query, _POOL)]
+        if not ranked:
             names = ", ".join(group.name for group in self.groups())
             return f"No tool matches {query!r}. Groups: {names}"
-        found = [self._full[place] for place in places]
-        lines = [grouping.signature(tool, 60, self.count) for tool in found]
-        shown = {str(tool["name"]) for tool in found}
+        best = ranked[: max(1, min(limit, 20))]
+        lines = [grouping.signature(self._named(name), 60, self.count) for name in best]
         owning = {name: group for group in self.groups() for name in group.tools}
-        near = dict.fromkeys(owning[str(tool["name"])].name for tool in found)
-        for group in self.groups():
-            others = [name for name in group.tools if name not in shown]
-            if group.name in near and others:
-                more = f" and {len(others) - 12} more" if len(others) > 12 else ""
-                lines.append(f"also {group.name}: {', '.join(others[:12])}{more}")
+        for group in list(dict.fromkeys(owning[name] for name in ranked))[:_NEAR_GROUPS]:
+            near = [name for name in ranked if owning[name] is group]
+            others = [name for name in dict.fromkeys([*near, *group.tools]) if name not in best]
+            if others:
+                more = f" and {len(others) - _SIBLINGS} more" if len(others) > _SIBLINGS else ""
+                lines.append(f"also {group.name}: {', '.join(others[:_SIBLINGS])}{more}")
         return "\n".join(lines)
 
     def describe(self, wanted: str) -> tuple[str, bool]:
