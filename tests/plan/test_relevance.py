@@ -274,6 +274,14 @@ def test_function_words_are_no_terms_and_irregular_forms_are_one() -> None:
     assert words("children") == words("child")
 
 
+@pytest.mark.parametrize("piece", ["会议", "aB", "in May ", "A b: ", " ", "?", "2023-05-08 "])
+def test_a_huge_question_or_entry_is_ranked_without_blowing_up(piece: str) -> None:
+    huge = piece * 50_000
+    index = index_of([*CHAT, huge])
+    assert len(index.score(huge)) == len(CHAT) + 1
+    assert len(quick_scores([*CHAT, huge], huge)) == len(CHAT) + 1
+
+
 def test_a_huge_word_is_one_bounded_term() -> None:
     assert [len(term) for term in words("A" * 1_000_000)] == [64]
 

@@ -17,6 +17,8 @@ from brim.plan.words import spellings, split, terms, terms_of_word
 # a question to 4 MB of messages below a tenth of a second.
 _MOST_SEARCHED = 60_000_000
 _MOST_READ = 200_000
+_MOST_ASKED = 2_000
+_LONGEST_WORD = 64
 
 
 def quick_scores(texts: Sequence[str], query: str) -> list[float]:
@@ -52,10 +54,11 @@ class _Finder:
         self.ends = list(accumulate(len(text) + 1 for text in lowered))
         self.read: dict[int, list[str]] = {}
         self.searched = 0
-        self.written: dict[str, list[str]] = {}
-        for word in split(query):
-            for term in terms_of_word(word):
-                self.written.setdefault(term, []).append(word.lower())
+        # How the question itself writes a term, accents included. A word without end is no spelling.
+        self.written: dict[str, str] = {}
+        for word in split(query[:_MOST_ASKED]):
+            if len(word) <= _LONGEST_WORD:
+                self.written |= dict.fromkeys(terms_of_word(word), word.lower())
 
     def counts(self, question: Question) -> dict[str, Counts]:
         asked = list(question.terms)
@@ -71,7 +74,7 @@ class _Finder:
     def _holders(self, term: str) -> list[int]:
         """The texts in which a spelling of `term` stands, and perhaps a few in which it only seems to."""
         found: set[int] = set()
-        for spelling in dict.fromkeys((*spellings(term), *self.written.get(term, ()))):
+        for spelling in dict.fromkeys((*spellings(term), self.written.get(term, spellings(term)[0]))):
             if self.searched + len(self.joined) > _MOST_SEARCHED:
                 break
             self.searched += len(self.joined)
