@@ -13,6 +13,7 @@ import brim
 from brim.errors import BrimError
 
 COMMANDS = {
+    "demo": "count, fit and explain a sample conversation",
     "count": "count the tokens of a text, a conversation, a request or a folder",
     "fit": "bring a request into a budget",
     "explain": "show what a fit would do, and why",
