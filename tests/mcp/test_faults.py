@@ -163,6 +163,24 @@ def test_a_command_that_cannot_be_started_ends_with_a_message() -> None:
     assert b"cannot be started" in done.stderr
 
 
+def test_a_client_that_leaves_while_a_call_hangs_is_not_kept_waiting_by_a_signal() -> None:
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command(), stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(HELLO + asked("tools/call", 2, name="hang"))
+    process.stdin.flush()
+    process.stdout.readline()
+    process.stdin.close()
+    time.sleep(0.3)
+    assert process.poll() is None  # the call might still be answered
+    began = time.monotonic()
+    process.terminate()
+    process.wait(10)
+    assert time.monotonic() - began < 5
+    process.stdout.close()
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_the_server_never_outlives_the_wrapper(number: signal.Signals) -> None:
     pipe = subprocess.PIPE

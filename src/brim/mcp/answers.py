@@ -139,6 +139,7 @@ class Answers:
         )
         for own in ids:
             wrapper.subscriptions.pop(own, None)
+        wrapper.acknowledged.discard(id)
         good = [answer for answer in answers if isinstance(answer, dict)]
         failed = [answer for answer in answers if isinstance(answer, BaseException)]
         if not good:

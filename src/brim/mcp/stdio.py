@@ -48,16 +48,19 @@ async def wrap_stdio(upstreams: Sequence[Upstream], options: Options, log: Log) 
     stash = MemoryStash()
     wrapper = Wrapper(upstreams, options, lambda line: writer.write(line + b"\n"), log=log, stash=stash)
     output.wrapper = wrapper
-    ended = asyncio.Event()
+    ended, stopped = asyncio.Event(), asyncio.Event()
     lines = Lines(wrapper.from_client, ended.set, options.largest_message, lambda ends, size: None)
     for number in (signal.SIGTERM, signal.SIGINT):
         with contextlib.suppress(NotImplementedError):
-            loop.add_signal_handler(number, ended.set)
+            loop.add_signal_handler(number, stopped.set)
     try:
         await wrapper.start(_hold(lines))
         await _reader(loop, lines, stdin)
-        await _first(ended, output.lost)
-        await _settle(wrapper, _LAST_ANSWERS)
+        await _first(ended, stopped, output.lost)
+        if not stopped.is_set() and not output.lost.is_set():
+            await asyncio.wait_for(_first(stopped, output.lost, idle=wrapper), _LAST_ANSWERS)
+    except TimeoutError:
+        log.say("some calls had no answer yet")
     except OSError as error:
         log.say(f"the server cannot be started: {error}")
         await asyncio.sleep(0.05)
@@ -78,18 +81,13 @@ def _hold(lines: Lines) -> Callable[[bool], None]:
     return hold
 
 
-async def _first(*events: asyncio.Event) -> None:
-    waits = [asyncio.ensure_future(event.wait()) for event in events]
-    await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-    for wait in waits:
-        wait.cancel()
-
-
-async def _settle(wrapper: Wrapper, seconds: float) -> None:
-    """The client has closed its end: what it asked before is still answered."""
-    while wrapper.busy and seconds > 0:
-        await asyncio.sleep(0.01)
-        seconds -= 0.01
+async def _first(*events: asyncio.Event, idle: Wrapper | None = None) -> None:
+    """Until one of the events happens, or, with `idle`, until that wrapper has answered all that it was asked."""
+    while not any(event.is_set() for event in events) and not (idle is not None and not idle.busy):
+        waits = [asyncio.ensure_future(event.wait()) for event in events]
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED, timeout=0.01 if idle else None)
+        for wait in waits:
+            wait.cancel()
 
 
 async def _reader(loop: asyncio.AbstractEventLoop, lines: Lines, stdin: BinaryIO) -> None:

@@ -66,12 +66,13 @@ class Wrapper:
         self._answers = Answers(self)
         self._asked = 0
         self._from_servers: dict[Id, tuple[Upstream, Id]] = {}
+        self._token_of: dict[Id, object] = {}
         self._tokens: dict[object, Upstream] = {}
         self._hello: Message | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._running: dict[Id, asyncio.Task[None]] = {}
         self.subscriptions: dict[str, Id] = {}
-        self._acknowledged: set[Id] = set()
+        self.acknowledged: set[Id] = set()
         self._waiting: dict[str, list[tuple[bytes, Message | None]]] = {}
         self._hold: Callable[[bool], None] = lambda held: None
 
@@ -152,8 +153,9 @@ class Wrapper:
             self.to_server(self.upstreams[0], message.line, message)
             return
         found = self._from_servers.pop(message.id, None) if message.id is not None else None
-        if found is not None:
+        if found is not None and message.id is not None:
             upstream, id = found
+            self._tokens.pop(self._token_of.pop(message.id, None), None)
             body: Json = jsonrpc.parse(message.line)
             self.to_server(upstream, jsonrpc.dump({**body, "id": id}), message)
 
@@ -299,9 +301,9 @@ class Wrapper:
         if client_id is None or message.method is None:
             return message.line
         if message.method == "notifications/subscriptions/acknowledged":
-            if client_id in self._acknowledged:
+            if client_id in self.acknowledged:
                 return b""
-            self._acknowledged.add(client_id)
+            self.acknowledged.add(client_id)
         meta = {**meta, _SUBSCRIPTION_KEY: client_id}
         return jsonrpc.notification(message.method, {**params, "_meta": meta})
 
@@ -315,6 +317,7 @@ class Wrapper:
         token = meta_of(message.params()).get("progressToken")
         if token is not None:
             self._tokens[token] = upstream
+            self._token_of[id] = token
         self.send(jsonrpc.dump({**body, "id": id}))
 
     def oversized(self, upstream: Upstream, ends: bytes, size: int) -> None:
@@ -328,6 +331,9 @@ class Wrapper:
 
     def gone(self, upstream: Upstream, how: str) -> None:
         self.log.say(f"the server {upstream.name} {how}".replace("  ", " "))
+        for id in [id for id, (owner, _) in self._from_servers.items() if owner is upstream]:
+            del self._from_servers[id]
+            self._tokens.pop(self._token_of.pop(id, None), None)
         lost = [id for id, waiting in self.pending.items() if waiting.upstream is upstream]
         for id in lost:
             self._fail(id, jsonrpc.SERVER_GONE, f"the server {upstream.name} {how}".replace("  ", " "))
