@@ -13,6 +13,7 @@ import msgspec
 from brim.errors import BadBody, BrimError, BudgetTooSmall
 from brim.gateway import bodies, overflow, refusals, usage
 from brim.gateway.client import Answer
+from brim.gateway.client_side import JSON, ClientSide
 from brim.gateway.controls import Controls, controls_of
 from brim.gateway.faults import ClientGone, Fault, Refused, UpstreamFault
 from brim.gateway.fitting import FitResult
@@ -23,11 +24,11 @@ from brim.gateway.recall import offered, relay_with_recall
 from brim.gateway.routes import Route, api_of
 from brim.gateway.turns import Outcome, Turn, slim
 from brim.gateway.upstreams import Target, choose
+from brim.wire import Usage
 
 if TYPE_CHECKING:
     from brim.gateway.app import Gateway
 
-JSON = (b"content-type", b"application/json")
 # Error answers and held-back beginnings of streams are read whole, up to here.
 LARGEST_ERROR = 1 << 20
 # How long the first events of a stream are held back to see whether they tell of an overflow.
@@ -44,7 +45,7 @@ class _Asked(msgspec.Struct):
 _asked = msgspec.json.Decoder(_Asked)
 
 
-class Exchange:
+class Exchange(ClientSide):
     """Reads, fits, sends, relays; and notes what came of it."""
 
     def __init__(
@@ -56,20 +57,19 @@ class Exchange:
         headers: dict[bytes, bytes],
         route: Route,
     ) -> None:
+        super().__init__(send)
         self.gateway = gateway
         self.options = gateway.options
         self.scope = scope
         self.receive = receive
-        self.send = send
         self.headers = headers
         self.route = route
         self.api = api_of(route, headers)
         self.began = time.perf_counter()
-        self.started = False
         self.gone = False
-        self.turn: Turn | None = None
         self.result: FitResult | None = None
         self.reader: usage.Reader | None = None
+        self.rounds: list[Usage] = []
         self._task = asyncio.current_task()
 
     async def run(self) -> None:
@@ -120,20 +120,20 @@ class Exchange:
             body = bodies.pieces(self.receive, self.headers, self.options.gateway.body_limit)
             if length is not None:
                 headers.append((b"content-length", length))
-        async with await self._send(target, headers, body) as answer:
+        async with await self.send_upstream(target, headers, body) as answer:
             if self.route.kind == "models" and answer.status == 200:
                 await self._models(answer, target)
             else:
-                await self._relay(answer, [])
+                await self.relay(answer, [])
 
     async def _models(self, answer: Answer, target: Target) -> None:
         """Relay a list of models, and learn their windows from it."""
         body = await answer.read(16 << 20)
         if not answer.header("content-encoding"):
             self.gateway.discovery.learn(target, body)
-        await self._respond(answer.status, returned(answer.headers), body)
+        await self.respond(answer.status, returned(answer.headers), body)
 
-    async def _send(self, target: Target, headers: Pairs, body: Any) -> Answer:
+    async def send_upstream(self, target: Target, headers: Pairs, body: Any) -> Answer:
         query = self.scope["query_string"].decode("latin-1")
         url = target.address(self.route.path, query)
         return await self.gateway.client.send(self.scope["method"], url, headers, body)
@@ -198,7 +198,7 @@ class Exchange:
 
     async def _exchange(self, target: Target, headers: Pairs, body: bytes, content: bytes, controls: Controls) -> None:
         """Send; refit once if the upstream says too long; relay."""
-        answer = await self._send(target, headers, body)
+        answer = await self.send_upstream(target, headers, body)
         over, held = await self._overflow(answer)
         if over is not None:
             answer.close()
@@ -206,13 +206,14 @@ class Exchange:
             again = self._refit(over, content, target, controls)
             if again is not None:
                 plain = [pair for pair in headers if pair[0] != b"content-encoding"]
-                answer, held = await self._send(target, plain, again.body), []
+                body = again.body
+                answer, held = await self.send_upstream(target, plain, body), []
         async with answer:
             tooled = self.options.recall == "tool" and not controls.bypass and not controls.dry_run
-            if tooled and over is None and answer.status == 200 and not held:
-                await relay_with_recall(self, answer, target, headers, body)
+            if tooled and answer.status == 200:
+                await relay_with_recall(self, answer, held, target, headers, body)
             else:
-                await self._relay(answer, held)
+                await self.relay(answer, held)
 
     async def _overflow(self, answer: Answer) -> tuple[overflow.Overflow | None, list[bytes]]:
         """Whether an answer says that the prompt is too long, and what of it was read to find out."""
@@ -258,25 +259,7 @@ class Exchange:
             self._note_fit(again)
         return again
 
-    def brim_headers(self) -> Pairs:
-        """What Brim tells the client of what it did."""
-        turn = self.turn
-        if turn is None:
-            return []
-        found = [
-            (b"x-brim-tokens-before", b"%d" % turn.before),
-            (b"x-brim-tokens-after", b"%d" % turn.after),
-            (b"x-brim-folded", b"%d" % turn.folded),
-            (b"x-brim-session", turn.session.encode("latin-1", "replace")),
-            (b"x-brim-ms", b"%.2f" % turn.added_ms),
-        ]
-        if turn.note:
-            found.append(
-                (b"x-brim-note", turn.note.encode("ascii", "replace").replace(b"\n", b" ").replace(b"\r", b" "))
-            )
-        return found
-
-    async def _relay(self, answer: Answer, held: list[bytes]) -> None:
+    async def relay(self, answer: Answer, held: list[bytes]) -> None:
         """Stream an answer to the client as it comes, looking at it in passing."""
         if self.turn is not None:
             self.turn.status = answer.status
@@ -296,9 +279,9 @@ class Exchange:
                 await send({"type": "http.response.body", "body": chunk, "more_body": left != 0})
         if left != 0 or held:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
-        self._done()
+        self.done()
 
-    def _done(self) -> None:
+    def done(self) -> None:
         reader, turn = self.reader, self.turn
         if turn is None or reader is None:
             return
@@ -307,16 +290,6 @@ class Exchange:
             self._finish("incomplete")
         else:
             self._finish("done")
-
-    async def start(self, status: int, headers: Pairs) -> None:
-        self.started = True
-        await self.send({"type": "http.response.start", "status": status, "headers": headers})
-
-    async def _respond(self, status: int, headers: Pairs, body: bytes) -> None:
-        """Answer with a whole body."""
-        lengthless = [pair for pair in headers if pair[0] != b"content-length"]
-        await self.start(status, [*lengthless, (b"content-length", b"%d" % len(body))])
-        await self.send({"type": "http.response.body", "body": body, "more_body": False})
 
     async def fail(self, fault: Fault) -> None:
         """End with an error in the provider's shape; an answer that has begun is cut, lest it be taken as whole."""
@@ -329,7 +302,7 @@ class Exchange:
             body = refusals.error(self.api, fault.status, fault.message, fault.code)
             extra: Pairs = [(b"connection", b"close")] if fault.status in (408, 413) else []
             extra += [(b"www-authenticate", b'Bearer realm="brim"')] if fault.status == 401 else []
-            await self._respond(fault.status, [JSON, *extra, *self.brim_headers()], body)
+            await self.respond(fault.status, [JSON, *extra, *self.brim_headers()], body)
         self._finish("refused" if isinstance(fault, Refused) else "failed")
 
     async def _too_long(self, refusal: BudgetTooSmall) -> None:
@@ -345,7 +318,7 @@ class Exchange:
             (b"x-brim-needed", b"%d" % refusal.needed),
             (b"x-brim-budget", b"%d" % refusal.budget),
         ]
-        await self._respond(400, [JSON, *self.brim_headers(), *told], body)
+        await self.respond(400, [JSON, *self.brim_headers(), *told], body)
         self._finish("refused")
 
     def _open_turn(self, target: Target, controls: Controls, asked: _Asked) -> None:
@@ -388,16 +361,18 @@ class Exchange:
             return
         turn.outcome = outcome
         turn.total_ms = (time.perf_counter() - self.began) * 1e3
-        found = self.reader.usage() if self.reader is not None else None
+        last = self.reader.usage() if self.reader is not None else None
+        # The first round is the request that was fitted; what recalls took after it is paid for, and teaches nothing.
+        found, extra = (self.rounds[0], [*self.rounds[1:], last]) if self.rounds else (last, [])
         result = self.result
         if result is not None:
-            last = result.live.turns[-2].before if len(result.live.turns) > 1 else 0
-            turn.settle(found, last)
-            if found is not None and turn.status == 200 and not turn.recalls:
-                self.gateway.fitter.record(result, found.input)
+            turns = result.live.turns
+            turn.settle(found, turns[-2].before if len(turns) > 1 else 0, [one for one in extra if one])
         else:
             turn.usage = found
         self.gateway.journal.finish(turn)
+        if result is not None and found is not None and turn.status == 200:
+            self.gateway.fitter.record(result, found.input)
 
 
 def _ignore(_: bytes) -> None:

@@ -113,12 +113,19 @@ class Fitter:
     def fit_now(
         self, raw: bytes, conversation: Conversation, live: Live, model: Model, controls: Controls, budget: int | None
     ) -> FitResult:
-        """Fit a parsed request to a budget, or to the model's own limit."""
+        """Fit a parsed request to a budget, or to the model's own limit.
+
+        Where the model may recall, room for that is left free: what comes back must fit too.
+        """
+        policy = controls.policy or self.policy
+        limit = fitting.limit_of(model, conversation, policy, budget, None)
+        room = int(limit * policy.recall) if self.recall else 0
         fitted = fitting.fit(
             raw,
-            model=model,
+            model=replace(model, input_limit=limit - room) if room and budget is None else model,
             budget=budget,
-            policy=controls.policy or self.policy,
+            reserve=room if room and budget is not None else None,
+            policy=policy,
             api=conversation.api,
             recall=self.recall,
             actuals=self.actuals,
@@ -134,7 +141,7 @@ class Fitter:
             before=report.before,
             after=report.after,
             upper=report.upper,
-            limit=report.limit,
+            limit=limit,
             folded=report.folded,
             compacted=report.compacted,
             changed=fitted.body is not raw,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -83,13 +84,14 @@ class Turn:
             system=conversation.system.value if conversation.system else None,
         )
 
-    def settle(self, usage: Usage | None, before_last: int) -> None:
-        """Take the provider's numbers, and what they cost."""
+    def settle(self, usage: Usage | None, before_last: int, extra: Sequence[Usage] = ()) -> None:
+        """Take the provider's numbers and what they cost; `extra` is what recalls took on top."""
         self.usage = usage
         prices = self.found.prices if self.found else None
         if usage is not None and prices is not None:
-            self.cost = cost_of(usage, prices)
-            self.saved = saving_of(self, usage, prices, before_last)
+            recalls = sum(cost_of(one, prices) for one in extra)
+            self.cost = cost_of(usage, prices) + recalls
+            self.saved = saving_of(self, usage, prices, before_last) - recalls
 
     def as_dict(self) -> dict[str, Any]:
         """The numbers, for the JSON API; no content."""

@@ -1,0 +1,60 @@
+"""The client's side of an exchange: what is sent back to it, and what Brim says of itself in headers."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from brim.gateway.headers import Pairs
+from brim.gateway.turns import Turn
+
+JSON = (b"content-type", b"application/json")
+
+
+class ClientSide:
+    """Writes an answer to a client by ASGI."""
+
+    def __init__(self, send: Callable[[Any], Awaitable[None]]) -> None:
+        self.send = send
+        self.started = False
+        self.turn: Turn | None = None
+
+    def brim_headers(self) -> Pairs:
+        """What Brim tells the client of what it did."""
+        turn = self.turn
+        if turn is None:
+            return []
+        found = [
+            (b"x-brim-tokens-before", b"%d" % turn.before),
+            (b"x-brim-tokens-after", b"%d" % turn.after),
+            (b"x-brim-folded", b"%d" % turn.folded),
+            (b"x-brim-session", turn.session.encode("latin-1", "replace")),
+            (b"x-brim-ms", b"%.2f" % turn.added_ms),
+        ]
+        if turn.note:
+            found.append(
+                (b"x-brim-note", turn.note.encode("ascii", "replace").replace(b"\n", b" ").replace(b"\r", b" "))
+            )
+        return found
+
+    def note_status(self, status: int) -> None:
+        if self.turn is not None:
+            self.turn.status = status
+
+    async def pass_on(self, piece: bytes) -> None:
+        """Send a piece of the answer to the client."""
+        if piece:
+            await self.send({"type": "http.response.body", "body": piece, "more_body": True})
+
+    async def end(self) -> None:
+        await self.send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def start(self, status: int, headers: Pairs) -> None:
+        self.started = True
+        await self.send({"type": "http.response.start", "status": status, "headers": headers})
+
+    async def respond(self, status: int, headers: Pairs, body: bytes) -> None:
+        """Answer with a whole body."""
+        lengthless = [pair for pair in headers if pair[0] != b"content-length"]
+        await self.start(status, [*lengthless, (b"content-length", b"%d" % len(body))])
+        await self.send({"type": "http.response.body", "body": body, "more_body": False})

@@ -1,0 +1,64 @@
+"""Putting the tool into a request: always at the same place, so that the prefix stays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from brim.conversation import decode, encode
+from brim.gateway.recall.tool import DESCRIPTION, NAME, PARAMETERS
+
+_fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_list = msgspec.json.Decoder(list[msgspec.Raw])
+_SHAPES: dict[str, Any] = {
+    "openai_chat": {
+        "type": "function",
+        "function": {"name": NAME, "description": DESCRIPTION, "parameters": PARAMETERS},
+    },
+    "openai_responses": {"type": "function", "name": NAME, "description": DESCRIPTION, "parameters": PARAMETERS},
+    "anthropic": {"name": NAME, "description": DESCRIPTION, "input_schema": PARAMETERS},
+    "gemini": {"functionDeclarations": [{"name": NAME, "description": DESCRIPTION, "parameters": PARAMETERS}]},
+}
+_TOOLS = {api: encode(shape) for api, shape in _SHAPES.items()}
+
+
+def offered(content: bytes, api: str, streamed: bool, query: bytes) -> bytes:
+    """The request with the tool after the client's own. A body that cannot be read is the upstream's to judge.
+
+    Left alone are requests whose answers cannot be continued: several choices at once, and Gemini streams that are
+    one JSON list.
+    """
+    if api == "gemini" and streamed and b"alt=sse" not in query:
+        return content
+    try:
+        fields = _fields.decode(content)
+        tools = [bytes(tool) for tool in _list.decode(fields["tools"])] if _has(fields, "tools") else []
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return content
+    if api == "openai_chat" and bytes(fields.get("n", msgspec.Raw(b"1"))) not in (b"1", b"null"):
+        return content
+    if any(NAME.encode() in tool for tool in tools):
+        return content
+    fields["tools"] = msgspec.Raw(b"[" + b",".join([*tools, _TOOLS[api]]) + b"]")
+    return msgspec.json.encode(fields)
+
+
+def _has(fields: dict[str, msgspec.Raw], name: str) -> bool:
+    return name in fields and bytes(fields[name]) != b"null"
+
+
+def extended(body: bytes, list_field: str, added: list[Any]) -> bytes:
+    """A request with more items at the end of its list.
+
+    Example: extended(b'{"messages":[1]}', "messages", [2]) -> b'{"messages":[1,2]}'
+    """
+    fields = _fields.decode(body)
+    raw = bytes(fields[list_field])
+    if raw[:1] == b'"':  # Responses: `input` given as one text
+        items = [encode({"role": "user", "content": decode(raw)})]
+    else:
+        items = [bytes(item) for item in _list.decode(raw)]
+    items += [encode(item) for item in added]
+    fields[list_field] = msgspec.Raw(b"[" + b",".join(items) + b"]")
+    return msgspec.json.encode(fields)

@@ -1,0 +1,164 @@
+"""The loop: relay an answer, and where the model asks to recall, answer it and go on with what it says next."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from brim import wire
+from brim.conversation import decode, encode
+from brim.gateway import refusals, usage
+from brim.gateway.client import Answer
+from brim.gateway.faults import UpstreamFault
+from brim.gateway.headers import Pairs, returned
+from brim.gateway.logs import tell
+from brim.gateway.recall.chat import ChatRound
+from brim.gateway.recall.dialect import Round, Splice, events_in
+from brim.gateway.recall.gemini import GeminiRound
+from brim.gateway.recall.messages import MessagesRound
+from brim.gateway.recall.offering import extended
+from brim.gateway.recall.responses import ResponsesRound
+from brim.gateway.recall.tool import answer as recalled
+from brim.gateway.upstreams import Target
+
+if TYPE_CHECKING:
+    from brim.gateway.exchange import Exchange
+
+ROUNDS: Final = 6
+LARGEST_ANSWER: Final = 64 << 20
+# A recalled part may take so much of what is free; framing and the model's next words need the rest.
+SHARE: Final = 0.5
+_ROUNDS: dict[str, Callable[[Splice], Round]] = {
+    "openai_chat": ChatRound,
+    "anthropic": MessagesRound,
+    "openai_responses": ResponsesRound,
+    "gemini": GeminiRound,
+}
+
+
+async def relay_with_recall(
+    exchange: Exchange, answer: Answer, held: list[bytes], target: Target, headers: Pairs, body: bytes
+) -> None:
+    """Relay an answer to the client, recalls answered on the way.
+
+    `held` is what was read of it already, `body` the request that it answers.
+    """
+    packed = answer.header("content-encoding") not in ("", "identity")
+    if packed:  # asked for unpacked, and packed all the same: nothing can be read in it
+        await exchange.relay(answer, held)
+        return
+    plain = [pair for pair in headers if pair[0] != b"content-encoding"]
+    loop = _Loop(exchange, target, plain, body)
+    if answer.header("content-type").startswith("text/event-stream"):
+        await loop.streamed(answer, held)
+    else:
+        await loop.whole(answer)
+
+
+class _Loop:
+    """The rounds of one answer."""
+
+    def __init__(self, exchange: Exchange, target: Target, headers: Pairs, body: bytes) -> None:
+        self.exchange = exchange
+        self.target = target
+        self.headers = headers
+        self.body = body
+        self.splice = Splice()
+        self.spent = 0
+
+    async def whole(self, answer: Answer) -> None:
+        exchange = self.exchange
+        while True:
+            body = await answer.read(LARGEST_ANSWER)
+            exchange.reader = reader = usage.BodyReader(exchange.api)
+            reader.feed(body)
+            made = _ROUNDS[exchange.api](self.splice)
+            try:
+                value = decode(body)
+            except ValueError:
+                value = None
+            said = made.whole(value) if isinstance(value, dict) and answer.status == 200 else None
+            if said is None or not made.asked:
+                changed = said is not None and self.splice.round > 1
+                final = encode(said) if changed else body
+                exchange.note_status(answer.status)
+                await exchange.respond(
+                    answer.status, returned(answer.headers, changed=changed) + exchange.brim_headers(), final
+                )
+                exchange.done()
+                return
+            self._keep_usage(reader)
+            answer.close()
+            answer = await self._next(made)
+
+    async def streamed(self, answer: Answer, held: list[bytes]) -> None:
+        exchange = self.exchange
+        exchange.note_status(answer.status)
+        await exchange.start(answer.status, returned(answer.headers, changed=True) + exchange.brim_headers())
+        while True:
+            made = _ROUNDS[exchange.api](self.splice)
+            exchange.reader = reader = usage.StreamReader(exchange.api)
+            buffer = bytearray()
+            async for chunk in _all(held, answer):
+                reader.feed(chunk)
+                buffer += chunk
+                if pieces := [piece for event in events_in(buffer) for piece in made.event(event)]:
+                    await exchange.pass_on(b"".join(pieces))
+            if not made.asked:
+                await exchange.pass_on(b"".join(made.flush()) + bytes(buffer))
+                break
+            self._keep_usage(reader)
+            answer.close()
+            answer, held = await self._next(made), []
+            if answer.status != 200:
+                await self._broken(answer)
+                break
+        answer.close()
+        await exchange.end()
+        exchange.done()
+
+    async def _next(self, made: Round) -> Answer:
+        """Answer the recalls and ask the model to go on."""
+        exchange, splice = self.exchange, self.splice
+        splice.round += 1
+        if splice.round > ROUNDS:
+            raise UpstreamFault(502, f"the model recalled {ROUNDS - 1} times without an answer", "recall_loop")
+        answers = [self._recalled(one.arguments) for one in made.asked]
+        if exchange.turn is not None:
+            exchange.turn.recalls += len(answers)
+        field = wire.APIS[exchange.api].list_field
+        self.body = extended(self.body, field, made.turns(answers))
+        return await exchange.send_upstream(self.target, self.headers, self.body)
+
+    def _recalled(self, arguments: Any) -> str:
+        result = self.exchange.result
+        if result is None or result.model is None:
+            return "[nothing of this conversation was shortened or folded]"
+        count = self.exchange.gateway.fitter.counter(result.model, self.exchange.api).text
+        room = int((result.limit - result.upper - self.spent) * SHARE)
+        text = recalled(result.live.stash, arguments, min(room, result.limit // 4), count)
+        size = count(text)
+        self.spent += size + 64
+        tell("recalled", session=result.live.id, tokens=size, room=room)
+        return text
+
+    def _keep_usage(self, reader: usage.Reader) -> None:
+        """The first round is the request that was fitted; what the others took is paid for, but teaches nothing."""
+        found = reader.usage()
+        if found is not None:
+            self.exchange.rounds.append(found)
+
+    async def _broken(self, answer: Answer) -> None:
+        """The continuation failed after the client had a part: tell it as an event that its SDK raises on."""
+        body = await answer.read(1 << 20)
+        self.exchange.note_status(answer.status)
+        text = f"the upstream answered {answer.status} in the middle of a recall"
+        tell("recall failed", status=answer.status, size=len(body))
+        await self.exchange.pass_on(refusals.stream_error(self.exchange.api, answer.status, text, "recall_failed"))
+
+
+async def _all(held: list[bytes], answer: Answer) -> AsyncIterator[bytes]:
+    for chunk in held:
+        yield chunk
+    async for chunk in answer.chunks():
+        yield chunk
