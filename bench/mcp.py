@@ -243,6 +243,7 @@ def code_session(root: Path) -> list[Step]:
     folder = max((c for c in whole["tree"]["children"] if c["is_dir"]), key=lambda c: c["file_count"])["path"]
     add("map_repo", {"path": folder}, tools.map_repo(folder, "full"))
     add("semantic_diff", {"base": "HEAD~3", "target": "HEAD"}, tools.semantic_diff("HEAD~3", "HEAD", "full"))
+    add("semantic_diff", {"base": "HEAD~1", "target": "HEAD"}, tools.semantic_diff("HEAD~1", "HEAD", "full"))
     names = most_used(tools, folder)
     for name in names[:6]:
         found = hits(name, "definitions")
@@ -250,15 +251,14 @@ def code_session(root: Path) -> list[Step]:
         used = hits(name, "references", 40)
         if used:
             read(used[-1]["path"])
-    for name in names[6:12]:
+    for name in names[6:]:
         add("search_def_and_refs", {"symbol": name}, tools.search_def_and_refs(name, 30, "full"))
         hits(name, "lexical", 30)
-    for back in range(1, 7):
+    for back in range(1, 12):
         diff = subprocess.run(
             ["git", "-C", str(root), "diff", f"HEAD~{back}", f"HEAD~{back - 1}"], capture_output=True, check=True
         )
         add("git_diff", {"commit": f"HEAD~{back}"}, diff.stdout.decode("utf-8", "replace"))
-    add("semantic_diff", {"base": "HEAD~1", "target": "HEAD"}, tools.semantic_diff("HEAD~1", "HEAD", "full"))
     return steps[:46]
 
 

@@ -37,7 +37,7 @@ class Options:
     exempt: tuple[str, ...] = ()
     shapes: tuple[Shape, ...] = ()
     shrink: bool = True
-    description_tokens: int = 100
+    description_tokens: int = 80
     grouping: Grouping = "auto"
     tool_threshold: int = 128
     tool_tokens: int = 25_000
