@@ -118,6 +118,8 @@ def encode(value: Any) -> bytes:
     try:
         return msgspec.json.encode(value, enc_hook=_plain)
     except UnicodeEncodeError:  # lone surrogates: legal in Python and in JSON escapes, not in UTF-8
+        if isinstance(value, (list, tuple)):  # the other elements keep the bytes that they have elsewhere
+            return b"[" + b",".join(encode(item) for item in value) + b"]"
         return json.dumps(value, default=_plain, separators=(",", ":")).encode()
 
 
@@ -126,7 +128,11 @@ def decode(raw: bytes) -> Any:
     try:
         return msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return json.loads(raw)
+        return json.loads(raw, parse_constant=_no_number)
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON number")
 
 
 def _plain(value: Any) -> Any:

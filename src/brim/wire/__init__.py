@@ -210,7 +210,8 @@ def _new_fields(conversation: Conversation, spec: Api, fields: Mapping[str, byte
     old = fields[spec.list_field]
     if old[:1] == b'"':
         if raws != [old]:
-            new[spec.list_field] = raws[0] if len(raws) == 1 and raws[0][:1] == b'"' else _join(raws)
+            one = len(raws) == 1 and raws[0][:1] == b'"'
+            new[spec.list_field] = raws[0] if one else _join([_as_item(spec, raw) for raw in raws])
     elif _items(old, spec.list_field) != raws:
         new[spec.list_field] = _join(raws)
     key = next((key for key in spec.system_fields if key in fields), (spec.system_fields or ("",))[0])
@@ -222,6 +223,11 @@ def _new_fields(conversation: Conversation, spec: Api, fields: Mapping[str, byte
         if raw != old and not (raw is None and old in _EMPTY):
             new[name] = raw
     return new
+
+
+def _as_item(spec: Api, raw: bytes) -> bytes:
+    """A text that was all of the input, as the item that it is beside others."""
+    return encode(spec.text_message("user", decode(raw))) if raw[:1] == b'"' else raw
 
 
 def _join(raws: list[bytes]) -> bytes:

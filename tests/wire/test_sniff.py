@@ -1,0 +1,73 @@
+"""The API of a body is told from the body itself."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from brim import wire
+from hypothesis import given
+
+from tests.conversations import requests
+from tests.wire.bodies import BODIES, LISTS
+from tests.wire.layouts import LAYOUTS
+
+USER = {"role": "user", "content": "hi"}
+
+
+def told(body: Any, **more: Any) -> str:
+    return wire.parse(body, **more).api
+
+
+@pytest.mark.parametrize("api", sorted(BODIES))
+@pytest.mark.parametrize("layout", sorted(LAYOUTS))
+def test_a_recorded_body_is_told_whatever_its_layout(api: str, layout: str) -> None:
+    assert told(LAYOUTS[layout](BODIES[api])) == api
+
+
+@pytest.mark.parametrize("api", sorted(BODIES))
+def test_a_recorded_list_of_messages_is_told_without_its_body(api: str) -> None:
+    assert told(BODIES[api][LISTS[api]]) == api
+
+
+@given(requests())
+def test_a_made_body_is_told(request: tuple[str, dict[str, Any], str]) -> None:
+    api, body, _ = request
+    assert told(body) == api
+
+
+@pytest.mark.parametrize(
+    ("body", "api"),
+    [
+        ({"messages": [USER]}, "openai_chat"),
+        ({"messages": [USER], "model": "claude-sonnet-4-5", "max_tokens": 9}, "anthropic"),
+        ({"messages": [USER], "model": "claude-sonnet-4-5"}, "openai_chat"),
+        ({"messages": [USER], "anthropic_version": "bedrock-2023-05-31", "max_tokens": 9}, "anthropic"),
+        ({"messages": [USER], "tools": [{"name": "f", "input_schema": {}}]}, "anthropic"),
+        ({"messages": [USER], "model": "glm-4.6", "thinking": {"type": "enabled"}}, "openai_chat"),
+        (
+            {"messages": [USER], "model": "m", "max_tokens": 9, "thinking": {"type": "enabled", "budget_tokens": 5}},
+            "anthropic",
+        ),
+        ({"messages": [{"role": "system", "content": "x"}, USER], "max_tokens": 9}, "openai_chat"),
+        ({"input": "hi"}, "openai_responses"),
+        ({"input": [USER]}, "openai_responses"),
+        ({"contents": []}, "gemini"),
+    ],
+)
+def test_few_signs_are_enough(body: Any, api: str) -> None:
+    assert told(body) == api
+
+
+@pytest.mark.parametrize("pasted", [json.dumps(BODIES["anthropic"]), json.dumps(BODIES["openai_responses"])])
+def test_a_body_that_a_user_pasted_does_not_mislead(pasted: str) -> None:
+    assert told({"messages": [{"role": "user", "content": f"what is this? {pasted}"}]}) == "openai_chat"
+
+
+def test_the_name_of_the_api_overrides_what_the_body_looks_like() -> None:
+    assert told({"messages": [USER]}, api="anthropic") == "anthropic"
+
+
+def test_a_system_beside_the_messages_means_anthropic() -> None:
+    assert told([USER], system="Be brief.") == "anthropic"
