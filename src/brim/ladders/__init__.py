@@ -19,6 +19,7 @@ from brim.errors import BadSetting, MissingExtra, NotDecodable
 from brim.ladders import plain
 from brim.ladders.detect import Hint, detect
 from brim.ladders.rung import Counter, Fidelity, Room, Rung
+from brim.ladders.selection import is_escaped
 from brim.recent import Recent
 
 __all__ = ["KINDS", "Compacted", "Hint", "Ladder", "Room", "Rung", "compact", "decode", "handle_of", "ladder"]
@@ -70,12 +71,18 @@ def handle_of(text: str, digits: int = 8) -> str:
     return "brim:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:digits]
 
 
+def _kind_of(text: str, hint: Hint | None) -> str:
+    """The kind of a content; a printed object with its line breaks escaped is no prose, whatever its words are."""
+    kind = detect(text, hint)
+    return "text" if kind == "prose" and len(text) > 1_000 and is_escaped(text) else kind
+
+
 class Ladder:
     """The rungs of one content. They are made when they are asked for, and kept."""
 
     def __init__(self, text: str, count: Counter, kind: str | None = None, hint: Hint | None = None) -> None:
         self.text = text
-        self.kind = kind or detect(text, hint)
+        self.kind = kind or _kind_of(text, hint)
         self._count = count
         self._module = module_of(self.kind)
         self._tokens: int | None = None

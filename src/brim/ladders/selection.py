@@ -6,6 +6,7 @@ is where pieces are missing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 
@@ -16,11 +17,20 @@ Describe = Callable[[int, int], str]
 Bundle = tuple[int, ...]
 
 _MISSES = 48
+_LONG_LINE = 400
+_ESCAPED_END = re.compile(r"(?<=\\n)")
 _ROUNDS = 4
+
+
+def is_escaped(text: str) -> bool:
+    """Whether a text is one long line in which line breaks are written as escapes, as in a printed object."""
+    return text.count("\\n") * 1000 > len(text) and text.count("\n") * 2000 < len(text)
 
 
 def lines(text: str) -> list[str]:
     """The lines of a text with their ends. Example: "a\\nb" -> ["a\\n", "b"]"""
+    if len(text) > _LONG_LINE and is_escaped(text):
+        return [piece for piece in _ESCAPED_END.split(text) if piece]
     found = [line + "\n" for line in text.split("\n")]
     found[-1] = found[-1][:-1]
     if not found[-1]:

@@ -222,7 +222,7 @@ class Session:
 
     def _at(self, request: Any, budget: int) -> Fitted:
         """The same turn at another budget, planned without memory."""
-        messages = [message.value for message in self.log] if not request else request
+        messages = request or [message.value for message in self.log]
         return fit(messages, model=self.model, budget=budget, policy=self.policy, api=self._api)
 
     def _bring_under(self, work: Work) -> Outcome:

@@ -15,7 +15,7 @@ from brim.errors import BudgetTooSmall
 from brim.ladders import Hint, Ladder, handle_of
 from brim.ladders import arguments as arguments_ladder
 from brim.ladders.rung import Room
-from brim.plan.bones import bones
+from brim.plan.bones import GRID, bones
 from brim.plan.items import SYSTEM, Group, Item, Itemizer
 from brim.plan.pieces import Piece, pieces
 from brim.plan.rebuild import rebuilt
@@ -30,7 +30,11 @@ SMALL_CALL = 48
 # Results of at most so many tokens are kept whole or left to their mark.
 SMALL_RESULT = 24
 SHORT_STUB = 3
-ROUNDS = 4
+# Below this share of itself the newest result is shown by its values rather than by an extract.
+READABLE = 0.5
+ROUNDS = 6
+# A plan that uses this share of the limit is full.
+FULL = 0.985
 
 
 @dataclass(slots=True)
@@ -87,6 +91,7 @@ class Planner:
         self._notice = ""
         self._notice_tokens = 0
         self._floors: dict[int, int] = {}
+        self._strict = False
         self._ladders: dict[int, Ladder] = {}
         self._owned: dict[str, int] = {}  # which item says a value: the newest that does
 
@@ -97,15 +102,21 @@ class Planner:
             raise BudgetTooSmall(fixed, self.task.limit, self.must_stay())
         self._weigh(self.task.limit - fixed)
         waiting = self._pieces()
+        best: Outcome | None = None
         for _ in range(ROUNDS):
             self._make_notice()
             room = self.task.limit - self._total()
-            if room <= 0 or not waiting:
-                break
             waiting = self._buy(waiting, room)
             self._render()
-        self._top_up()
-        return self._enforce()
+            if self._total() < self.task.limit * FULL and waiting and best is None:
+                continue
+            self._top_up()
+            outcome = self._enforce()
+            if best is None or outcome.total > best.total:
+                best = outcome
+            if best.total >= self.task.limit * FULL or not waiting:
+                break
+        return best or self._enforce()
 
     def _weigh(self, room: int) -> None:
         relevance = self.task.relevance(room) if self.task.relevance else None
@@ -213,6 +224,11 @@ class Planner:
             return room.mark(f"{item.name or 'media'}, about {item.tokens:,} tokens"), "recoverable"
         if item.skeleton is not None:
             return self._bones(item, room)
+        if item.kind == "result" and STUB < room.tokens < item.tokens * READABLE:
+            values = self._apart(item, room)
+            if values is not None:
+                self._keep(item)
+                return values, "recoverable"
         if item.kind == "call":
             text, fidelity = arguments_ladder.extract(item.text, room), "recoverable"
         else:
@@ -227,20 +243,42 @@ class Planner:
         assert item.skeleton is not None
         self._keep(item)
         mark = f"[… {room.handle}]" if self.task.recall else "[…]"
-        if item.threshold is None:
+        thresholds = [worth for worth in GRID if item.threshold is not None and worth >= item.threshold]
+        for threshold in reversed(thresholds):
+            text = self._values(item, threshold, mark)
+            size = self.count(text)
+            # Pieces are estimates: what a threshold really takes is paid, unless the item was told to shrink.
+            if size <= room.tokens or not self._strict:
+                item.threshold, item.given = threshold, max(item.given, size)
+                break
+        else:
             return mark, "recoverable"
-        me, owned = id(item), self._owned
-        text = item.skeleton.at(item.threshold, lambda value: owned.get(value, me) == me)
-        for leaf in item.skeleton.leaves:
-            if leaf.score >= item.threshold:
-                owned.setdefault(leaf.text, me)
-        text = text.removesuffix("[…]") + mark if text.endswith("[…]") else text
-        size = self.count(text)
-        if size > room.tokens * 0.8:
+        if size > item.tokens * 0.4:
             dense = self._ladder(item).dense()
             if dense is not None and self.count(dense.text) <= max(size, room.tokens):
                 return dense.text, "lossless"
         return text, "recoverable"
+
+    def _apart(self, item: Item, room: Room) -> str | None:
+        """The newest result in so little room that its values say more than its beginning."""
+        found = bones(item.text, self.counter.model.family, self.count)
+        if found is None:
+            return None
+        for worth in reversed([worth for worth in GRID if found[0].tokens_at(worth) <= room.tokens]):
+            text = found[0].at(worth)
+            if self.count(text) <= room.tokens:
+                return text
+        return None
+
+    def _values(self, item: Item, threshold: float, mark: str) -> str:
+        """The values worth at least the threshold that no newer item says."""
+        assert item.skeleton is not None
+        me, owned = id(item), self._owned
+        text = item.skeleton.at(threshold, lambda value: owned.get(value, me) == me)
+        for leaf in item.skeleton.leaves:
+            if leaf.score >= threshold:
+                owned.setdefault(leaf.text, me)
+        return text.removesuffix("[…]") + mark if text.endswith("[…]") else text
 
     def _ladder(self, item: Item) -> Ladder:
         found = self._ladders.get(id(item))
@@ -311,20 +349,29 @@ class Planner:
         for item, group in loose:
             if freed >= over:
                 break
-            floor = self._floor(item)
-            spare = item.shown_tokens - floor
-            if not group.kept or (spare <= 0 and group.must):
-                continue
-            before = group.frame + sum(each.shown_tokens for each in group.items)
-            if spare > 0:
-                item.given = max(floor, item.shown_tokens - (over - freed))
-                self._show(item)
-            if not group.must and (spare <= 0 or not any(each.shown_tokens for each in group.items)):
-                group.kept = False
-            after = group.frame + sum(each.shown_tokens for each in group.items) if group.kept else 0
-            freed += max(0, before - after)
+            if group.kept and item.shown_tokens > self._floor(item):
+                freed += self._shrink(item, over - freed)
+                if not group.must and not any(each.shown_tokens for each in group.items):
+                    group.kept = False
+                    freed += group.frame
+        optional = [group for group in self.groups if group.kept and not group.must]
+        optional.sort(key=lambda group: (max((item.weight for item in group.items), default=0.0), group.members))
+        for group in optional:
+            if freed >= over:
+                break
+            group.kept = False
+            freed += group.frame + sum(item.shown_tokens for item in group.items)
         self._make_notice()
         return freed > 0
+
+    def _shrink(self, item: Item, over: int) -> int:
+        """Take about `over` tokens from an item; return how many it gave."""
+        before = item.shown_tokens
+        item.given = max(self._floor(item), before - over)
+        self._strict = True
+        self._show(item)
+        self._strict = False
+        return max(0, before - item.shown_tokens)
 
     def _outcome(self) -> Outcome:
         conversation = self.task.conversation
