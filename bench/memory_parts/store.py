@@ -28,21 +28,22 @@ def rows(data_dir: Path, *, sessions: int = SESSIONS, turns: int = TURNS) -> lis
         if not path.exists():
             found.append((f"store, {name}", "no data", ""))
             continue
-        rate, share = measure(_sessions(path, sessions, turns))
+        rate, wall, share = measure(_sessions(path, sessions, turns))
         label = f"store, {sessions:,} sessions × {turns} turns of {path.stem}"
-        found.append((f"{label}: turns/s", f"{rate:,.0f}", "≥ 2,000"))
+        found.append((f"{label}: turns/s of one core", f"{rate:,.0f}", "≥ 2,000"))
+        found.append((f"{label}: turns/s by the clock, other load included", f"{wall:,.0f}", ""))
         found.append((f"{label}: file ÷ raw JSON", f"{share:.1%}", "≤ 40%"))
     return found
 
 
-def measure(sessions: list[list[list[bytes]]]) -> tuple[float, float]:
-    """Turns a second of processor time, and the file's size as a share of the messages' JSON."""
+def measure(sessions: list[list[list[bytes]]]) -> tuple[float, float, float]:
+    """Turns a second of processor time and of the clock, and the file's size as a share of the messages' JSON."""
     raw = sum(len(message) for turns in sessions for turn in turns for message in turn)
     prefixes = [hashlib.sha256(str(number).encode()) for number in range(len(sessions))]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "brim.db"
         store = SqliteStore(path)
-        spent = 0.0
+        spent = clock = 0.0
         for number in range(len(sessions[0])):
             for which, turns in enumerate(sessions):
                 for message in turns[number]:
@@ -53,13 +54,16 @@ def measure(sessions: list[list[list[bytes]]]) -> tuple[float, float]:
                     state=json.dumps({"low": 0, "high": number, "sent": list(range(number // 10))}).encode(),
                     prefixes=[(prefixes[which].digest(), 2 * number + 2)],
                 )
-                start = time.perf_counter()
+                began, start = time.process_time(), time.perf_counter()
                 store.commit(turn)
-                spent += time.perf_counter() - start
-        start = time.perf_counter()
+                spent += time.process_time() - began
+                clock += time.perf_counter() - start
+        began, start = time.process_time(), time.perf_counter()
         store.close()
-        spent += time.perf_counter() - start
-        return len(sessions) * len(sessions[0]) / spent, path.stat().st_size / raw
+        spent += time.process_time() - began
+        clock += time.perf_counter() - start
+        count = len(sessions) * len(sessions[0])
+        return count / spent, count / clock, path.stat().st_size / raw
 
 
 def _sessions(path: Path, count: int, turns: int) -> list[list[list[bytes]]]:

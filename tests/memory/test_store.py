@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brim.memory.inmemory import InMemoryStore
@@ -61,6 +61,7 @@ def test_records_come_back_in_order_with_their_numbers(store: Store) -> None:
     assert list(store.records("unknown")) == []
 
 
+@settings(max_examples=30)
 @given(
     turns=st.lists(
         st.tuples(st.lists(st.binary(max_size=60), max_size=3), st.lists(st.integers(0, 9), max_size=2)),

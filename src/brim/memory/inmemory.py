@@ -24,6 +24,7 @@ class _Session:
     touched: float
     records: list[bytes] = field(default_factory=list)
     blobs: dict[bytes, None] = field(default_factory=dict)  # digests, the newest last
+    prefixes: dict[bytes, None] = field(default_factory=dict)
     state: bytes | None = None
     size: int = 0
 
@@ -57,6 +58,7 @@ class InMemoryStore:
         self._usage: dict[str, UsageRecord] = {}
         self._values: dict[str, bytes] = {}
         self._size = 0
+        self._full = limits.max_bytes  # when to evict next: a little later if all that is kept is live
 
     def put_session(self, session: str, meta: Mapping[str, Any]) -> None:
         with self._lock:
@@ -103,7 +105,9 @@ class InMemoryStore:
             self._size -= known.size
             for digest in known.blobs:
                 self._release(digest)
-            self._prefixes = {key: place for key, place in self._prefixes.items() if place[0] != session}
+            for digest in known.prefixes:
+                if self._prefixes.get(digest, ("", 0))[0] == session:
+                    del self._prefixes[digest]
             return True
 
     def commit(self, turn: Turn) -> int | None:
@@ -129,8 +133,10 @@ class InMemoryStore:
             self._size += added
             for digest, length in turn.prefixes:
                 self._prefixes[digest] = (turn.session, length)
-            if self._size > self._limits.max_bytes:
+                known.prefixes[digest] = None
+            if self._size > self._full:
                 self.evict()
+                self._full = max(self._limits.max_bytes, self._size + self._size // 20)
             return first
 
     def records(self, session: str, start: int = 0) -> Iterator[bytes]:

@@ -18,7 +18,7 @@ SHARED_FROM = 4_096
 # So many turns at the end of a log stand alone; then they are packed with the chunk before, until that holds FULL.
 OPEN_TURNS = 8
 FULL = 64 << 10
-LEVEL = 9
+LEVEL = 6
 
 
 class Damaged(Exception):

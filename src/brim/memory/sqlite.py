@@ -30,6 +30,8 @@ MOST_WAITING = 1_000
 EVICT_EVERY, EVICT_SECONDS = 512, 0.01
 # So many digests are looked up by one statement.
 BATCH = 500
+# What stands for the identity of a file that was let go.
+_NO_FILE: tuple[int, int] | None = (0, 0)
 # Connections of a parent process, kept because closing one in a child would harm the parent's.
 _inherited: list[sqlite3.Connection] = []
 
@@ -166,8 +168,9 @@ class SqliteStore:
             known = self._actuals.get(key)
             if known is not None and (known[0] is not None or time.monotonic() < known[1]):
                 return known[0]
-            with self._read() as db:
-                row = db.execute("SELECT tokens FROM actuals WHERE key = ?", (_short(key),)).fetchone()
+            # Asked for every message of a request: whether the file was moved is left to the next commit to see.
+            db = self._db if self._process == os.getpid() and self._file is not _NO_FILE else self._live()
+            row = db.execute("SELECT tokens FROM actuals WHERE key = ?", (_short(key),)).fetchone()
             tokens = int(row[0]) if row else None
             return self._actuals.put(key, (tokens, time.monotonic() + MISS_SECONDS))[0]
 
@@ -282,7 +285,6 @@ class SqliteStore:
             self._waiting.clear()
 
 
-_NO_FILE: tuple[int, int] | None = (0, 0)
 _COLUMNS = "id, meta, created, touched, records, size"
 
 
