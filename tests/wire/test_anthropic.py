@@ -8,7 +8,6 @@ from typing import Any
 from brim import wire
 from brim.conversation import Message, Part
 from brim.wire import Usage
-
 from tests.wire.bodies import ANTHROPIC
 
 CONVERSATION = wire.parse(ANTHROPIC)

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from brim import wire
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brim import wire
 from tests.conversations import requests
 from tests.wire.bodies import BODIES, LISTS, PNG
 from tests.wire.layouts import LAYOUTS

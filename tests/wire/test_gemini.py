@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from brim import BadBody, wire
 from brim.wire import Usage
-
 from tests.wire.bodies import GEMINI
 
 CONVERSATION = wire.parse(GEMINI)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from brim import wire
 from brim.wire import Usage
-
 from tests.wire.bodies import CHAT
 
 CONVERSATION = wire.parse(CHAT)

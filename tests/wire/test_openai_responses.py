@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+
 from brim import BadBody, wire
 from brim.wire import Usage
-
 from tests.wire.bodies import RESPONSES
 
 CONVERSATION = wire.parse(RESPONSES)
@@ -91,8 +91,10 @@ def test_an_output_that_names_its_call_otherwise_passes_through() -> None:
 
 @pytest.mark.parametrize(
     "kind",
-    ["web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call", "mcp_list_tools"]
-    + ["mcp_call", "item_reference", "time_travel"],
+    [
+        *("web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call"),
+        *("mcp_list_tools", "mcp_call", "item_reference", "time_travel"),
+    ],
 )
 def test_built_in_and_unknown_items_pass_through_as_the_models_own(kind: str) -> None:
     assert (kinds(kind), item(kind).role) == (["opaque"], "assistant")

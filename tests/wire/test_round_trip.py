@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from brim import wire
-from brim.conversation import DROP, Message, changed, encode, leaf
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brim import wire
+from brim.conversation import DROP, Message, changed, encode, leaf
 from tests.conversations import requests
 from tests.wire.bodies import BODIES, LISTS
 from tests.wire.layouts import LAYOUTS
@@ -143,9 +143,7 @@ def test_removed_messages_leave_the_others_as_the_objects_they_were(api: str) ->
     out = wire.render(short, body)
     assert out[LISTS[api]][0] is body[LISTS[api]][0]
     assert out[LISTS[api]][1] is body[LISTS[api]][-1]
-    assert {key: out[key] for key in body if key != LISTS[api]} == {
-        key: body[key] for key in body if key != LISTS[api]
-    }
+    assert {key: out[key] for key in body if key != LISTS[api]} == {key: body[key] for key in body if key != LISTS[api]}
     assert body == BODIES[api]
 
 

@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 import pytest
-from brim import wire
 from hypothesis import given
 
+from brim import wire
 from tests.conversations import requests
 from tests.wire.bodies import BODIES, LISTS
 from tests.wire.layouts import LAYOUTS
