@@ -17,9 +17,9 @@ from brim.plan.strategies import PLANNERS
 from brim.plan.work import Work
 
 # A shallow re-plan needs at least this share of the free budget for what is not settled.
-SHALLOW = 0.35
+SHALLOW = 0.15
 # How far down a deep re-plan goes, so that the next one is far off.
-DEEP = 0.75
+DEEP = 0.85
 
 
 @dataclass(slots=True)

@@ -77,6 +77,7 @@ class Session:
         self._on_event = on_event
         self._sent: Conversation | None = None
         self._tight = False
+        self._head = 0
         self._new_blobs: list[bytes] = []
         self._pending: list[bytes] = []
         self._written: set[bytes] = set()
@@ -164,7 +165,7 @@ class Session:
             self.log.append(message)
             self._chain.append(link(self._chain[-1], message))
             self._pending.append(message_record(message.raw))
-            shown = arrived(message, counter, self.policy, self._limit(), self._keep) if self._tight else message
+            shown = arrived(message, counter, self.policy, self._free(), self._keep) if self._tight else message
             kind: Any = "as is" if shown is message else "compacted"
             self.view.append([Entry(number, number + 1, shown, counter.message(shown), kind)])
 
@@ -184,6 +185,10 @@ class Session:
         empty = conversation or Conversation(self._api, ())
         return limit_of(self.model, empty, self.policy, self.budget, self.reserve)
 
+    def _free(self) -> int:
+        """What the limit leaves beside the instructions, which may be half of it."""
+        return max(1, self._limit() - self._head)
+
     def _keep(self, text: str) -> str:
         self._new_blobs.append(text.encode("utf-8", "surrogatepass"))
         return handle_of(text)
@@ -200,6 +205,8 @@ class Session:
             context=tuple(self._context),
             carried=tuple(self._carried),
         )
+        instructions = sum(work.counter.message(message) for message in self.log[:4] if message.role == "system")
+        self._head = work.counter.head(conversation) + instructions
         outcome = self._bring_under(work)
         for event in events(outcome):
             tell(self._on_event, event)

@@ -20,9 +20,7 @@ def plan(work: Work) -> Outcome:
     return enforce(work, conversation, layers)
 
 
-def enforce(
-    work: Work, conversation: Conversation, layers: dict[int, int] | None = None, frozen: int = 0
-) -> Outcome:
+def enforce(work: Work, conversation: Conversation, layers: dict[int, int] | None = None, frozen: int = 0) -> Outcome:
     """The one enforcement point: a conversation that fits is left alone, any other is planned into its limit."""
     whole = work.total(conversation)
     if whole <= work.limit:

@@ -31,7 +31,7 @@ class Policy:
     # agent
     high: float = 1.0
     """Above this share of the limit a session re-plans."""
-    low: float = 0.7
+    low: float = 0.8
     """A re-plan goes down to this share of the limit."""
     recent: float = 0.05
     """The share of the limit that goes to the newest messages, whatever they say."""

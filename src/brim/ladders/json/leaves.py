@@ -24,10 +24,11 @@ _WHOLE = re.compile(
     r"|(?P<email>[\w.+-]{1,64}@[\w-]+\.[\w.-]+\Z)"
     r"|(?P<date>\d{4}-\d\d?-\d\d?(?:[T ]\d\d?:\d\d.{0,12})?\Z|\d\d?:\d\d(?::\d\d)?(?:\+\d)?\Z)"
     r"|(?P<path>(?:\.{0,2}|~|[A-Za-z]:)[/\\][^\s]*\Z|[^\s/]+/[^\s]*\Z)"
+    r"|(?P<tag>(?=[A-Z0-9]{0,11}[A-Z])(?=[A-Z0-9]{0,11}[0-9])[A-Z0-9]{4,12}\Z)"
     r"|(?P<code>[A-Z][A-Z0-9_-]{1,11}\Z)"
     r"|(?P<mixed>(?=\S{0,80}[\d_@#$-])[^\s]{2,80}\Z)"
 )
-_WHOLE_SCORES = {"url": -2.0, "email": 2.0, "date": 0.9, "path": 1.6, "code": 1.1, "mixed": 1.6}
+_WHOLE_SCORES = {"url": -2.0, "email": 2.0, "date": 0.9, "path": 1.6, "tag": 2.4, "code": 1.4, "mixed": 1.6}
 _INSIDE = re.compile(
     r"(?P<pair>(?m:^)[ \t]*(?:[-*•][ \t]+)?(?P<key>[^\W\d_][\w ()/-]{0,30}?)[ \t]*[:=：][ \t]*(?P<value>[^\s:|][^\n|]{0,79})(?=$|\||\n))"
     r"|(?P<url>[a-z]{2,9}://[^\s\"'<>)\]]+)"
@@ -87,8 +88,8 @@ def score(key: str, value: Any, place: int = 0) -> float:
         worth += _text_worth(value) - 0.012 * min(len(value), 200)
     else:
         worth += 0.7
-    if place > 3:
-        worth -= min(1.0, 0.12 * log2(place))
+    if place > 7:
+        worth -= min(1.0, 0.12 * log2(place / 4))
     return worth
 
 
