@@ -47,6 +47,8 @@ class Message:
     parts: tuple[Part, ...]
     raw: bytes
     digest: bytes
+    calls: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
 
     @property
     def value(self) -> Any:
@@ -56,15 +58,10 @@ class Message:
     @property
     def text(self) -> str:
         """All that can be read in it, for ranking and for people."""
+        if len(self.parts) == 1:
+            return self.parts[0].text
         return "\n".join(part.text for part in self.parts if part.text)
 
-    @property
-    def calls(self) -> tuple[str, ...]:
-        return tuple(part.call for part in self.parts if part.kind == "call")
-
-    @property
-    def answers(self) -> tuple[str, ...]:
-        return tuple(part.call for part in self.parts if part.kind == "result")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,15 @@ from collections.abc import Callable, Sequence
 
 from brim.conversation import Conversation, Message
 from brim.errors import BudgetTooSmall
-from brim.ladders import handle_of
 from brim.plan.context import attached
 from brim.plan.planner import Outcome, Planner, Task
 from brim.plan.ranking import relevance
 from brim.plan.work import Work, query_of
 from brim.summarize import deterministic
+
+# A record shorter than this many tokens says nothing; one of more messages than this takes longer than a fit may.
+LEAST_RECORD = 40
+RECORDED = 120
 
 
 def plan(work: Work) -> Outcome:
@@ -38,23 +41,18 @@ def enforce(work: Work, conversation: Conversation, layers: dict[int, int] | Non
         recall=work.recall,
         layers=layers or {},
         frozen=frozen,
-        notice=lambda messages, tokens: notice(messages, tokens, work.counter.text, work.recall),
+        record=lambda messages, tokens: record(messages, tokens, work.counter.text),
         ledger=work.policy.ledger,
         size=work.size,
     )
     return Planner(task).run()
 
 
-def notice(messages: Sequence[Message], tokens: int, count: Callable[[str], int], recall: bool) -> str:
-    """What stands for the folded messages: that they are folded, where they are, and what they were about."""
-    raws = b"\n".join(message.raw for message in messages).decode("utf-8", "surrogatepass")
-    handle = handle_of(raws)
-    where = f"recall {handle}" if recall else handle
-    head = f"[Brim folded {len(messages):,} earlier messages to fit the context window; {where}]"
-    left = tokens - count(head)
-    if left < 40:
-        return head
-    record = deterministic.ledger(messages, left * 3)
-    while record and count(record) > left:
-        record = record[: int(len(record) * 0.8)].rpartition("\n")[0]
-    return f"{head}\n{record}" if record else head
+def record(messages: Sequence[Message], tokens: int, count: Callable[[str], int]) -> str:
+    """What folded messages were about, in at most so many tokens; nothing where there is no room to say it."""
+    if tokens < LEAST_RECORD:
+        return ""
+    text = deterministic.ledger(messages[-RECORDED:], tokens * 3)
+    while text and count(text) > tokens:
+        text = text[: int(len(text) * 0.8)].rpartition("\n")[0]
+    return text

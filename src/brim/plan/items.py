@@ -108,6 +108,7 @@ class Itemizer:
         count: Callable[[str], int],
         layers: dict[int, int] | None = None,
         frozen: int = 0,
+        chosen: set[int] | None = None,
     ) -> None:
         self.conversation = conversation
         self._parts = parts
@@ -115,6 +116,7 @@ class Itemizer:
         self._count = count
         self._layers = layers or {}
         self._frozen = frozen
+        self._chosen = chosen
         self.now = current(conversation.messages)
 
     def groups(self) -> list[Group]:
@@ -128,7 +130,11 @@ class Itemizer:
         for index in range(self._frozen):
             found.append(Group([index], frame=self._total(messages[index]), must=True))
         members = [[n + self._frozen for n in group] for group in grouped(messages[self._frozen :])]
+        chosen = self._chosen
         for number, indexes in enumerate(members):
+            if chosen is not None and number < len(members) - 1 and chosen.isdisjoint(indexes):
+                found.append(Group(indexes, frame=sum([self._total(messages[index]) for index in indexes])))
+                continue
             group = Group(indexes)
             role = messages[indexes[0]].role
             last = number == len(members) - 1

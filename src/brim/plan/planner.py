@@ -16,7 +16,7 @@ from brim.ladders import Hint, Ladder, handle_of
 from brim.ladders import arguments as arguments_ladder
 from brim.ladders.rung import Room
 from brim.plan.bones import GRID, bones
-from brim.plan.items import SYSTEM, Group, Item, Itemizer
+from brim.plan.items import SYSTEM, Group, Item, Itemizer, current
 from brim.plan.pieces import Piece, pieces
 from brim.plan.rebuild import rebuilt
 from brim.plan.report import Decision
@@ -30,9 +30,14 @@ SMALL_CALL = 48
 # Results of at most so many tokens are kept whole or left to their mark.
 SMALL_RESULT = 24
 SHORT_STUB = 3
+# About what the notice of folded messages takes beside its record.
+FOLDED_TOKENS = 24
 # Below this share of itself the newest result is shown by its values rather than by an extract.
 READABLE = 0.5
 ROUNDS = 6
+# A conversation of more messages than this is looked at only as far as so many times its limit.
+MANY = 1_500
+LOOKED_AT = 2
 # A plan that uses this share of the limit is full.
 FULL = 0.985
 
@@ -49,7 +54,7 @@ class Task:
     relevance: Callable[[int], list[float] | None] | None = None  # given the room that the history has
     recall: bool = False
     layers: dict[int, int] = field(default_factory=dict)
-    notice: Callable[[list[Message], int], str] | None = None
+    record: Callable[[list[Message], int], str] | None = None  # what folded messages were about, in so many tokens
     ledger: float = 0.05
     frozen: int = 0  # so many messages at the start were sent before and stay as they are
     size: Callable[[int], int] = lambda tokens: tokens  # the tokens that count against the limit
@@ -64,7 +69,6 @@ class Outcome:
     groups: list[Group] = field(default_factory=list)
     stash: dict[str, str] = field(default_factory=dict)
     folded: list[int] = field(default_factory=list)
-    notice: str = ""
     # What a policy did before the planner saw the conversation, and what its users should know.
     steps: list[Decision] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -80,20 +84,56 @@ class Planner:
         self.count = task.counter.text
         self.stash: dict[str, str] = {}
         self.head = task.counter.head(task.conversation)
+        self._relevance: list[float] | None = None
         itemizer = Itemizer(
-            task.conversation, task.counter.parts, task.counter.message, self.count, task.layers, task.frozen
+            task.conversation,
+            task.counter.parts,
+            task.counter.message,
+            self.count,
+            task.layers,
+            task.frozen,
+            self._candidates(),
         )
         self.now = itemizer.now
         self.groups = itemizer.groups()
         system = next((group for group in self.groups if group.members == [SYSTEM]), None)
         if system is not None:
             self.head -= sum(item.tokens for item in system.items)
-        self._notice = ""
+        self._record: str | None = None
+        self._record_tokens = 0
         self._notice_tokens = 0
         self._floors: dict[int, int] = {}
         self._strict = False
         self._ladders: dict[int, Ladder] = {}
         self._owned: dict[str, int] = {}  # which item says a value: the newest that does
+
+    def _candidates(self) -> set[int] | None:
+        """Of a history many times the limit, the messages that are worth looking at; None: all of them.
+
+        What is neither relevant nor recent enough to be among them would be folded in any case.
+        """
+        messages, limit = self.task.conversation.messages, self.task.limit
+        if len(messages) < MANY:
+            return None
+        sizes = [self.counter.message(message) for message in messages]
+        if sum(sizes) < LOOKED_AT * limit:
+            return None
+        self._relevance = self.task.relevance(limit) if self.task.relevance else None
+        ranks = self._relevance or [0.0] * len(messages)
+        chosen = {n for n, message in enumerate(messages) if message.role == "system"} | {current(messages)}
+        left = LOOKED_AT * limit
+        recent = limit
+        for n in range(len(messages) - 1, -1, -1):
+            recent -= sizes[n]
+            if recent < 0:
+                break
+            chosen.add(n)
+        for n in sorted(range(len(messages)), key=lambda n: (-ranks[n], -n)):
+            left -= sizes[n]
+            if left < 0:
+                break
+            chosen.add(n)
+        return chosen
 
     def run(self) -> Outcome:
         """Plan, or raise BudgetTooSmall."""
@@ -119,7 +159,9 @@ class Planner:
         return best or self._enforce()
 
     def _weigh(self, room: int) -> None:
-        relevance = self.task.relevance(room) if self.task.relevance else None
+        relevance = self._relevance
+        if relevance is None and self.task.relevance:
+            relevance = self.task.relevance(room)
         roles = [message.role for message in self.task.conversation.messages]
         weigh(self.groups, roles, self.task.limit, self.task.recent, relevance)
 
@@ -298,16 +340,31 @@ class Planner:
         return [member for group in self.groups if not group.kept for member in group.members]
 
     def _make_notice(self) -> None:
-        """Say what is folded, in a message of its own; its size is part of the plan."""
+        """Say what is folded, in a message of its own; its size is part of the plan.
+
+        What the folded messages were about is recorded once: a few messages more or less do not change it.
+        """
         folded = self._folded()
         if not folded:
-            self._notice, self._notice_tokens = "", 0
+            self._notice_tokens = 0
             return
-        messages = [self.task.conversation.messages[index] for index in folded]
-        share = max(40, int(self.task.ledger * self.task.limit))
-        self._notice = self.task.notice(messages, share) if self.task.notice else folded_notice(len(messages))
-        message = self.counter.text_message(self.task.conversation.api, "user", self._notice)
-        self._notice_tokens = self.counter.message(message)
+        if self._record is None:
+            messages = [self.task.conversation.messages[index] for index in folded]
+            room = int(self.task.ledger * self.task.limit) - FOLDED_TOKENS
+            self._record = self.task.record(messages, room) if self.task.record else ""
+            self._record_tokens = self.count(self._record)
+        self._notice_tokens = FOLDED_TOKENS + self._record_tokens
+
+    def _notice(self, folded: Sequence[int]) -> Message:
+        """The message that stands for the folded ones; their originals go into the stash."""
+        messages = self.task.conversation.messages
+        raws = b"\n".join([messages[index].raw for index in folded]).decode("utf-8", "surrogatepass")
+        handle = handle_of(raws)
+        self.stash[handle] = raws
+        where = f"recall {handle}" if self.task.recall else handle
+        head = f"[{len(folded):,} earlier messages folded, {where}]"
+        text = f"{head}\n{self._record}" if self._record else head
+        return self.counter.text_message(self.task.conversation.api, "user", text)
 
     def _top_up(self) -> None:
         """Give what is left to the most valuable item that was shortened: full to the brim."""
@@ -386,17 +443,15 @@ class Planner:
             if index not in shown:
                 continue
             if not placed and message.role != "system" and index >= self.task.frozen:
-                messages.append(self.counter.text_message(conversation.api, "user", self._notice))
+                notice = self._notice(folded)
+                messages.append(notice)
                 places.append(-1)
                 placed = True
             messages.append(shown[index])
             places.append(index)
         new = replace(conversation, messages=tuple(messages), system=shown.get(SYSTEM, conversation.system))
         total = self.task.size(self.counter.total(new))
-        if folded:
-            raws = b"\n".join(conversation.messages[index].raw for index in folded).decode("utf-8", "surrogatepass")
-            self.stash.setdefault(handle_of(raws), raws)
-        return Outcome(new, total, self.groups, self.stash, folded, self._notice, planned=conversation, places=places)
+        return Outcome(new, total, self.groups, self.stash, folded, planned=conversation, places=places)
 
     def _by_message(self) -> dict[int, list[Item]]:
         found: dict[int, list[Item]] = {}
@@ -428,7 +483,3 @@ class Planner:
                     )
                     found.append((name, sum(item.shown_tokens for item in group.items if item.message == member)))
         return sorted(found, key=lambda entry: -entry[1])
-
-
-def folded_notice(messages: int) -> str:
-    return f"[Brim folded {messages:,} earlier messages to fit the context window]"

@@ -35,6 +35,9 @@ def weigh(
     tools = any(item.kind == "result" for group in groups for item in group.items)
     after = 0
     for group in reversed(groups):
+        if not group.items and not group.must:
+            after += group.frame
+            continue
         rank = 0.0
         if not group.must:
             # What lies within the recent share stays first; beyond it recency says nothing.

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from brim.conversation import Message
 
 HEADER = "[CONVERSATION SUMMARY - Earlier messages summarized to save context space]"
+TITLES = ("Topics discussed:", "Key decisions made:", "Important context:")
+NONE = "- (none noted)"
 _BULLET = re.compile(r"^\s*(?:[-*•+]|\d{1,3}[.)])\s+(\S.*)$")
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(\S.*?)\s*#*$")
 _CONCLUSION = re.compile(
@@ -19,7 +21,7 @@ _CONCLUSION = re.compile(
     r"i(?:'ll| will| have| recommend| suggest)|fixed|resolved|implemented|agreed|chose\w*|the (?:answer|fix|cause|result) is)\b",
     re.IGNORECASE,
 )
-_QUESTION = re.compile(r"[^.!?\n。！？]{6,240}[?？]")
+_QUESTION = re.compile(r"[?？]")
 _OPEN = re.compile(
     r"\b(?:todo|to do|not yet|still (?:need|open|missing|to)|unresolved|pending|blocked|remains? to|next step)\b", re.I
 )
@@ -59,6 +61,8 @@ def take_notes(messages: Sequence[Message], topic_chars: int = 80, line_chars: i
                 notes.done.append(_call_line(part.name, part.text, line_chars))
             elif part.kind == "result":
                 notes.facts += _facts(part.text[:20_000], 12)
+            elif part.kind == "text" and part.text.startswith(HEADER):
+                _carry(part.text, notes)
             elif part.kind == "text" and message.role == "user":
                 notes.topics.append(clip(part.text, topic_chars))
                 notes.facts += _facts(part.text[:20_000], 24)
@@ -69,6 +73,16 @@ def take_notes(messages: Sequence[Message], topic_chars: int = 80, line_chars: i
     for name in ("topics", "decisions", "facts", "done", "open"):
         setattr(notes, name, list(dict.fromkeys(line for line in getattr(notes, name) if line)))
     return notes
+
+
+def _carry(text: str, notes: Notes) -> None:
+    """Take over what an earlier summary says."""
+    lists = dict(zip(TITLES, (notes.topics, notes.decisions, notes.facts), strict=True))
+    into: list[str] | None = None
+    for line in text.splitlines():
+        into = lists.get(line, into)
+        if into is not None and line.startswith("- ") and line != NONE:
+            into.append(line[2:])
 
 
 def _newest(messages: Sequence[Message], chars: int) -> Sequence[Message]:
@@ -103,8 +117,14 @@ def key_points(text: str, size: int = 160) -> list[str]:
     return found
 
 
+def _start(text: str, end: int) -> int:
+    """Where the sentence starts that ends there."""
+    before = text[max(0, end - 240) : end]
+    return end - len(before) + max(before.rfind(sign) for sign in ".!?\n。！？") + 1
+
+
 def _open_points(text: str, size: int) -> list[str]:
-    found = [clip(match.group(), size) for match in _QUESTION.finditer(text)][-2:]
+    found = [clip(text[_start(text, match.start()) : match.end()], size) for match in _QUESTION.finditer(text)][-2:]
     found += [clip(line, size) for line in text.splitlines() if _OPEN.search(line[:400])][:4]
     return found
 
@@ -118,14 +138,15 @@ def _facts(text: str, most: int) -> list[str]:
 
 
 def concise(messages: Sequence[Message], limit: int = 2_000, topic_chars: int = 80) -> str:
-    """The three-part summary in at most `limit` characters: topics, key decisions, important context."""
+    """The three-part summary in at most `limit` characters: topics, key decisions, important context.
+
+    Empty if the messages say nothing that a summary could hold.
+    """
     notes = take_notes(messages, topic_chars)
-    sections = [
-        ("Topics discussed:", notes.topics),
-        ("Key decisions made:", notes.decisions),
-        ("Important context:", [*notes.open, *notes.facts, *notes.done]),
-    ]
-    return _within(HEADER, [(title, lines) for title, lines in sections if lines], limit)
+    parts = (notes.topics, notes.decisions, [*notes.open, *notes.done, *notes.facts])
+    if not any(parts):
+        return ""
+    return _within(HEADER, [(title, lines or [NONE[2:]]) for title, lines in zip(TITLES, parts, strict=True)], limit)
 
 
 def _within(header: str, sections: list[tuple[str, list[str]]], limit: int) -> str:

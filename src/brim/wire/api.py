@@ -82,7 +82,9 @@ class Reader:
         self.add(Part(more.pop("kind", "opaque"), at, at, fixed=True, **more), block)
 
     def message(self, role: Role) -> Message:
-        return Message(role, tuple(self.parts), self.raw, digest(role, self.parts, self.blobs))
+        calls = tuple(part.call for part in self.parts if part.kind == "call")
+        answers = tuple(part.call for part in self.parts if part.kind == "result")
+        return Message(role, tuple(self.parts), self.raw, digest(role, self.parts, self.blobs), calls, answers)
 
 
 def canonical(value: Any) -> bytes:
