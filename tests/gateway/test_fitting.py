@@ -43,9 +43,9 @@ def test_a_request_over_its_budget_is_fitted(gateway: Running, fake: FakeProvide
     assert answer.number("tokens-before") > 12_000
     assert answer.number("tokens-after") <= 6_000
     assert answer.number("folded") > 0
-    sent = fake.requests[-1].json
-    assert str(sent).count("Answer ") < 40
-    assert "What did question 3 say?" in str(sent)
+    sent = fake.posts[-1].body
+    assert len(sent) < len(str(requests()[path])) / 2
+    assert b"What did question 3 say?" in sent
     assert float(answer.headers["x-brim-ms"]) > 0
     assert answer.headers["x-brim-session"]
 
@@ -63,9 +63,9 @@ def test_a_request_over_the_models_window_is_fitted_without_being_asked(start: S
 
 def test_fields_beside_the_messages_and_the_first_system_block_stay(gateway: Running, fake: FakeProvider) -> None:
     gateway.ask("POST", "/v1/chat/completions", requests()["/v1/chat/completions"], {"x-brim-budget": "6000"})
-    assert fake.requests[-1].json["temperature"] == 0.25
+    assert fake.posts[-1].json["temperature"] == 0.25
     gateway.ask("POST", "/v1/messages", requests()["/v1/messages"], {"x-brim-budget": "6000"})
-    sent = fake.requests[-1].json
+    sent = fake.posts[-1].json
     assert sent["system"] == requests()["/v1/messages"]["system"]
     assert list(sent)[:3] == ["model", "max_tokens", "system"]
 
@@ -74,7 +74,7 @@ def test_bypass_leaves_a_request_alone(gateway: Running, fake: FakeProvider) -> 
     body = requests()["/v1/chat/completions"]
     answer = gateway.ask("POST", "/v1/chat/completions", body, {"x-brim-budget": "6000", "x-brim-bypass": "1"})
     assert answer.status == 200
-    assert fake.requests[-1].json == body
+    assert fake.posts[-1].json == body
 
 
 def test_a_dry_run_sends_the_request_as_it_is_and_tells_what_would_have_been_done(
@@ -82,14 +82,14 @@ def test_a_dry_run_sends_the_request_as_it_is_and_tells_what_would_have_been_don
 ) -> None:
     body = requests()["/v1/chat/completions"]
     answer = gateway.ask("POST", "/v1/chat/completions", body, {"x-brim-budget": "6000", "x-brim-dry-run": "true"})
-    assert fake.requests[-1].json == body
+    assert fake.posts[-1].json == body
     assert answer.number("tokens-after") <= 6_000 < answer.number("tokens-before")
 
 
 def test_another_policy_may_be_chosen_by_header(gateway: Running, fake: FakeProvider) -> None:
     body = requests()["/v1/chat/completions"]
     gateway.ask("POST", "/v1/chat/completions", body, {"x-brim-policy": "concise"})
-    assert len(fake.requests[-1].json["messages"]) < 12
+    assert len(fake.posts[-1].json["messages"]) < 12
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,6 @@ TOO_LONG = {
 
 @pytest.mark.parametrize("path", TOO_LONG)
 def test_what_cannot_fit_is_refused_in_the_providers_own_words(gateway: Running, fake: FakeProvider, path: str) -> None:
-    asked = len(fake.requests)
     answer = gateway.ask("POST", path, requests()[path], {"x-brim-budget": "3"})
     code, words_of_it = TOO_LONG[path]
     assert answer.status == 400
@@ -125,7 +124,7 @@ def test_what_cannot_fit_is_refused_in_the_providers_own_words(gateway: Running,
     assert code in (error.get("code"), error.get("type"), error.get("status"))
     assert words_of_it in error["message"]
     assert int(answer.headers["x-brim-needed"]) > int(answer.headers["x-brim-budget"])
-    assert [seen for seen in list(fake.requests)[asked:] if seen.method == "POST"] == []
+    assert fake.posts == []
 
 
 @pytest.mark.parametrize("style", ["", "llama.cpp", "vllm"])
@@ -134,7 +133,7 @@ def test_an_upstream_that_says_too_long_is_believed_once_and_asked_again(
 ) -> None:
     fake.script(Overflow(window=9_000, style=style), Say("done"))
     answer = gateway.chat({"messages": long_chat(40), "max_tokens": 500})
-    first, second = [seen.json for seen in fake.requests if seen.method == "POST"]
+    first, second = [seen.json for seen in fake.posts]
     assert answer.status == 200
     assert counting.count(second, model="gpt-4o").tokens <= 8_500 < counting.count(first, model="gpt-4o").tokens
     assert running_turn(gateway).refits == 1

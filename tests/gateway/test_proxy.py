@@ -27,7 +27,7 @@ BODIES = {
 def test_a_request_that_fits_is_forwarded_byte_for_byte(gateway: Running, fake: FakeProvider, path: str) -> None:
     body = json.dumps(BODIES[path], indent=3).encode() + b"\n "
     answer = gateway.ask("POST", path, body, {"x-custom": "kept"})
-    seen = fake.requests[-1]
+    seen = fake.posts[-1]
     assert answer.status == 200
     assert seen.body == body
     assert seen.headers["x-custom"] == "kept"
@@ -55,7 +55,7 @@ def test_odd_pieces_of_a_stream_are_not_put_together_otherwise(gateway: Running,
 def test_other_routes_pass_through_untouched(gateway: Running, fake: FakeProvider) -> None:
     answer = gateway.ask("POST", "/v1/embeddings", {"model": "text-embedding-3-small", "input": "hi"})
     assert answer.status == 200
-    assert fake.requests[-1].json == {"model": "text-embedding-3-small", "input": "hi"}
+    assert fake.posts[-1].json == {"model": "text-embedding-3-small", "input": "hi"}
     counted = gateway.ask("POST", "/v1/messages/count_tokens", BODIES["/v1/messages"])
     assert counted.json["input_tokens"] > 0
     assert gateway.ask("GET", "/v1/files/abc?limit=2").status == 404
@@ -93,7 +93,7 @@ def test_betas_and_client_keys_are_forwarded_and_hop_headers_are_not(gateway: Ru
         "x-brim-session": "abc",
     }
     gateway.ask("POST", "/v1/messages", BODIES["/v1/messages"], headers)
-    seen = fake.requests[-1].headers
+    seen = fake.posts[-1].headers
     assert seen["anthropic-beta"] == "context-1m-2025-08-07,made-up-beta"
     assert seen["x-api-key"] == "sk-ant-client-key-0001"
     assert not {"x-secret-hop", "cookie", "x-brim-session"} & set(seen)
@@ -106,8 +106,8 @@ def test_a_configured_key_replaces_the_clients(start: Start, fake: FakeProvider)
         "POST", "/v1/chat/completions", BODIES["/v1/chat/completions"], {"authorization": "Bearer client"}
     )
     assert answer.status == 200
-    assert fake.requests[-1].path == "/v1/chat/completions"
-    assert fake.requests[-1].headers["authorization"] == "Bearer provider-key-42"
+    assert fake.posts[-1].path == "/v1/chat/completions"
+    assert fake.posts[-1].headers["authorization"] == "Bearer provider-key-42"
 
 
 def test_upstreams_are_chosen_by_model_and_by_name_and_never_by_address(start: Start, fake: FakeProvider) -> None:
@@ -119,12 +119,12 @@ def test_upstreams_are_chosen_by_model_and_by_name_and_never_by_address(start: S
     running = start(own=True, upstreams=upstreams)
     body = {"messages": [{"role": "user", "content": "hi"}]}
     assert running.chat({**body, "model": "llama-3.3-70b"}).status == 200
-    assert fake.requests[-1].path == "/openai/v1/chat/completions"
+    assert fake.posts[-1].path == "/openai/v1/chat/completions"
     assert running.chat({**body, "model": "gpt-4o"}).status == 200
-    assert fake.requests[-1].path == "/v1/chat/completions"
+    assert fake.posts[-1].path == "/v1/chat/completions"
     named = running.ask("POST", "/up/groq/v1/chat/completions", {**body, "model": "any"})
     assert named.status == 200
-    assert fake.requests[-1].path == "/openai/v1/chat/completions"
+    assert fake.posts[-1].path == "/openai/v1/chat/completions"
     assert running.chat({**body, "model": "dead-1"}).status == 502
     assert running.ask("POST", "/up/other/v1/chat/completions", body).json["error"]["code"] == "unknown_upstream"
     answer = running.ask("POST", "/v1/messages", BODIES["/v1/messages"])

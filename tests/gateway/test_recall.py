@@ -67,7 +67,7 @@ def test_a_recall_is_answered_inside_and_the_client_sees_only_what_is_said(
     fake.script(Call("brim_recall", {"query": "Question 3"}, text="Let me look. "), Say("It said item three."))
     where, body = body_for(path, stream)
     answer = recalling.ask("POST", where, body, {"x-brim-budget": "6000"})
-    first, second = [seen.json for seen in fake.requests if seen.method == "POST"]
+    first, second = [seen.json for seen in fake.posts]
     assert answer.status == 200
     assert b"brim_recall" not in answer.body
     assert said(answer, path, stream) == "Let me look. It said item three."
@@ -100,13 +100,13 @@ def test_calls_of_the_clients_own_tools_reach_it(
 def test_the_tool_is_offered_when_nothing_was_folded_too(recalling: Running, fake: FakeProvider, path: str) -> None:
     where, body = body_for(path, False)
     recalling.ask("POST", where, body)
-    assert "brim_recall" in tools_of(fake.requests[-1].json)
+    assert "brim_recall" in tools_of(fake.posts[-1].json)
 
 
 def test_the_clients_tools_come_first_and_stay_as_they_are(recalling: Running, fake: FakeProvider) -> None:
     tool = {"type": "function", "function": {"name": "x", "parameters": {"type": "object", "properties": {}}}}
     recalling.chat({"messages": [{"role": "user", "content": "hi"}], "tools": [tool]})
-    sent = fake.requests[-1].json["tools"]
+    sent = fake.posts[-1].json["tools"]
     assert sent[0] == tool
     assert [one["function"]["name"] for one in sent] == ["x", "brim_recall"]
 
@@ -119,7 +119,7 @@ def test_events_of_a_spliced_anthropic_stream_are_numbered_on(recalling: Running
     starts = [event["index"] for event in answer.events if event["type"] == "content_block_start"]
     assert kinds.count("message_start") == kinds.count("message_stop") == kinds.count("message_delta") == 1
     assert starts == [0, 1, 2]
-    sent = fake.requests[-1].json["messages"]
+    sent = fake.posts[-1].json["messages"]
     assert [message["role"] for message in sent[-2:]] == ["assistant", "user"]
 
 
@@ -167,7 +167,7 @@ def test_what_is_recalled_never_overflows_the_window(start: Start, fake: FakePro
 def test_without_the_tool_mode_no_tool_is_offered(start: Start, fake: FakeProvider, mode: str) -> None:
     running = start(gateway={"recall": mode})
     running.chat({"messages": long_chat(30)}, x_brim_budget="6000")
-    assert "tools" not in fake.requests[-1].json
+    assert "tools" not in fake.posts[-1].json
 
 
 def test_a_handle_brings_its_content_back(recalling: Running, fake: FakeProvider) -> None:
@@ -179,4 +179,4 @@ def test_a_handle_brings_its_content_back(recalling: Running, fake: FakeProvider
     assert handle_of(text) == handle
     fake.script(Call("brim_recall", {"handle": handle}), Say("done"))
     recalling.ask("POST", where, body, {"x-brim-budget": "6000", "x-brim-session": "s1"})
-    assert fake.requests[-1].json["messages"][-1]["content"][:40] in text
+    assert fake.posts[-1].json["messages"][-1]["content"][:40] in text

@@ -21,7 +21,6 @@ from brim.gateway.options import Options
 from brim.gateway.routes import route_of
 from brim.gateway.views import Views
 from brim.memory.store import Store
-from brim.tokens.actuals import Actuals
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -44,7 +43,7 @@ class Gateway:
         self.store = store
         self.metrics = Metrics()
         self.journal = Journal(self.metrics, store)
-        self.fitter = Fitter(options.policy, options.catalog(), Actuals(store), recall=options.recall == "tool")
+        self.fitter = Fitter(options.policy, options.catalog(), store, recall=options.recall)
         self.redact = Redaction(options.gateway.redact)
         self.token_bytes = options.token.encode() if options.token else None
         self.draining = False
@@ -141,7 +140,7 @@ class Gateway:
         self.token_bytes = options.token.encode() if options.token else None
         self.fitter.policy = options.policy
         self.fitter.catalog = options.catalog()
-        self.fitter.recall = options.recall == "tool"
+        self.fitter.recall = options.recall
         self._gate = asyncio.Semaphore(options.gateway.concurrency)
         self._connect(options)
         self.discovery.start()

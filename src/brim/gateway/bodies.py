@@ -66,6 +66,22 @@ async def pieces(receive: Receive, headers: Mapping[bytes, bytes], limit: int) -
             return
 
 
+class Upload:
+    """A body that is passed on while it comes; `problem` says why it broke off."""
+
+    def __init__(self, receive: Receive, headers: Mapping[bytes, bytes], limit: int) -> None:
+        self.problem: Refused | ClientGone | None = None
+        self._pieces = pieces(receive, headers, limit)
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        try:
+            async for piece in self._pieces:
+                yield piece
+        except (Refused, ClientGone) as problem:
+            self.problem = problem
+            raise
+
+
 def too_large(limit: int) -> Refused:
     return Refused(413, f"the request body is larger than {limit:,} bytes (gateway.body_limit)", "request_too_large")
 

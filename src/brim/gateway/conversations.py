@@ -8,9 +8,13 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from brim.conversation import Conversation
 from brim.gateway.turns import Turn
+
+if TYPE_CHECKING:
+    from brim.gateway.fitting import Followed
 
 MOST_SESSIONS = 5_000
 MOST_TURNS = 500
@@ -29,7 +33,8 @@ class Live:
     touched: float = 0.0
     requests: int = 0
     last_size: int = 0
-    stash: dict[str, str] = field(default_factory=dict)
+    stash: dict[str, int] = field(default_factory=dict)  # handles, with their characters
+    session: Followed | None = None  # once it did not fit
     turns: deque[Turn] = field(default_factory=lambda: deque(maxlen=MOST_TURNS))
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -74,6 +79,12 @@ class Conversations:
         if len(self._prefixes) > _FORGET:
             self._prefixes.popitem(last=False)
         return live
+
+    def rename(self, live: Live, id: str) -> None:
+        """An earlier process knew this conversation by another id."""
+        self._known.pop(live.id, None)
+        live.id = id
+        self._known[id] = live
 
     def _open(self, id: str | None) -> Live:
         assert id

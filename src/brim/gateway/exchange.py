@@ -16,7 +16,7 @@ from brim.gateway.client import Answer
 from brim.gateway.client_side import JSON, ClientSide
 from brim.gateway.controls import Controls, controls_of
 from brim.gateway.faults import ClientGone, Fault, Refused, UpstreamFault
-from brim.gateway.fitting import FitResult
+from brim.gateway.fitting import FitResult, last_model_key
 from brim.gateway.headers import Pairs, forwarded, returned
 from brim.gateway.logs import log
 from brim.gateway.provider_options import prepared
@@ -71,14 +71,14 @@ class Exchange(ClientSide):
         self.reader: usage.Reader | None = None
         self.rounds: list[Usage] = []
         self._task = asyncio.current_task()
+        self._watcher: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
         """Serve the request. Faults become answers in the provider's shape; nothing is raised."""
-        watcher: asyncio.Task[None] | None = None
         try:
             if self.route.kind == "fit":
                 incoming = await bodies.read(self.receive, self.headers, self.options.gateway.body_limit)
-                watcher = asyncio.get_running_loop().create_task(self._watch())
+                self._begin_watch()
                 await self._fitted(incoming)
             else:
                 await self._passed()
@@ -99,8 +99,11 @@ class Exchange(ClientSide):
             log.exception("fault inside the gateway")
             await self.fail(Fault(500, "a fault inside the gateway: its log has the details", "gateway_fault"))
         finally:
-            if watcher is not None:
-                watcher.cancel()
+            if self._watcher is not None:
+                self._watcher.cancel()
+
+    def _begin_watch(self) -> None:
+        self._watcher = asyncio.get_running_loop().create_task(self._watch())
 
     async def _watch(self) -> None:
         """Cancel the work when the client goes away."""
@@ -117,10 +120,20 @@ class Exchange(ClientSide):
         length = self.headers.get(b"content-length")
         body = None
         if length not in (None, b"0") or b"transfer-encoding" in self.headers:
-            body = bodies.pieces(self.receive, self.headers, self.options.gateway.body_limit)
+            body = bodies.Upload(self.receive, self.headers, self.options.gateway.body_limit)
             if length is not None:
                 headers.append((b"content-length", length))
-        async with await self.send_upstream(target, headers, body) as answer:
+        else:
+            self._begin_watch()
+        try:
+            answer = await self.send_upstream(target, headers, body.pieces() if body else None)
+        except UpstreamFault:
+            if body is not None and body.problem is not None:  # the upload was at fault, not the upstream
+                raise body.problem from None
+            raise
+        async with answer:
+            if self._watcher is None:
+                self._begin_watch()
             if self.route.kind == "models" and answer.status == 200:
                 await self._models(answer, target)
             else:
@@ -346,14 +359,14 @@ class Exchange(ClientSide):
         live.client, live.model, live.api = turn.client or live.client, turn.model or live.model, turn.api
         turn.session = live.id
         turn.before, turn.after, turn.upper, turn.limit = result.before, result.after, result.upper, result.limit
-        turn.folded, turn.compacted, turn.changed = result.folded, result.compacted, result.changed
+        turn.folded, turn.changed = result.folded, result.changed
         turn.found, turn.window = result.model, result.model.window if result.model else 0
-        turn.original, turn.sent, turn.made = slim(result.original), slim(result.sent), result.report
+        turn.original, turn.sent, turn.fitted = slim(result.original), slim(result.sent), result.fitted
         if result.model is None:
             turn.note = f"not fitted, nothing is known of the model {turn.model!r}"[:300]
             self.gateway.discovery.wanted(turn.upstream, self.scope["headers"])
         if self.gateway.fitter.used_model(turn.client, turn.model):
-            self.gateway.journal.keep_value(f"client.{turn.client}.model", turn.model.encode())
+            self.gateway.journal.keep_value(last_model_key(turn.client), turn.model.encode())
 
     def _finish(self, outcome: Outcome) -> None:
         turn = self.turn

@@ -13,11 +13,14 @@ from dataclasses import dataclass, replace
 from brim import fitting, wire
 from brim.catalog import Catalog, Model
 from brim.conversation import Conversation, Message
-from brim.errors import UnknownModel
+from brim.errors import BrimError, UnknownModel
 from brim.gateway.controls import Controls
 from brim.gateway.conversations import Conversations, Live
+from brim.gateway.logs import tell
+from brim.memory.inmemory import InMemoryStore
+from brim.memory.session import Session, link
+from brim.memory.store import Store
 from brim.plan.policy import Policy
-from brim.plan.report import Report
 from brim.plan.work import Work
 from brim.recent import Recent
 from brim.tokens.actuals import Actuals
@@ -43,22 +46,29 @@ class FitResult:
     upper: int = 0
     limit: int = 0
     folded: int = 0
-    compacted: int = 0
     changed: bool = False
-    report: Report | None = None
+    fitted: fitting.Fitted | None = None
+
+
+class Followed(Session):
+    """A session whose requests come parsed."""
+
+    def fit_parsed(self, request: bytes, conversation: Conversation) -> fitting.Fitted:
+        self._api = conversation.api
+        self._follow(conversation.messages)
+        return self._fitted(conversation, request)
 
 
 class Fitter:
     """Fits requests, remembers their conversations and learns what providers say they took."""
 
-    def __init__(
-        self, policy: Policy, catalog: Catalog, actuals: Actuals | None = None, *, recall: bool = False
-    ) -> None:
+    def __init__(self, policy: Policy, catalog: Catalog, store: Store | None = None, *, recall: str = "auto") -> None:
         self.policy = policy
         self.catalog = catalog
+        self.store: Store = store if store is not None else InMemoryStore()
         self.recall = recall
         self.conversations = Conversations()
-        self.actuals = actuals or Actuals()
+        self.actuals = Actuals(self.store)
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="brim-fit")
         self._windows: dict[tuple[str, str], int] = {}
         self._counters: dict[tuple[Model, str], Counter] = {}
@@ -113,40 +123,99 @@ class Fitter:
     def fit_now(
         self, raw: bytes, conversation: Conversation, live: Live, model: Model, controls: Controls, budget: int | None
     ) -> FitResult:
-        """Fit a parsed request to a budget, or to the model's own limit.
+        """Fit a parsed request to a budget, or to the model's own limit, as its session has done so far.
 
         Where the model may recall, room for that is left free: what comes back must fit too.
         """
         policy = controls.policy or self.policy
         limit = fitting.limit_of(model, conversation, policy, budget, None)
-        room = int(limit * policy.recall) if self.recall else 0
-        fitted = fitting.fit(
-            raw,
-            model=replace(model, input_limit=limit - room) if room and budget is None else model,
-            budget=budget,
-            reserve=room if room and budget is not None else None,
-            policy=policy,
-            api=conversation.api,
-            recall=self.recall,
-            actuals=self.actuals,
-        )
-        live.stash.update(fitted.stash)
-        report = fitted.report
+        room = int(limit * policy.recall) if self.recall == "tool" else 0
+        wanted = replace(model, input_limit=limit - room) if room and budget is None else model
+        left = budget - room if room and budget is not None else budget
+        if controls.dry_run or policy.name != "agent":
+            fitted = fitting.fit(
+                raw, model=wanted, budget=left, policy=policy, api=conversation.api, actuals=self.actuals
+            )
+            if not controls.dry_run:  # what would be done must leave no trace
+                self._keep(live, fitted)
+            return self._result(fitted, raw, conversation, live, model, limit, fitted.report.folded)
+        session = self._session(live, conversation, wanted)
+        session.model, session.budget, session.policy, session.recall_mode = wanted, left, policy, self.recall
+        fitted = session.fit_parsed(raw, conversation)
+        self._keep(live, fitted)
+        shown = {
+            number
+            for entry in session.view.entries
+            for number in range(entry.start, entry.end)
+            if entry.kind != "ledger"
+        }
+        return self._result(fitted, raw, conversation, live, model, limit, len(session.log) - len(shown))
+
+    def _result(
+        self,
+        fitted: fitting.Fitted,
+        raw: bytes,
+        conversation: Conversation,
+        live: Live,
+        model: Model,
+        limit: int,
+        folded: int,
+    ) -> FitResult:
+        counter = self.counter(model, conversation.api)
         return FitResult(
             body=fitted.body,
             live=live,
             original=conversation,
             sent=fitted.conversation,
             model=model,
-            before=report.before,
-            after=report.after,
-            upper=report.upper,
+            before=counter.total(conversation),
+            after=fitted.tokens,
+            upper=max(fitted.tokens, counter.count(fitted.conversation).upper),
             limit=limit,
-            folded=report.folded,
-            compacted=report.compacted,
-            changed=fitted.body is not raw,
-            report=report,
+            folded=folded,
+            changed=fitted.body != raw,
+            fitted=fitted,
         )
+
+    def _keep(self, live: Live, fitted: fitting.Fitted) -> None:
+        """Stash what was left out; a session has done so itself."""
+        for handle, text in fitted.stash.items():
+            live.stash[handle] = len(text)
+        if live.session is None and fitted.stash:
+            texts = [text.encode("utf-8", "surrogatepass") for text in fitted.stash.values()]
+            self.store.put_blobs(texts, live.id)
+
+    def _session(self, live: Live, conversation: Conversation, model: Model) -> Followed:
+        """The session behind a conversation; one that an earlier process left is taken up where it stood."""
+        if live.session is None:
+            known = self._kept(live, conversation)
+            if known is not None:
+                live.session = self._loaded(known, model)
+                self.conversations.rename(live, known)
+            if live.session is None:
+                live.session = Followed(
+                    model=model, id=live.id, api=conversation.api, store=self.store, actuals=self.actuals
+                )
+        return live.session
+
+    def _kept(self, live: Live, conversation: Conversation) -> str | None:
+        """The id under which the store knows a conversation."""
+        if self.store.get_session(live.id) is not None:
+            return live.id
+        chain = [b""]
+        for message in conversation.messages:
+            chain.append(link(chain[-1], message))
+        found = self.store.find_prefix(chain[:0:-1])
+        return found[0] if found else None
+
+    def _loaded(self, id: str, model: Model) -> Followed | None:
+        try:
+            loaded = Followed.load(id, store=self.store, model=model, actuals=self.actuals)
+        except BrimError as problem:
+            tell("session not loaded", session=id, problem=str(problem))
+            return None
+        assert isinstance(loaded, Followed)
+        return loaded
 
     def refit(
         self, done: FitResult, raw: bytes, upstream: str, controls: Controls, tokens: int | None, window: int | None
@@ -204,6 +273,9 @@ class Fitter:
 
     def last_model(self, client: str) -> str:
         """The model that a client used last; empty if it has not been here."""
+        if client and client not in self._last_models:
+            kept = self.store.get_value(last_model_key(client))
+            self._last_models[client] = kept.decode() if kept else ""
         return self._last_models.get(client, "")
 
     def used_model(self, client: str, model: str) -> bool:
@@ -213,11 +285,18 @@ class Fitter:
         self._last_models[client] = model
         return True
 
-    def stash(self, live: Live, handle: str) -> str | None:
-        return live.stash.get(handle)
+    def stashed(self, live: Live, handle: str) -> str | None:
+        """The content behind a handle of a conversation."""
+        found = self.store.find_blob(handle.removeprefix("brim:"), live.id)
+        return None if found is None else found.decode("utf-8", "surrogatepass")
 
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def last_model_key(client: str) -> str:
+    """Where the store keeps the last model of a client."""
+    return f"client.{client}.model"
 
 
 def _within(max_output: int | None, window: int) -> int | None:

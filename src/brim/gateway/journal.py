@@ -51,7 +51,7 @@ class Journal:
         self._contents.append(turn)
         if len(self._contents) > MOST_CONTENTS:
             old = self._contents.popleft()
-            old.original = old.sent = old.made = None
+            old.original = old.sent = old.fitted = None
 
     def finish(self, turn: Turn) -> None:
         """Note a turn that has ended, however it did."""
@@ -150,7 +150,6 @@ class Journal:
             "after": turn.after,
             "limit": turn.limit,
             "folded": turn.folded,
-            "compacted": turn.compacted,
             "refits": turn.refits,
             "recalls": turn.recalls,
             "status": turn.status,

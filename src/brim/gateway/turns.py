@@ -35,7 +35,6 @@ class Turn:
     limit: int = 0
     window: int = 0
     folded: int = 0
-    compacted: int = 0
     changed: bool = False
     refits: int = 0
     recalls: int = 0
@@ -51,6 +50,7 @@ class Turn:
     policy: Policy | None = None
     original: Conversation | None = None
     sent: Conversation | None = None
+    fitted: fitting.Fitted | None = None
     made: Report | None = None
 
     @property
@@ -66,7 +66,9 @@ class Turn:
     @property
     def report(self) -> Report | None:
         """What became of every item; made when it is first asked for, if the request passed as it was."""
-        if self.made is None and self.original is not None and self.found is not None:
+        if self.made is None and self.fitted is not None:
+            self.made = self.fitted.report
+        elif self.made is None and self.original is not None and self.found is not None:
             self.made = self.replanned(self.limit).report
         return self.made
 
@@ -114,7 +116,6 @@ class Turn:
             "used": round(used, 4),
             "level": level_of(used),
             "folded": self.folded,
-            "compacted": self.compacted,
             "changed": self.changed,
             "would_have_overflowed": self.overflowing,
             "refits": self.refits,

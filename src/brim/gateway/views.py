@@ -64,7 +64,7 @@ class Views:
         """One conversation with its turns; NotFound."""
         live = self._live(id)
         turns = [{**turn.as_dict(), "layers": _layers(turn.made)} for turn in live.turns]
-        stash = [{"handle": handle, "characters": len(text)} for handle, text in live.stash.items()]
+        stash = [{"handle": handle, "characters": size} for handle, size in live.stash.items()]
         return {**_summary(live), "turns": turns, "stash": stash}
 
     def turn(self, id: str, number: int) -> dict[str, Any]:
@@ -93,7 +93,7 @@ class Views:
 
     def stashed(self, id: str, handle: str) -> dict[str, Any]:
         """What a handle stands for."""
-        text = self._gateway.fitter.stash(self._live(id), handle)
+        text = self._gateway.fitter.stashed(self._live(id), handle)
         if text is None:
             raise NotFound(f"nothing is stashed under {handle!r}")
         return {"handle": handle, "characters": len(text), "text": self._gateway.redact(text[:LONGEST_TEXT])}

@@ -92,8 +92,9 @@ async def _write(writer: asyncio.StreamWriter, reader: asyncio.StreamReader, see
     for number, piece in enumerate(answer.pieces):
         if fault is not None and number == fault.after:
             await _break(writer, reader, fault, piece, streamed)
-        writer.write(b"%x\r\n%b\r\n" % (len(piece), piece) if streamed else piece)
-        await writer.drain()
+        if piece:  # an empty chunk would end the answer
+            writer.write(b"%x\r\n%b\r\n" % (len(piece), piece) if streamed else piece)
+            await writer.drain()
     if fault is not None and fault.after >= len(answer.pieces):
         await _break(writer, reader, fault, b"", streamed)
     if streamed:

@@ -66,6 +66,11 @@ class FakeProvider:
         """What to answer to the next requests, one each."""
         self._script.extend(replies)
 
+    @property
+    def posts(self) -> list[Seen]:
+        """The requests that carried a body, in order: what a client asked, without its look at the models."""
+        return [seen for seen in self.requests if seen.method == "POST"]
+
     async def start(self, port: int = 0) -> FakeProvider:
         self._server = await asyncio.start_server(self._serve, self._host, port, limit=1 << 20)
         self.url = f"http://{self._host}:{self._server.sockets[0].getsockname()[1]}"
@@ -128,10 +133,10 @@ class FakeProvider:
         for ending, api in _APIS.items():
             if seen.path.endswith(ending) and seen.method == "POST":
                 return self._talk(seen, api, "", "")
-        if self._script and isinstance(self._script[0], (Raw, Fail)):
-            return self._failed(self._script.popleft(), "openai_chat")
         if seen.path.endswith("/models"):
             return self._listed(seen)
+        if self._script and isinstance(self._script[0], (Raw, Fail)):
+            return self._failed(self._script.popleft(), "openai_chat")
         if seen.path.endswith("/count_tokens"):
             return self._counted(seen)
         if seen.path.endswith("/embeddings"):

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import msgspec
 
 from brim.conversation import decode, encode
-from brim.gateway.recall.tool import NAME
+from brim.memory.recall import TOOL
 
 
 @dataclass(slots=True)
@@ -89,7 +89,7 @@ def event_bytes(data: dict[str, Any], named: bool = False) -> bytes:
 
 
 def is_ours(name: Any) -> bool:
-    return isinstance(name, str) and name == NAME
+    return isinstance(name, str) and name == TOOL
 
 
 def arguments_of(text: str) -> Any:

@@ -7,20 +7,12 @@ from typing import Any
 import msgspec
 
 from brim.conversation import decode, encode
-from brim.gateway.recall.tool import DESCRIPTION, NAME, PARAMETERS
+from brim.memory.recall import TOOL, definition
+from brim.wire import APIS
 
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _list = msgspec.json.Decoder(list[msgspec.Raw])
-_SHAPES: dict[str, Any] = {
-    "openai_chat": {
-        "type": "function",
-        "function": {"name": NAME, "description": DESCRIPTION, "parameters": PARAMETERS},
-    },
-    "openai_responses": {"type": "function", "name": NAME, "description": DESCRIPTION, "parameters": PARAMETERS},
-    "anthropic": {"name": NAME, "description": DESCRIPTION, "input_schema": PARAMETERS},
-    "gemini": {"functionDeclarations": [{"name": NAME, "description": DESCRIPTION, "parameters": PARAMETERS}]},
-}
-_TOOLS = {api: encode(shape) for api, shape in _SHAPES.items()}
+_TOOLS = {api: encode(definition(api)) for api in APIS}
 
 
 def offered(content: bytes, api: str, streamed: bool, query: bytes) -> bytes:
@@ -38,7 +30,7 @@ def offered(content: bytes, api: str, streamed: bool, query: bytes) -> bytes:
         return content
     if api == "openai_chat" and bytes(fields.get("n", msgspec.Raw(b"1"))) not in (b"1", b"null"):
         return content
-    if any(NAME.encode() in tool for tool in tools):
+    if any(TOOL.encode() in tool for tool in tools):
         return content
     fields["tools"] = msgspec.Raw(b"[" + b",".join([*tools, _TOOLS[api]]) + b"]")
     return msgspec.json.encode(fields)

@@ -9,7 +9,9 @@ from brim import wire
 from brim.conversation import decode, encode
 from brim.gateway import refusals, usage
 from brim.gateway.client import Answer
+from brim.gateway.conversations import Live
 from brim.gateway.faults import UpstreamFault
+from brim.gateway.fitting import Fitter
 from brim.gateway.headers import Pairs, returned
 from brim.gateway.logs import tell
 from brim.gateway.recall.chat import ChatRound
@@ -28,6 +30,8 @@ ROUNDS: Final = 6
 LARGEST_ANSWER: Final = 64 << 20
 # A recalled part may take so much of what is free; framing and the model's next words need the rest.
 SHARE: Final = 0.5
+# So many earlier messages are looked into for a query.
+FOUND: Final = 8
 _ROUNDS: dict[str, Callable[[Splice], Round]] = {
     "openai_chat": ChatRound,
     "anthropic": MessagesRound,
@@ -136,7 +140,9 @@ class _Loop:
             return "[nothing of this conversation was shortened or folded]"
         count = self.exchange.gateway.fitter.counter(result.model, self.exchange.api).text
         room = int((result.limit - result.upper - self.spent) * SHARE)
-        text = recalled(result.live.stash, arguments, min(room, result.limit // 4), count)
+        text = recalled(
+            _Earlier(self.exchange.gateway.fitter, result.live), arguments, min(room, result.limit // 4), count
+        )
         size = count(text)
         self.spent += size + 64
         tell("recalled", session=result.live.id, tokens=size, room=room)
@@ -155,6 +161,24 @@ class _Loop:
         text = f"the upstream answered {answer.status} in the middle of a recall"
         tell("recall failed", status=answer.status, size=len(body))
         await self.exchange.pass_on(refusals.stream_error(self.exchange.api, answer.status, text, "recall_failed"))
+
+
+class _Earlier:
+    """What a conversation said before, for the tool."""
+
+    def __init__(self, fitter: Fitter, live: Live) -> None:
+        self._fitter = fitter
+        self._live = live
+
+    def get(self, handle: str) -> str | None:
+        return self._fitter.stashed(self._live, handle)
+
+    def search(self, query: str) -> dict[str, str]:
+        session = self._live.session
+        return {f"message {number}": text for number, text in session.search(query, FOUND)} if session else {}
+
+    def handles(self) -> list[str]:
+        return list(self._live.stash)
 
 
 async def _all(held: list[bytes], answer: Answer) -> AsyncIterator[bytes]:

@@ -1,26 +1,13 @@
-"""The tool: what it says of itself, and what it answers from the stash of a conversation."""
+"""What the tool answers: a page of a stashed content, or the lines of earlier messages that match."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from math import log
-from typing import Any, Final
+from typing import Any, Protocol
 
 from brim.plan.words import spellings, words
 
-NAME: Final = "brim_recall"
-DESCRIPTION: Final = (
-    "Earlier parts of this conversation that were shortened or folded to fit the context window: by the brim: handle "
-    "in a mark, from `offset` on; or, with `query`, the lines that match in that part or in all of them."
-)
-PARAMETERS: Final[dict[str, Any]] = {
-    "type": "object",
-    "properties": {
-        "handle": {"type": "string", "description": "such as brim:3f2a9c01"},
-        "query": {"type": "string", "description": "words or an exact string to look for"},
-        "offset": {"type": "integer", "description": "character to start at"},
-    },
-}
 _SCHEME = "brim:"
 _AROUND = 2
 _LONGEST_LINE = 400
@@ -28,34 +15,46 @@ _MOST_LINES = 200_000
 Count = Callable[[str], int]
 
 
-def answer(stash: Mapping[str, str], arguments: Any, budget: int, count: Count) -> str:
+class Source(Protocol):
+    """Where recalled content comes from."""
+
+    def get(self, handle: str) -> str | None: ...
+
+    def search(self, query: str) -> dict[str, str]:
+        """Earlier messages about something, each under a label."""
+
+    def handles(self) -> list[str]: ...
+
+
+def answer(source: Source, arguments: Any, budget: int, count: Count) -> str:
     """What a call is answered with, in at most `budget` tokens.
 
-    Example: answer({"brim:3f2a9c01": "…"}, {"handle": "brim:3f2a9c01"}, 2_000, count) -> "…"
+    Example: answer(source, {"handle": "brim:3f2a9c01"}, 2_000, count) -> the content behind it, or its first page
     """
     if budget < 64:
         return "[no room is left in the context window: answer with what is here]"
     given = arguments if isinstance(arguments, Mapping) else {}
     handle, query, offset = given.get("handle"), given.get("query"), given.get("offset")
-    texts = dict(stash)
+    asked = query.strip() if isinstance(query, str) else ""
     if isinstance(handle, str) and handle.strip():
         named = handle.strip().strip("[]")
         named = named if named.startswith(_SCHEME) else _SCHEME + named
-        if named not in stash:
-            return f"[nothing is kept under {named[:80]}: {_listed(stash)}]"
-        texts = {named: stash[named]}
-    elif not isinstance(query, str) or not query.strip():
-        return f"[give a handle or a query: {_listed(stash)}]"
-    if isinstance(query, str) and query.strip():
-        return matching(texts, query.strip(), budget, count)
-    return page(next(iter(texts.values())), offset if isinstance(offset, int) else 0, budget, count)
+        text = source.get(named)
+        if text is None:
+            return f"[nothing is kept under {named[:80]}: {_listed(source.handles())}]"
+        if asked:
+            return matching({named: text}, asked, budget, count)
+        return page(text, offset if isinstance(offset, int) else 0, budget, count)
+    if not asked:
+        return f"[give a handle or a query: {_listed(source.handles())}]"
+    return matching(source.search(asked), asked, budget, count)
 
 
-def _listed(stash: Mapping[str, str]) -> str:
-    if not stash:
-        return "nothing of this conversation was shortened or folded"
-    shown = ", ".join(list(stash)[-20:])
-    return f"known are {shown}" + (f" and {len(stash) - 20} older ones" if len(stash) > 20 else "")
+def _listed(handles: list[str]) -> str:
+    if not handles:
+        return "nothing of this conversation was shortened"
+    shown = ", ".join(handles[-20:])
+    return f"known are {shown}" + (f" and {len(handles) - 20} older ones" if len(handles) > 20 else "")
 
 
 def page(text: str, offset: int, budget: int, count: Count) -> str:
@@ -79,7 +78,7 @@ def matching(texts: Mapping[str, str], query: str, budget: int, count: Count) ->
     lines = _lines(texts)
     scores = _scores([line for _, line in lines], query)
     if not scores:
-        return f"[nothing matches {query[:80]!r} in {len(texts)} folded parts]"
+        return f"[nothing earlier matches {query[:80]!r}]"
     left = budget - 40
     taken: dict[int, None] = {}
     for best in sorted(scores, key=lambda place: (-scores[place], place)):

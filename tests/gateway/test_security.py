@@ -1,0 +1,148 @@
+"""Who may come in, what may go out, and that no key is ever kept or shown."""
+
+from __future__ import annotations
+
+import base64
+import logging
+from pathlib import Path
+
+import pytest
+
+from brim.errors import BadSetting
+from brim.gateway.logs import Lines, Redaction, set_up
+from brim.memory.resilient import open_store
+from brim.testing import FakeProvider, Raw
+
+from .conftest import Running, Start, long_chat
+
+HI = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hi"}]}
+TOKEN = "an-access-token-of-some-length"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/../admin",
+        "/v1/%2e%2e/admin",
+        "/v1//evil.example/x",
+        "/v1/files/..%2f..%2fetc",
+        "/v1/a\\b",
+        "/v1/x%0d%0aset-cookie:1",
+        "/up/../v1/models",
+    ],
+)
+def test_paths_that_climb_or_break_lines_are_refused(gateway: Running, fake: FakeProvider, path: str) -> None:
+    answer = gateway.raw(f"GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n".encode())
+    assert answer.startswith(b"HTTP/1.1 40")
+    assert all("admin" not in seen.path and "etc" not in seen.path for seen in fake.requests)
+
+
+def test_an_address_in_the_request_line_does_not_choose_the_upstream(gateway: Running, fake: FakeProvider) -> None:
+    head = b"GET http://169.254.169.254/v1/models HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"
+    assert b"200 OK" in gateway.raw(head)
+    assert fake.requests[-1].headers["host"] == fake.url.removeprefix("http://")
+
+
+def test_redirects_of_an_upstream_are_handed_back_and_not_followed(gateway: Running, fake: FakeProvider) -> None:
+
+    fake.script(Raw((b"",), status=302, headers=(("location", "http://169.254.169.254/"),)))
+    answer = gateway.chat(HI)
+    assert answer.status == 302
+    assert len(fake.posts) == 1
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:8787", "10.0.0.5"])
+def test_other_host_names_are_refused_without_a_token(gateway: Running, host: str) -> None:
+    assert gateway.ask("GET", "/brim/v1/live", None, {"host": host}).status == 403
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1:1", "[::1]:9", "gw.localhost"])
+def test_loopback_names_are_served(gateway: Running, host: str) -> None:
+    assert gateway.ask("GET", "/brim/v1/live", None, {"host": host}).status == 200
+
+
+def test_pages_of_other_sites_cannot_use_the_gateway(gateway: Running, fake: FakeProvider) -> None:
+    answer = gateway.ask("POST", "/v1/chat/completions", HI, {"sec-fetch-site": "cross-site"})
+    assert answer.status == 403
+    assert fake.posts == []
+
+
+def test_listening_away_from_loopback_needs_a_token(start: Start) -> None:
+    with pytest.raises(BadSetting, match="access token"):
+        start(gateway={"host": "0.0.0.0"})
+
+
+@pytest.mark.parametrize("path", ["/v1/models", "/brim/v1/live", "/metrics", "/readyz", "/brim/", "/"])
+def test_with_a_token_everything_but_the_health_check_asks_for_it(start: Start, path: str) -> None:
+    running = start({"MY_TOKEN": TOKEN}, gateway={"host": "0.0.0.0", "access_token_env": "MY_TOKEN"})
+    assert running.ask("GET", path).status == 401
+    assert running.ask("GET", path, None, {"x-brim-token": TOKEN + "x"}).status == 401
+    assert running.ask("GET", path, None, {"x-brim-token": TOKEN}).status != 401
+    assert running.ask("GET", "/healthz").status == 200
+
+
+def test_the_token_may_come_as_the_key_and_never_reaches_the_upstream(start: Start, fake: FakeProvider) -> None:
+    running = start({"MY_TOKEN": TOKEN}, gateway={"host": "0.0.0.0", "access_token_env": "MY_TOKEN"})
+    basic = base64.b64encode(f"me:{TOKEN}".encode()).decode()
+    for header in (f"Bearer {TOKEN}", f"Basic {basic}"):
+        assert running.ask("POST", "/v1/chat/completions", HI, {"authorization": header}).status == 200
+        assert "authorization" not in fake.posts[-1].headers
+    assert running.ask("POST", "/v1/messages", {**HI, "max_tokens": 5}, {"x-api-key": TOKEN}).status == 200
+    assert "x-api-key" not in fake.posts[-1].headers
+
+
+def test_no_key_is_in_the_store_the_logs_or_the_views(
+    start: Start, fake: FakeProvider, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    secrets = ["sk-client-4f9a8b7c6d5e4f3a2b1c", "provider-key-0a1b2c3d4e5f6a7b", "AIzaQueryKey0123456789abcdefghijklm"]
+    store = open_store(tmp_path / "brim.db")
+    upstreams = {
+        "mine": {"base_url": f"{fake.url}/v1", "key_env": "MY_KEY"},
+        "gem": {"base_url": fake.url, "api": "gemini"},
+    }
+    running = start({"MY_KEY": secrets[1]}, own=True, upstreams=upstreams, store=store)
+    caplog.set_level(logging.DEBUG)
+    headers = {"authorization": f"Bearer {secrets[0]}", "x-brim-budget": "4000", "x-brim-session": "s"}
+    assert running.ask("POST", "/v1/chat/completions", {**HI, "messages": long_chat(30)}, headers).status == 200
+    contents = {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]}
+    running.ask("POST", f"/v1beta/models/gemini-2.5-pro:generateContent?key={secrets[2]}", contents)
+    shown = "".join(
+        str(running.ask("GET", path).body)
+        for path in ("/brim/v1/live", "/brim/v1/settings", "/brim/v1/sessions", "/metrics", "/brim/v1/models")
+    )
+    running.settled()
+    running.call(running.gateway.journal.close())
+    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    logged = "\n".join(Lines(Redaction()).format(record) for record in caplog.records)
+    assert kept
+    for secret in secrets:
+        assert secret.encode() not in kept
+        assert secret not in logged
+        assert secret not in shown
+
+
+def test_content_is_not_logged_and_what_is_shown_is_redacted(start: Start, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    running = start(gateway={"redact": [r"\b\d{4}-\d{4}\b"]})
+    message = "my card is 1234-5678 and my key is sk-abcdefgh12345678"
+    running.chat({**HI, "messages": [{"role": "user", "content": message}]}, x_brim_session="one")
+    session = running.get("/brim/v1/sessions")["sessions"][0]["id"]
+    shown = str(running.get(f"/brim/v1/sessions/{session}/turns/1"))
+    assert "1234-5678" not in shown
+    assert "sk-abcdefgh12345678" not in shown
+    assert "my card is [redacted]" in shown
+    assert "my card" not in caplog.text
+
+
+def test_log_lines_are_json_and_masked(capsys: pytest.CaptureFixture[str]) -> None:
+    handler = set_up(Redaction([r"secret\d+"]))
+    try:
+        logging.getLogger("brim.gateway").info("hello", extra={"fields": {"note": "secret42 and Bearer abcdef123456"}})
+    finally:
+        for name in ("brim", "uvicorn.error"):
+            logging.getLogger(name).removeHandler(handler)
+            logging.getLogger(name).propagate = True
+    line = capsys.readouterr().err
+    assert '"event":"hello"' in line
+    assert "secret42" not in line
+    assert "abcdef123456" not in line

@@ -1,0 +1,235 @@
+"""The JSON API, sessions, discovery, metrics and reloads."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import pytest
+
+from brim import settings
+from brim.gateway.options import options_of
+from brim.memory.inmemory import InMemoryStore
+from brim.memory.resilient import open_store
+from brim.testing import Fail, FakeProvider, Say
+
+from .conftest import Running, Start, long_chat, words
+
+HI = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hi"}]}
+
+
+def sessions(running: Running) -> list[str]:
+    running.settled()
+    return [row["id"] for row in running.get("/brim/v1/sessions")["sessions"]]
+
+
+@pytest.mark.parametrize(
+    "header", ["x-brim-session", "x-claude-code-session-id", "session-id", "thread-id", "x-session-id", "session_id"]
+)
+def test_a_client_that_names_its_session_is_believed(gateway: Running, header: str) -> None:
+    for text in ("hi", "hi"):
+        gateway.ask(
+            "POST", "/v1/chat/completions", {**HI, "messages": [{"role": "user", "content": text}]}, {header: "abc"}
+        )
+    assert len(sessions(gateway)) == 1
+    assert sessions(gateway)[0].startswith("abc.")
+    gateway.ask(
+        "POST", "/v1/chat/completions", {**HI, "messages": [{"role": "user", "content": "a title"}]}, {header: "abc"}
+    )
+    assert len(sessions(gateway)) == 2
+
+
+def test_a_conversation_without_an_id_is_recognised_by_what_was_sent_before(gateway: Running) -> None:
+    chat = long_chat(6, 30)
+    for length in (4, 6, 8):
+        gateway.chat({"messages": chat[:length]})
+    gateway.chat({"messages": [{"role": "user", "content": "something else"}]})
+    assert len(sessions(gateway)) == 2
+    assert gateway.get(f"/brim/v1/sessions/{sessions(gateway)[1]}")["requests"] == 3
+
+
+def test_moving_cache_control_does_not_make_another_session(gateway: Running) -> None:
+    first = {"role": "user", "content": [{"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}}]}
+    plain = {"role": "user", "content": [{"type": "text", "text": "a"}]}
+    answer = {"role": "assistant", "content": [{"type": "text", "text": "b"}]}
+    for messages in ([first], [plain, answer, first]):
+        gateway.ask("POST", "/v1/messages", {"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": messages})
+    assert len(sessions(gateway)) == 1
+
+
+def test_the_next_turn_only_extends_the_prefix_already_sent(gateway: Running, fake: FakeProvider) -> None:
+    chat = long_chat(40)
+    bodies = []
+    for length in range(60, 82, 2):
+        gateway.chat({"messages": chat[:length]}, x_brim_budget="9000", x_brim_session="s")
+        bodies.append(fake.posts[-1].json["messages"])
+    kept = [later[: len(earlier)] == earlier for earlier, later in itertools.pairwise(bodies)]
+    assert sum(kept) >= len(kept) / 2
+
+
+def test_a_session_goes_on_after_a_restart_with_the_prefix_it_had(
+    start: Start, fake: FakeProvider, tmp_path: Path
+) -> None:
+    chat = long_chat(40)
+    before = start(store=open_store(tmp_path / "b.db"))
+    before.chat({"messages": chat[:76]}, x_brim_budget="9000")
+    first = fake.posts[-1].json["messages"]
+    session = sessions(before)[0]
+    after = start(store=open_store(tmp_path / "b.db"))
+    after.chat({"messages": chat[:78]}, x_brim_budget="9000")
+    assert fake.posts[-1].json["messages"][: len(first)] == first
+    assert sessions(after) == [session]
+
+
+def test_count_fit_and_compact_answer(gateway: Running) -> None:
+    counted = gateway.ask("POST", "/brim/v1/count", {"model": "gpt-4o", "text": "hello world"}).json
+    assert counted["tokens"] == 2
+    counted = gateway.ask("POST", "/brim/v1/count", {"request": HI}).json
+    assert counted["tokens"] == 8
+    fitted = gateway.ask(
+        "POST", "/brim/v1/fit", {"request": {"model": "gpt-4o", "messages": long_chat(20)}, "budget": 2_000}
+    ).json
+    assert fitted["tokens"] <= 2_000
+    assert fitted["report"]["before"] > 6_000
+    text = json.dumps([{"id": number, "state": "open"} for number in range(50)])
+    compacted = gateway.ask("POST", "/brim/v1/compact", {"text": text}).json
+    assert compacted["fidelity"] == "lossless"
+    assert compacted["kept"] < 0.7
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "code"),
+    [
+        ("count", {"text": "a", "request": {}}, 422, "bad_input"),
+        ("count", {"text": "a", "model": "no-such-model-at-all-x"}, 422, "unknown_model"),
+        ("count", {"request": {"messages": 5}, "model": "gpt-4o"}, 422, "bad_input"),
+        (
+            "fit",
+            {"request": [{"role": "user", "content": "hi"}], "model": "gpt-4o", "budget": 1},
+            422,
+            "budget_too_small",
+        ),
+        ("fit", {"request": [], "model": "gpt-4o", "policy": "nope"}, 422, "bad_setting"),
+        ("compact", {}, 422, "bad_input"),
+        ("sessions/nobody/turns/1/plan", {"budget": 5}, 404, "not_found"),
+    ],
+)
+def test_the_json_api_says_what_is_wrong(gateway: Running, path: str, body: object, status: int, code: str) -> None:
+    answer = gateway.ask("POST", f"/brim/v1/{path}", body)
+    assert (answer.status, answer.json["error"]["code"]) == (status, code)
+
+
+def test_a_turn_can_be_looked_at_and_planned_at_another_budget(gateway: Running) -> None:
+    gateway.chat({"messages": long_chat(30)}, x_brim_budget="6000", x_brim_session="s")
+    session = sessions(gateway)[0]
+    turn = gateway.get(f"/brim/v1/sessions/{session}/turns/1")
+    assert turn["tokens_after"] <= 6_000 < turn["tokens_before"]
+    assert len(turn["before"]) == 62 > len([one for one in turn["after"] if one["text"] in str(turn["before"])])
+    assert {decision["rung"] for decision in turn["report"]["decisions"]} & {"folded", "extract", "stub"}
+    assert sum(layer["after"] for layer in turn["report"]["layers"]) == turn["tokens_after"]
+    planned = gateway.ask("POST", f"/brim/v1/sessions/{session}/turns/1/plan", {"budget": 3_000}).json
+    assert planned["tokens"] <= 3_000
+    assert gateway.ask("GET", f"/brim/v1/sessions/{session}/turns/9").status == 404
+
+
+def test_the_live_view_adds_up(gateway: Running, fake: FakeProvider) -> None:
+    gateway.chat({"messages": long_chat(30)}, x_brim_budget="6000")
+    gateway.chat(HI)
+    fake.script(Fail(500, "broken"))
+    gateway.chat(HI)
+    gateway.settled()
+    live = gateway.get("/brim/v1/live")
+    assert (live["requests"], live["overflows_avoided"], live["fitted"]) == (3, 1, 1)
+    assert live["tokens_before"] > live["tokens_after"] > 0
+    assert live["over_upper"] == 0
+    assert [turn["status"] for turn in live["turns"]] == [500, 200, 200]
+    assert live["saved_usd"] > 0
+
+
+def test_models_and_usage_are_listed(start: Start, fake: FakeProvider) -> None:
+    store = InMemoryStore()
+    running = start(store=store)
+    running.chat(HI)
+    running.settled()
+    running.call(running.gateway.journal.close())
+    row = next(row for row in running.get("/brim/v1/models")["models"] if row["model"] == "gpt-4o")
+    assert (row["window"], row["requests"], row["over_upper"]) == (128_000, 1, 0)
+    day = running.get("/brim/v1/usage")["days"][0]
+    assert (day["model"], day["requests"], day["actual_in"]) == ("gpt-4o", 1, 8)
+
+
+def test_windows_are_discovered_and_remembered_for_the_next_start(start: Start, fake: FakeProvider) -> None:
+    store = InMemoryStore()
+    fake.window, fake.models = 7_000, ("house-model-1",)
+    first = start(store=store)
+    first.ask("GET", "/v1/models")
+    first.settled()
+    first.call(first.gateway.journal.close())
+    fake.models = ()
+    second = start(store=store)
+    body = {"model": "house-model-1", "messages": long_chat(30)}
+    assert second.chat(body).number("tokens-after") <= 7_000
+    assert second.last.window == 7_000
+
+
+def test_the_last_model_of_a_client_is_remembered(start: Start) -> None:
+    store = InMemoryStore()
+    running = start(store=store)
+    headers = {"user-agent": "claude-cli/2.0.14 (external, cli)"}
+    running.ask("POST", "/v1/chat/completions", HI, headers)
+    running.settled()
+    running.call(running.gateway.journal.close())
+    assert store.get_value("client.claude-cli.model") == b"gpt-4o"
+    again = start(store=store)
+    assert again.gateway.fitter.last_model("claude-cli") == "gpt-4o"
+
+
+def test_metrics_are_prometheus_text(gateway: Running) -> None:
+    gateway.chat({"messages": long_chat(30)}, x_brim_budget="6000")
+    gateway.settled()
+    text = gateway.ask("GET", "/metrics").body.decode()
+    assert 'brim_requests_total{api="openai_chat",status="2xx",outcome="done"} 1' in text
+    assert 'brim_fitted_total{model="gpt-4o"} 1' in text
+    assert 'brim_added_seconds_bucket{api="openai_chat",le="+Inf"} 1' in text
+    assert "brim_requests_running 0" in text
+
+
+def test_settings_are_reloaded_and_bad_ones_are_not(start: Start, fake: FakeProvider, tmp_path: Path) -> None:
+    running = start()
+    loaded = settings.load(tmp_path, {}, gateway={"port": 0}, policy={"name": "agent", "budget": 3_000})
+    running.call(running.gateway.reload(options_of(loaded, upstream=fake.url)))
+    assert running.chat({"messages": long_chat(20)}).number("tokens-after") <= 3_000
+
+
+def test_context_management_is_switched_on_for_the_models_named(start: Start, fake: FakeProvider) -> None:
+    running = start(clear_tool_uses=("claude-sonnet-*",))
+    body = {"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
+    running.ask("POST", "/v1/messages", body, {"anthropic-beta": "other-1"})
+    assert fake.posts[-1].json["context_management"]["edits"][0]["type"] == "clear_tool_uses_20250919"
+    assert fake.posts[-1].headers["anthropic-beta"] == "other-1,context-management-2025-06-27"
+    running.ask("POST", "/v1/messages", {**body, "model": "claude-haiku-4-5"})
+    assert "context_management" not in fake.posts[-1].json
+    running.ask("POST", "/v1/messages", {**body, "context_management": {"edits": []}})
+    assert fake.posts[-1].json["context_management"] == {"edits": []}
+
+
+def test_the_openapi_document_names_every_route(gateway: Running) -> None:
+    document = gateway.get("/brim/v1/openapi.json")
+    for path, operations in document["paths"].items():
+        for method in operations:
+            answer = gateway.ask(method.upper(), path.replace("{number}", "1"), {} if method == "post" else None)
+            assert answer.status not in (405, 500), path
+
+
+def test_an_upstream_that_tells_no_usage_is_counted_as_such(gateway: Running, fake: FakeProvider) -> None:
+    fake.script(Say("x"))
+    gateway.chat({**HI, "stream": True})
+    gateway.settled()
+    assert 'brim_usage_missing_total{api="openai_chat"} 1' in gateway.ask("GET", "/metrics").body.decode()
+    assert gateway.last.usage is None
+
+
+def test_text_of_many_words_is_counted_off_the_loop(gateway: Running) -> None:
+    body = {**HI, "messages": [{"role": "user", "content": words(20_000)}]}
+    assert gateway.chat(body).number("tokens-before") > 15_000
