@@ -1,0 +1,88 @@
+"""Measured numbers in pages: each table between marks is made from what a benchmark wrote.
+
+    <!-- numbers:count -->         every table of docs/benchmarks/count.json
+    <!-- numbers:count/speed -->   the one called speed
+    …
+    <!-- /numbers -->
+
+A benchmark's file is {"command": …, "date": …, "machine": …, "tables": {NAME: [{COLUMN: VALUE, …}, …]}}; a single
+table may stand as "rows". While there is no such file, nothing stands between the marks.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+REGION = re.compile(r"^<!-- numbers:([\w./-]+) -->\n(.*?)^<!-- /numbers -->$", re.M | re.S)
+MARK = re.compile(r"^<!-- numbers:", re.M)
+
+
+def refreshed(root: Path, text: str, failed: Callable[[str], None]) -> str:
+    """A page's text with its numbers as they were measured."""
+
+    def region(found: re.Match[str]) -> str:
+        name = found[1]
+        try:
+            made = region_text(root, name)
+        except (KeyError, ValueError) as problem:
+            failed(f"numbers:{name} cannot be made: {problem}")
+            return found[0]
+        return f"<!-- numbers:{name} -->\n{made}<!-- /numbers -->"
+
+    if len(REGION.findall(text)) != len(MARK.findall(text)):
+        failed("a numbers mark has no end")
+    return REGION.sub(region, text)
+
+
+def region_text(root: Path, name: str) -> str:
+    """The text of a region: its tables, and the command that makes them."""
+    file, _, one = name.partition("/")
+    path = root / "docs/benchmarks" / f"{file}.json"
+    if not path.is_file():
+        return ""
+    measured = json.loads(path.read_text(encoding="utf-8"))
+    tables = tables_in(measured)
+    if one and one not in tables:
+        raise KeyError(f"{path.name} has no table {one!r}: it has {', '.join(tables)}")
+    chosen = [one] if one else list(tables)
+    return "\n".join(table(tables[name]) for name in chosen) + "\n" + source(measured) + "\n"
+
+
+def tables_in(measured: Any) -> dict[str, Sequence[Mapping[str, Any]]]:
+    if isinstance(measured, Mapping) and isinstance(measured.get("tables"), Mapping):
+        return dict(measured["tables"])
+    if isinstance(measured, Mapping) and isinstance(measured.get("rows"), list):
+        return {"": measured["rows"]}
+    raise ValueError("the file has neither tables nor rows")
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Example: [{"what": "a", "brim": 0.5}] -> "| what | brim |\\n|---|---|\\n| a | 0.5 |\\n" """
+    columns = list(dict.fromkeys(column for row in rows for column in row))
+    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    lines += ["| " + " | ".join(cell(row.get(column, "")) for column in columns) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def cell(value: Any) -> str:
+    """Example: 12345 -> "12,345"; 0.98765 -> "0.988"; None -> "" """
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return str(value).replace("|", "\\|").replace("\n", " ")
+
+
+def source(measured: Any) -> str:
+    """The line under the tables: what to run, when it was run, and on what."""
+    told = [f"`{measured['command']}`"] if measured.get("command") else []
+    told += [str(measured[key]) for key in ("date", "machine") if measured.get(key)]
+    return "\n" + " · ".join(told) if told else ""
