@@ -13,7 +13,7 @@ from rooms import count
 
 from brim.errors import NotDecodable
 from brim.ladders.json import decode, dense, simple
-from brim.ladders.json.emit import write
+from brim.ladders.json.emit import Writer
 from brim.ladders.json.exact import load
 from brim.ladders.json.read import read
 
@@ -85,7 +85,7 @@ def test_tables_of_records_read_back_without_the_proof(value: Any) -> None:
     loaded = load(json.dumps(value))
     if isinstance(loaded.value, dict | list) and loaded.value and "-0.0" not in json.dumps(value):
         for full in (True, False):
-            assert same(read(write(loaded.value, full)), value)
+            assert same(read(Writer(loaded.value, full).document()), value)
 
 
 @given(st.text(max_size=200))
@@ -100,7 +100,7 @@ def test_any_text_is_either_decoded_or_refused(text: str) -> None:
 @given(records(), st.data())
 @settings(deadline=None)
 def test_a_damaged_form_never_raises_anything_but_not_decodable(value: Any, data: st.DataObject) -> None:
-    form = write(load(json.dumps(value)).value, True) if isinstance(value, dict | list) and value else "#brim json"
+    form = Writer(load(json.dumps(value)).value, True).document() if isinstance(value, dict | list) and value else "#brim json"
     at = data.draw(st.integers(0, len(form)))
     broken = form[:at] + data.draw(st.sampled_from(["", ",", "(", ")", '"', "%", "{id}", "\n"])) + form[at + 1 :]
     try:

@@ -25,6 +25,7 @@ _REF = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.-]*\*?|\*)\}")
 _SOURCE_KINDS = ({str}, {int}, {str, NONE}, {int, NONE})
 _LONG_BASE64 = 200
 _MIN_TARGET = 8
+_MOST_FIELDS = 400
 
 
 def hoist(fields: list[Field], rows: int) -> None:
@@ -41,6 +42,8 @@ def derive(fields: list[Field], rows: int, key: str) -> None:
     names = Names(fields)
     samples = sorted({0, rows // 2, rows - 1})
     order = [one for one in fields if one.scalar and one.kinds in _SOURCE_KINDS]
+    if len(order) > _MOST_FIELDS:
+        return  # an object with that many keys is data, and its fields are not made of each other
     order.sort(key=lambda one: len(one.texts[0] or ""))
     sources: list[Field | Hole] = []
     for one in order:

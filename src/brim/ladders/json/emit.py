@@ -51,19 +51,11 @@ LEGEND = (
 )
 
 
-def write(value: Any, full: bool, lines: bool = False) -> str:
-    """Return the table form of a JSON value; `full` looks for templates, repeats and aliases too.
-
-    `lines` says that the text had its values on lines of their own (JSON Lines).
-    """
-    return Writer(Shape(value, unwrap=full), full).document("#brim jsonl" if lines else "#brim json")
-
-
 class Writer:
-    """One document in the making."""
+    """The table form of a JSON value in the making; `full` looks for templates, repeats and aliases too."""
 
-    def __init__(self, shape: Shape, full: bool) -> None:
-        self.shape = shape
+    def __init__(self, value: Any, full: bool) -> None:
+        self.shape = shape = Shape(value, unwrap=full)
         self.used: set[str] = set()
         choose_forms(shape, keyed=full)
         self.tables: dict[Class, Table] = {}
@@ -77,7 +69,12 @@ class Writer:
         if self.aliases.texts:
             self.used.add("$")
 
-    def document(self, name: str) -> str:
+    @property
+    def is_simple(self) -> bool:
+        """Whether what was written has nothing that the plain form would not have too."""
+        return not self.used & _FULL_ONLY
+
+    def document(self, name: str = "#brim json") -> str:
         root = self.shape.root
         lines = self._root(root)
         done = {cls for cls in self.tables if cls.form == "rows" and self._is_root(cls)}
@@ -244,8 +241,16 @@ class Writer:
             cls = child if child is not None and child.form == "rows" else None
             if cls is not None and value and type(value[0]) is dict:
                 return f"%{cls.name}"
-            return f"[{','.join([self.nested(item, child) for item in value])}]"
+            return f"[{','.join(self._items(value, child))}]"
         return cell(value, True, self.aliases)
+
+    def _items(self, values: list[Any], child: Class | None) -> list[str]:
+        kinds = set(map(type, values))
+        if kinds == {int}:
+            return list(map(repr, values))
+        if kinds == {str} and not self.aliases.texts and clean_nested(values):
+            return values
+        return [self.nested(item, child) for item in values]
 
     def _object(self, value: dict[str, Any], child: Class | None) -> str:
         entries = self.shape.maps.get(id(value))
@@ -349,6 +354,7 @@ class Table:
         self.lines: list[str] = []
 
 
+_FULL_ONLY = {"=", "~", "keyed", "$", "json", "b64"}
 NO_ALIASES = Aliases()
 _NULLABLE_TEXT = {str, NONE, Absent}
 

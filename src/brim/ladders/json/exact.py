@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-_BLANK = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*")|[ \t\r\n]+', re.DOTALL)
+_INK = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[^ \t\r\n"]+|"', re.DOTALL)
 
 
 class NotExact(ValueError):
@@ -29,10 +29,14 @@ class Digits(float):
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A JSON text as `value`; `proof` is its canonical encoding, which tells 1 from 1.0 and keeps key order."""
+    """A JSON text as `value`, and without its blanks.
+
+    `proof` is the value's canonical encoding, which tells 1 from 1.0 and keeps key order.
+    """
 
     value: Any
     proof: bytes
+    minified: str
 
     def proves(self, other: Any) -> bool:
         try:
@@ -50,13 +54,13 @@ def load(text: str) -> Loaded:
         return _load_slowly(text)
     canonical = proof.decode()
     if _inked(text) == _inked(canonical) and text.count('"') == canonical.count('"'):
-        return Loaded(value, proof)
+        return Loaded(value, proof, canonical)
     return _load_slowly(text)
 
 
 def minify(text: str) -> str:
     """Return `text` without the blanks between its tokens; every token keeps its spelling."""
-    return _BLANK.sub(r"\1", text)
+    return "".join(_INK.findall(text))
 
 
 def _inked(text: str) -> int:
@@ -70,7 +74,7 @@ def _load_slowly(text: str) -> Loaded:
         value = json.loads(text, parse_float=_with_digits, parse_int=_whole)
     except (UnicodeEncodeError, RecursionError) as error:
         raise NotExact(str(error)) from error
-    return Loaded(value, proof)
+    return Loaded(value, proof, minify(text))
 
 
 def _without_equal_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from brim.ladders import plain, relevance
 from brim.ladders.json.columns import NONE, Field
 from brim.ladders.json.exact import NotExact, load
@@ -17,13 +19,16 @@ from brim.ladders.json.forms import dense
 from brim.ladders.json.identifiers import is_error_key, is_status_key, names_something, speaks_of_error
 from brim.ladders.json.lines import load_lines
 from brim.ladders.json.part import Part, items_in
-from brim.ladders.json.shape import ENTRY, Shape, TooDeep
+from brim.ladders.json.shape import ENTRY, TooDeep
 from brim.ladders.rung import Room
+from brim.ladders.selection import fits
 
 _IDS, _ERRORS, _STATUS, _SHORT, _LONG, _DERIVED, _IDLE = range(7)
 _LONG_TEXT = 60
 _TRIES = 8
 _BEGINNING = 60
+_LARGE = 4_000_000
+_SAMPLE = 100_000
 _WORTH_DENSE = 40  # characters of JSON that a token of the dense form may stand for, at most
 _MOST_ITEMS = 20_000
 
@@ -33,15 +38,15 @@ def extract(text: str, room: Room) -> str:
 
     Example: 1,000 issues in 300 tokens -> their numbers and titles as rows, `[… 940 of 1,000 rows …]`
     """
-    if room.fits(text):
+    if fits(text, room):
         return text
     whole = dense(text) if room.tokens * _WORTH_DENSE > len(text) else None
     if whole is not None and room.fits(whole):
         return whole
     try:
         value = thinned(_load(text))
-        part = Part(Shape(value)) if isinstance(value, dict | list) and value else None
-    except (ValueError, TooDeep, RecursionError):
+        part = Part(value) if isinstance(value, dict | list) and value else None
+    except (ValueError, TooDeep, RecursionError, msgspec.MsgspecError):
         part = None
     if part is not None:
         found = Plan(part, room).fitted()
@@ -51,6 +56,8 @@ def extract(text: str, room: Room) -> str:
 
 
 def _load(text: str) -> Any:
+    if len(text) > _LARGE:
+        return msgspec.json.decode(text)  # what is shown of that much need not keep the spelling of floats
     try:
         return load(text).value
     except NotExact:
@@ -108,9 +115,10 @@ class Plan:
             return
         cells = self.part._cells(one, nested)
         head = self.room.count(one.key) + 2
-        body = self.room.count("\n".join(cells)) if cells is not None else 0
-        if cells is None:
-            body = self.room.count(str(one.values[0])) if one.mark == ":" else 12
+        if cells is not None:
+            body = self._tokens("\n".join(cells))
+        else:
+            body = self._tokens(str(one.values[0])) if one.mark == ":" else 12
         if one.template is not None and one.hole is None and names_something(one.key):
             different = len(set(one.values))
         else:
@@ -118,6 +126,11 @@ class Plan:
         asked = bool(self.terms) and self._matches(one)
         rank = _IDS if asked else self._rank(one, child is not None)
         self.items.append(Item(one, rank, head + body, different / (head + body), asked))
+
+    def _tokens(self, text: str) -> int:
+        if len(text) <= _SAMPLE:
+            return self.room.count(text)
+        return len(text) * self.room.count(text[:_SAMPLE]) // _SAMPLE
 
     def _rank(self, one: Field, is_link: bool) -> int:
         """Say how soon a column may go, the last to go first."""
@@ -399,11 +412,13 @@ def _longest(one: Field) -> int:
 def _cut_cost(item: Item, length: int) -> int:
     """About what a column of long texts or lists costs when they are cut."""
     whole = cut = number = 0
-    for value in item.field.values:
+    values = item.field.values
+    step = len(values) // 500 + 1
+    for value in values[::step]:
         kind = type(value)
         if kind is str or kind is list:
             size = len(value)
             whole += size
             cut += min(size, length if kind is str else items_in(length))
             number += 1
-    return int(item.cost * cut / whole) + 2 * number if whole else item.cost
+    return int(item.cost * cut / whole) + 2 * number * step if whole else item.cost

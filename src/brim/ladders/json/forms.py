@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from brim.errors import NotDecodable
-from brim.ladders.json.emit import write
+from brim.ladders.json.emit import Writer
 from brim.ladders.json.exact import Loaded, NotExact, load, minify
 from brim.ladders.json.lines import load_lines
 from brim.ladders.json.read import HEADED, Document, read
@@ -56,33 +56,26 @@ def _form(text: str, full: bool) -> str | None:
             return None
     if not isinstance(loaded.value, dict | list):
         return _fewer(minify(text), text)
-    forms = [text]
-    if len(loaded.proof) < len(text):
-        forms.append("\n".join(map(minify, text.split("\n"))) if lines else minify(text))
-    forms += _tables(loaded, len(forms[-1]), full, lines)
-    best = lightest(forms)
+    forms = [text] if len(loaded.minified) >= len(text) else [text, loaded.minified]
+    best = lightest([*forms, *_tables(loaded, full, lines)])
     return None if best == text else best
 
 
-def _tables(loaded: Loaded, minified: int, full: bool, lines: bool) -> list[str]:
+def _tables(loaded: Loaded, full: bool, lines: bool) -> list[str]:
     """Return the table forms that are proven; the plain one only if the full one saves little."""
     found = []
     for wanted in (True, False) if full else (False,):
-        table = _proven(loaded, wanted, lines)
-        if table is not None:
+        try:
+            writer = Writer(loaded.value, wanted)
+            table = writer.document("#brim jsonl" if lines else "#brim json")
+            proven = loaded.proves(read(table))
+        except (TooDeep, NotDecodable):
+            continue
+        if proven:
             found.append(table)
-            if len(table) * 5 < minified * 3:
+            if len(table) * 5 < len(loaded.minified) * 3 or writer.is_simple:
                 break
     return found
-
-
-def _proven(loaded: Loaded, full: bool, lines: bool) -> str | None:
-    """Return a table form if reading it gives the very value back."""
-    try:
-        table = write(loaded.value, full, lines)
-        return table if loaded.proves(read(table)) else None
-    except (TooDeep, NotDecodable):
-        return None
 
 
 def _fewer(new: str, old: str) -> str | None:

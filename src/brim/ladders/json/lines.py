@@ -11,4 +11,5 @@ def load_lines(text: str) -> Loaded:
     if len(lines) < 2:
         raise ValueError("not JSON Lines")
     found = [load(line) for line in lines]
-    return Loaded([line.value for line in found], b"[" + b",".join([line.proof for line in found]) + b"]")
+    proof = b"[" + b",".join([line.proof for line in found]) + b"]"
+    return Loaded([line.value for line in found], proof, "\n".join([line.minified for line in found]))

@@ -11,7 +11,7 @@ from brim.ladders.json.columns import ABSENT, Field, sole_class
 from brim.ladders.json.derive import Names
 from brim.ladders.json.emit import LEGEND, Table, Writer, key_text
 from brim.ladders.json.scalars import cell
-from brim.ladders.json.shape import Class, Shape
+from brim.ladders.json.shape import Class
 
 HEAD = "#brim part of json"
 GAP = "…"
@@ -24,8 +24,8 @@ class Part(Writer):
     column shows; `chosen` says which rows a table shows.
     """
 
-    def __init__(self, shape: Shape) -> None:
-        super().__init__(shape, full=True)
+    def __init__(self, value: Any) -> None:
+        super().__init__(value, full=True)
         self.kept: set[Field] = set()
         self.long: set[Field] = set()
         self.cut = 0

@@ -8,7 +8,7 @@ from typing import Any
 from brim.errors import NotDecodable
 from brim.ladders.json.columns import ABSENT
 from brim.ladders.json.scalars import ALIASED, Reader, unquoted
-from brim.ladders.json.syntax import Spec, cell_end, read_fields, read_rows, split_cells
+from brim.ladders.json.syntax import SPECIAL, Spec, cell_end, read_fields, read_rows, split_cells
 from brim.ladders.json.wrapping import wrap_base64, wrap_json
 
 HEADED = re.compile(r"#brim jsonl?(?=[ \n]|\Z)")
@@ -302,7 +302,12 @@ class Document:
         start = raw[:1]
         if start == "[":
             inner = raw[1:-1]
-            return [self.nested(item, child) for item in split_cells(inner)] if inner else []
+            if not inner:
+                return []
+            items = split_cells(inner)
+            if child is None and not SPECIAL.search(inner):
+                return [self.reader[item] for item in items]
+            return [self.nested(item, child) for item in items]
         if start == "{":
             return self._object(raw[1:-1], child)
         if start == "(":

@@ -52,6 +52,10 @@ class Group:
     listed: Place | None = None
     rows: list[dict[str, Any]] = field(default_factory=list)
     places: dict[Place, int] = field(default_factory=dict)
+    key_set: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        self.key_set = frozenset(self.keys)
 
 
 @dataclass(slots=True, eq=False)
@@ -194,7 +198,7 @@ def _classes(groups: list[Group]) -> list[tuple[Group, Class]]:
 
 def _class(members: list[Group], keys: list[str], names: set[str]) -> Class:
     rows = members[0].rows if len(members) == 1 else [row for group in members for row in group.rows]
-    optional = {key for key in keys if any(key not in group.keys for group in members)}
+    optional = {key for key in keys if any(key not in group.key_set for group in members)}
     at = max(members[0].places, key=lambda place: members[0].places[place])
     name = _name(at[1], names)
     return Class(name, keys, rows, optional, {}, len(rows))
@@ -204,7 +208,9 @@ def _alike(one: Group, other: Group) -> bool:
     """Near key sets, or half of the smaller one's keys at the same place."""
     if (ENTRY in one.keys) != (ENTRY in other.keys) or one.listed != other.listed:
         return False
-    mine, theirs = set(one.keys), set(other.keys)
+    mine, theirs = one.key_set, other.key_set
+    if 4 * min(len(mine), len(theirs)) < max(len(mine), len(theirs)):
+        return False
     common = len(mine & theirs)
     if 5 * common >= 3 * len(mine | theirs):
         return True

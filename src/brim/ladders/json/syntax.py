@@ -23,7 +23,7 @@ _TEMPLATE = re.compile(r'(?:[^,()\[\]{}"\n]|\{[^,(){}"\n]*\})*')
 _KEY = re.compile(r"[^,()\[\]{}\":=~@'?!*%$#.\n]+")
 _FLAGS = re.compile(r"(\*?)(\??)(?:!(\+?[a-z0-9/]+))?(?:(@)([A-Za-z0-9_-]*))?")
 _GROUP = re.compile(r"(?:!(\+?json[0-9]?a?))?(\[\])?\(")
-_SPECIAL = re.compile(r'["(\[{]')
+SPECIAL = re.compile(r'["(\[{]')
 _SPECIAL_START = re.compile(r'(?:\A|,)["(\[{]')
 _CELL = r'(?:"""[\s\S]*?"""(?!")|"(?:[^"\\\n]|\\.)*"|%s)(?=[,\n]|\Z)'
 _INSIDE_CELL = re.compile(_CELL % r'[^,()\[\]{}"\n]*')
@@ -88,7 +88,7 @@ def bracket_end(text: str, at: int) -> int:
 
 def split_cells(text: str) -> list[str]:
     """Split what stands between brackets at its own commas."""
-    if not _SPECIAL.search(text):
+    if not SPECIAL.search(text):
         return text.split(",")
     cells = []
     at = 0
@@ -108,7 +108,7 @@ def read_rows(text: str, at: int, specs: list[Spec]) -> tuple[list[list[str]], i
     rows: list[list[str]] = []
     size = len(text)
     tagged = [spec.nested and not spec.child for spec in specs]
-    special = _SPECIAL if any(tagged) else _SPECIAL_START
+    special = SPECIAL if any(tagged) else _SPECIAL_START
     while at < size and text[at] != "%":
         end = text.find("\n", at)
         if end < 0:
@@ -118,7 +118,7 @@ def read_rows(text: str, at: int, specs: list[Spec]) -> tuple[list[list[str]], i
             rows.append(line.split(","))
             at = end + 1
             continue
-        cells = []
+        cells: list[str] = []
         while True:
             column = len(cells)
             by_name = column < len(specs) and tagged[column]

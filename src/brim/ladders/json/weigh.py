@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from brim.tokens.tokenizers import tokenizer
 
+_SAMPLES = 16
+_SAMPLE = 4096
+
 
 def lightest(texts: list[str]) -> str:
     """Return the text with the fewest tokens, the first of equals.
@@ -15,4 +18,14 @@ def lightest(texts: list[str]) -> str:
     near = [text for text in texts if len(text) * 3 <= shortest * 4]
     if len(near) == 1:
         return near[0]
-    return min(near, key=tokenizer("o200k"))
+    return min(near, key=_weight)
+
+
+def _weight(text: str) -> float:
+    """The tokens of a text; of a very long one as many as its samples let expect."""
+    count = tokenizer("o200k")
+    if len(text) <= _SAMPLES * _SAMPLE * 4:
+        return count(text)
+    step = len(text) // _SAMPLES
+    samples = [text[at : at + _SAMPLE] for at in range(0, step * _SAMPLES, step)]
+    return len(text) * sum(map(count, samples)) / (_SAMPLES * _SAMPLE)
