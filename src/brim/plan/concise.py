@@ -10,12 +10,11 @@ from dataclasses import replace
 
 from brim import wire
 from brim.conversation import Conversation, Message
-from brim.ladders import handle_of
 from brim.plan import agent
 from brim.plan.context import attached
+from brim.plan.folding import kept_whole, told
 from brim.plan.items import current
 from brim.plan.planner import Outcome
-from brim.plan.report import Decision
 from brim.plan.work import Work
 from brim.summarize import deterministic
 
@@ -26,36 +25,21 @@ INSTRUCTIONS = "[SYSTEM INSTRUCTIONS]\n\n"
 def plan(work: Work) -> Outcome:
     conversation = work.conversation if work.policy.system_role else without_system_role(work.conversation)
     leading = [message for message in conversation.messages if _instructs(message)]
+    at = [index for index, message in enumerate(work.conversation.messages) if not _instructs(message)]
     talk = [message for message in conversation.messages if not _instructs(message)]
-    now = current(tuple(talk))
-    history, rest = talk[:now], talk[now:]
-    kept, folded, made = shortened(work, history)
-    messages = (*leading, *made, *kept, *rest)
-    changed = (
-        replace(conversation, messages=messages)
-        if folded or leading != list(messages[: len(leading)])
-        else conversation
-    )
+    now = max(0, current(tuple(talk)))
+    history = talk[:now]
+    cut, made, warnings = shortened(work, history)
+    changed = replace(conversation, messages=(*leading, *made, *talk[cut:])) if cut else conversation
     changed, layers = attached(changed, work.context, work.carried, work.policy.preview_chars)
     outcome = agent.enforce(work, changed, layers)
-    if folded:
-        log.info("history truncated: %d messages summarised, %d kept", len(folded), len(kept))
-        raws = b"\n".join(message.raw for message in folded).decode("utf-8", "surrogatepass")
-        outcome.stash.setdefault(handle_of(raws), raws)
-        outcome.steps = [
-            Decision(
-                f"messages[{number}]",
-                message.role,
-                4,
-                "text",
-                work.counter.message(message),
-                0,
-                "summary",
-                "before the last user turns; in the summary",
-            )
-            for number, message in enumerate(folded)
-        ]
-        outcome.folded = list(range(len(folded)))
+    if cut:
+        log.info("history truncated: %d messages folded, %d kept", cut, len(history) - cut)
+        reason = "before the last user turns; in the summary" if made else "older than the last messages"
+        outcome.steps = told(work, at[:cut], "summary" if made else "dropped", reason)
+        outcome.stash = kept_whole(history[:cut]) | outcome.stash
+        outcome.folded = [*at[:cut], *outcome.folded]
+    outcome.warnings = [*warnings, *outcome.warnings]
     return outcome
 
 
@@ -63,38 +47,47 @@ def _instructs(message: Message) -> bool:
     return message.role == "system" or message.text.startswith(INSTRUCTIONS)
 
 
-def shortened(work: Work, history: Sequence[Message]) -> tuple[Sequence[Message], Sequence[Message], list[Message]]:
-    """What of a history is kept, what is folded, and the message that stands for it."""
+def shortened(work: Work, history: Sequence[Message]) -> tuple[int, list[Message], list[str]]:
+    """How many messages of a history are folded, the message that stands for them, and what its user should know.
+
+    Where the characters cannot be counted the last ten messages stay, where nothing can be summarised the last four.
+    """
     policy = work.policy
-    size = characters(history)
-    if size is None:
-        kept = _last(history, policy.uncounted_messages)
-        return kept, history[: len(history) - len(kept)], []
+    size, counted = characters(history)
     if size <= policy.history_chars:
-        return history, (), []
-    asks = [number for number, message in enumerate(history) if message.role == "user" and not message.answers]
+        if counted or len(history) <= policy.uncounted_messages:
+            return 0, [], []
+        kept = _last(history, policy.uncounted_messages)
+        warning = f"the history cannot be counted in characters: only its last {len(kept)} messages stay"
+        return len(history) - len(kept), [], [warning]
+    asks = [number for number, message in enumerate(history) if _asks(message)]
     cut = asks[-policy.recent_user_turns] if len(asks) >= policy.recent_user_turns else 0
-    older = history[:cut]
-    if not older:
-        return history, (), []
-    text = deterministic.concise(older, policy.summary_chars, policy.topic_chars)
-    if not text.removeprefix(deterministic.HEADER).strip():
+    if not cut:
+        return 0, [], []
+    text = deterministic.concise(history[:cut], policy.summary_chars, policy.topic_chars)
+    if not text:
         kept = _last(history, policy.fallback_messages)
-        return kept, history[: len(history) - len(kept)], []
-    return history[cut:], older, [wire.text_message(work.conversation.api, "user", text)]
+        warning = f"the history cannot be summarised: only its last {len(kept)} messages stay"
+        return len(history) - len(kept), [], [warning]
+    return cut, [wire.text_message(work.conversation.api, "user", text)], []
 
 
-def characters(messages: Sequence[Message]) -> int | None:
-    """The characters of a history; None where a message has something that has none, such as an image."""
-    if any(part.kind in ("image", "audio", "file", "opaque") for message in messages for part in message.parts):
-        return None
-    return sum(len(message.text) for message in messages)
+def _asks(message: Message) -> bool:
+    """Whether the user speaks in it, rather than a tool or an earlier summary."""
+    return message.role == "user" and not message.answers and not message.text.startswith(deterministic.HEADER)
+
+
+def characters(messages: Sequence[Message]) -> tuple[int, bool]:
+    """The characters of a history, and whether that is all: media and unknown blocks have a size but no characters."""
+    parts = [part for message in messages for part in message.parts]
+    counted = not any(part.kind in ("image", "audio", "file", "opaque") for part in parts)
+    return sum(len(part.text) for part in parts), counted
 
 
 def _last(history: Sequence[Message], number: int) -> Sequence[Message]:
     """The last messages, from the first of them in which the user speaks."""
     start = max(0, len(history) - number)
-    while start < len(history) and (history[start].role != "user" or history[start].answers):
+    while start < len(history) and not _asks(history[start]):
         start += 1
     return history[start:]
 

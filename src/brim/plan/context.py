@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
-from xml.sax.saxutils import escape, quoteattr
+from xml.sax.saxutils import quoteattr
 
 from brim import wire
-from brim.conversation import Conversation
+from brim.conversation import Conversation, Message
 from brim.ladders.xmlblocks import prior_context
 from brim.plan.items import current
 
@@ -27,14 +27,24 @@ class Attachment:
     recoverable: bool = True
 
     def block(self) -> str:
-        return f"<context source={quoteattr(self.source)} type={quoteattr(self.type)}>\n{escape(self.text)}\n</context>"
+        return self._within("context")
 
     def carried(self, preview: int) -> str:
         """The block that it becomes when it is context of an earlier turn."""
-        if not self.recoverable or len(self.text) <= SMALL:
-            head = f"<prior_context source={quoteattr(self.source)} type={quoteattr(self.type)}>"
-            return f"{head}\n{escape(self.text)}\n</prior_context>"
-        return prior_context(self.text, self.source, self.type, preview)
+        return prior_context(self.text, self.source, self.type, preview) if self.shortens else self.prior()
+
+    @property
+    def shortens(self) -> bool:
+        """Whether carrying it leaves something out."""
+        return self.recoverable and len(self.text) > SMALL
+
+    def prior(self) -> str:
+        return self._within("prior_context")
+
+    def _within(self, tag: str) -> str:
+        """Its text as it is between tags; only a text that would close them is changed."""
+        text = self.text.replace(f"</{tag}", f"<\\/{tag}")
+        return f"<{tag} source={quoteattr(self.source)} type={quoteattr(self.type)}>\n{text}\n</{tag}>"
 
 
 def made(context: Iterable[Attachment | str]) -> list[Attachment]:
@@ -45,17 +55,28 @@ def attached(
     conversation: Conversation, context: Iterable[Any], carried: Iterable[Any], preview: int
 ) -> tuple[Conversation, dict[int, int]]:
     """The conversation with context messages before the current one, and the layers of those messages."""
-    earlier = [piece.carried(preview) for piece in made(carried)]
+    before = made(carried)
+    earlier = [piece.carried(preview) for piece in before]
     now = [piece.block() for piece in made(context)]
-    if any(text.startswith("<prior_context") for text in earlier) and any(p.recoverable for p in made(carried)):
+    if any(piece.shortens for piece in before):
         earlier.append(NOTE)
-    at = current(conversation.messages)
+    at = _place(conversation.messages)
     new = list(conversation.messages)
     layers: dict[int, int] = {}
     for layer, blocks in ((3, now), (2, earlier)):
         if blocks:
-            new.insert(max(0, at), wire.text_message(conversation.api, "user", "\n\n".join(blocks)))
-            layers = {index + 1: which for index, which in layers.items()} | {max(0, at): layer}
+            new.insert(at, wire.text_message(conversation.api, "user", "\n\n".join(blocks)))
+            layers = {index + 1: which for index, which in layers.items()} | {at: layer}
     if not layers:
         return conversation, {}
     return replace(conversation, messages=tuple(new)), layers
+
+
+def _place(messages: tuple[Message, ...]) -> int:
+    """Where context goes: before the current message, and before the calls if that message answers some."""
+    at = max(0, current(messages))
+    open_calls = set(messages[at].answers) if messages else set()
+    while open_calls and at > 0:
+        at -= 1
+        open_calls = (open_calls | set(messages[at].answers)) - set(messages[at].calls)
+    return at

@@ -9,36 +9,47 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from brim import wire
 from brim.conversation import Conversation, Message
-from brim.ladders import handle_of
+from brim.ladders import Ladder, handle_of
+from brim.ladders.rung import Room
+from brim.ladders.selection import shares
 from brim.plan import agent
 from brim.plan.context import Attachment, attached
+from brim.plan.folding import kept_whole, told
 from brim.plan.items import current
 from brim.plan.planner import Outcome
 from brim.plan.rebuild import with_text
 from brim.plan.report import Decision
 from brim.plan.summaries import block_summary
-from brim.plan.work import Work
+from brim.plan.work import Work, query_of
+
+# The least that is left of context that has to be cut.
+LEAST = 32
 
 
 def plan(work: Work) -> Outcome:
     steps: list[Decision] = []
     stash: dict[str, str] = {}
+    warnings: list[str] = []
     context = _context(work, steps, stash)
     conversation, layers = attached(work.conversation, context, work.carried, work.policy.preview_chars)
-    conversation, layers, dropped = _drop_turns(work, conversation, layers, steps)
-    if dropped:
-        raws = b"\n".join(message.raw for message in dropped).decode("utf-8", "surrogatepass")
-        stash[handle_of(raws)] = raws
+    gone, turns = _oldest_turns(work, conversation, layers)
+    if gone:
+        warnings.append(f"the {turns} oldest turns ({len(gone)} messages) were dropped to fit the budget")
+        steps += told(work, gone, "dropped", "one of the oldest turns of a history that is over its budget")
+        stash |= kept_whole([conversation.messages[index] for index in gone])
+        conversation, layers = _without(conversation, layers, gone)
     if work.total(conversation) > work.limit:
-        conversation = _shorten_answers(work, conversation, steps, stash)
-    warnings = []
+        conversation = _shorten_answers(work, conversation, len(gone), steps, stash)
+    if work.total(conversation) > work.limit:
+        conversation = _shorten_context(work, conversation, layers, steps, stash)
     if work.total(conversation) > work.limit:
         warnings.append("the request is over its budget even with only the most recent turn: more of it was compacted")
     outcome = agent.enforce(work, conversation, layers)
-    outcome.steps, outcome.warnings = steps, warnings
+    outcome.steps, outcome.warnings = steps, [*warnings, *outcome.warnings]
     outcome.stash = stash | outcome.stash
-    outcome.folded = outcome.folded or [work.conversation.messages.index(message) for message in dropped]
+    outcome.folded = [*gone, *outcome.folded]
     return outcome
 
 
@@ -48,10 +59,11 @@ def _context(work: Work, steps: list[Decision], stash: dict[str, str]) -> list[A
     instructions = work.counter.head(work.conversation) + sum(
         work.counter.message(message) for message in work.conversation.messages if message.role == "system"
     )
-    threshold = work.limit - instructions
+    threshold = work.limit - work.size(instructions)
     sizes = [count(piece.text) for piece in work.context]
     asked = work.conversation.messages[current(work.conversation.messages)] if work.conversation.messages else None
-    others = sum(count(piece.text) for piece in work.carried) + (work.counter.message(asked) if asked else 0)
+    others = sum(count(piece.carried(work.policy.preview_chars)) for piece in work.carried)
+    others += work.counter.message(asked) if asked else 0
     if sum(sizes) + others <= threshold:
         return list(work.context)
     large = [n for n, piece in enumerate(work.context) if len(piece.text) > work.policy.block_chars]
@@ -62,56 +74,35 @@ def _context(work: Work, steps: list[Decision], stash: dict[str, str]) -> list[A
         handle = handle_of(found[n].text)
         text = block_summary(work, found[n].text, share)
         stash[handle] = found[n].text
-        steps.append(
-            Decision(
-                f"context {found[n].source}",
-                "user",
-                3,
-                "block",
-                sizes[n],
-                count(text),
-                "summary",
-                "larger than a block may be while the layers together are over their budget",
-                handle,
-            )
-        )
+        reason = "larger than a block may be while the layers together are over their budget"
+        name = f"context {found[n].source}".strip()
+        steps.append(Decision(name, "user", 3, "block", sizes[n], count(text), "summary", reason, handle))
         found[n] = replace(found[n], text=text)
     return found
 
 
-def _drop_turns(
-    work: Work, conversation: Conversation, layers: dict[int, int], steps: list[Decision]
-) -> tuple[Conversation, dict[int, int], list[Message]]:
-    """Drop the oldest complete turns until the rest fits; the most recent one always stays."""
-    over = work.total(conversation) - work.limit
-    if over <= 0:
-        return conversation, layers, []
-    turns = turns_of(conversation.messages, layers)
-    gone: set[int] = set()
-    for turn in turns[:-1]:
-        if over <= 0:
+def _oldest_turns(work: Work, conversation: Conversation, layers: dict[int, int]) -> tuple[list[int], int]:
+    """The messages of the oldest complete turns that must go, and how many turns; the most recent one always stays."""
+    total = work.counter.total(conversation)
+    gone: list[int] = []
+    turns = 0
+    for turn in turns_of(conversation.messages, layers)[:-1]:
+        if work.size(total) <= work.limit:
             break
-        over -= work.size(sum(work.counter.message(conversation.messages[index]) for index in turn))
-        gone.update(turn)
-    for index in sorted(gone):
-        message = conversation.messages[index]
-        size = work.counter.message(message)
-        steps.append(
-            Decision(
-                f"messages[{index}]",
-                message.role,
-                4,
-                "text",
-                size,
-                0,
-                "dropped",
-                "one of the oldest turns of a history that is over its budget",
-            )
-        )
-    kept = [index for index in range(len(conversation.messages)) if index not in gone]
-    moved = {kept.index(index): layer for index, layer in layers.items() if index not in gone}
-    messages = tuple(conversation.messages[index] for index in kept)
-    return replace(conversation, messages=messages), moved, [conversation.messages[index] for index in sorted(gone)]
+        total -= sum(work.counter.message(conversation.messages[index]) for index in turn)
+        gone += turn
+        turns += 1
+    return gone, turns
+
+
+def _without(
+    conversation: Conversation, layers: dict[int, int], gone: list[int]
+) -> tuple[Conversation, dict[int, int]]:
+    dropped = set(gone)
+    kept = [index for index in range(len(conversation.messages)) if index not in dropped]
+    place = {index: number for number, index in enumerate(kept)}
+    moved = {place[index]: layer for index, layer in layers.items() if index in place}
+    return replace(conversation, messages=tuple(conversation.messages[index] for index in kept)), moved
 
 
 def turns_of(messages: Sequence[Message], layers: dict[int, int]) -> list[list[int]]:
@@ -128,34 +119,48 @@ def turns_of(messages: Sequence[Message], layers: dict[int, int]) -> list[list[i
 
 
 def _shorten_answers(
-    work: Work, conversation: Conversation, steps: list[Decision], stash: dict[str, str]
+    work: Work, conversation: Conversation, gone: int, steps: list[Decision], stash: dict[str, str]
 ) -> Conversation:
-    """Cut long answers in the history to their first characters."""
-    limit = work.policy.answer_chars
-    messages = list(conversation.messages)
+    """Cut long answers in the history to their first characters, oldest first, until the rest fits."""
+    limit, messages = work.policy.answer_chars, list(conversation.messages)
+    total = work.counter.total(conversation)
     for index, message in enumerate(messages[: current(conversation.messages)]):
-        if message.role != "assistant":
-            continue
         texts = {
             number: part.text[:limit] + f"\n[… {len(part.text) - limit:,} more characters, {handle_of(part.text)}]"
             for number, part in enumerate(message.parts)
             if part.kind == "text" and len(part.text) > limit + 80 and not part.fixed
         }
-        if texts:
-            new = with_text(conversation.api, message, texts)
-            stash.update({handle_of(message.parts[number].text): message.parts[number].text for number in texts})
-            before, after = work.counter.message(message), work.counter.message(new)
-            steps.append(
-                Decision(
-                    f"messages[{index}]",
-                    "assistant",
-                    4,
-                    "text",
-                    before,
-                    after,
-                    "extract",
-                    "a long answer in a history that is over its budget",
-                )
-            )
-            messages[index] = new
+        if message.role != "assistant" or not texts:
+            continue
+        if work.size(total) <= work.limit:
+            break
+        messages[index] = with_text(conversation.api, message, texts)
+        stash.update({handle_of(message.parts[number].text): message.parts[number].text for number in texts})
+        before, after = work.counter.message(message), work.counter.message(messages[index])
+        total += after - before
+        reason = "a long answer in a history that is over its budget"
+        steps.append(Decision(f"messages[{index + gone}]", "assistant", 4, "text", before, after, "extract", reason))
+    return replace(conversation, messages=tuple(messages))
+
+
+def _shorten_context(
+    work: Work, conversation: Conversation, layers: dict[int, int], steps: list[Decision], stash: dict[str, str]
+) -> Conversation:
+    """Cut attached context to what the other layers leave, so that the most recent turn is not what goes."""
+    messages, count = list(conversation.messages), work.counter.text
+    places = sorted(layers)
+    rest = replace(conversation, messages=tuple(m for n, m in enumerate(messages) if n not in layers))
+    frame = sum(work.counter.message(wire.text_message(conversation.api, "user", "")) for _ in places)
+    sizes = [count(messages[index].text) for index in places]
+    spare = work.limit - work.total(rest) - work.size(frame)
+    for index, size, given in zip(places, sizes, shares(sizes, max(0, spare - 8)), strict=True):
+        if given >= size:
+            continue
+        text = messages[index].text
+        room = Room(max(LEAST, given), count, handle_of(text), work.recall, query_of(work.conversation))
+        short = Ladder(text, count).at(room).text
+        stash[handle_of(text)] = text
+        messages[index] = wire.text_message(conversation.api, "user", short)
+        reason = "context in what the instructions, the most recent turn and the current message leave"
+        steps.append(Decision("context", "user", layers[index], "block", size, count(short), "extract", reason))
     return replace(conversation, messages=tuple(messages))

@@ -100,31 +100,40 @@ class Policy:
 
     @classmethod
     def _made(cls, name: Any, settings: dict[str, Any]) -> Policy:
-        known = [field.name for field in fields(cls) if field.name != "name"]
-        for key, value in settings.items():
-            if key not in known:
-                near = difflib.get_close_matches(key, known, 3)
-                hint = f": did you mean {', '.join(near)}?" if near else f": it is one of {', '.join(known)}"
-                raise BadSetting(f"policy.{key}", f"there is no such setting{hint}")
-            if isinstance(value, bool) != (key == "system_role") or not isinstance(value, (int, float, type(None))):
-                wanted = "true or false" if key == "system_role" else "a number"
-                raise BadSetting(f"policy.{key}", f"must be {wanted}, not {value!r}")
+        _check_kinds(cls, settings)
         return cls(name=name, **settings)
 
     def with_(self, **settings: Any) -> Policy:
         """The same policy with other settings."""
+        _check_kinds(type(self), settings)
         return replace(self, **settings)
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
 
-def _positive(*names: str) -> Any:
+def _check_kinds(cls: type[Policy], settings: Mapping[str, Any]) -> None:
+    known = [field.name for field in fields(cls) if field.name != "name"]
+    for key, value in settings.items():
+        if key not in known:
+            near = difflib.get_close_matches(key, known, 3)
+            hint = f": did you mean {', '.join(near)}?" if near else f": it is one of {', '.join(known)}"
+            raise BadSetting(f"policy.{key}", f"there is no such setting{hint}")
+        if value is None and key in _MAY_BE_NONE:
+            continue
+        if isinstance(value, bool) != (key == "system_role") or not isinstance(value, (int, float)):
+            wanted = "true or false" if key == "system_role" else "a number"
+            raise BadSetting(f"policy.{key}", f"must be {wanted}, not {value!r}")
+
+
+def _whole(least: int, *names: str) -> Any:
     def check(policy: Policy) -> tuple[str, str] | None:
         for name in names:
             value = getattr(policy, name)
-            if value is not None and (not isinstance(value, int) or value < 1):
-                return name, f"must be a whole number of at least 1, not {value!r}"
+            if value is None and name in _MAY_BE_NONE:
+                continue
+            if not isinstance(value, int) or value < least:
+                return name, f"must be a whole number of at least {least}, not {value!r}"
         return None
 
     return check
@@ -158,26 +167,26 @@ def _reserves(policy: Policy) -> tuple[str, str] | None:
         return "reserved_response_tokens", f"must be below max_prompt_tokens ({policy.max_prompt_tokens})"
     if policy.output_reserve >= policy.total_budget:
         return "output_reserve", f"must be below total_budget ({policy.total_budget})"
-    if policy.reserve is not None and policy.reserve < 0:
-        return "reserve", f"must not be negative, not {policy.reserve}"
     return None
 
 
+def _summary(policy: Policy) -> tuple[str, str] | None:
+    if policy.summary_chars > policy.history_chars:
+        return "summary_chars", f"must not be above history_chars ({policy.history_chars})"
+    return None
+
+
+_MAY_BE_NONE = ("budget", "reserve")
 _CHECKS = (
-    _positive(
-        "budget",
-        "max_prompt_tokens",
-        "recent_messages_to_keep",
-        "min_recent_messages_to_keep",
-        "history_chars",
-        "summary_chars",
-        "recent_user_turns",
-        "total_budget",
-        "block_chars",
-        "preview_chars",
-    ),
+    _whole(1, "budget", "max_prompt_tokens", "recent_messages_to_keep", "min_recent_messages_to_keep"),
+    _whole(1, "history_chars", "recent_user_turns", "fallback_messages", "uncounted_messages", "topic_chars"),
+    _whole(1, "total_budget", "block_chars", "preview_chars", "answer_chars"),
+    # Below this a summary has no room for its header and its three titles.
+    _whole(200, "summary_chars"),
+    _whole(0, "reserve", "reserved_response_tokens", "output_reserve"),
     _share("high", "low", "recent", "newest", "ledger", "recall"),
     _waterlines,
     _recent,
     _reserves,
+    _summary,
 )

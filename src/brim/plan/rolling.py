@@ -7,142 +7,218 @@ the summary, the recent messages, the current message once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from brim import wire
 from brim.conversation import Conversation, Message
 from brim.ladders import handle_of, plain
 from brim.ladders.rung import Room
+from brim.ladders.selection import shares
 from brim.plan import agent
+from brim.plan.folding import kept_whole, told
 from brim.plan.items import current
 from brim.plan.planner import Outcome
-from brim.plan.report import Decision
+from brim.plan.rebuild import with_text
+from brim.plan.report import Decision, Rung
 from brim.plan.summaries import summary
-from brim.plan.work import Work
+from brim.plan.work import Work, query_of
 
 PREFIX = "Conversation summary: "
 CONTEXT = "You have access to the following document:\n--- BEGIN ---\n{}\n--- END ---"
-# The share of the limit that a summary may take; the last resort makes it very short.
+# The share of the room that a summary may take; the last resort makes it very short.
 SUMMARY, CONCISE_SUMMARY = 0.25, 0.08
+# What a summary's own words and the message around it take.
+FRAME = 16
+# The least that is left of a recent message that is compressed.
+LEAST = 24
 
 
 def plan(work: Work) -> Outcome:
-    instructions, previous, talk = _partition(work.conversation)
-    fixed = replace(work.conversation, messages=tuple(instructions))
-    room = work.limit - work.total(fixed)
-    parts = _Parts(work, instructions, previous, talk)
-    kept, folded = parts.window(room)
-    made = parts.summary_message(folded, max(1, int(SUMMARY * work.limit)))
-    if parts.size(kept, made) > room:
-        kept, folded, made = parts.last_resort(room)
-    context = parts.context(room - parts.size(kept, made))
-    messages = [*instructions, *context, *made, *kept]
-    outcome = agent.enforce(work, replace(work.conversation, messages=tuple(messages)))
-    outcome.steps = parts.steps(folded)
-    outcome.folded = [number for number, message in enumerate(work.conversation.messages) if message in folded]
-    if folded:
-        text = b"\n".join(message.raw for message in folded).decode("utf-8", "surrogatepass")
-        outcome.stash.setdefault(handle_of(text), text)
+    talk = _Talk.of(work.conversation)
+    if talk.whole and not (work.context or work.carried) and work.total(work.conversation) <= work.limit:
+        return Outcome(work.conversation, work.total(work.conversation))
+    fixed = replace(work.conversation, messages=tuple(talk.instructions))
+    window = _Window(work, talk, work.limit - work.total(fixed))
+    window.choose()
+    steps = told(work, talk.at[: window.cut], "summary", "older than the messages that are kept; in the summary")
+    stash = kept_whole(talk.messages[: window.cut]) | window.stash
+    context = _context(work, window.left, steps, stash)
+    messages = (*talk.instructions, *context, *window.summary, *window.kept)
+    layers = {len(talk.instructions): 3} if context else {}
+    outcome = agent.enforce(work, replace(work.conversation, messages=messages), layers)
+    outcome.steps = [*steps, *window.steps]
+    outcome.folded = [*talk.at[: window.cut], *outcome.folded]
+    outcome.stash = stash | outcome.stash
     return outcome
 
 
-def _partition(conversation: Conversation) -> tuple[list[Message], str, list[Message]]:
-    """Instructions, the summary of an earlier compaction, and the talk with the current message once, at its end."""
-    instructions: list[Message] = []
-    previous = ""
-    talk: list[Message] = []
-    for message in conversation.messages:
-        if message.role == "system" and message.text.startswith(PREFIX):
-            previous = message.text.removeprefix(PREFIX)
-        elif message.role == "system":
-            instructions.append(message)
-        elif talk and message.role == "user" and message.digest == talk[-1].digest:
-            continue  # the current message was added to the history and then said again
-        else:
-            talk.append(message)
-    return instructions, previous, talk
+@dataclass(frozen=True, slots=True)
+class _Talk:
+    """A conversation apart: instructions, the summary of an earlier compaction, and who said what."""
+
+    instructions: list[Message]
+    previous: str
+    messages: list[Message]
+    at: list[int]
+    whole: bool  # the talk is the conversation as it was given: nothing was said twice
+
+    @classmethod
+    def of(cls, conversation: Conversation) -> _Talk:
+        instructions: list[Message] = []
+        previous: list[str] = []
+        at: list[int] = []
+        messages = conversation.messages
+        for index, message in enumerate(messages):
+            # Where the API has no system messages, a summary is what the user's side said first.
+            if message.text.startswith(PREFIX) and (message.role == "system" or (message.role == "user" and not at)):
+                previous.append(message.text.removeprefix(PREFIX))
+            elif message.role == "system":
+                instructions.append(message)
+            else:
+                at.append(index)
+        last = [messages[index] for index in at[-2:]]
+        repeated = len(last) == 2 and last[1].role == "user" and last[0].digest == last[1].digest
+        if repeated:  # the current message was added to the history and then said again
+            at.pop()
+        return cls(instructions, "\n".join(previous), [messages[index] for index in at], at, not repeated)
 
 
-class _Parts:
-    def __init__(self, work: Work, instructions: list[Message], previous: str, talk: list[Message]) -> None:
+class _Window:
+    """Which messages stay, and what stands for the others: chosen step by step until it all fits the room."""
+
+    def __init__(self, work: Work, talk: _Talk, room: int) -> None:
         self.work = work
-        self.instructions = instructions
-        self.previous = previous
-        self.talk = talk
+        self.room = room
+        self.talk = talk.messages
+        self.at = talk.at
+        self.previous = talk.previous
         # A window starts where the user speaks: then no result loses its call, and every API takes it.
-        starts = [number for number, message in enumerate(talk) if message.role == "user" and not message.answers]
+        starts = [number for number, message in enumerate(self.talk) if message.role == "user" and not message.answers]
         self.starts = starts or [0]
+        self.cut = 0
+        self.kept: Sequence[Message] = self.talk
+        self.summary: list[Message] = []
+        self.steps: list[Decision] = []
+        self.stash: dict[str, str] = {}
 
-    def size(self, *parts: Sequence[Message]) -> int:
-        return self.work.size(sum(self.work.counter.message(message) for part in parts for message in part))
+    @property
+    def left(self) -> int:
+        return self.room - self._size(self.summary, self.kept)
 
-    def window(self, room: int) -> tuple[list[Message], list[Message]]:
-        """The recent messages and the older ones: as many recent as wanted, fewer if they do not fit."""
+    def choose(self) -> None:
+        """Everything if it fits; else fewer recent messages, then shorter ones, then only the current one."""
         policy = self.work.policy
-        if self.size(self.talk) <= room:
-            return self.talk, []
-        kept: list[Message] = []
+        self._take(0, SUMMARY)
+        if self.left >= 0:
+            return
+        sizes = [self.work.counter.message(message) for message in self.talk]
         for keep in range(policy.recent_messages_to_keep, policy.min_recent_messages_to_keep - 1, -1):
             cut = self._cut(keep)
-            kept = self.talk[cut:]
-            if self.size(kept) <= room * (1 - SUMMARY):
-                return kept, self.talk[:cut]
-        return kept, self.talk[: len(self.talk) - len(kept)]
+            if self.work.size(sum(sizes[cut:])) <= self.room * (1 - SUMMARY):
+                self._take(cut, SUMMARY)
+                if self.left >= 0:
+                    return
+        self._take(self._cut(policy.min_recent_messages_to_keep), CONCISE_SUMMARY)
+        if self.left < 0:
+            self._compress()
+        if self.left < 0:
+            self._last_resort()
+
+    def _size(self, *parts: Sequence[Message]) -> int:
+        return self.work.size(sum(self.work.counter.message(message) for part in parts for message in part))
 
     def _cut(self, keep: int) -> int:
         """Where the last `keep` messages start, or the turn that the first of them is in."""
         wanted = max(0, len(self.talk) - keep)
         return max((start for start in self.starts if start <= wanted), default=0)
 
-    def summary_message(self, folded: Sequence[Message], tokens: int) -> list[Message]:
-        if not folded and not self.previous:
-            return []
-        text = summary(self.work, folded, self.previous, tokens) if folded else self.previous
-        return [wire.text_message(self.work.conversation.api, "system", PREFIX + text)]
+    def _take(self, cut: int, share: float) -> None:
+        """Keep the talk from `cut` on, with a summary of what stands before it."""
+        self.cut, self.kept = cut, self.talk[cut:]
+        text = self.previous
+        if cut:
+            tokens = max(LEAST, int(share * self.room) - FRAME)
+            text = summary(self.work, self.talk[:cut], self.previous, tokens)
+        self.summary = [wire.text_message(self.work.conversation.api, "system", PREFIX + text)] if text else []
 
-    def last_resort(self, room: int) -> tuple[list[Message], list[Message], list[Message]]:
+    def _compress(self) -> None:
+        """Shorten the recent messages before the current one to what it leaves; the current one stays verbatim."""
+        now = max((start for start in self.starts if start <= current(tuple(self.talk))), default=0)
+        older = self.talk[self.cut : now]
+        sizes = [self.work.counter.message(message) for message in older]
+        room = self.room - self._size(self.summary, self.talk[now:])
+        if not older or room < LEAST * len(older):
+            return
+        for _ in range(4):  # sizes have margins, and an extract is not exact
+            self.steps, self.stash = [], {}
+            new = [self._shortened(self.cut + n, size) for n, size in enumerate(shares(sizes, room))]
+            over = self._size(self.summary, new, self.talk[now:]) - self.room
+            if over <= 0:
+                self.kept = [*new, *self.talk[now:]]
+                return
+            room -= over + LEAST
+        self.steps, self.stash = [], {}
+
+    def _shortened(self, number: int, tokens: int) -> Message:
+        """A message whose texts are extracts, in about so many tokens."""
+        message, count = self.talk[number], self.work.counter.text
+        before = self.work.counter.message(message)
+        if before <= tokens:
+            return message
+        parts = [n for n, part in enumerate(message.parts) if part.text and part.kind in ("text", "result")]
+        parts = [n for n in parts if not message.parts[n].fixed and not message.parts[n].json]
+        sizes = [count(message.parts[n].text) for n in parts]
+        frame = before - sum(sizes)
+        query = query_of(self.work.conversation)
+        texts: dict[int, str] = {}
+        for n, size, share in zip(parts, sizes, shares(sizes, max(0, tokens - frame - 2)), strict=True):
+            if share < size:
+                text = message.parts[n].text
+                room = Room(max(1, share), count, handle_of(text), self.work.recall, query)
+                texts[n] = plain.extract(text, room) or room.mark("left out")
+                self.stash[handle_of(text)] = text
+        new = with_text(self.work.conversation.api, message, texts) if texts else message
+        name, after = f"messages[{self.at[number]}]", self.work.counter.message(new)
+        reason = "a recent message that is too long beside the current one"
+        self.steps.append(Decision(name, message.role, 4, "text", before, after, "extract", reason))
+        return new
+
+    def _last_resort(self) -> None:
         """A very short summary of everything, and the current message with what belongs to it.
 
-        Messages between the oldest recent one and that are folded one by one before it comes to this.
+        What stands between the oldest recent message and that is folded turn by turn before it comes to this.
         """
-        at = current(tuple(self.talk))
-        starts = [start for start in self.starts if start <= at]
-        cuts = [start for start in starts if start > len(self.talk) - self.work.policy.recent_messages_to_keep]
-        for cut in cuts or starts[-1:]:
-            made = self.summary_message(self.talk[:cut], max(1, int(CONCISE_SUMMARY * self.work.limit)))
-            if self.size(self.talk[cut:], made) <= room:
-                return self.talk[cut:], self.talk[:cut], made
-        cut = starts[-1] if starts else 0
-        made = self.summary_message(self.talk[:cut], max(1, int(CONCISE_SUMMARY * self.work.limit)))
-        return self.talk[cut:], self.talk[:cut], made
+        now = current(tuple(self.talk))
+        starts = [start for start in self.starts if self.cut < start <= now] or [self.cut]
+        for cut in starts:
+            self._take(cut, CONCISE_SUMMARY)
+            if self.left >= 0:
+                return
 
-    def context(self, room: int) -> list[Message]:
-        """The context in what the messages leave; nothing if they leave nothing."""
-        text = "\n\n".join(piece.text for piece in (*self.work.carried, *self.work.context))
-        if not text:
-            return []
-        frame = self.size([self._context_message("")])
-        if room - frame < 8:
-            return []
-        count = self.work.counter.text
-        short = plain.extract(text, Room(room - frame - 4, count))
-        message = self._context_message(short)
-        return [message] if self.size([message]) <= room else []
 
-    def _context_message(self, text: str) -> Message:
-        return wire.text_message(self.work.conversation.api, "user", CONTEXT.format(text))
+def _context(work: Work, room: int, steps: list[Decision], stash: dict[str, str]) -> list[Message]:
+    """The context in what the messages leave; nothing if they leave nothing."""
+    text = "\n\n".join(piece.text for piece in (*work.carried, *work.context))
+    if not text:
+        return []
+    api, count = work.conversation.api, work.counter.text
 
-    def steps(self, folded: Sequence[Message]) -> list[Decision]:
-        return [
-            Decision(
-                item=f"messages[{self.talk.index(message)}]",
-                role=message.role,
-                layer=4,
-                kind="text",
-                before=self.work.counter.message(message),
-                after=0,
-                rung="summary",
-                reason="older than the messages that are kept verbatim; in the summary",
-            )
-            for message in folded
-        ]
+    def message(shown: str) -> Message:
+        return wire.text_message(api, "user", CONTEXT.format(shown))
+
+    whole = message(text)
+    if work.size(work.counter.message(whole)) <= room:
+        return [whole]
+    spare = room - work.size(work.counter.message(message("")))
+    stash[handle_of(text)] = text
+    short = ""
+    while spare >= LEAST:
+        short = plain.extract(text, Room(spare, count, handle_of(text), work.recall, query_of(work.conversation)))
+        over = work.size(work.counter.message(message(short))) - room
+        if over <= 0:
+            break
+        short, spare = "", spare - over
+    reason = "context in what the messages leave" if short else "the messages leave no room for context"
+    rung: Rung = "extract" if short else "dropped"
+    steps.append(Decision("context", "user", 3, "block", count(text), count(short), rung, reason, handle_of(text)))
+    return [message(short)] if short else []

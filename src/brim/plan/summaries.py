@@ -9,7 +9,7 @@ from brim import wire
 from brim.conversation import Message
 from brim.ladders import Ladder, handle_of, plain
 from brim.ladders.rung import Room
-from brim.plan.work import Work
+from brim.plan.work import Summarize, Work, query_of
 from brim.summarize import deterministic
 
 log = logging.getLogger("brim")
@@ -21,12 +21,12 @@ def summary(work: Work, messages: Sequence[Message], previous: str, tokens: int)
     count = work.counter.text
     if work.summarize is not None:
         text = _asked(work.summarize, messages, previous, tokens)
-        if text and count(text) <= tokens:
-            return text
+        if text:
+            return plain.extract(text, Room(tokens, count))
     return naive(messages, previous, tokens, count)
 
 
-def _asked(summarize: Callable[..., str], messages: Sequence[Message], previous: str, tokens: int) -> str:
+def _asked(summarize: Summarize, messages: Sequence[Message], previous: str, tokens: int) -> str:
     try:
         return summarize(messages, previous, tokens).strip()
     except Exception as problem:  # the caller's own code, or a model behind it: anything may go wrong there
@@ -39,17 +39,39 @@ def _asked(summarize: Callable[..., str], messages: Sequence[Message], previous:
 def block_summary(work: Work, text: str, tokens: int) -> str:
     """A large block in at most `tokens` tokens: by map and reduce where there is a summariser, else by its ladder."""
     count = work.counter.text
+    room = Room(tokens, count, handle_of(text), work.recall, query_of(work.conversation))
     if work.summarize is not None:
-        size = work.policy.block_chars
-        chunks = [text[start : start + size] for start in range(0, len(text), size)]
-        share = max(16, tokens // len(chunks))
-        done = [_asked(work.summarize, [_as_message(work, chunk)], "", share) for chunk in chunks]
-        joined = "\n".join(part for part in done if part)
-        if joined and count(joined) > tokens:
-            joined = _asked(work.summarize, [_as_message(work, joined)], "", tokens)
-        if joined and all(done) and count(joined) <= tokens:
-            return joined
-    return Ladder(text, count).at(Room(tokens, count, handle_of(text), work.recall)).text
+        head = room.mark(f"a summary of {len(text):,} characters")
+        joined = _mapped(work, work.summarize, text, max(16, tokens - count(head) - 1))
+        if joined and count(f"{head}\n{joined}") <= tokens:
+            return f"{head}\n{joined}"
+    return Ladder(text, count).at(room).text
+
+
+def _mapped(work: Work, summarize: Summarize, text: str, tokens: int) -> str:
+    """The summaries of a text's chunks, and their summary where they are too long together; "" if one fails."""
+    chunks = _chunks(text, work.policy.block_chars)
+    done: list[str] = []
+    for chunk in chunks:
+        done.append(_asked(summarize, [_as_message(work, chunk)], "", max(16, tokens // len(chunks))))
+        if not done[-1]:
+            return ""
+    joined = "\n".join(done)
+    if work.counter.text(joined) <= tokens:
+        return joined
+    return _asked(summarize, [_as_message(work, joined)], "", tokens)
+
+
+def _chunks(text: str, size: int) -> list[str]:
+    """A text in pieces of at most `size` characters, cut at the ends of paragraphs, lines or words."""
+    found: list[str] = []
+    at = 0
+    while len(text) - at > size:
+        cuts = (text.rfind(sign, at + size // 2, at + size) + len(sign) for sign in ("\n\n", "\n", " "))
+        end = next((cut for cut in cuts if cut > at + size // 2), at + size)
+        found.append(text[at:end])
+        at = end
+    return [*found, text[at:]]
 
 
 def _as_message(work: Work, text: str) -> Message:

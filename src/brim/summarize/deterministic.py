@@ -18,7 +18,8 @@ _BULLET = re.compile(r"^\s*(?:[-*•+]|\d{1,3}[.)])\s+(\S.*)$")
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(\S.*?)\s*#*$")
 _CONCLUSION = re.compile(
     r"\b(?:in conclusion|conclud\w*|decid\w*|decision|therefore|so we (?:will|use|go)|we(?:'ll| will| should)|"
-    r"i(?:'ll| will| have| recommend| suggest)|fixed|resolved|implemented|agreed|chose\w*|the (?:answer|fix|cause|result) is)\b",
+    r"i(?:'ll| will| have| recommend| suggest)|fixed|resolved|implemented|agreed|chose\w*|"
+    r"the (?:answer|fix|cause|result) is)\b",
     re.IGNORECASE,
 )
 _QUESTION = re.compile(r"[?？]")
@@ -60,16 +61,16 @@ def take_notes(messages: Sequence[Message], topic_chars: int = 80, line_chars: i
             if part.kind == "call":
                 notes.done.append(_call_line(part.name, part.text, line_chars))
             elif part.kind == "result":
-                notes.facts += _facts(part.text[:20_000], 12)
+                notes.facts += _facts(_ends(part.text, 20_000), 12)
             elif part.kind == "text" and part.text.startswith(HEADER):
                 _carry(part.text, notes)
             elif part.kind == "text" and message.role == "user":
                 notes.topics.append(clip(part.text, topic_chars))
-                notes.facts += _facts(part.text[:20_000], 24)
+                notes.facts += _facts(_ends(part.text, 20_000), 24)
             elif part.kind == "text" and message.role == "assistant":
-                notes.decisions += key_points(part.text[:40_000], line_chars)
-                notes.facts += _facts(part.text[:20_000], 12)
-                notes.open += _open_points(part.text[:40_000], line_chars)
+                notes.decisions += key_points(_ends(part.text, 40_000), line_chars)
+                notes.facts += _facts(_ends(part.text, 20_000), 12)
+                notes.open += _open_points(_ends(part.text, 40_000), line_chars)
     for name in ("topics", "decisions", "facts", "done", "open"):
         setattr(notes, name, list(dict.fromkeys(line for line in getattr(notes, name) if line)))
     return notes
@@ -86,12 +87,21 @@ def _carry(text: str, notes: Notes) -> None:
 
 
 def _newest(messages: Sequence[Message], chars: int) -> Sequence[Message]:
-    """The newest messages that together have about so many characters: a bounded summary needs no more."""
+    """The newest messages that together have about so many characters: a bounded summary needs no more.
+
+    An earlier summary at their start is read as well: it is all that is left of what it stands for.
+    """
     for start in range(len(messages) - 1, -1, -1):
         chars -= len(messages[start].raw)
         if chars < 0:
-            return messages[start:]
+            earlier = messages[:1] if start and messages[0].text.startswith(HEADER) else ()
+            return [*earlier, *messages[start:]]
     return messages
+
+
+def _ends(text: str, size: int) -> str:
+    """A long text without its middle: what matters stands at either end more often."""
+    return text if len(text) <= size else f"{text[: size // 2]}\n{text[-size // 2 :]}"
 
 
 def clip(text: str, size: int) -> str:

@@ -158,9 +158,7 @@ def check_pairs(conversation: Conversation) -> None:
                     raise BadBody(place(conversation, number, part), f"a second result answers {part.call!r}")
         for call, part in results.items():
             if call not in open_calls and not call.startswith(UNASKED):
-                raise BadBody(
-                    place(conversation, number, part), f"answers the call {call!r}, which is not before it"
-                )
+                raise BadBody(place(conversation, number, part), f"answers the call {call!r}, which is not before it")
         open_calls.difference_update(results)
 
 
