@@ -87,8 +87,10 @@ def test_topics_are_the_first_80_characters_of_what_the_user_said() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["- Use PostgreSQL 16", "* Use PostgreSQL 16", "1. Use PostgreSQL 16", "## Use PostgreSQL 16"]
-    + ["We decided on this: use PostgreSQL 16", "Therefore we use PostgreSQL 16"],
+    [
+        *("- Use PostgreSQL 16", "* Use PostgreSQL 16", "1. Use PostgreSQL 16", "## Use PostgreSQL 16"),
+        *("We decided on this: use PostgreSQL 16", "Therefore we use PostgreSQL 16"),
+    ],
 )
 def test_decisions_are_bullets_headings_and_conclusions_of_answers(line: str) -> None:
     answer = f"{words(300)}\n{line}\n{words(300)}"

@@ -224,7 +224,7 @@ def test_a_tool_result_never_loses_its_call() -> None:
     kept = fitted.conversation.messages
     assert size(fitted.messages) <= LIMIT
     assert sum(len(message.calls) for message in kept) == sum(len(message.answers) for message in kept)
-    assert [message.role for message in kept if message.role != "system"][0] == "user"
+    assert next(message.role for message in kept if message.role != "system") == "user"
 
 
 def test_the_report_says_what_was_summarised() -> None:
