@@ -5,7 +5,7 @@ Example: rows {"id": 1, "owner": {"login": "a"}} -> Field id [1], Field owner wi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from brim.ladders.json.exact import Digits
@@ -21,8 +21,6 @@ class Absent:
 ABSENT: Final = Absent()
 NONE = type(None)
 SCALARS = frozenset({str, int, float, Digits, bool, NONE, Absent})
-# A template is literal texts and the fields to put between them; a str there is "the hole of that field".
-Part = "str | Field | Hole"
 
 
 @dataclass(slots=True, eq=False)
@@ -33,35 +31,36 @@ class Hole:
     texts: list[str | None]
 
 
-@dataclass(slots=True, eq=False)
 class Field:
     """One column. `mark` says where its values come from:
 
     "" its cells · ":" the header, the same for all · "=" a template · "~" a template where its cell is blank
     """
 
-    key: str
-    path: tuple[str, ...]
-    values: list[Any]
-    kinds: set[type]
-    optional: bool = False
-    fields: list[Field] | None = None
-    in_list: bool = False
-    child: Class | None = None
-    tagged: bool = False
-    wrap: str = ""
-    as_text: bool = False
-    mark: str = ""
+    fields: list[Field] | None = None  # of an object that is flattened into its parent
+    in_list = False  # and that is the only item of a list there
+    child: Class | None = None  # the class of the objects in its cells
+    tagged = False  # or they are of several
+    wrap = ""
+    as_text = False
+    mark = ""
     template: list[str | Field | Hole] | None = None
     default: Any = ABSENT
     hole: Hole | None = None
     blank: list[bool] | None = None
-    constant: bool = False
-    _texts: list[str | None] | None = field(default=None, repr=False)
+    constant = False
+    _texts: list[str | None] | None = None
 
-    @property
-    def scalar(self) -> bool:
-        return self.fields is None and self.kinds <= SCALARS
+    def __init__(self, key: str, path: tuple[str, ...], values: list[Any], optional: bool) -> None:
+        self.key = key
+        self.path = path
+        self.optional = optional
+        self.set_values(values)
+
+    def set_values(self, values: list[Any]) -> None:
+        self.values = values
+        self.kinds: set[type] = set(map(type, values))
+        self.scalar = self.kinds <= SCALARS
 
     @property
     def texts(self) -> list[str | None]:
@@ -100,11 +99,10 @@ def _columns(cls: Class, rows: list[dict[str, Any]], shape: Shape, path: tuple[s
     for key in cls.keys:
         optional = key in cls.optional
         values = [row.get(key, ABSENT) for row in rows] if optional else [row[key] for row in rows]
-        kinds = set(map(type, values))
-        one = Field(key, (*path, key), values, kinds, optional)
-        if shape.unwrapped and str in kinds:
+        one = Field(key, (*path, key), values, optional)
+        if shape.unwrapped and str in one.kinds:
             _unwrap(one, rows, shape)
-        if dict in one.kinds or list in one.kinds:
+        if not one.scalar:
             _nest(one, shape)
         found.append(one)
     return found
@@ -117,8 +115,7 @@ def _unwrap(one: Field, rows: list[dict[str, Any]], shape: Shape) -> None:
     if len(styles) != 1 or dict in one.kinds or list in one.kinds:
         return
     one.wrap = styles.pop()
-    one.values = [value if item is None else item.value for value, item in zip(one.values, wrapped, strict=True)]
-    one.kinds = set(map(type, one.values))
+    one.set_values([value if item is None else item.value for value, item in zip(one.values, wrapped, strict=True)])
 
 
 def _nest(one: Field, shape: Shape) -> None:

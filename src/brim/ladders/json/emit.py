@@ -57,7 +57,7 @@ class Writer:
     def __init__(self, value: Any, full: bool) -> None:
         self.shape = shape = Shape(value, unwrap=full)
         self.used: set[str] = set()
-        choose_forms(shape, keyed=full)
+        choose_forms(shape, keyed=True)
         self.tables: dict[Class, Table] = {}
         for cls in shape.distinct():
             if cls.form in ("rows", "keyed", "inline"):

@@ -206,7 +206,7 @@ def _class(members: list[Group], keys: list[str], names: set[str]) -> Class:
 
 def _alike(one: Group, other: Group) -> bool:
     """Near key sets, or half of the smaller one's keys at the same place."""
-    if (ENTRY in one.keys) != (ENTRY in other.keys) or one.listed != other.listed:
+    if (one.keys[0] is ENTRY) != (other.keys[0] is ENTRY) or one.listed != other.listed:
         return False
     mine, theirs = one.key_set, other.key_set
     if 4 * min(len(mine), len(theirs)) < max(len(mine), len(theirs)):
@@ -264,7 +264,7 @@ def choose_forms(shape: Shape, keyed: bool) -> None:
     for cls in classes:
         if _stands_flat(cls, cls not in parents) and not (keyed and cls.total > 3 and _becomes_keyed(cls, 2)):
             cls.form = "flat"
-        elif cls.key or (keyed and cls.total > 1 and ENTRY not in cls.keys and _becomes_keyed(cls, 1)):
+        elif cls.key or (keyed and cls.total > 1 and cls.keys[0] is not ENTRY and _becomes_keyed(cls, 1)):
             cls.form = "keyed"
         elif cls.total == 1 and len(cls.keys) < 4 and cls not in parents:
             cls.form = "plain"
@@ -299,7 +299,7 @@ def _stands_flat(cls: Class, is_leaf: bool) -> bool:
     if len(cls.places) > 1:
         return is_leaf and len(cls.keys) <= _SMALL and not any(in_list for _, _, in_list in cls.places)
     parent, _, in_list = next(iter(cls.places))
-    return ENTRY not in cls.keys and parent is not cls and (not in_list or parent is not None)
+    return cls.keys[0] is not ENTRY and parent is not cls and (not in_list or parent is not None)
 
 
 def _becomes_keyed(cls: Class, worth: int) -> bool:

@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import Any
 
 from brim.errors import NotDecodable
@@ -21,6 +20,7 @@ _ROW_BARE = re.compile(r"[^,\n]*")
 _TAGGED = re.compile(r"[A-Za-z0-9_-]+(?=\()")
 _TEMPLATE = re.compile(r'(?:[^,()\[\]{}"\n]|\{[^,(){}"\n]*\})*')
 _KEY = re.compile(r"[^,()\[\]{}\":=~@'?!*%$#.\n]+")
+_USUAL_FIELD = re.compile(r"([^,()\[\]{}\":=~@'?!*%$#.\n]+)(:[^,()\[\]{}\"\n]*)?(?=[,)])")
 _FLAGS = re.compile(r"(\*?)(\??)(?:!(\+?[a-z0-9/]+))?(?:(@)([A-Za-z0-9_-]*))?")
 _GROUP = re.compile(r"(?:!(\+?json[0-9]?a?))?(\[\])?\(")
 SPECIAL = re.compile(r'["(\[{]')
@@ -31,26 +31,27 @@ _ROW_CELL = re.compile(_CELL % r'(?![(\[{"])[^,\n]*')
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
-@dataclass(slots=True, eq=False)
 class Spec:
-    """One field of a header."""
+    """One field of a header; what most fields do not have stands on the class."""
 
-    key: str
-    path: tuple[str, ...]
-    entry: bool = False
-    as_text: bool = False
-    is_key: bool = False
-    optional: bool = False
-    wrap: str = ""
-    nested: bool = False
-    child: str = ""
-    mark: str = ""
-    body: str = ""
-    quoted: bool = False
+    entry = False
+    as_text = False
+    is_key = False
+    optional = False
+    wrap = ""
+    nested = False
+    child = ""
+    mark = ""
+    body = ""
+    quoted = False
+    in_list = False
     fields: list[Spec] | None = None
-    in_list: bool = False
-    values: list[Any] | None = field(default=None, repr=False)
-    cells: list[str] | None = field(default=None, repr=False)
+    values: list[Any] | None = None
+    cells: list[str] | None = None
+
+    def __init__(self, key: str, path: tuple[str, ...]) -> None:
+        self.key = key
+        self.path = path
 
 
 def cell_end(text: str, at: int, inside: bool, tagged: bool) -> int:
@@ -138,7 +139,14 @@ def read_fields(text: str, at: int, path: tuple[str, ...] = ()) -> tuple[list[Sp
     """Read the fields of a header from behind its opening bracket; return them and where they end."""
     specs: list[Spec] = []
     while True:
-        spec, at = _read_field(text, at, path)
+        found = _USUAL_FIELD.match(text, at)
+        if found is not None:
+            spec = Spec(found[1], (*path, found[1]))
+            if found[2]:
+                spec.mark, spec.body = ":", found[2][1:]
+            at = found.end()
+        else:
+            spec, at = _read_field(text, at, path)
         specs.append(spec)
         sign = text[at : at + 1]
         at += 1
@@ -162,7 +170,8 @@ def _read_field(text: str, at: int, path: tuple[str, ...]) -> tuple[Spec, int]:
         if found is None:
             raise NotDecodable(f"a header has no key at: {text[at : at + 40]}")
         key, end = found[0], found.end()
-    spec = Spec(key, (*path, key), entry=entry, as_text=as_text)
+    spec = Spec(key, (*path, key))
+    spec.entry, spec.as_text = entry, as_text
     group = _GROUP.match(text, end)
     if group is not None:
         spec.wrap, spec.in_list = group[1] or "", bool(group[2])
