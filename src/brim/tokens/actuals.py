@@ -7,23 +7,31 @@ number from before the edit.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from math import ceil
-from typing import Literal, Protocol
+from dataclasses import dataclass
+from itertools import count, pairwise
+from typing import Final, Literal, Protocol
 
 from brim.recent import Recent
+from brim.tokens.calibration import MARGINS, Calibration, Source
 
-Source = Literal["actual", "exact", "reconstructed", "estimated"]
-# The margins that a source starts with, before anything was seen of a model (seed: 2 / 5 / 10 %).
-MARGINS: dict[Source, float] = {"actual": 0.02, "exact": 0.05, "reconstructed": 0.05, "estimated": 0.10}
-# How much of a factor's last value stays when a new one is seen.
-INERTIA = 0.7
-# How many of the last errors a margin must cover.
-MEMORY = 50
-# Below so many tokens a message, an error says more about framing than about the text.
-SHORT = 120
+__all__ = [
+    "MARGINS",
+    "Actuals",
+    "Analytics",
+    "Calibration",
+    "ErrorStatistics",
+    "InMemory",
+    "Source",
+    "Store",
+    "UsageRecord",
+]
+
+# A store keeps whole numbers: what is learnt goes in as millionths.
+_MILLION: Final = 1_000_000
+_LEARNT: Final = 10
+# Told apart even where one set of actuals takes the memory of another: counts are remembered by it.
+_versions = count(1)
 
 
 class Store(Protocol):
@@ -46,63 +54,33 @@ class InMemory:
     def put_actual(self, key: bytes, tokens: int) -> None:
         self._kept.put(key, tokens)
 
-
-@dataclass(slots=True)
-class Calibration:
-    """What was seen of one model family: how far off its counts were, and by which factor on average.
-
-    Errors of short texts are framing, so many tokens a message; errors of long ones are a share of the text.
-    """
-
-    factor: float = 1.0
-    shares: dict[Source, deque[float]] = field(default_factory=dict)
-    frames: dict[Source, deque[float]] = field(default_factory=dict)
-    seen: dict[Source, int] = field(default_factory=dict)
-
-    def margin(self, source: Source) -> float:
-        """The share to add to a count: where it starts shrinks with evidence, what was seen stays."""
-        worst = max(self.shares.get(source, ()), default=0.0)
-        return max(worst, MARGINS[source] / (1 + self.seen.get(source, 0)) ** 2)
-
-    def frame(self, source: Source) -> float:
-        """The tokens to add for every message."""
-        return max(self.frames.get(source, ()), default=0.0)
-
-    def upper(self, source: Source, tokens: float, messages: int) -> int:
-        """The most that a count of this source can be in truth, as far as is known."""
-        return ceil(tokens * (1 + self.margin(source)) + self.frame(source) * messages)
-
-    def learn(self, source: Source, counted: float, actual: int, messages: int) -> None:
-        """Note that `counted` tokens in so many messages turned out to be `actual`."""
-        if counted <= 0 or actual <= 0:
-            return
-        under = max(0.0, actual - counted)
-        if counted < SHORT * max(1, messages):
-            self.frames.setdefault(source, deque(maxlen=MEMORY)).append(under / max(1, messages))
-        else:
-            under = max(0.0, under - self.frame(source) * messages)
-            self.shares.setdefault(source, deque(maxlen=MEMORY)).append(under / counted)
-        self.seen[source] = self.seen.get(source, 0) + 1
-
-    def correct(self, counted: float, actual: int) -> None:
-        """Move the factor of a family that has no exact tokenizer towards what was seen (0.7 old, 0.3 new)."""
-        if counted > 0 and actual > 0:
-            self.factor = INERTIA * self.factor + (1 - INERTIA) * actual / counted
+    def __len__(self) -> int:
+        return len(self._kept)
 
 
 class Actuals:
     """The provider's numbers for prefixes of conversations, and what each model family's errors teach."""
 
     def __init__(self, store: Store | None = None) -> None:
-        self.store: Store = store or InMemory()
-        self.version = 0
+        self.store: Store = store if store is not None else InMemory()
+        self.version = next(_versions)
         self._families: dict[str, Calibration] = {}
 
     def calibration(self, family: str) -> Calibration:
-        return self._families.setdefault(family, Calibration())
+        """What was learnt of a family, here or by an earlier process with the same store."""
+        found = self._families.get(family)
+        if found is None:
+            found = self._families[family] = Calibration()
+            kept = [self.store.get_actual(_key(family, b"learnt", bytes([n]))) for n in range(_LEARNT)]
+            known = [value / _MILLION for value in kept if value is not None]
+            if len(known) == _LEARNT:
+                found.resume(known)
+        return found
 
     def longest(self, family: str, chain: Sequence[bytes]) -> tuple[int, int]:
         """How many messages the longest known prefix has, and what it took; (0, 0) if none is known."""
+        if len(chain) < 2 or self.store.get_actual(_key(family, b"begins", chain[1])) is None:
+            return 0, 0
         for k in range(len(chain) - 1, 0, -1):
             known = self.store.get_actual(_key(family, b"prefix", chain[k]))
             if known is not None:
@@ -114,17 +92,52 @@ class Actuals:
         return self.store.get_actual(_key(family, b"message", digest))
 
     def keep(
-        self, family: str, chain: Sequence[bytes], digests: Sequence[bytes], sizes: Sequence[int], actual: int
+        self,
+        family: str,
+        chain: Sequence[bytes],
+        messages: Sequence[tuple[str, bytes]],
+        sizes: Sequence[int],
+        head: int,
+        actual: int,
     ) -> None:
-        """Keep the total of a whole conversation, and share what is new of it over its messages."""
+        """Keep the total of a whole conversation, and share what is new of it over its messages.
+
+        `messages` are families and digests. `head` is what stands around them: where no prefix is known, it has its
+        share too.
+        """
+        if len(chain) < 2 or actual <= 0:
+            return
         known, before = self.longest(family, chain[:-1])
+        self.store.put_actual(_key(family, b"begins", chain[1]), 1)
         self.store.put_actual(_key(family, b"prefix", chain[-1]), actual)
-        fresh = sum(sizes[known:])
-        rest = actual - before
-        if 0 < rest and 0 < fresh and known:
-            for digest, size in zip(digests[known:], sizes[known:], strict=True):
-                self.store.put_actual(_key(family, b"message", digest), round(rest * size / fresh))
-        self.version += 1
+        old = [self.share(kin, digest) for kin, digest in messages[known:]]
+        fresh = [n for n, share in enumerate(old, known) if share is None]
+        rest = actual - before - sum(share for share in old if share is not None)
+        shares = shared_out(rest, [sizes[n] for n in fresh] + ([] if known else [head]))
+        for n, share in zip(fresh, shares, strict=False):
+            self.store.put_actual(_key(messages[n][0], b"message", messages[n][1]), share)
+        self.version = next(_versions)
+
+    def save(self, family: str) -> None:
+        """Put what was learnt of a family where a later process finds it."""
+        for n, value in enumerate(self.calibration(family).kept()):
+            self.store.put_actual(_key(family, b"learnt", bytes([n])), round(value * _MILLION))
+
+
+def shared_out(total: int, sizes: Sequence[int]) -> list[int]:
+    """Whole numbers in proportion to sizes whose sum is the total; none for a total that cannot be.
+
+    Example: shared_out(10, [1, 1, 1]) -> [3, 4, 3]
+    """
+    whole = sum(sizes)
+    if total <= 0 or whole <= 0:
+        return []
+    ends = [0]
+    reached = 0
+    for size in sizes:
+        reached += size
+        ends.append(round(total * reached / whole))
+    return [end - start for start, end in pairwise(ends)]
 
 
 def _key(family: str, kind: bytes, digest: bytes) -> bytes:

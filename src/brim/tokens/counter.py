@@ -6,16 +6,18 @@ is new in a conversation is ever tokenized.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from math import ceil
-from typing import Any
+from typing import Any, Final
 
 from brim import wire
 from brim.catalog import Model
 from brim.conversation import Conversation, Message, Role, decode
 from brim.recent import Recent
-from brim.tokens.actuals import MARGINS, Actuals, Source
+from brim.tokens.actuals import Actuals
+from brim.tokens.calibration import Calibration, Source
 from brim.tokens.frames import Framing, framing_for
 from brim.tokens.tokenizers import tokenizer
 
@@ -35,7 +37,18 @@ class Count:
 
 
 # The fields beside messages, system and tools that a model is shown.
-SHOWN = ("tool_choice", "function_call", "functions", "response_format", "text", "toolConfig", "tool_config")
+SHOWN: Final = (
+    "tool_choice", "function_call", "functions", "response_format", "text", "output_config", "output_format",
+    "toolConfig", "tool_config", "generationConfig", "generation_config",
+)  # fmt: skip
+# Values of those fields that say what holds without them.
+USUAL: Final = frozenset({None, b"null", b'"auto"', b'{"type":"auto"}'})
+# The vocabularies whose framing published counts confirm; others are only spoken to in the same format.
+VERIFIED: Final = frozenset({"o200k", "cl100k"})
+LIKELY: Final = "o200k"
+MEDIA: Final = frozenset({"image", "audio", "file"})
+# So many messages are mostly sent between one report of a provider and the next.
+TOGETHER: Final = 4
 Sizes = tuple[int, tuple[int, ...]]
 # By framing and family: what a message takes, and each of its parts.
 _sizes: dict[tuple[str, str], Recent[Message, Sizes]] = {}
@@ -52,9 +65,12 @@ class Counter:
         self.tokenizer = tokenizer(model.family)
         self.text: Callable[[str], int] = self.tokenizer
         self.framing: Framing = framing_for(api, model.name, self.text)
-        self.source: Source = (
-            "estimated" if not self.tokenizer.exact else "exact" if self.framing.verified else "reconstructed"
-        )
+        known = self.framing.verified and model.family in VERIFIED
+        self.source: Source = "estimated" if not self.tokenizer.exact else "exact" if known else "reconstructed"
+        # What one model was charged says nothing of another where both are only estimated.
+        self.kin: str = model.family if self.tokenizer.exact else f"{model.family}/{model.name}"
+        # Where the vocabulary is not known, one that is known shows how content is divided.
+        self._second = None if self.tokenizer.exact else Counter(replace(model, family=LIKELY), api)
         self._frames: dict[str, int] = {}
         self._sizes = _sizes.setdefault((self.framing.key, model.family), Recent(400_000))
 
@@ -118,58 +134,97 @@ class Counter:
         """The best number for a request, with its bound."""
         head = self.head(conversation)
         sizes = [self.sizes(message)[0] for message in conversation.messages]
-        whole = head + sum(sizes)
-        number = len(sizes) + 1
-        if self.actuals is None:
-            return self._count(whole, number, sizes, head, self.framing.slack(conversation))
-        known, before = self.actuals.longest(self.model.family, conversation.prefix_digests())
-        learnt = self.actuals.calibration(self.model.family)
-        if not known:
-            tokens = whole if self.tokenizer.exact else ceil(whole * learnt.factor)
-            return self._count(tokens, number, sizes, head, self.framing.slack(conversation))
-        rest = self._rest(conversation.messages[known:], sizes[known:])
-        upper = learnt.upper("actual", before, 0)
-        if len(sizes) > known:
-            upper += learnt.upper(self.source, rest, len(sizes) - known)
-        return Count(ceil(before + rest), upper, "actual", tuple(sizes), head)
-
-    def _rest(self, messages: tuple[Message, ...], sizes: list[int]) -> float:
-        """Messages after the known prefix: what a total was shared out to, else the tokenizer's number."""
-        assert self.actuals is not None
-        family = self.model.family
-        factor = 1.0 if self.tokenizer.exact else self.actuals.calibration(family).factor
-        shares = (self.actuals.share(family, message.digest) for message in messages)
-        return sum(size * factor if share is None else share for share, size in zip(shares, sizes, strict=True))
-
-    def _count(self, tokens: int, number: int, sizes: list[int], head: int, slack: int) -> Count:
-        if self.actuals is None:
-            upper = ceil(tokens * (1 + MARGINS[self.source]))
+        known, before = self._longest(conversation)
+        if self.actuals is not None and known == len(sizes) > 0:
+            return Count(before, self._learnt.upper("actual", before), "actual", tuple(sizes), head)
+        shares = self._shares(conversation.messages[known:])
+        fresh = [message for message, share in zip(conversation.messages[known:], shares, strict=True) if share is None]
+        old = sum(share for share in shares if share is not None)
+        learnt, number = self._learnt, len(fresh)
+        if known:
+            new = self._rulers(fresh)
+            tokens = ceil(before + old + learnt.rest(new))
+            upper = learnt.upper_rest(self.source, new, number, before) + old + learnt.upper("actual", before)
         else:
-            upper = self.actuals.calibration(self.model.family).upper(self.source, tokens, number)
-        return Count(tokens, upper + slack, self.source, tuple(sizes), head)
+            whole = head + sum(map(self.message, fresh))
+            tokens = ceil(old + learnt.factor * whole)
+            upper = float(old) + learnt.upper(self.source, whole, number) + self.framing.slack(conversation)
+        bound = max(tokens, ceil(upper + self._unsure(conversation.messages[known:], shares)))
+        return Count(tokens, bound, "actual" if known else self.source, tuple(sizes), head)
+
+    def _rulers(self, messages: Sequence[Message]) -> tuple[int, int | None]:
+        """What messages take by themselves, by this counter and by the second."""
+        second = None if self._second is None else sum(map(self._second.message, messages))
+        return sum(map(self.message, messages)), second
+
+    def upper(self, tokens: int, messages: int) -> int:
+        """The most that a request of so many tokens can take, as far as is known of the model."""
+        return self._learnt.upper(self.source, tokens, messages)
+
+    @property
+    def _learnt(self) -> Calibration:
+        return self.actuals.calibration(self.kin) if self.actuals is not None else Calibration()
+
+    def _longest(self, conversation: Conversation) -> tuple[int, int]:
+        if self.actuals is None:
+            return 0, 0
+        return self.actuals.longest(self._line(conversation), conversation.prefix_digests())
+
+    def _line(self, conversation: Conversation) -> str:
+        """What a prefix's number holds for: requests of this kin that show the model the same settings.
+
+        Media are charged by model, not by vocabulary.
+        """
+        line = self.kin
+        if any(part.kind in MEDIA for message in conversation.messages for part in message.parts):
+            line += f"/{self.model.name}"
+        fields = conversation.fields
+        shown = [(name, fields[name]) for name in SHOWN if fields.get(name) not in USUAL]
+        return f"{line}/{sha256(repr(shown).encode()).hexdigest()}" if shown else line
+
+    def _shares(self, messages: tuple[Message, ...]) -> list[int | None]:
+        """What each message took by itself, where a total could be shared out."""
+        if self.actuals is None:
+            return [None] * len(messages)
+        return [self.actuals.share(self._kin_of(message), message.digest) for message in messages]
+
+    def _kin_of(self, message: Message) -> str:
+        return f"{self.kin}/{self.model.name}" if any(part.kind in MEDIA for part in message.parts) else self.kin
+
+    def _unsure(self, messages: Sequence[Message], shares: Sequence[int | None]) -> float:
+        """What shares may be too low by where a total was shared out over messages that are not all here.
+
+        Those stand next to a message that is new, or to the end of the known prefix.
+        """
+        if all(share is None for share in shares):
+            return 0.0
+        new = [-1, *(n for n, share in enumerate(shares) if share is None)]
+        near = {n for at in new for n in range(at - TOGETHER, at + TOGETHER + 1)}
+        unsure = [message for n, message in enumerate(messages) if n in near and shares[n] is not None]
+        sizes, learnt = self._rulers(unsure), self._learnt
+        likely = learnt.rest(sizes)
+        return learnt.upper_rest(self.source, sizes, len(unsure), likely) - likely
 
     def record(self, conversation: Conversation, actual: int) -> None:
         """Keep what the provider says this request took, and learn from how far the count was off."""
         if self.actuals is None:
             self.actuals = Actuals()
-        family = self.model.family
-        chain = conversation.prefix_digests()
-        sizes = [self.sizes(message)[0] for message in conversation.messages]
-        known, before = self.actuals.longest(family, chain)
-        learnt = self.actuals.calibration(family)
-        if known == len(sizes) and known:
-            learnt.learn("actual", before, actual, 0)
+        messages, learnt = conversation.messages, self._learnt
+        sizes = [self.sizes(message)[0] for message in messages]
+        head = self.head(conversation)
+        second = None if self._second is None else self._second.total(conversation)
+        learnt.learn_whole((head + sum(sizes), second), len(sizes), actual)
+        known, before = self._longest(conversation)
+        if known and known == len(sizes):
+            learnt.learn_repeat(before, actual)
         elif known:
-            rest = self._rest(conversation.messages[known:], sizes[known:])
-            learnt.learn(self.source, rest, actual - before, len(sizes) - known)
-            learnt.learn("actual", before + rest, actual, len(sizes))
-        else:
-            whole = self.head(conversation) + sum(sizes)
-            factor = 1.0 if self.tokenizer.exact else learnt.factor
-            learnt.learn(self.source, whole * factor, actual, len(sizes) + 1)
-        if not self.tokenizer.exact:
-            learnt.correct(self.head(conversation) + sum(sizes), actual)
-        self.actuals.keep(family, chain, [message.digest for message in conversation.messages], sizes, actual)
+            shares = self._shares(messages[known:])
+            fresh = [message for message, share in zip(messages[known:], shares, strict=True) if share is None]
+            old = sum(share for share in shares if share is not None)
+            learnt.learn_rest(self._rulers(fresh), len(fresh), actual - before - old)
+        digests = [(self._kin_of(message), message.digest) for message in messages]
+        self.actuals.keep(self._line(conversation), conversation.prefix_digests(), digests, sizes, head, actual)
+        self.actuals.save(self.kin)
 
     def text_message(self, api: str, role: Role, text: str) -> Message:
         return wire.text_message(api, role, text)
