@@ -38,12 +38,12 @@ def fitted_text(messages: list[dict[str, str]], question: str, budget: int) -> s
     return {message["content"] for message in fitted.messages}
 
 
-def locomo(path: Path, share: float) -> dict[str, float]:
+def locomo(path: Path, share: float, most: int | None = None) -> dict[str, float]:
     counter = Counter(catalog.find("gpt-4o"), "openai_chat")
     kept: list[float] = []
     every: list[bool] = []
     multi: list[bool] = []
-    for line in path.read_text().splitlines():
+    for line in path.read_text().splitlines()[:most]:
         chat = json.loads(line)
         messages = chat_of(chat["turns"])
         texts = {turn["id"]: message["content"] for turn, message in zip(chat["turns"], messages, strict=True)}
@@ -61,10 +61,10 @@ def locomo(path: Path, share: float) -> dict[str, float]:
     return {"recall": _mean(kept), "all evidence": _mean(every), "multi-hop all": _mean(multi), "questions": len(kept)}
 
 
-def qmsum(path: Path, share: float) -> dict[str, float]:
+def qmsum(path: Path, share: float, most: int | None = None) -> dict[str, float]:
     counter = Counter(catalog.find("gpt-4o"), "openai_chat")
     kept: list[float] = []
-    for line in path.read_text().splitlines():
+    for line in path.read_text().splitlines()[:most]:
         meeting = json.loads(line)
         messages = [{"role": "user", "content": turn or "…"} for turn in meeting["turns"]]
         budget = int(share * counter.total(wire.parse(messages)))
@@ -88,12 +88,13 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--only", default="locomo,qmsum")
     parser.add_argument("--share", default="5,10,25")
+    parser.add_argument("--most", type=int, help="so many chats or meetings of each set")
     given = parser.parse_args()
     sets = {"locomo": (locomo, "locomo10_min.jsonl"), "qmsum": (qmsum, "qmsum_test.jsonl")}
     for name in given.only.split(","):
         measure, file = sets[name]
         for share in given.share.split(","):
-            found = measure(given.data / file, int(share) / 100)
+            found = measure(given.data / file, int(share) / 100, given.most)
             print(f"{name} {share}%  " + "  ".join(f"{key} {value:.3f}" for key, value in found.items()), flush=True)
 
 

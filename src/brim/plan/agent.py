@@ -13,7 +13,7 @@ from brim.plan.work import Work, query_of
 from brim.summarize import deterministic
 
 # A record shorter than this many tokens says nothing; one of more messages than this takes longer than a fit may.
-LEAST_RECORD = 40
+LEAST_RECORD = 60
 RECORDED = 120
 
 

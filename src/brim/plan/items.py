@@ -38,6 +38,7 @@ class Item:
     name: str = ""
     fixed: bool = False
     droppable: bool = True
+    whole: bool = False  # kept as it is or not at all
     # What the plan gives it: how many tokens, and the text that it then has (None: as it is).
     given: int = 0
     shown: str | None = None

@@ -34,7 +34,7 @@ def pieces(item: Item, group: int, floor: int, steps: Sequence[tuple[float, int]
         return []
     if steps is not None:
         return [Piece(item.weight + worth, size, item, group, worth) for worth, size in steps]
-    if item.tokens <= WHOLE or item.fixed or item.kind in ("thinking", "media"):
+    if item.whole or item.tokens <= WHOLE or item.fixed or item.kind in ("thinking", "media"):
         return [Piece(item.weight, left, item, group)]
     cut = [Piece(item.weight + worth, int(left * share), item, group) for share, worth in SHARES]
     return [piece for piece in cut if piece.tokens > 0]

@@ -140,7 +140,7 @@ class Planner:
         fixed = self._fix()
         if fixed > self.task.limit:
             raise BudgetTooSmall(fixed, self.task.limit, self.must_stay())
-        self._weigh(self.task.limit - fixed)
+        self._weigh(self.task.limit - fixed - FOLDED_TOKENS - int(self.task.ledger * self.task.limit))
         waiting = self._pieces()
         best: Outcome | None = None
         for _ in range(ROUNDS):

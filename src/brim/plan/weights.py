@@ -19,6 +19,8 @@ USER = 0.1
 AMONG_TOOLS = 0.3
 USER_AMONG_TOOLS = 1.5
 ANSWER_AMONG_TOOLS = -0.5
+# What should stay for what is asked stays whole, unless it would take more than this share of the limit.
+WHOLE_SHARE = 0.2
 # The newest results are what the model is about to read.
 NEWEST = 3.0
 
@@ -32,6 +34,7 @@ def weigh(
     """
     reach = max(1.0, recent * limit)
     history = sum(group.tokens for group in groups if not group.must)
+    picked = bool(relevance) and max(relevance or ()) > 1.0
     tools = any(item.kind == "result" for group in groups for item in group.items)
     after = 0
     for group in reversed(groups):
@@ -40,9 +43,11 @@ def weigh(
             continue
         rank = 0.0
         if not group.must:
-            # What lies within the recent share stays first; beyond it recency says nothing.
+            # What lies within the recent share stays first; beyond it recency says nothing. What should stay for
+            # what is asked holds the newest already.
             size = group.tokens
-            rank += RECENCY if after + size <= reach else 0.0
+            if after + size <= reach and not (picked and not tools):
+                rank += RECENCY
             rank -= AGE * after / max(1, history)
             after += size
         elif group.layer == 4:
@@ -50,6 +55,9 @@ def weigh(
         if relevance:
             about = max(relevance[member] if member >= 0 else 0.0 for member in group.members)
             rank += RELEVANCE * about * (AMONG_TOOLS if tools else 1.0)
+            if about > 1.0 and group.tokens <= WHOLE_SHARE * limit:
+                for item in group.items:
+                    item.whole = True
         group.rank = rank
         for item in group.items:
             item.weight = rank + LAYER[item.layer] + KIND[item.kind] + _said(item, roles, tools)
