@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from brim.conversation import Conversation, decode
-from brim.tokens.framing import anthropic, gemini, openai, responses
+from brim.tokens.framing import Framed, anthropic, gemini, openai, responses
 
 Count = Callable[[str], int]
+_SCHEMAS = ("responseSchema", "response_schema", "responseJsonSchema", "response_json_schema")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +76,16 @@ def _responses(model: str, count: Count) -> Framing:
         instructions = _system(conversation)
         size = openai.BASE + responses.instructions_tokens(instructions, count, model)
         choice = _field(conversation, "tool_choice")
-        return size + responses.tools_tokens(_tools(conversation), choice, count, instructions)
+        size += responses.tools_tokens(_tools(conversation), choice, count, instructions)
+        return size + wanted(conversation).tools
 
     def slack(conversation: Conversation) -> int:
-        return responses.tools_slack(_tools(conversation), _field(conversation, "tool_choice"), count)
+        unsure = responses.tools_slack(_tools(conversation), _field(conversation, "tool_choice"), count)
+        return unsure + wanted(conversation).slack
+
+    def wanted(conversation: Conversation) -> Framed:
+        """The schema of a structured answer."""
+        return responses.request_tokens({"text": _field(conversation, "text")}, count, model)
 
     def message(value: Any) -> int:
         if isinstance(value, str):
@@ -91,7 +98,10 @@ def _responses(model: str, count: Count) -> Framing:
 def _anthropic(model: str, count: Count) -> Framing:
     def head(conversation: Conversation) -> int:
         size = anthropic.base_tokens(model) + anthropic.system_tokens(_system(conversation), count)
-        return size + anthropic.tools_tokens(_tools(conversation), _field(conversation, "tool_choice"), count, model)
+        size += anthropic.tools_tokens(_tools(conversation), _field(conversation, "tool_choice"), count, model)
+        names = [name for name in ("output_format", "output_config") if name in conversation.fields]
+        wanted = {name: _field(conversation, name) for name in names}
+        return size + anthropic.request_tokens(wanted, count, model).tools
 
     def message(value: Any) -> int:
         return anthropic.message_tokens(value, count, model)
@@ -103,12 +113,31 @@ def _gemini(model: str, count: Count) -> Framing:
     def head(conversation: Conversation) -> int:
         size = gemini.BASE + gemini.system_tokens(_system(conversation), count, model)
         choice = _field(conversation, "toolConfig", "tool_config")
-        return size + gemini.tools_tokens(_tools(conversation), choice, count, model)
+        size += gemini.tools_tokens(_tools(conversation), choice, count, model)
+        config = _config(conversation)
+        schema = next((config[name] for name in _SCHEMAS if config.get(name) is not None), None)
+        if schema is not None:
+            size += gemini.request_tokens({"generationConfig": {"responseSchema": schema}}, count, model).tools
+        return size
 
     def message(value: Any) -> int:
         return gemini.message_tokens(value, count, model)
 
-    return Framing(f"gemini/{model}", False, message, head, _no_slack)
+    def slack(conversation: Conversation) -> int:
+        """Media cost more where the request asks for a finer resolution."""
+        config = _config(conversation)
+        level = config.get("mediaResolution", config.get("media_resolution"))
+        if not isinstance(level, str):
+            return 0
+        seen = [one.value for one in conversation.messages if any(not part.text for part in one.parts)]
+        return max(0, sum(gemini.message_tokens(value, count, model, level) - message(value) for value in seen))
+
+    return Framing(f"gemini/{model}", False, message, head, slack)
+
+
+def _config(conversation: Conversation) -> Mapping[str, Any]:
+    found = _field(conversation, "generationConfig", "generation_config")
+    return found if isinstance(found, dict) else {}
 
 
 def _system(conversation: Conversation) -> Any:
