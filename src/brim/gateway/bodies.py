@@ -35,7 +35,25 @@ class Incoming:
 
 async def read(receive: Receive, headers: Mapping[bytes, bytes], limit: int) -> Incoming:
     """Read and unpack a body. Raises Refused (413, 415, 400, 408) or ClientGone."""
-    raw = b"".join([piece async for piece in pieces(receive, headers, limit)])
+    _check_stated(headers, limit)
+    found: list[bytes] = []
+    size, more = 0, True
+    try:
+        async with asyncio.timeout(UPLOAD_SECONDS) as patience:
+            while more:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise ClientGone
+                found.append(message.get("body", b""))
+                size += len(found[-1])
+                if size > limit:
+                    raise too_large(limit)
+                more = message.get("more_body", False)
+                if more:
+                    patience.reschedule(asyncio.get_running_loop().time() + UPLOAD_SECONDS)
+    except TimeoutError:
+        raise Refused(408, "the request body did not arrive in time", "request_timeout") from None
+    raw = found[0] if len(found) == 1 else b"".join(found)
     packing = headers.get(b"content-encoding", b"").strip().lower()
     if not packing or packing == b"identity":
         return Incoming(raw, raw)
@@ -44,9 +62,7 @@ async def read(receive: Receive, headers: Mapping[bytes, bytes], limit: int) -> 
 
 async def pieces(receive: Receive, headers: Mapping[bytes, bytes], limit: int) -> AsyncIterator[bytes]:
     """A body piece by piece, never more than `limit` bytes of it."""
-    stated = headers.get(b"content-length")
-    if stated is not None and stated.isdigit() and int(stated) > limit:
-        raise too_large(limit)
+    _check_stated(headers, limit)
     size = 0
     while True:
         try:
@@ -64,6 +80,12 @@ async def pieces(receive: Receive, headers: Mapping[bytes, bytes], limit: int) -
             yield piece
         if not message.get("more_body"):
             return
+
+
+def _check_stated(headers: Mapping[bytes, bytes], limit: int) -> None:
+    stated = headers.get(b"content-length")
+    if stated is not None and stated.isdigit() and int(stated) > limit:
+        raise too_large(limit)
 
 
 class Upload:

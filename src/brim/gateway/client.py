@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Final
 
@@ -22,28 +23,34 @@ Body = bytes | AsyncIterator[bytes] | None
 class Answer:
     """An upstream's answer: its head is here, its body comes as it is read."""
 
-    __slots__ = ("_response", "headers", "status")
+    __slots__ = ("_response", "headers", "next", "status")
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self._response = response
         self.status = response.status
         self.headers: tuple[tuple[bytes, bytes], ...] = response.raw_headers
+        self.next: Callable[[], Awaitable[bytes]] = response.content.readany
+        """The next piece of the body; empty at its end. Call it inside `faults`."""
 
     def header(self, name: str) -> str:
         return self._response.headers.get(name, "")
 
+    @contextmanager
+    def faults(self) -> Iterator[None]:
+        """What goes wrong while the body is read, as UpstreamFault."""
+        try:
+            yield
+        except aiohttp.ServerTimeoutError:
+            raise UpstreamFault(504, "the upstream fell silent in its answer", "upstream_timeout") from None
+        except aiohttp.ClientError as problem:
+            text = f"the upstream broke off its answer ({_kind(problem)})"
+            raise UpstreamFault(502, text, "upstream_reset") from None
+
     async def chunks(self) -> AsyncIterator[bytes]:
         """The body as it arrives; what is not read is not fetched, so a slow reader slows the upstream."""
-        read = self._response.content.readany
-        try:
-            while chunk := await read():
+        with self.faults():
+            while chunk := await self.next():
                 yield chunk
-        except aiohttp.ClientError as problem:
-            raise UpstreamFault(
-                502, f"the upstream broke off its answer ({_kind(problem)})", "upstream_reset"
-            ) from None
-        except TimeoutError:
-            raise UpstreamFault(504, "the upstream fell silent in its answer", "upstream_timeout") from None
 
     async def read(self, limit: int) -> bytes:
         """The whole body; UpstreamFault if it is larger than `limit`."""

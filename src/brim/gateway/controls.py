@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from brim.errors import BadSetting
@@ -29,6 +30,7 @@ _SESSION: Final = (
     b"x-session-id",
     b"x-conversation-id",
 )
+_SESSIONS: Final = frozenset(_SESSION)
 _ID: Final = re.compile(r"^[A-Za-z0-9][\w.:-]{0,127}$")
 _PRODUCT: Final = re.compile(r"^[A-Za-z][\w.+-]{0,40}(?:/Python|/JS|/Go)?")
 
@@ -47,7 +49,7 @@ class Controls:
 
 def controls_of(headers: Mapping[bytes, bytes], policy: Policy) -> Controls:
     """Read the control headers; Refused (400) names one that says something it may not."""
-    session = next((value for name in _SESSION if (value := one(headers, name))), "")
+    session = "" if _SESSIONS.isdisjoint(headers) else next(filter(None, (one(headers, name) for name in _SESSION)), "")
     client = _client(one(headers, b"user-agent"))
     if _NAMES.isdisjoint(headers):
         return Controls(session=_id(session), client=client)
@@ -92,6 +94,7 @@ def _id(text: str) -> str:
     return hashlib.sha256(text.encode("latin-1", "replace")).hexdigest()[:32]
 
 
+@lru_cache(256)
 def _client(agent: str) -> str:
     """The product of a user agent. Example: "claude-cli/2.0.14 (external, cli)" -> "claude-cli" """
     found = _PRODUCT.match(agent)

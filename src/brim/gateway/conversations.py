@@ -50,7 +50,7 @@ class Conversations:
     def __init__(self, most: int = MOST_SESSIONS) -> None:
         self._most = most
         self._known: OrderedDict[str, Live] = OrderedDict()
-        self._prefixes: OrderedDict[bytes, str] = OrderedDict()
+        self._prefixes: dict[int, str] = {}
 
     def __len__(self) -> int:
         return len(self._known)
@@ -71,13 +71,12 @@ class Conversations:
         if client_id:
             first = next((message for message in conversation.messages if message.role != "system"), None)
             return self._open(f"{client_id}.{first.digest.hex()[:8]}" if first else client_id)
-        chain = conversation.prefix_digests()
-        known = next((self._prefixes[digest] for digest in reversed(chain[1:]) if digest in self._prefixes), None)
+        chain = _chain(conversation)
+        known = next((self._prefixes[place] for place in reversed(chain) if place in self._prefixes), None)
         live = self._open(known if known in self._known else secrets.token_hex(16))
         self._prefixes[chain[-1]] = live.id
-        self._prefixes.move_to_end(chain[-1])
         if len(self._prefixes) > _FORGET:
-            self._prefixes.popitem(last=False)
+            self._prefixes = dict(list(self._prefixes.items())[_FORGET // 2 :])
         return live
 
     def rename(self, live: Live, id: str) -> None:
@@ -95,3 +94,12 @@ class Conversations:
                 self._known.popitem(last=False)
         self._known.move_to_end(id)
         return live
+
+
+def _chain(conversation: Conversation) -> list[int]:
+    """A number for each prefix of a conversation, from its first message on; it means nothing outside this process.
+
+    Digests of messages do not cover where a cache breakpoint stands, so neither do these.
+    """
+    last = hash((conversation.api, conversation.tools, conversation.system.digest if conversation.system else b""))
+    return [last := hash((last, message.digest)) for message in conversation.messages] or [last]

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 LARGEST_ERROR = 1 << 20
 # How long the first events of a stream are held back to see whether they tell of an overflow.
 HOLD_SECONDS = 1.0
+# After so long an exchange looks out for a client that goes away.
+WATCH_SECONDS = 0.02
 
 
 class _Asked(msgspec.Struct):
@@ -71,6 +73,7 @@ class Exchange(ClientSide):
         self.reader: usage.Reader | None = None
         self.rounds: list[Usage] = []
         self._task = asyncio.current_task()
+        self._waiting: asyncio.TimerHandle | None = None
         self._watcher: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
@@ -99,10 +102,16 @@ class Exchange(ClientSide):
             log.exception("fault inside the gateway")
             await self.fail(Fault(500, "a fault inside the gateway: its log has the details", "gateway_fault"))
         finally:
+            if self._waiting is not None:
+                self._waiting.cancel()
             if self._watcher is not None:
                 self._watcher.cancel()
 
     def _begin_watch(self) -> None:
+        """Look out for a client that goes away; an exchange that is over in a moment needs no look-out."""
+        self._waiting = asyncio.get_running_loop().call_later(WATCH_SECONDS, self._watch_now)
+
+    def _watch_now(self) -> None:
         self._watcher = asyncio.get_running_loop().create_task(self._watch())
 
     async def _watch(self) -> None:
@@ -132,7 +141,7 @@ class Exchange(ClientSide):
                 raise body.problem from None
             raise
         async with answer:
-            if self._watcher is None:
+            if self._waiting is None:
                 self._begin_watch()
             if self.route.kind == "models" and answer.status == 200:
                 await self._models(answer, target)
@@ -153,10 +162,13 @@ class Exchange(ClientSide):
 
     async def _fitted(self, incoming: bodies.Incoming) -> None:
         controls = controls_of(self.headers, self.options.policy)
-        asked = self._peek(incoming.content)
-        target = choose(self.options.targets, self.api, self.route.model or asked.model, self.route.upstream)
-        self._open_turn(target, controls, asked)
         content = incoming.content
+        # Whatever the model, there may be only one place to go to: then the body is read once, by the fit.
+        target = None if self.route.upstream or controls.bypass else self.options.only.get(self.api)
+        asked = self._peek(content) if target is None else _Asked()
+        if target is None:
+            target = choose(self.options.targets, self.api, self.route.model or asked.model, self.route.upstream)
+        self._open_turn(target, controls, asked)
         if not controls.bypass:
             if self.options.recall == "tool" and not controls.dry_run:
                 content = offered(content, self.api, self.route.streamed, self.scope["query_string"])
@@ -167,12 +179,14 @@ class Exchange(ClientSide):
                 return
         result = self.result
         sent = content if result is None or controls.dry_run else result.body
+        assert self.turn is not None
         if result is not None:
             self._note_fit(result)
+        elif not self.turn.model:
+            self.turn.model = self._peek(content).model
         headers = forwarded(self.scope["headers"], target, self.api, fitted=True, token=self.gateway.token_bytes)
         if self.api == "anthropic" and self.options.clear_tool_uses and not controls.bypass:
-            sent, headers = prepared(sent, headers, asked.model, self.options.clear_tool_uses)
-        assert self.turn is not None
+            sent, headers = prepared(sent, headers, self.turn.model, self.options.clear_tool_uses)
         self.turn.added_ms = (time.perf_counter() - self.began) * 1e3
         if sent is incoming.content:
             sent = incoming.raw  # as it came, packed or not
@@ -286,10 +300,12 @@ class Exchange(ClientSide):
         length = answer.header("content-length")
         left = int(length) - sum(map(len, held)) if length.isdigit() else -1
         if left != 0:
-            async for chunk in answer.chunks():
-                feed(chunk)
-                left -= len(chunk)
-                await send({"type": "http.response.body", "body": chunk, "more_body": left != 0})
+            read = answer.next
+            with answer.faults():
+                while chunk := await read():
+                    feed(chunk)
+                    left -= len(chunk)
+                    await send({"type": "http.response.body", "body": chunk, "more_body": left != 0})
         if left != 0 or held:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         self.done()
@@ -352,6 +368,8 @@ class Exchange(ClientSide):
         turn = self.turn
         assert turn is not None
         live = result.live
+        turn.model = turn.model or result.original.model
+        turn.streamed = turn.streamed or result.original.fields.get("stream") == b"true"
         if not turn.number:
             turn.number = live.next_turn()
             live.turns.append(turn)
@@ -361,7 +379,9 @@ class Exchange(ClientSide):
         turn.before, turn.after, turn.upper, turn.limit = result.before, result.after, result.upper, result.limit
         turn.folded, turn.changed = result.folded, result.changed
         turn.found, turn.window = result.model, result.model.window if result.model else 0
-        turn.original, turn.sent, turn.fitted = slim(result.original), slim(result.sent), result.fitted
+        turn.original = slim(result.original)
+        turn.sent = turn.original if result.sent is result.original else slim(result.sent)
+        turn.fitted = result.fitted
         if result.model is None:
             turn.note = f"not fitted, nothing is known of the model {turn.model!r}"[:300]
             self.gateway.discovery.wanted(turn.upstream, self.scope["headers"])

@@ -30,6 +30,8 @@ from brim.tokens.counter import Counter
 COLD_BYTES = 48_000
 # What a refit leaves free below the size that an upstream stated, for what neither side counts the same.
 REFIT_SHARE = 0.97
+# Requests below this share of their limit are far from it; after so many of a family, not every one is learnt from.
+FAR, ENOUGH = 0.25, 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,7 @@ class Fitter:
         self._counters: dict[tuple[Model, str], Counter] = {}
         self._seen: Recent[Message, bool] = Recent(200_000)
         self._last_models: dict[str, str] = {}
+        self._learnt: dict[str, int] = {}
 
     async def fit(self, raw: bytes, api: str, model: str, upstream: str, controls: Controls) -> FitResult:
         """Fit a request body. Raises BadBody, BudgetTooSmall."""
@@ -267,8 +270,15 @@ class Fitter:
         return found
 
     def record(self, done: FitResult, tokens: int) -> None:
-        """Learn what the provider says the request took."""
-        if done.model is not None and tokens > 0:
+        """Learn what the provider says the request took.
+
+        Every request near its limit teaches; of those far below it, once enough was seen, one in eight does.
+        """
+        if done.model is None or tokens <= 0:
+            return
+        seen = self._learnt.get(done.model.family, 0)
+        self._learnt[done.model.family] = seen + 1
+        if done.upper > FAR * done.limit or tokens > done.upper or seen < ENOUGH or seen % 8 == 0:
             self.counter(done.model, done.sent.api).record(done.sent, tokens)
 
     def last_model(self, client: str) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final, Literal
 
 from brim.catalog import Catalog
 from brim.errors import BadSetting
-from brim.gateway.upstreams import Target, targets_of
+from brim.gateway.upstreams import Target, only_targets, targets_of
 from brim.plan.policy import Policy
 from brim.settings import Gateway as GatewaySettings
 from brim.settings import Settings
@@ -25,6 +27,8 @@ class Options:
     policy: Policy
     settings: Settings
     token: str | None = field(default=None, repr=False)
+    only: Mapping[str, Target] = field(default_factory=dict)
+    """The upstream of each API that has just one, for whatever model."""
     clear_tool_uses: tuple[str, ...] = ()
     """Globs of Anthropic models for which the provider's own context management is switched on."""
 
@@ -60,9 +64,11 @@ def options_of(settings: Settings, *, upstream: str = "", clear_tool_uses: tuple
             "(gateway.access_token_env names the variable that holds it)",
         )
     policy = dict(settings.policy)
+    targets = targets_of(settings, upstream)
     return Options(
         gateway=gateway,
-        targets=targets_of(settings, upstream),
+        targets=targets,
+        only=only_targets(targets),
         policy=Policy.named(str(policy.pop("name")), policy),
         settings=settings,
         token=token,
@@ -70,6 +76,7 @@ def options_of(settings: Settings, *, upstream: str = "", clear_tool_uses: tuple
     )
 
 
+@lru_cache(256)
 def is_loopback(host: str) -> bool:
     """Example: "127.0.0.1", "::1", "localhost" -> True; "0.0.0.0" -> False"""
     if host == "localhost" or host.endswith(".localhost"):

@@ -26,7 +26,8 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
-        self._header_bytes = 0
+        self._header_bytes = self._arrived = 0
+        self._in_head = False
         self._deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
@@ -37,23 +38,31 @@ class LimitedProtocol(HttpToolsProtocol):
         self._stop_timer()
         super().connection_lost(exc)
 
-    def on_url(self, url: bytes) -> None:
-        self._count(len(url))
-        super().on_url(url)
+    def data_received(self, data: bytes) -> None:
+        self._arrived = len(data)
+        super().data_received(data)
+        if self._in_head:
+            self._header_bytes += len(data)
+            if self._header_bytes > HEADER_BYTES:
+                self._refuse()
 
-    def on_header(self, name: bytes, value: bytes) -> None:
-        self._count(len(name) + len(value))
-        super().on_header(name, value)
+    def on_message_begin(self) -> None:
+        self._in_head = True
+        super().on_message_begin()
 
     def on_headers_complete(self) -> None:
         self._stop_timer()
-        if self._header_bytes <= HEADER_BYTES:
-            super().on_headers_complete()
+        self._in_head = False
+        # Only where a piece was large enough is it worth adding up what of it was headers.
+        large = self._header_bytes + self._arrived > HEADER_BYTES
         self._header_bytes = 0
+        if large and len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > HEADER_BYTES:
+            self._refuse()
+        else:
+            super().on_headers_complete()
 
-    def _count(self, size: int) -> None:
-        self._header_bytes += size
-        if self._header_bytes > HEADER_BYTES and not self.transport.is_closing():
+    def _refuse(self) -> None:
+        if not self.transport.is_closing():
             self.transport.write(_TOO_LARGE)
             self.transport.close()
 

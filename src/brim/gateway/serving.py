@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
+import importlib.util
 import logging
 import signal
 import socket
+import sys
 from collections.abc import Callable
 
 from brim.errors import BadSetting, BrimError, MissingExtra
-from brim.gateway.app import Gateway
+from brim.gateway.app import DashboardMaker, Gateway
 from brim.gateway.logs import Redaction, set_up, tell
-from brim.gateway.options import Options
+from brim.gateway.options import Options, options_of
 from brim.gateway.protocol import LimitedProtocol
+from brim.gateway.upstreams import lacking_keys
+from brim.memory.resilient import open_store
+from brim.memory.store import Limits
+from brim.settings import Settings
 
 try:
     import uvicorn
@@ -50,10 +57,11 @@ class Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: object) -> None:
         """The first signal drains, the second stops at once."""
-        if not self.gateway.draining:
+        if self.gateway.draining:
+            self.force_exit = True
+        else:
             self.gateway.draining = True
             tell("draining", running=self.gateway.metrics.running)
-        super().handle_exit(sig, frame)  # type: ignore[arg-type]
         self.stop()
 
     def stop(self) -> None:
@@ -100,6 +108,36 @@ class Server(uvicorn.Server):
             return
         set_up(Redaction(options.gateway.redact))
         self._reloading = asyncio.get_running_loop().create_task(self.gateway.reload(options))
+
+
+def serve(
+    load: Callable[[], Settings], upstream: str = "", clear_tool_uses: tuple[str, ...] = (), *, in_memory: bool = False
+) -> None:
+    """Serve by settings until a signal ends it; HUP loads them again."""
+
+    def options() -> Options:
+        return options_of(load(), upstream=upstream, clear_tool_uses=clear_tool_uses)
+
+    first = options()
+    for name, variable in lacking_keys(first.settings).items():
+        tell("no key", logging.WARNING, upstream=name, variable=variable)
+    store = open_store(None if in_memory else first.settings.store.path, limits_of(first.settings))
+    server = Server(Gateway(first, store=store, dashboard=dashboard()), options)
+    bound = server.listen()
+    print(f"Brim listens on {address(bound)} (dashboard: {address(bound)}/brim/)", file=sys.stderr, flush=True)
+    run(server, bound)
+
+
+def limits_of(settings: Settings) -> Limits:
+    return Limits(max_bytes=settings.store.max_bytes, max_age_days=settings.store.max_age_days)
+
+
+def dashboard() -> DashboardMaker | None:
+    """What makes the pages, where they are installed."""
+    if importlib.util.find_spec("brim.dashboard.app") is None:
+        return None
+    maker: DashboardMaker = importlib.import_module("brim.dashboard.app").create
+    return maker
 
 
 def run(server: Server, bound: socket.socket) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from brim import fitting
@@ -144,7 +144,14 @@ def _usage(usage: Usage | None) -> dict[str, int] | None:
 
 def slim(conversation: Conversation) -> Conversation:
     """The conversation without the body that it came from: its messages are shared with every other turn's."""
-    return replace(conversation, fields={})
+    return Conversation(
+        conversation.api,
+        conversation.messages,
+        conversation.system,
+        conversation.tools,
+        model=conversation.model,
+        max_output=conversation.max_output,
+    )
 
 
 def cost_of(usage: Usage, prices: Prices) -> float:

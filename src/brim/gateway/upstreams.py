@@ -95,6 +95,12 @@ def choose(targets: Sequence[Target], api: str, model: str, name: str = "") -> T
     raise Refused(404, f"no upstream speaks {api}: configured are {_names(targets)}", "unknown_upstream")
 
 
+def only_targets(targets: Sequence[Target]) -> dict[str, Target]:
+    """The upstream of each API that has just one, for whatever model."""
+    speaking = {api: [target for target in targets if api in target.apis] for api in sorted(ALL)}
+    return {api: found[0] for api, found in speaking.items() if len(found) == 1 and not found[0].models}
+
+
 def _names(targets: Iterable[Target]) -> str:
     return ", ".join(target.name for target in targets) or "none"
 

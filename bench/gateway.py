@@ -1,0 +1,205 @@
+"""What the gateway costs, in real processes on loopback: against a bare pass-through of the same stack.
+
+    python bench/gateway.py                       the table
+    python bench/gateway.py --peer NAME=URL …     other proxies that are running in front of --upstream-port
+
+Each number is the best of several rounds, taken in turns, so that a busy machine troubles all alike.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import aiohttp
+
+PARTS = Path(__file__).with_name("gateway_parts")
+WORDS = [
+    f"{a}{b}" for a in ("or", "in", "sta", "con", "re", "pay") for b in ("der", "voice", "tus", "tract", "ment", "al")
+]
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def cpu_of(pid: int) -> float:
+    """Seconds of processor time that a process has used."""
+    return sum(int(path.read_text().split()[0]) for path in Path(f"/proc/{pid}/task").glob("*/schedstat")) / 1e9
+
+
+def text(words: int, rng: random.Random) -> str:
+    return " ".join(rng.choice(WORDS) + str(rng.randrange(100)) for _ in range(words))
+
+
+def small_bodies(count: int, stream: bool, rng: random.Random) -> list[bytes]:
+    """Requests of 3 KB: a conversation whose last message is new each time."""
+    shared = [{"role": ("user", "assistant")[n % 2], "content": text(40, rng)} for n in range(8)]
+    more = {"stream": True} if stream else {}
+    return [
+        json.dumps(
+            {"model": "gpt-4o", "messages": [*shared, {"role": "user", "content": text(30, rng)}], **more},
+            separators=(",", ":"),
+        ).encode()
+        for _ in range(count)
+    ]
+
+
+def large_bodies(count: int, rng: random.Random) -> list[bytes]:
+    """Bodies of 1 MB in 400 messages, known but for the last."""
+    shared = [{"role": ("user", "assistant")[n % 2], "content": text(270, rng)} for n in range(400)]
+    return [
+        json.dumps({"model": "gpt-4.1", "messages": [*shared, {"role": "user", "content": text(60, rng)}]}).encode()
+        for _ in range(count)
+    ]
+
+
+class Proxy:
+    """A proxy under test."""
+
+    def __init__(self, name: str, url: str, pid: int) -> None:
+        self.name, self.url, self.pid = name, url, pid
+
+    async def post(self, session: aiohttp.ClientSession, body: bytes) -> float:
+        began = time.perf_counter()
+        headers = {"content-type": "application/json", "authorization": "Bearer bench"}
+        async with session.post(f"{self.url}/v1/chat/completions", data=body, headers=headers) as answer:
+            data = await answer.read()
+            if answer.status != 200:
+                raise SystemExit(f"{self.name}: {answer.status} {data[:300]!r}")
+        return time.perf_counter() - began
+
+    async def load(self, bodies: list[bytes], at_once: int) -> tuple[float, float]:
+        """CPU seconds a request and the median latency."""
+        waiting = list(bodies)
+        times: list[float] = []
+
+        async def worker(session: aiohttp.ClientSession) -> None:
+            while waiting:
+                times.append(await self.post(session, waiting.pop()))
+
+        async with aiohttp.ClientSession() as session:
+            before = cpu_of(self.pid)
+            await asyncio.gather(*(worker(session) for _ in range(at_once)))
+            return (cpu_of(self.pid) - before) / len(bodies), median(times)
+
+
+async def wait_for(url: str) -> None:
+    async with aiohttp.ClientSession() as session:
+        for _ in range(400):
+            try:
+                async with session.get(url + "/v1/models"):
+                    return
+            except aiohttp.ClientError:
+                await asyncio.sleep(0.05)
+    raise SystemExit(f"{url} did not start")
+
+
+def start(*command: str, **env: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, *command], env={**os.environ, **env})
+
+
+async def compare(
+    proxies: list[Proxy], rounds: int, count: int, stream: bool, at_once: int
+) -> dict[str, tuple[float, float]]:
+    best: dict[str, tuple[float, float]] = {}
+    rng = random.Random(7)
+    for number in range(rounds + 1):
+        for proxy in proxies if number % 2 else proxies[::-1]:
+            bodies = small_bodies(count if number else 40, stream, rng)
+            cpu, latency = await proxy.load(bodies, at_once)
+            known = best.get(proxy.name, (9.0, 9.0))
+            if number:  # the first round warms up
+                best[proxy.name] = (min(cpu, known[0]), min(latency, known[1]))
+    return best
+
+
+async def added(bare: Proxy, brim: Proxy, count: int) -> tuple[float, float, float]:
+    """Milliseconds that Brim adds to a body of 1 MB: median, worst of nine in ten, and with everything new."""
+    rng = random.Random(11)
+    bodies = large_bodies(count, rng)
+    async with aiohttp.ClientSession() as session:
+        cold = await brim.post(session, bodies[0]) - await bare.post(session, bodies[0])
+        differences = []
+        for body in bodies[1:]:
+            plain = await bare.post(session, body)
+            differences.append(await brim.post(session, body) - plain)
+    differences.sort()
+    return differences[len(differences) // 2] * 1e3, differences[int(len(differences) * 0.9)] * 1e3, cold * 1e3
+
+
+def table(title: str, found: dict[str, tuple[float, float]]) -> dict[str, Any]:
+    bare_cpu, bare_latency = found["bare"]
+    print(f"\n{title}\n{'':10}{'CPU ms':>9}{'x bare':>8}{'p50 ms':>9}{'added':>8}")
+    for name, (cpu, latency) in found.items():
+        more = (latency - bare_latency) * 1e3
+        print(f"{name:10}{cpu * 1e3:9.3f}{cpu / bare_cpu:8.2f}{latency * 1e3:9.2f}{more:8.2f}")
+    return {
+        name: {"cpu_ms": cpu * 1e3, "x_bare": cpu / bare_cpu, "p50_ms": p * 1e3} for name, (cpu, p) in found.items()
+    }
+
+
+async def run(args: argparse.Namespace) -> None:
+    ports = args.upstream_port or free_port(), free_port(), free_port()
+    upstream = f"http://127.0.0.1:{ports[0]}"
+    with tempfile.TemporaryDirectory() as folder:
+        started = [
+            start(str(PARTS / "upstream.py"), str(ports[0])),
+            start(str(PARTS / "bare.py"), str(ports[1]), upstream),
+            start(
+                "-m", "brim.cli.serve", "--port", str(ports[2]), "--upstream", upstream,
+                BRIM_STORE_PATH=f"{folder}/brim.db", HOME=folder,
+            ),
+        ]  # fmt: skip
+        try:
+            urls = [f"http://127.0.0.1:{port}" for port in ports]
+            for url in urls:
+                await wait_for(url)
+            bare, brim = Proxy("bare", urls[1], started[1].pid), Proxy("brim", urls[2], started[2].pid)
+            peers = [bare, brim]
+            for peer in args.peer:
+                name, url, pid = peer.split("=")
+                peers.append(Proxy(name, url, int(pid)))
+            result: dict[str, Any] = {}
+            whole = await compare(peers, args.rounds, 500, stream=False, at_once=4)
+            result["json"] = table("3 KB JSON", whole)
+            streamed = await compare(peers, args.rounds, 160, stream=True, at_once=8)
+            result["stream"] = table("stream of 100 chunks", streamed)
+            usual, slow, cold = await added(bare, brim, 40)
+            print(f"\n1 MB body, all but the last message known: {usual:.1f} ms added (p90 {slow:.1f})")
+            print(f"1 MB body, all of it new: {cold:.0f} ms added")
+            result["large"] = {"added_ms": usual, "p90_ms": slow, "cold_ms": cold}
+            if args.json:
+                Path(args.json).write_text(json.dumps(result, indent=1))
+        finally:
+            for process in started:
+                process.send_signal(signal.SIGTERM)
+            for process in started:
+                process.wait(20)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--json", metavar="FILE", help="write the numbers there")
+    parser.add_argument("--upstream-port", type=int, default=0)
+    parser.add_argument("--peer", action="append", default=[], metavar="NAME=URL=PID")
+    asyncio.run(run(parser.parse_args()))
+
+
+if __name__ == "__main__":
+    main()

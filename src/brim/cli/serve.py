@@ -1,0 +1,84 @@
+"""`brim serve`: the gateway, and with --demo something to see in it."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from brim import settings
+from brim.errors import BadSetting, BrimError
+
+_EXAMPLES = """examples:
+  brim serve                                        for OpenAI, Anthropic and Gemini, with the clients' own keys
+  brim serve --upstream http://127.0.0.1:8080       in front of a server of your own (llama.cpp, vLLM, Ollama …)
+  brim serve --config brim.toml --port 9000
+  brim serve --demo                                 a sample conversation, without any key
+
+point clients at it:
+  OPENAI_BASE_URL=http://127.0.0.1:8787/v1    ANTHROPIC_BASE_URL=http://127.0.0.1:8787
+"""
+
+
+def add(subparsers: Any) -> None:
+    """Register `serve` with the command line."""
+    parser = subparsers.add_parser(
+        "serve",
+        help="run the gateway",
+        description="Run the gateway: a proxy that fits each request into its context window.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--host", metavar="H", help="address to listen on (127.0.0.1)")
+    parser.add_argument("--port", type=int, metavar="P", help="port to listen on (8787; 0 takes a free one)")
+    parser.add_argument("--upstream", metavar="URL", help="the one provider to forward to, whatever the API")
+    parser.add_argument("--config", metavar="FILE", help="settings to use instead of the nearest brim.toml")
+    parser.add_argument("--recall", choices=("auto", "tool", "off"), help="how folded content comes back (auto)")
+    parser.add_argument(
+        "--clear-tool-uses",
+        action="append",
+        default=[],
+        metavar="MODEL",
+        help="switch on Anthropic's own context management for these models; patterns allowed",
+    )
+    parser.add_argument("--memory", action="store_true", help="keep nothing on disk")
+    parser.add_argument("--demo", action="store_true", help="replay a sample conversation; needs no key")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    serving = importlib.import_module("brim.gateway.serving")  # needs the extra `gateway`
+    if args.upstream is not None and not args.upstream.startswith(("http://", "https://")):
+        raise BadSetting("--upstream", f"{args.upstream!r} is not an address such as http://127.0.0.1:8080")
+
+    def loaded() -> settings.Settings:
+        start = Path(args.config) if args.config else None
+        if start is not None and not start.is_file():
+            raise BadSetting("--config", f"there is no file {args.config}")
+        given = {"host": args.host, "port": args.port, "recall": args.recall}
+        return settings.load(start, gateway={name: value for name, value in given.items() if value is not None})
+
+    if args.demo:
+        importlib.import_module("brim.gateway.demo").run(loaded())
+    else:
+        serving.serve(loaded, args.upstream or "", tuple(args.clear_tool_uses), in_memory=args.memory)
+    return 0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run `brim serve` by itself: `python -m brim.cli.serve --port 9000`."""
+    parser = argparse.ArgumentParser(prog="brim")
+    add(parser.add_subparsers(required=True))
+    args = parser.parse_args(["serve", *(sys.argv[1:] if argv is None else argv)])
+    try:
+        return run(args)
+    except BrimError as problem:
+        print(f"brim serve: {problem}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())
