@@ -7,7 +7,7 @@ from typing import Any
 
 from brim.errors import NotDecodable
 from brim.ladders.json.columns import ABSENT
-from brim.ladders.json.scalars import ALIASED, Reader, unquoted
+from brim.ladders.json.scalars import ALIASED, Reader, read_numbers, reads_as_texts, unquoted
 from brim.ladders.json.syntax import SPECIAL, Spec, cell_end, read_fields, read_rows, split_cells
 from brim.ladders.json.wrapping import wrap_base64, wrap_json
 
@@ -229,13 +229,18 @@ class Document:
         return self.tables[spec.child] if spec.child else None
 
     def _from_cells(self, spec: Spec, table: Table, count: int) -> list[Any]:
-        cells = spec.cells or []
+        cells: list[Any] = spec.cells or []
+        values: list[Any]
         reader = self.text_reader if spec.as_text else self.reader
         if spec.nested:
             child = self._child(spec)
             values = [self.nested(cell, child) if cell else None for cell in cells]
+        elif reads_as_texts(cells):
+            values = cells
         else:
-            values = [self.nested(cell, None) if cell[:1] in _BRACKETS else reader[cell] for cell in cells]
+            values = read_numbers(cells) or [
+                self.nested(cell, None) if cell[:1] in _BRACKETS else reader[cell] for cell in cells
+            ]
         if spec.mark == "~":
             usual = self._made(spec, table, count)
             values = [value if cell else other for cell, value, other in zip(cells, values, usual, strict=True)]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from brim.errors import NotDecodable
@@ -25,6 +26,7 @@ BAD_START = frozenset("\"'([{%$#")
 # In a row only commas and line breaks end a cell; inside brackets the brackets and quotes do too.
 _ROW_DIRTY = re.compile(r"[,\x00-\x1f]|\s\Z")
 _NESTED_DIRTY = re.compile(r"[,()\[\]{}\"\x00-\x1f]|\s\Z")
+_ESCAPED = re.compile(r"[\"\\\x00-\x1f]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]|\r(?!\n)")
 ALIASED = re.compile(r"\$([A-Z]+)(?![A-Za-z0-9])(.*)\Z", re.DOTALL)
 
@@ -80,6 +82,8 @@ def text_cell(text: str, nested: bool, aliases: Aliases, column_is_text: bool = 
 
 def quoted(text: str) -> str:
     """Return a string between quotes: raw between three if that spares escapes, else as JSON."""
+    if not _ESCAPED.search(text):
+        return f'"{text}"'
     plain = json.dumps(text, ensure_ascii=False)
     escapes = len(plain) - len(text) - 2
     if escapes > 1 and '"""' not in text and text[-1] != '"' and not _CONTROL.search(text):
@@ -90,26 +94,38 @@ def quoted(text: str) -> str:
 def clean_column(texts: list[str]) -> bool:
     """Say whether every text can stand bare in a row as it is; cheap, and sometimes wrongly False."""
     joined = " ".join(texts)
-    if "," in joined or not joined.isprintable():
+    if "," in joined or not joined.isprintable() or not reads_as_texts(texts):
         return False
-    starts = {text[:1] for text in texts}
-    if "" in starts or " " in starts or starts & BAD_START:
-        return False
-    if starts & _MAYBE_LITERAL and any(text in LITERALS or NUMBER.match(text) for text in texts):
-        return False
-    return not any(text[-1] == " " for text in texts)
-
-
-_MAYBE_LITERAL = frozenset("-0123456789ntf")
+    return not any([text[-1] == " " for text in texts])
 
 
 def clean_nested(texts: list[str]) -> bool:
     """Say whether every text can stand bare between brackets as it is."""
-    joined = " ".join(texts)
-    return clean_column(texts) and not _BRACKETS.search(joined)
+    return clean_column(texts) and not _BRACKETS.search(" ".join(texts))
+
+
+def reads_as_texts(cells: Sequence[str]) -> bool:
+    """Say whether every bare cell is the text that it shows: not blank, not marked, not a number or literal."""
+    starts = {cell[:1] for cell in cells}
+    if not starts.isdisjoint(_NO_TEXT_START):
+        return False
+    if starts.isdisjoint(_MAYBE_LITERAL):
+        return True
+    return all([cell.strip(_NUMERIC) and cell not in LITERALS for cell in cells])
+
+
+def read_numbers(cells: Sequence[str]) -> list[int] | None:
+    """Return whole numbers that are written as JSON writes them, or None if one of the cells is none."""
+    joined = "".join(cells)
+    if not (joined.isascii() and joined.isdigit()) or any([cell[:1] in "0" for cell in cells]):
+        return None
+    return list(map(int, cells))
 
 
 _BRACKETS = re.compile(r"[()\[\]{}\"]")
+_NO_TEXT_START = BAD_START | {"", " "}
+_MAYBE_LITERAL = frozenset("-0123456789ntf")
+_NUMERIC = "-+.eE0123456789"
 
 
 class Reader(dict[str, Any]):
@@ -162,6 +178,8 @@ def unquoted(raw: str) -> str:
     """Return the string inside its quotes."""
     if raw.startswith('"""') and len(raw) >= 6:
         return raw[3:-3]
+    if "\\" not in raw and len(raw) > 1:
+        return raw[1:-1]
     try:
         text = json.loads(raw)
     except ValueError as error:

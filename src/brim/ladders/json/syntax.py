@@ -25,9 +25,12 @@ _FLAGS = re.compile(r"(\*?)(\??)(?:!(\+?[a-z0-9/]+))?(?:(@)([A-Za-z0-9_-]*))?")
 _GROUP = re.compile(r"(?:!(\+?json[0-9]?a?))?(\[\])?\(")
 SPECIAL = re.compile(r'["(\[{]')
 _SPECIAL_START = re.compile(r'(?:\A|,)["(\[{]')
-_CELL = r'(?:"""[\s\S]*?"""(?!")|"(?:[^"\\\n]|\\.)*"|%s)(?=[,\n]|\Z)'
-_INSIDE_CELL = re.compile(_CELL % r'[^,()\[\]{}"\n]*')
-_ROW_CELL = re.compile(_CELL % r'(?![(\[{"])[^,\n]*')
+_BRACKET_START = re.compile(r"(?:\A|,)[(\[{]")
+_QUOTED_CELL = re.compile(r'("(?:[^"\\]|\\.)*"|[^,"][^,]*|),')
+_QUOTED_INSIDE = re.compile(r'("""[\s\S]*?"""(?!")|"(?:[^"\\\n]|\\.)*"|[^,()\[\]{}"]*),')
+_ANY_CELL = r'(?:"""[\s\S]*?"""(?!")|"(?:[^"\\\n]|\\.)*"|%s)(?=[,\n]|\Z)'
+_INSIDE_CELL = re.compile(_ANY_CELL % r'[^,()\[\]{}"\n]*')
+_ROW_CELL = re.compile(_ANY_CELL % r'(?![(\[{"])[^,\n]*')
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -91,6 +94,9 @@ def split_cells(text: str) -> list[str]:
     """Split what stands between brackets at its own commas."""
     if not SPECIAL.search(text):
         return text.split(",")
+    cells: list[str] = _QUOTED_INSIDE.findall(text + ",")
+    if sum(map(len, cells)) + len(cells) == len(text) + 1:
+        return cells
     cells = []
     at = 0
     while True:
@@ -110,29 +116,44 @@ def read_rows(text: str, at: int, specs: list[Spec]) -> tuple[list[list[str]], i
     size = len(text)
     tagged = [spec.nested and not spec.child for spec in specs]
     special = SPECIAL if any(tagged) else _SPECIAL_START
+    in_lines = not any(spec.nested for spec in specs) and '"""' not in text
     while at < size and text[at] != "%":
         end = text.find("\n", at)
         if end < 0:
             end = size
         line = text[at:end]
         if not special.search(line):
-            rows.append(line.split(","))
-            at = end + 1
-            continue
-        cells: list[str] = []
-        while True:
-            column = len(cells)
-            by_name = column < len(specs) and tagged[column]
-            found = None if by_name else _ROW_CELL.match(text, at)
-            end = found.end() if found else cell_end(text, at, inside=False, tagged=by_name)
-            cells.append(text[at:end])
-            at = end + 1
-            if end >= size or text[end] == "\n":
-                break
-            if text[end] != ",":
-                raise NotDecodable(f"a comma is missing: {text[end : end + 40]}")
+            cells: list[str] | None = line.split(",")
+        else:
+            cells = _read_line(line) if in_lines else None
+        if cells is None:
+            cells, end = _read_row(text, at, tagged)
         rows.append(cells)
+        at = end + 1
     return rows, at
+
+
+def _read_line(line: str) -> list[str] | None:
+    """Split a row that has quoted cells, but no brackets and no raw text: the usual case, so it is quick."""
+    if _BRACKET_START.search(line):
+        return None
+    cells: list[str] = _QUOTED_CELL.findall(line + ",")
+    return cells if sum(map(len, cells)) + len(cells) == len(line) + 1 else None
+
+
+def _read_row(text: str, at: int, tagged: list[bool]) -> tuple[list[str], int]:
+    """Return the cells of the row at `at`, whatever they hold, and where it ends."""
+    cells: list[str] = []
+    while True:
+        by_name = len(cells) < len(tagged) and tagged[len(cells)]
+        found = None if by_name else _ROW_CELL.match(text, at)
+        end = found.end() if found else cell_end(text, at, inside=False, tagged=by_name)
+        cells.append(text[at:end])
+        if end >= len(text) or text[end] == "\n":
+            return cells, end
+        if text[end] != ",":
+            raise NotDecodable(f"a comma is missing: {text[end : end + 40]}")
+        at = end + 1
 
 
 def read_fields(text: str, at: int, path: tuple[str, ...] = ()) -> tuple[list[Spec], int]:
