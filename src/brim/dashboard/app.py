@@ -1,0 +1,169 @@
+"""The dashboard as an ASGI application that can be mounted anywhere. Every page is a GET and changes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Awaitable, Callable, MutableMapping
+from importlib import resources
+from typing import Any, Final
+
+from brim.dashboard import live, models, money, sessions, settings, turns
+from brim.dashboard.data import DashboardData, Values, shows_content, without_text
+from brim.dashboard.html import Html, el
+from brim.dashboard.page import HEADERS, Place, page
+from brim.errors import BrimError, BudgetTooSmall, MissingExtra, NotFound
+
+try:
+    from starlette.applications import Starlette
+    from starlette.exceptions import HTTPException
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import Route
+except ImportError as problem:  # pragma: no cover, the extra is not installed
+    raise MissingExtra("the dashboard", "gateway") from problem
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+_KINDS: Final = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+STATIC: Final = {
+    file.name: (file.read_bytes(), _KINDS[file.name.rpartition(".")[2]])
+    for file in sorted(resources.files("brim.dashboard").joinpath("static").iterdir(), key=lambda file: file.name)
+    if file.name.rpartition(".")[2] in _KINDS
+}
+STAMP: Final = hashlib.sha256(b"".join(content for content, _ in STATIC.values())).hexdigest()[:12]
+MOST_TOKENS: Final = 100_000_000
+
+
+def create(data: DashboardData) -> App:
+    """The application over `data`. Example: Mount("/brim", app=create(views))"""
+    pages = Pages(data)
+    turn = "/sessions/{id}/turns/{number:int}"
+    routes = [
+        Route("/", pages.live),
+        Route("/live.json", pages.live_json),
+        Route("/sessions", pages.sessions),
+        Route("/sessions/{id}", pages.session),
+        Route(turn, pages.turn),
+        Route(f"{turn}/plan", pages.plan),
+        Route("/sessions/{id}/stash/{handle}", pages.stashed),
+        Route("/models", pages.models),
+        Route("/settings", pages.settings),
+        Route("/static/{name}", _static),
+    ]
+    handlers: dict[Any, Any] = {BrimError: pages.problem, HTTPException: pages.problem}
+    return Starlette(routes=routes, exception_handlers=handlers)
+
+
+class Pages:
+    """The handlers. What may have to count, plan or read a file runs in a thread."""
+
+    def __init__(self, data: DashboardData) -> None:
+        self._data = data
+
+    def _place(self, request: Request) -> Place:
+        return Place(request.scope.get("root_path", ""), STAMP, shows_content(self._data))
+
+    async def live(self, request: Request) -> Response:
+        return _html(live.render(self._data, self._place(request)))
+
+    async def live_json(self, request: Request) -> Response:
+        body = json.dumps(live.as_json(self._data, self._place(request)))
+        return Response(body, media_type="application/json", headers=HEADERS)
+
+    async def sessions(self, request: Request) -> Response:
+        query = request.query_params.get("query", "")[:200]
+        given = request.query_params.get("limit", "")
+        limit = next((size for size in sessions.LIMITS if str(size) == given), sessions.LIMITS[0])
+        return _html(sessions.listed(self._data.sessions(limit, query), self._place(request), limit, query))
+
+    async def session(self, request: Request) -> Response:
+        place = self._place(request)
+        found = self._data.session(request.path_params["id"])
+        last = None
+        if found["turns"]:
+            last = await asyncio.to_thread(self._data.turn, found["id"], found["turns"][-1]["number"])
+        return _html(sessions.one(_veiled(found, place), last and _veiled(last, place), place))
+
+    async def turn(self, request: Request) -> Response:
+        place = self._place(request)
+        found = await self._turn(request, place)
+        given = request.query_params.get("budget")
+        part, status = await self._planned(request, found, place)
+        budget = int(given) if given and _is_budget(given) else None
+        return _html(turns.render(found, part, place, money.prices_of(self._data.models()), budget), status)
+
+    async def plan(self, request: Request) -> Response:
+        """The part of a turn's page that a budget changes, for the script."""
+        place = self._place(request)
+        part, status = await self._planned(request, await self._turn(request, place), place)
+        return _html(part, status)
+
+    async def _turn(self, request: Request, place: Place) -> Values:
+        id, number = request.path_params["id"], request.path_params["number"]
+        return _veiled(await asyncio.to_thread(self._data.turn, id, number), place)
+
+    async def _planned(self, request: Request, found: Values, place: Place) -> tuple[Html, int]:
+        given = request.query_params.get("budget")
+        if given is None or found.get("report") is None:
+            return turns.plan(found, None, place), 200
+        if not _is_budget(given):
+            return turns.refused(f"A budget is a whole number of tokens from 1 to {MOST_TOKENS:,}."), 422
+        try:
+            tried = await asyncio.to_thread(self._data.replanned, found["session"], found["number"], int(given))
+        except BudgetTooSmall as refusal:
+            needed = f"What must stay needs {refusal.needed:,} tokens, so {refusal.budget:,} cannot hold this turn."
+            return turns.refused(needed), 422
+        return turns.plan(found, _veiled(tried, place), place), 200
+
+    async def stashed(self, request: Request) -> Response:
+        place, id = self._place(request), request.path_params["id"]
+        found = self._data.stashed(id, request.path_params["handle"])
+        return _html(sessions.stashed(_veiled(found, place), place, id))
+
+    async def models(self, request: Request) -> Response:
+        usage = await asyncio.to_thread(self._data.usage, 30)
+        recent = self._data.live(models.COUNTED)["turns"]
+        return _html(models.render(self._data.models(), recent, usage["days"], self._place(request)))
+
+    async def settings(self, request: Request) -> Response:
+        return _html(settings.render(self._data, self._place(request)))
+
+    async def problem(self, request: Request, problem: Exception) -> Response:
+        """An error as a page."""
+        if isinstance(problem, NotFound):
+            status, told = 404, str(problem)
+        elif isinstance(problem, HTTPException):
+            status = problem.status_code
+            told = "There is no such page." if status == 404 else problem.detail
+        else:
+            status, told = 422, str(problem)
+        title = "Not found" if status == 404 else "This cannot be shown"
+        return _html(page(self._place(request), title, el("h1", title), el("p", told), section="none"), status)
+
+
+async def _static(request: Request) -> Response:
+    name = request.path_params["name"]
+    if name not in STATIC:
+        raise HTTPException(404)
+    content, kind = STATIC[name]
+    # The address changes with the content.
+    kept = {**HEADERS, "cache-control": "public, max-age=31536000, immutable"}
+    return Response(content, media_type=kind, headers=kept)
+
+
+def _html(content: str, status: int = 200) -> Response:
+    # Content may hold halves of surrogate pairs, which UTF-8 cannot.
+    return Response(content.encode("utf-8", "replace"), status, HEADERS, "text/html")
+
+
+def _veiled(values: Values, place: Place) -> Values:
+    return values if place.content else without_text(values)
+
+
+def _is_budget(given: str) -> bool:
+    return given.isascii() and given.isdigit() and len(given) <= 9 and 0 < int(given) <= MOST_TOKENS

@@ -1,0 +1,96 @@
+"""Pictures of a window: SVG with a text alternative, drawn without any style attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from brim.dashboard import words
+from brim.dashboard.html import Html, address, el
+from brim.plan.report import CRITICAL, HIGH, level_of
+
+HEIGHT, STEP, COLUMN, LEFT = 132, 16, 12, 40
+MOST_COLUMNS = 120
+# What stood over the limit is drawn up to this share, so that the turns as sent stay readable.
+TOP = 1.25
+
+
+def layer_bar(layers: Sequence[Mapping[str, Any]], side: str, limit: int, label: str) -> Html:
+    """One bar of a window by layers, with marks at 75% and 90% and at the limit; `side` is "before" or "after"."""
+    total = sum(int(layer[side]) for layer in layers)
+    width = max(total, limit, 1)
+    parts, at = [], 0
+    for layer in layers:
+        size = int(layer[side])
+        if size <= 0:
+            continue
+        x, wide = 100 * at / width, 100 * size / width
+        parts.append(_rect(f"{x:.3f}%", 0, f"{wide:.3f}%", "100%", f"l{layer['layer']}"))
+        if wide >= 5:
+            parts.append(el("text", f"L{layer['layer']}", x=f"{x + 0.8:.3f}%", y=18))
+        at += size
+    for share, name in ((HIGH, "high"), (CRITICAL, "critical"), (1.0, "limit")):
+        mark = f"{min(100 * share * limit / width, 99.9):.3f}%"
+        parts.append(el("line", x1=mark, x2=mark, y1=0, y2="100%", class_=name))
+    told = ", ".join(f"{layer['name']} {layer[side]:,}" for layer in layers if layer[side])
+    spoken = f"{label}: {total:,} of {limit:,} tokens ({words.level(total / limit if limit else 0)}); {told}"
+    return el("svg", parts, class_="bar", role="img", aria_label=spoken, width="100%", height=28)
+
+
+def plain_bar(used: int, limit: int, label: str) -> Html:
+    """The same where the layers are not known."""
+    row = {"layer": 0, "name": "tokens", "after": used}
+    return layer_bar([row], "after", limit, label)
+
+
+def columns(turns: Sequence[Mapping[str, Any]], base: str, session: str) -> Html:
+    """A window over the turns: a column a turn, by layers, as a share of its limit; each leads to its turn."""
+    shown = turns[-MOST_COLUMNS:]
+    width = LEFT + STEP * len(shown) + 8
+    parts = []
+    for share, name in ((HIGH, "high"), (CRITICAL, "critical"), (1.0, "limit")):
+        y = _height(share)
+        parts.append(el("line", x1=LEFT - 4, x2=width, y1=y, y2=y, class_=name))
+    for share, name in ((0.0, "0%"), (HIGH, "75%"), (1.0, "limit")):
+        parts.append(el("text", name, x=LEFT - 8, y=_height(share) + 4, text_anchor="end", class_="axis"))
+    for place, turn in enumerate(shown):
+        parts.append(_column(turn, LEFT + STEP * place, base, session))
+    label = f"The window over {words.plural(len(shown), 'turn')}, as shares of its limit; the table has the numbers"
+    return el("svg", parts, class_="columns", role="img", aria_label=label, width=width, height=HEIGHT + 16)
+
+
+def _column(turn: Mapping[str, Any], x: int, base: str, session: str) -> Html:
+    limit = turn["limit"] or 1
+    before, after = turn["tokens_before"] / limit, turn["tokens_after"] / limit
+    parts = [el("title", _spoken(turn, after)), _rect(x, 0, COLUMN, HEIGHT, "hit")]
+    ghost = min(before, TOP)
+    if ghost > after:
+        parts.append(_rect(x, _height(ghost), COLUMN, round(_height(after) - _height(ghost), 1), "ghost"))
+    layers = turn.get("layers") or [{"layer": 0, "after": turn["tokens_after"]}]
+    whole = sum(int(layer["after"]) for layer in layers) or 1
+    so_far = 0.0
+    for layer in layers:
+        size = after * int(layer["after"]) / whole
+        top = _height(min(so_far + size, TOP))
+        parts.append(_rect(x, top, COLUMN, round(_height(min(so_far, TOP)) - top, 1), f"l{layer['layer']}"))
+        so_far += size
+    if level_of(after) != "ok":
+        parts.append(_rect(x, HEIGHT + 3, COLUMN, 4, level_of(after)))
+    if turn["number"] % 5 == 0:
+        parts.append(el("text", turn["number"], x=x + COLUMN / 2, y=HEIGHT + 15, text_anchor="middle", class_="axis"))
+    href = address(base, "sessions", session, "turns", turn["number"])
+    # The table below has the same links for the keyboard.
+    return el("a", parts, href=href, tabindex="-1")
+
+
+def _spoken(turn: Mapping[str, Any], used: float) -> str:
+    numbers = f"{turn['tokens_before']:,} tokens as it came, {turn['tokens_after']:,} as sent"
+    return f"Turn {turn['number']}: {numbers}, {words.share(used)} of the limit ({words.level(used)})"
+
+
+def _height(share: float) -> float:
+    return round(HEIGHT * (1 - share / TOP), 1)
+
+
+def _rect(x: str | float, y: float, width: str | float, height: str | float, name: str) -> Html:
+    return el("rect", x=x, y=y, width=width, height=height, class_=name)

@@ -1,0 +1,71 @@
+"""What the dashboard needs to know, and the one place where content is taken out if it is not to be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+Values = Mapping[str, Any]
+SWITCH = "gateway.log_content"
+
+
+class DashboardData(Protocol):
+    """Plain values, as the JSON API gives them. What a method does not know, it leaves out.
+
+    Methods that name a session or a turn raise `brim.errors.NotFound`; text is redacted before it comes here.
+    """
+
+    def live(self, limit: int = 50) -> Values:
+        """Totals (requests, running, tokens_before, tokens_after, overflows_avoided, fitted, refits, recalls,
+        cache_hit_share, cost_usd, saved_usd, mean_error, over_upper, added_ms_p50), and the last `turns`."""
+
+    def sessions(self, limit: int = 50, query: str = "") -> Sequence[Values]:
+        """The last used sessions: id, client, model, requests, touched, tokens_before, tokens_after, limit, used."""
+
+    def session(self, id: str) -> Values:
+        """A session with its `turns` (each with `layers`, if known), its `stash` (handle, characters) and its
+        `ledger`: entries of kind "ledger" or "recall" with start, end, tokens, digest and text."""
+
+    def turn(self, id: str, number: int) -> Values:
+        """A turn with its `report`, and its messages `before` and `after` (role, digest, text, calls, answers)."""
+
+    def replanned(self, id: str, number: int, budget: int) -> Values:
+        """The same turn at another budget: budget, tokens, report, after. Raises BudgetTooSmall."""
+
+    def stashed(self, id: str, handle: str) -> Values:
+        """What a handle stands for: handle, characters, text."""
+
+    def models(self) -> Sequence[Values]:
+        """The models: window, max_output, input_limit, family, source, prices, requests, usage, errors, cost."""
+
+    def usage(self, days: int = 30) -> Values:
+        """`days`: usage by day and model."""
+
+    def settings(self) -> Sequence[Values]:
+        """What is in force: key, value, origin; no secrets."""
+
+
+def shows_content(data: DashboardData) -> bool:
+    """Whether the settings allow content to be shown; they do not unless told."""
+    return any(row["key"] == SWITCH and row["value"] is True for row in data.settings())
+
+
+def without_text(values: Values) -> Values:
+    """A turn, session or plan with sizes and digests in the place of its texts.
+
+    Example: {"after": [{"role": "user", "text": "hello"}]} -> {"after": [{"role": "user", "characters": 5}]}
+    """
+    return {key: _bare(value) for key, value in values.items() if key not in ("text", "preview")} | _size(values)
+
+
+def _bare(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return without_text(value)
+    if isinstance(value, (list, tuple)):
+        return [_bare(inner) for inner in value]
+    return value
+
+
+def _size(values: Values) -> dict[str, int]:
+    text = values.get("text")
+    return {"characters": len(text)} if isinstance(text, str) and "characters" not in values else {}

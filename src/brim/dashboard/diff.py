@@ -1,0 +1,118 @@
+"""What changed between the messages as they came and as they were sent: pairs of messages, and lines of a pair."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any, Literal
+
+Message = Mapping[str, Any]
+Status = Literal["same", "changed", "removed", "added", "gap"]
+CONTEXT = 2
+MOST_LINES = 300
+LONGEST_LINE = 1_200
+# Beyond this many comparisons two texts are shown as one replaced by the other.
+MOST_WORK = 400_000
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A message before and after; None where there is none. `at` is its number before, or where it came in."""
+
+    status: Status
+    before: Message | None
+    after: Message | None
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line on each side; a gap says on the left how many lines were left out."""
+
+    status: Status
+    left: str = ""
+    right: str = ""
+
+
+def pairs(before: Sequence[Message], after: Sequence[Message]) -> list[Pair]:
+    """Pair messages up: those with the same digest first, then those with the same role and calls between them."""
+    found: list[Pair] = []
+    for tag, a, b, c, d in _opcodes([_digest(one) for one in before], [_digest(one) for one in after]):
+        if tag == "equal":
+            found += [Pair("same", before[a + n], after[c + n], a + n) for n in range(b - a)]
+        else:
+            found += _between(before[a:b], after[c:d], a)
+    return found
+
+
+def _between(before: Sequence[Message], after: Sequence[Message], at: int) -> list[Pair]:
+    found: list[Pair] = []
+    for tag, a, b, c, d in _opcodes([_kind(one) for one in before], [_kind(one) for one in after]):
+        if tag == "equal":
+            found += [Pair("changed", before[a + n], after[c + n], at + a + n) for n in range(b - a)]
+            continue
+        found += [Pair("removed", before[n], None, at + n) for n in range(a, b)]
+        found += [Pair("added", None, after[n], at + b) for n in range(c, d)]
+    return found
+
+
+def _digest(message: Message) -> str:
+    return f"{message['role']} {message['digest']}"
+
+
+def _kind(message: Message) -> str:
+    return f"{message['role']} {message.get('calls')} {message.get('answers')}"
+
+
+def lines(before: str, after: str, most: int = MOST_LINES) -> list[Line]:
+    """The changed lines of two texts with two lines around them, at most so many.
+
+    Example: lines("a\\nb", "a\\nc") -> [Line("same", "a", "a"), Line("changed", "b", "c")]
+    """
+    left, right = before.splitlines(), after.splitlines()
+    found: list[Line] = []
+    for tag, a, b, c, d in _opcodes(left, right):
+        if tag == "equal":
+            found += _same(left[a:b], first=a == 0, last=b == len(left))
+            continue
+        both = min(b - a, d - c)
+        found += [Line("changed", _cut(left[a + n]), _cut(right[c + n])) for n in range(both)]
+        found += [Line("removed", _cut(line)) for line in left[a + both : b]]
+        found += [Line("added", "", _cut(line)) for line in right[c + both : d]]
+    if len(found) > most:
+        found[most:] = [Line("gap", f"{len(found) - most:,} more lines")]
+    return found
+
+
+def _same(shared: Sequence[str], first: bool, last: bool) -> list[Line]:
+    """Lines that did not change, without those that are far from any change."""
+    head, tail = 0 if first else CONTEXT, 0 if last else CONTEXT
+    if len(shared) <= head + tail + 1:
+        return [Line("same", _cut(line), _cut(line)) for line in shared]
+    kept = [Line("same", _cut(line), _cut(line)) for line in (*shared[:head], *shared[len(shared) - tail :])]
+    kept.insert(head, Line("gap", f"{len(shared) - head - tail:,} lines the same"))
+    return kept
+
+
+def _cut(line: str) -> str:
+    """Example: a line of 5,000 characters -> its first 1,200 and "… 3,800 more characters" """
+    over = len(line) - LONGEST_LINE
+    return line if over <= 0 else f"{line[:LONGEST_LINE]} … {over:,} more characters"
+
+
+def _opcodes(a: Sequence[str], b: Sequence[str]) -> list[tuple[str, int, int, int, int]]:
+    """The opcodes of difflib, with the same start and end taken off first and the work bounded."""
+    size = min(len(a), len(b))
+    head = next((n for n in range(size) if a[n] != b[n]), size)
+    tail = next((n for n in range(size - head) if a[-1 - n] != b[-1 - n]), size - head)
+    i, j = len(a) - tail, len(b) - tail
+    found = [("equal", 0, head, 0, head)] if head else []
+    if (i - head) * (j - head) > MOST_WORK:
+        found.append(("replace", head, i, head, j))
+    elif i > head or j > head:
+        inner = SequenceMatcher(None, a[head:i], b[head:j], autojunk=False).get_opcodes()
+        found += [(tag, head + p, head + q, head + r, head + s) for tag, p, q, r, s in inner]
+    if tail:
+        found.append(("equal", i, len(a), j, len(b)))
+    return found

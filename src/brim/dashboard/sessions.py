@@ -1,0 +1,227 @@
+"""The list of sessions, and one session: its window now and over the turns, ledger, stash and recalls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from brim.dashboard import bars, words
+from brim.dashboard.data import Values
+from brim.dashboard.html import Child, Html, el, link, number, numbers, table
+from brim.dashboard.live import outcome
+from brim.dashboard.page import Place, figure, figures, hidden_note, page
+from brim.plan.report import level_of
+
+LIMITS = (50, 200, 500)
+MOST_ROWS = 200
+
+
+def listed(sessions: Sequence[Values], place: Place, limit: int, query: str) -> str:
+    """All sessions, with a search."""
+    heads = ["Session", "Client and model", *numbers("Requests", "Before", "After"), "Window", "Last used"]
+    rows = [_summary_row(session, place) for session in sessions]
+    nothing = "No session matches." if query else "No session yet: point a client at the gateway."
+    more = next((size for size in LIMITS if size > limit), None)
+    search = el(
+        "form",
+        el("label", "Find by id, model or client", for_="query"),
+        " ",
+        el("input", type="search", id="query", name="query", value=query, maxlength=200),
+        " ",
+        el("button", "Find", type="submit"),
+        method="get",
+        role="search",
+    )
+    return page(
+        place,
+        "Sessions",
+        el("h1", "Sessions"),
+        search,
+        table("Sessions, the last used first", heads, rows or [el("tr", el("td", nothing, colspan=7))]),
+        _more(place, more, query) if more and len(sessions) >= limit else None,
+        section="sessions",
+    )
+
+
+def _more(place: Place, limit: int, query: str) -> Html:
+    wanted = {"query": query, "limit": str(limit)}
+    fields = [el("input", type="hidden", name=name, value=value) for name, value in wanted.items()]
+    return el("form", fields, el("button", f"Show up to {limit}", type="submit"), method="get")
+
+
+def _summary_row(session: Values, place: Place) -> Html:
+    return el(
+        "tr",
+        el("th", link(el("bdi", session["id"][:24]), place.base, "sessions", session["id"]), scope="row"),
+        el("td", el("bdi", session["client"] or "unknown client"), el("small", el("bdi", session["model"]))),
+        number(words.tokens(session["requests"])),
+        number(words.tokens(session["tokens_before"])),
+        number(words.tokens(session["tokens_after"])),
+        el("td", words.meter(session["used"]) if session["limit"] else "not known"),
+        el("td", words.moment(session["touched"])),
+    )
+
+
+def one(session: Values, last: Values | None, place: Place) -> str:
+    """One session; `last` is its last turn with its report."""
+    turns = session["turns"]
+    return page(
+        place,
+        f"Session {session['id'][:12]}",
+        el("nav", link("Sessions", place.base, "sessions"), aria_label="Up", class_="up"),
+        el("h1", "Session ", el("code", el("bdi", session["id"]))),
+        _facts(session),
+        el("h2", "The window now"),
+        now(last, session),
+        el("h2", "Over the turns"),
+        el("div", bars.columns(turns, place.base, session["id"]), class_="scroll") if turns else None,
+        el("p", "The pale part is what came and was not sent.", class_="note") if turns else None,
+        _turns(turns, place, session["id"]),
+        _memory(session, place),
+        section="sessions",
+    )
+
+
+def _facts(session: Values) -> Html:
+    used, turns = session["used"], session["turns"]
+    saved = [turn["saved_usd"] for turn in turns if turn["saved_usd"] is not None]
+    recalls = sum(turn["recalls"] for turn in turns)
+    return figures(
+        figure("Client", el("bdi", session["client"] or "unknown"), el("bdi", session["model"])),
+        figure("Requests", words.tokens(session["requests"]), ["last ", words.moment(session["touched"])]),
+        figure(
+            "Tokens, before → after",
+            f"{words.short(session['tokens_before'])} → {words.short(session['tokens_after'])}",
+            f"limit {words.tokens(session['limit'])}",
+        ),
+        figure("Window", words.share(used), words.level(used), class_=level_of(used)),
+        figure("Saved, net", words.money(sum(saved) if saved else None), "list prices, cache effects included"),
+        figure("Recalls", words.tokens(recalls), "asked for by the model"),
+    )
+
+
+def now(turn: Values | None, session: Values) -> Child:
+    """The window by layers as it was last sent."""
+    report = turn and turn.get("report")
+    if not session["turns"] or not session["limit"]:
+        return el("p", "Nothing has been counted yet.")
+    if not report:
+        bar = bars.plain_bar(session["tokens_after"], session["limit"], "The window as last sent")
+        return [bar, el("p", "Its layers are not held any more.")]
+    return window(report)
+
+
+def window(report: Values) -> Html:
+    """Bars of a turn before and after with a legend that has the numbers."""
+    layers, limit = report["layers"], report["limit"]
+    used = report["after"] / limit if limit else 0.0
+    rows = [
+        el(
+            "tr",
+            el("th", el("span", class_=f"swatch l{layer['layer']}"), f"L{layer['layer']} {layer['name']}", scope="row"),
+            number(words.tokens(layer["before"])),
+            number(words.tokens(layer["after"])),
+            number(words.share(layer["after"] / limit if limit else None)),
+        )
+        for layer in layers
+    ]
+    free = max(0, limit - report["after"])
+    swatch = el("span", class_="swatch free")
+    rows.append(
+        el(
+            "tr",
+            el("th", swatch, "free", scope="row"),
+            number(""),
+            number(words.tokens(free)),
+            number(words.share(free / limit if limit else None)),
+        )
+    )
+    heads = ["Layer", *numbers("Before", "After", "Of limit")]
+    parts: list[Child] = []
+    if report["before"] != report["after"]:
+        parts += [el("p", f"As it came: {report['before']:,} tokens", class_="label")]
+        parts += [bars.layer_bar(layers, "before", limit, "As it came")]
+    spoken = f"As sent: {report['after']:,} of {limit:,} tokens, {words.share(used)}: "
+    parts += [el("p", spoken, el("b", words.level(used), class_=level_of(used)), class_="label")]
+    parts += [bars.layer_bar(layers, "after", limit, "As sent")]
+    marks = f"Tokens by layer; the limit is {limit:,}. Marks on the bars: 75%, 90% and the limit."
+    return el("div", parts, table(marks, heads, rows))
+
+
+def _turns(turns: Sequence[Values], place: Place, session: str) -> Html:
+    heads = ["Turn", "When", *numbers("Before", "After"), "Window"]
+    heads += [*numbers("Folded", "Count error", "Saved"), "Outcome"]
+    where = ("sessions", session, "turns")
+    rows = [
+        el(
+            "tr",
+            el("th", link(f"Turn {turn['number']}", place.base, *where, turn["number"]), scope="row"),
+            el("td", words.moment(turn["at"])),
+            number(words.tokens(turn["tokens_before"])),
+            number(words.tokens(turn["tokens_after"])),
+            el("td", words.meter(turn["used"]) if turn["limit"] else "not known"),
+            number(words.tokens(turn["folded"])),
+            number(words.signed(turn["error"])),
+            number(words.money(turn["saved_usd"])),
+            el("td", outcome(turn)),
+        )
+        for turn in reversed(turns[-MOST_ROWS:])
+    ]
+    caption = "Turns, the newest first" + (f" (the last {MOST_ROWS})" if len(turns) > MOST_ROWS else "")
+    return table(caption, heads, rows)
+
+
+def _memory(session: Values, place: Place) -> list[Child]:
+    entries, stash = session.get("ledger") or [], session["stash"]
+    ledger = [entry for entry in entries if entry["kind"] == "ledger"]
+    recalled = [entry for entry in entries if entry["kind"] == "recall"]
+    asked = [turn for turn in session["turns"] if turn["recalls"]]
+    parts: list[Child] = [el("h2", "Ledger")]
+    parts += _entries(ledger, "No turn has been folded.")
+    parts += [el("h2", "Recalls")]
+    parts += _entries(recalled, None if asked else "Nothing folded has been brought back.")
+    if asked:
+        told = [f"turn {turn['number']} ({turn['recalls']:,})" for turn in asked]
+        parts += [el("p", f"Asked for by the model: {', '.join(told)}.")]
+    parts += [el("h2", "Stash"), _stash(stash, place, session["id"])]
+    return parts + ([] if place.content else [hidden_note()])
+
+
+def _entries(entries: Sequence[Values], nothing: str | None) -> list[Child]:
+    if not entries:
+        return [nothing and el("p", nothing)]
+    return [_entry(entry) for entry in entries]
+
+
+def _entry(entry: Values) -> Html:
+    first, end = entry["start"], entry["end"]
+    where = f"messages {first + 1}–{end}" if end > first else f"before message {first + 1}"
+    title = f"{where} · {entry['tokens']:,} tokens"
+    if "text" not in entry:
+        return el("p", title, " · ", el("code", entry.get("digest", "")))
+    return el("details", el("summary", title), el("pre", entry["text"], dir="auto", tabindex="0"))
+
+
+def _stash(stash: Sequence[Values], place: Place, session: str) -> Html:
+    if not stash:
+        return el("p", "Nothing has left the prompt.")
+    rows = []
+    for row in stash[-MOST_ROWS:]:
+        handle = el("code", row["handle"])
+        shown = link(handle, place.base, "sessions", session, "stash", row["handle"]) if place.content else handle
+        rows.append(el("tr", el("th", shown, scope="row"), number(words.tokens(row["characters"]))))
+    caption = f"{words.plural(len(stash), 'original')} kept outside the prompt, by handle"
+    return table(caption, ["Handle", *numbers("Characters")], rows)
+
+
+def stashed(found: Values, place: Place, session: str) -> str:
+    """What a handle stands for."""
+    body: Child = el("pre", found["text"], dir="auto", tabindex="0") if "text" in found else hidden_note()
+    return page(
+        place,
+        f"Stash {found['handle']}",
+        el("nav", link("Session", place.base, "sessions", session), aria_label="Up", class_="up"),
+        el("h1", "Stash ", el("code", found["handle"])),
+        el("p", words.plural(found["characters"], "character")),
+        body,
+        section="sessions",
+    )

@@ -1,0 +1,174 @@
+"""One turn: its numbers, and its plan as it was sent or at a budget that the reader tries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from brim.catalog import Prices
+from brim.dashboard import changes, money, words
+from brim.dashboard.data import Values
+from brim.dashboard.html import Child, Html, address, el, link, number, numbers, table
+from brim.dashboard.page import Place, figure, figures, hidden_note, page
+from brim.dashboard.sessions import window
+from brim.plan.report import LAYERS, level_of
+
+MOST_ITEMS = 1_000
+RUNGS = {
+    "full": "full",
+    "dense": "dense, lossless",
+    "extract": "extract",
+    "stub": "stub",
+    "folded": "folded",
+    "dropped": "dropped",
+    "summary": "summary",
+}
+
+
+def render(turn: Values, plan: Html, place: Place, prices: Mapping[str, Prices], budget: int | None) -> str:
+    session, count = turn["session"], turn["number"]
+    where = ("sessions", session, "turns")
+    around = [
+        link("Session", place.base, "sessions", session),
+        link("Earlier turn", place.base, *where, count - 1) if count > 1 else None,
+        link("Later turn", place.base, *where, count + 1),
+    ]
+    return page(
+        place,
+        f"Turn {count} of {session[:12]}",
+        el("nav", around, aria_label="Up and around", class_="up"),
+        el("h1", f"Turn {count}"),
+        _facts(turn),
+        _bill(turn, prices),
+        el("h2", "The plan, at any budget"),
+        _slider(turn, budget, place),
+        plan,
+        section="sessions",
+    )
+
+
+def _facts(turn: Values) -> Html:
+    usage, used = turn["usage"] or {}, turn["used"]
+    over = "would have overflowed" if turn["would_have_overflowed"] else "would have fitted as it came"
+    billed = f"billed {words.tokens(usage.get('input'))}, upper bound {words.tokens(turn['upper'])}"
+    return figures(
+        figure("Model", el("bdi", turn["model"] or "unknown"), el("bdi", f"{turn['api']} · {turn['upstream']}")),
+        figure("Before", words.tokens(turn["tokens_before"]), over),
+        figure("After", words.tokens(turn["tokens_after"]), f"limit {words.tokens(turn['limit'])}"),
+        figure("Window", words.share(used), words.level(used), class_=level_of(used)),
+        figure("Count error", words.signed(turn["error"]), billed),
+        figure("Saved, net", words.money(turn["saved_usd"]), f"{words.money(turn['cost_usd'])} paid"),
+        figure("Time added", words.milliseconds(turn["added_ms"]), f"of {words.milliseconds(turn['total_ms'])}"),
+        figure("Outcome", f"{turn['outcome']} {turn['status'] or ''}", turn["note"] or words.moment(turn["at"])),
+    )
+
+
+def _bill(turn: Values, prices: Mapping[str, Prices]) -> Html | None:
+    if turn["usage"] is None:
+        return None
+    known = prices.get(turn["model"])
+    rows = [
+        el(
+            "tr",
+            el("th", money.KINDS[kind], scope="row"),
+            number(words.tokens(part.tokens)),
+            number("price not known" if known is None else words.money(part.usd)),
+        )
+        for kind, part in money.breakdown([turn], prices).items()
+    ]
+    made = table("What the provider reported, by list prices", ["Kind", *numbers("Tokens", "USD")], rows)
+    return el("details", el("summary", "What the provider billed"), made)
+
+
+def _slider(turn: Values, budget: int | None, place: Place) -> Html:
+    """A number field and a button; the script adds a slider to them."""
+    most = max(turn["tokens_before"], turn["limit"], 100)
+    step = max(1, most // 200)
+    value = budget or turn["limit"] or most
+    here = address(place.base, "sessions", turn["session"], "turns", turn["number"])
+    field = el("input", type="number", id="budget", name="budget", min=1, max=100_000_000, value=value, required=True)
+    range_ = {"min": step, "max": most, "step": step, "value": value}
+    slider = el("input", type="range", id="slider", aria_label="Budget in tokens", **range_)
+    return el(
+        "form",
+        el("label", "Budget in tokens", for_="budget"),
+        " ",
+        field,
+        " ",
+        el("button", "Plan at this budget", type="submit"),
+        " ",
+        el("a", "As sent", href=here, id="as-sent"),
+        el("div", slider, class_="slider", hidden=True, id="slider-box"),
+        el("p", role="status", id="told", class_="visually-hidden"),
+        method="get",
+        action=here,
+        id="replan",
+        data_fragment=f"{here}/plan",
+    )
+
+
+def plan(turn: Values, tried: Values | None, place: Place) -> Html:
+    """What was sent, or what would be at the budget that was tried; the script exchanges this part alone."""
+    report = tried["report"] if tried else turn.get("report")
+    if report is None:
+        gone = "The content of this turn is not held any more, so its plan cannot be shown or made again."
+        return el("section", el("p", gone), id="plan")
+    after = tried["after"] if tried else turn["after"]
+    title = f"Tried at {tried['budget']:,} tokens: {report['after']:,} used" if tried else "As sent"
+    counts = [f"{report['kept']:,} messages kept", f"{report['compacted']:,} items compacted"]
+    counts.append(f"{report['folded']:,} folded")
+    told = f"{title}: {', '.join(counts)}. Policy {report['policy']}, counted by {report['source']}."
+    warnings = [el("li", warning) for warning in report["warnings"]]
+    return el(
+        "section",
+        el("h3", title),
+        el("p", told, id="told-plan"),
+        el("ul", warnings, class_="warnings") if warnings else None,
+        window(report),
+        el("h3", "Every item: its rung and the reason"),
+        items(report["decisions"], place, turn["session"]),
+        el("h3", "Before and after"),
+        changes.render(turn["before"], after, place),
+        None if place.content else hidden_note(),
+        id="plan",
+    )
+
+
+def refused(problem: str) -> Html:
+    """In the place of a plan that cannot be made."""
+    return el("section", el("p", problem, role="alert", class_="critical", id="told-plan"), id="plan")
+
+
+def items(decisions: list[Values], place: Place, session: str) -> Html:
+    """Every item with its rung and reason."""
+    if not decisions:
+        return el("p", "It passed as it was: nothing had to be decided.")
+    shown = decisions[:MOST_ITEMS]
+    caption = words.plural(len(decisions), "item")
+    if len(shown) < len(decisions):
+        caption = f"The first {len(shown):,} of {caption}"
+    heads = ["Item", *numbers("Before", "After"), "Rung", "Reason"]
+    return table(caption, heads, [_item(decision, place, session) for decision in shown])
+
+
+def _item(decision: Values, place: Place, session: str) -> Html:
+    layer, rung = decision["layer"], decision["rung"]
+    described = f"{decision['role']} · {decision['kind']} · L{layer} {LAYERS.get(layer, '')}"
+    handle = decision.get("handle")
+    code: Child = handle and el("code", handle)
+    if handle and place.content:
+        code = link(code, place.base, "sessions", session, "stash", handle)
+    preview = decision.get("preview")
+    return el(
+        "tr",
+        el(
+            "th",
+            decision["item"],
+            el("small", described),
+            el("small", el("bdi", preview), class_="preview") if preview else None,
+            scope="row",
+        ),
+        number(words.tokens(decision["before"])),
+        number(words.tokens(decision["after"])),
+        el("td", el("span", RUNGS.get(rung, rung), class_=f"rung {rung}")),
+        el("td", decision["reason"], [" ", code] if code else None),
+    )
