@@ -11,6 +11,10 @@ from typing import Any
 from brim import catalog, settings
 from brim.errors import BadInput
 
+LISTS = ("messages", "input", "contents")
+ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function", "model"})
+ITEMS = frozenset({"message", "function_call", "function_call_output", "reasoning"})
+
 
 def read_bytes(name: str) -> bytes:
     return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
@@ -25,45 +29,64 @@ def request_in(data: bytes) -> Any | None:
 
     A file with one JSON object a line, each a message, is a list of messages too.
     """
-    head = data.lstrip()[:1]
-    if head not in (b"{", b"["):
-        return None
-    try:
-        value = json.loads(data)
-    except ValueError:
-        value = _lines(data)
-    if isinstance(value, list) and value and all(isinstance(item, dict) and _is_message(item) for item in value):
+    value = _json(data)
+    if isinstance(value, list) and value and all(map(_is_message, value)):
         return value
-    if isinstance(value, dict) and any(
-        isinstance(value.get(key), (list, str)) for key in ("messages", "input", "contents")
-    ):
-        return data if data.lstrip()[:1] == b"{" and data.count(b"\n{") == 0 else value
+    if isinstance(value, dict) and any(isinstance(value.get(key), (list, str)) for key in LISTS):
+        return data
     return None
 
 
-def _is_message(item: dict[str, Any]) -> bool:
-    return (
-        "role" in item
-        or "parts" in item
-        or item.get("type") in ("message", "function_call", "function_call_output", "reasoning")
-    )
+def _json(data: bytes) -> Any | None:
+    """The JSON value of a file, or the list of its lines' values; None if it is no JSON."""
+    if data.lstrip()[:1] not in (b"{", b"["):
+        return None
+    try:
+        return json.loads(data)
+    except ValueError:
+        return _lines(data)
+    except RecursionError:
+        return None
+
+
+def _is_message(item: Any) -> bool:
+    if not isinstance(item, dict):
+        return False
+    named = (item.get("role"), ROLES), (item.get("type"), ITEMS)
+    return isinstance(item.get("parts"), list) or any(isinstance(name, str) and name in known for name, known in named)
 
 
 def _lines(data: bytes) -> list[Any] | None:
     try:
         return [json.loads(line) for line in data.splitlines() if line.strip()]
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 
 def need_request(name: str) -> Any:
-    found = request_in(read_bytes(name))
-    if found is None:
-        raise BadInput(
-            "standard input" if name == "-" else name,
-            "is no request: give a JSON list of messages, or a request body with messages, input or contents",
-        )
-    return found
+    """The request in a file. Raises BadInput, which says what is wrong with it and where."""
+    data = read_bytes(name)
+    found = request_in(data)
+    if found is not None:
+        return found
+    value, place = _json(data), "standard input" if name == "-" else name
+    if isinstance(value, list) and any(map(_is_message, value)):
+        return value  # reading it says which message is none
+    if value is None and data.lstrip()[:1] in (b"{", b"["):
+        raise BadInput(place, f"is not JSON ({_problem(data)})")
+    raise BadInput(
+        place, "is no request: give a JSON list of messages, or a request body with messages, input or contents"
+    )
+
+
+def _problem(data: bytes) -> str:
+    try:
+        json.loads(data)
+    except ValueError as problem:
+        return str(problem)
+    except RecursionError:
+        return "it is nested too deep"
+    return ""
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:

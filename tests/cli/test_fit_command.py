@@ -1,0 +1,121 @@
+"""`brim fit` and `brim explain`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import brim
+from tests.cli.conftest import Run
+
+Chat = list[dict[str, Any]]
+
+
+@pytest.fixture
+def file(tmp_path: Path, chat: Chat) -> str:
+    (tmp_path / "chat.json").write_text(json.dumps(chat))
+    return "chat.json"
+
+
+def test_a_messages_file_comes_out_within_its_budget(run: Run, file: str, chat: Chat) -> None:
+    done = run("fit", file, "--model", "gpt-4o", "--budget", "1000")
+    assert done.code == 0
+    assert brim.count(done.json, model="gpt-4o").tokens <= 1_000
+    assert (done.json[0], done.json[-1]) == (chat[0], chat[-1])
+    assert "tokens" in done.err
+
+
+def test_a_body_from_standard_input_comes_out_as_a_body(run: Run, chat: Chat) -> None:
+    body = {"model": "gpt-4o", "messages": chat, "temperature": 0.5}
+    fitted = run("fit", "-", "--budget", "1000", stdin=json.dumps(body)).json
+    assert (fitted["temperature"], fitted["model"]) == (0.5, "gpt-4o")
+    assert len(fitted["messages"]) < len(chat)
+
+
+def test_a_request_that_fits_comes_out_byte_for_byte(run: Run, chat: Chat) -> None:
+    raw = json.dumps({"model": "gpt-4o", "messages": chat}, indent=3)
+    assert run("fit", "-", stdin=raw).out == raw + "\n"
+
+
+def test_the_fitted_request_may_go_to_a_file(run: Run, file: str, tmp_path: Path) -> None:
+    done = run("fit", file, "--model", "gpt-4o", "--budget", "1000", "--out", "fitted.json")
+    assert (done.code, done.out) == (0, "")
+    assert brim.count(json.loads((tmp_path / "fitted.json").read_text()), model="gpt-4o").tokens <= 1_000
+
+
+def test_the_report_as_json_has_every_decision_with_its_reason(run: Run, file: str) -> None:
+    report = run("fit", file, "--model", "gpt-4o", "--budget", "1000", "--json").json
+    assert report["after"] <= report["limit"] == 1_000 < report["before"]
+    assert all(decision["reason"] for decision in report["decisions"])
+    assert report == run("explain", file, "--model", "gpt-4o", "--budget", "1000", "--json").json
+
+
+def test_explain_shows_the_layers_and_the_items(run: Run, file: str) -> None:
+    done = run("explain", file, "--model", "gpt-4o", "--budget", "1000")
+    assert done.code == 0
+    for words in ("of 1,000 tokens", "L1 instructions", "L4 history", "L5 current message", "folded"):
+        assert words in done.out
+
+
+def test_fit_explains_on_standard_error(run: Run, file: str) -> None:
+    done = run("fit", file, "--model", "gpt-4o", "--budget", "1000", "--explain")
+    assert "L4 history" in done.err
+    assert json.loads(done.out)
+
+
+def test_a_reserve_is_kept_free_of_the_budget(run: Run, file: str) -> None:
+    fitted = run("fit", file, "--model", "gpt-4o", "--budget", "1500", "--reserve", "500").json
+    assert brim.count(fitted, model="gpt-4o").tokens <= 1_000
+
+
+@pytest.mark.parametrize("policy", ["agent", "rolling", "concise", "layered"])
+def test_every_policy_has_its_name(run: Run, file: str, policy: str) -> None:
+    report = run("explain", file, "--model", "gpt-4o", "--budget", "900", "--policy", policy, "--json").json
+    assert report["policy"] == policy
+    assert report["after"] <= 900
+
+
+def test_the_policy_of_brim_toml_holds_unless_another_is_named(run: Run, file: str, tmp_path: Path) -> None:
+    (tmp_path / "brim.toml").write_text('[policy]\nname = "rolling"\nrecent_messages_to_keep = 4\n')
+    assert run("explain", file, "--model", "gpt-4o", "--json").json["policy"] == "rolling"
+
+
+def test_a_model_of_brim_toml_is_known(run: Run, file: str, tmp_path: Path) -> None:
+    (tmp_path / "brim.toml").write_text('[models.house-model-7]\nwindow = 4000\nmax_output = 1000\nfamily = "o200k"\n')
+    report = run("explain", file, "--model", "house-model-7", "--json").json
+    assert report["limit"] == 3_000
+    assert report["after"] <= 3_000
+
+
+def test_a_budget_that_cannot_hold_gives_exit_code_1_and_what_had_to_stay(run: Run, file: str) -> None:
+    done = run("fit", file, "--model", "gpt-4o", "--budget", "20")
+    assert (done.code, done.out) == (1, "")
+    assert "the parts that must stay need" in done.err
+    assert "the budget is 20" in done.err
+
+
+@pytest.mark.parametrize(
+    ("stdin", "words"),
+    [
+        ("just text", "standard input: is no request"),
+        ('{"messages": [', "standard input: is not JSON"),
+        ("[]", "standard input: is no request"),
+        ('[{"role": "user", "content": "a"}, {"content": "b"}]', "messages[1].role: is missing"),
+        ('{"messages": [{"role": "user", "content": [{"text": "x"}]}]}', "messages[0].content[0].type: is missing"),
+        ('{"messages": [{"role": "tool", "tool_call_id": "c", "content": "x"}]}', "messages[0]: answers the call 'c'"),
+    ],
+)
+def test_what_is_no_request_is_refused_with_the_place(run: Run, stdin: str, words: str) -> None:
+    done = run("fit", "-", "--model", "gpt-4o", "--budget", "500", stdin=stdin)
+    assert (done.code, done.out) == (2, "")
+    assert words in done.err
+
+
+def test_a_bad_setting_is_refused_with_its_name(run: Run, file: str, tmp_path: Path) -> None:
+    (tmp_path / "brim.toml").write_text("[policy]\nrecent_messages_to_kep = 4\n")
+    done = run("fit", file, "--model", "gpt-4o", "--budget", "900")
+    assert done.code == 2
+    assert "recent_messages_to_kep" in done.err
