@@ -169,5 +169,3 @@ def _best(run: Callable[[str], Any], text: str) -> float:
         run(text)
         times.append(time.process_time() - start)
     return min(times)
-
-

@@ -19,18 +19,23 @@ from brim.ladders.json.read import read
 
 NASTY = [
     "", " ", "07", "7", "-0", "1e5", "true", "null", "{x}", "{}", "{id}", "{*}", "a,b", "(a)", "[a]", "{a:b}", '"',
-    '"""', 'say "hi"', "'x", "$A", "$A/x", "%x", "#x", "…", "line\nline", "a\r\nb", "tab\t", "é漢😀", "\u2028", "\x00", "~",
-    "=", ":", "@", "*", "https://x.org/a/b", "https://x.org/a/c", "aGVsbG8gd29ybGQ=", '{"a": [1, 2, {"b": null}]}',
-    "k:v", "a(b", "b)", "\ufeff", "x" * 90, 'Found:\n[{"id": 1, "name": "a long enough name to be unwrapped", "n": [1, 2, 3, 4]}]',
+    '"""', 'say "hi"', "'x", "$A", "$A/x", "%x", "#x", "…", "line\nline", "a\r\nb", "tab\t", "é漢😀", "\u2028",
+    "\x00", "~", "=", ":", "@", "*", "https://x.org/a/b", "https://x.org/a/c", "aGVsbG8gd29ybGQ=", '{"a": [1, 2, {"b": null}]}',
+    "k:v", "a(b", "b)", "\ufeff", "x" * 90,
+    'Found:\n[{"id": 1, "name": "a long enough name to be unwrapped", "n": [1, 2, 3, 4]}]',
 ]  # fmt: skip
 texts = st.one_of(st.sampled_from(NASTY), st.text(max_size=12))
 scalars = st.one_of(
     st.none(), st.booleans(), st.integers(), st.integers(0, 3), st.floats(allow_nan=False, allow_infinity=False), texts
 )
 values = st.recursive(
-    scalars, lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(texts, inner, max_size=4)), max_leaves=25
+    scalars,
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(texts, inner, max_size=4)),
+    max_leaves=25,
 )
-keys = st.sampled_from(["id", "name", "url", "login", "owner", "items", "a b", "x.y", "", "*", "k:v", "state", "node_id"])
+keys = st.sampled_from(
+    ["id", "name", "url", "login", "owner", "items", "a b", "x.y", "", "*", "k:v", "state", "node_id"]
+)
 
 
 @st.composite
@@ -47,7 +52,9 @@ def records(draw: st.DrawFn) -> Any:
         if draw(st.booleans()):
             row["self_url"] = f"https://x.org/api/{row.get('id')}/{number}"
         rows.append(row)
-    return draw(st.sampled_from([rows, {"total": len(rows), "items": rows}, [rows, rows], {"a": rows[0], "b": rows[-1]}]))
+    return draw(
+        st.sampled_from([rows, {"total": len(rows), "items": rows}, [rows, rows], {"a": rows[0], "b": rows[-1]}])
+    )
 
 
 def same(one: Any, other: Any) -> bool:
@@ -68,6 +75,7 @@ def same(one: Any, other: Any) -> bool:
 @example([{"*": "x", "id": 1}, {"*": "y", "id": 2}])
 @example({"u1": {"id": "u1", "n": 1}, "u2": {"id": "u2", "n": 2}})
 @example([{"id": 0, "url": ""}, {"id": 1, "url": "https://x.org/{id}"}])
+@example([{"id": {"": None}, "a b": {"": None}}, {}])
 @example([0.0, -0.0, {"a": -0.0}, {"a": 0.0}])
 def test_every_form_decodes_to_the_same_value(value: Any) -> None:
     text = json.dumps(value, ensure_ascii=False)
@@ -100,7 +108,11 @@ def test_any_text_is_either_decoded_or_refused(text: str) -> None:
 @given(records(), st.data())
 @settings(deadline=None)
 def test_a_damaged_form_never_raises_anything_but_not_decodable(value: Any, data: st.DataObject) -> None:
-    form = Writer(load(json.dumps(value)).value, True).document() if isinstance(value, dict | list) and value else "#brim json"
+    form = (
+        Writer(load(json.dumps(value)).value, True).document()
+        if isinstance(value, dict | list) and value
+        else "#brim json"
+    )
     at = data.draw(st.integers(0, len(form)))
     broken = form[:at] + data.draw(st.sampled_from(["", ",", "(", ")", '"', "%", "{id}", "\n"])) + form[at + 1 :]
     try:
@@ -138,7 +150,9 @@ def test_like_objects_become_rows_and_urls_follow_from_fields() -> None:
 
 
 def test_repeated_objects_are_written_once_and_named_by_their_key() -> None:
-    users = [{"login": name, "id": at, "site_admin": False, "plan": f"plan {at}"} for at, name in enumerate(["ann", "bob"])]
+    users = [
+        {"login": name, "id": at, "site_admin": False, "plan": f"plan {at}"} for at, name in enumerate(["ann", "bob"])
+    ]
     events = [{"number": at, "actor": users[at % 2], "reviewers": [users[1]]} for at in range(9)]
     form = dense(json.dumps(events))
     assert form is not None
@@ -183,7 +197,10 @@ def test_ids_in_base64_that_follow_from_the_id_are_derived() -> None:
 
 
 def test_a_map_of_like_objects_becomes_rows_with_the_key_first() -> None:
-    cards = {f"card_{at}": {"source": "card", "brand": "visa", "last_four": f"{at:04}", "id": f"card_{at}"} for at in range(5)}
+    cards = {
+        f"card_{at}": {"source": "card", "brand": "visa", "last_four": f"{at:04}", "id": f"card_{at}"}
+        for at in range(5)
+    }
     form = dense(json.dumps({"payment_methods": cards, "email": "a@b.org"}))
     assert form is not None
     assert "\ncard_3,0003" in form
@@ -205,7 +222,7 @@ def test_comments_inside_comments_are_rows_inside_rows() -> None:
     "text",
     [
         '{"a": 1, "a": 2}',
-        '[NaN, Infinity]',
+        "[NaN, Infinity]",
         '{"x":   "\\ud800"}',
         "[1, -0]",
         "[" * 100_000 + "]" * 100_000,

@@ -45,7 +45,9 @@ def test_every_leaf_has_its_path_and_its_key() -> None:
 
 
 def test_of_prose_only_its_identifiers_are_leaves() -> None:
-    text = "The parser failed while it was reading the file ./src/parse.py at line 118, said ann@example.org to us. " * 2
+    text = (
+        "The parser failed while it was reading the file ./src/parse.py at line 118, said ann@example.org to us. " * 2
+    )
     found = {leaf.text for leaf in leaves({"message": text})}
     assert {"./src/parse.py", "118", "ann@example.org"} <= found
     assert not any("while it was" in leaf for leaf in found)

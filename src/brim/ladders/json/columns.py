@@ -72,8 +72,7 @@ class Field:
                 self._texts = list(map(str, self.values))
             else:
                 self._texts = [
-                    value if type(value) is str else str(value) if type(value) is int else None
-                    for value in self.values
+                    value if type(value) is str else str(value) if type(value) is int else None for value in self.values
                 ]
         return self._texts
 

@@ -12,7 +12,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from operator import ne
-from os.path import commonprefix
 
 from brim.ladders.json.columns import NONE, Absent, Field, Hole
 from brim.ladders.json.identifiers import names_something
@@ -33,7 +32,7 @@ def hoist(fields: list[Field], rows: int) -> None:
     for one in fields:
         if one.scalar and not one.optional and len(one.kinds) == 1:
             first = one.values[0]
-            if rows == 1 or one.values[-1] == first and one.values.count(first) == rows:
+            if rows == 1 or (one.values[-1] == first and one.values.count(first) == rows):
                 one.mark, one.constant = ":", True
 
 
@@ -92,7 +91,8 @@ class Names:
         texts = []
         for part in parts:
             if isinstance(part, str):
-                if "{}" in part or any(self.resolve(target.path[:-1], name.rstrip("*") or name) for name in _REF.findall(part)):
+                names = _REF.findall(part)
+                if "{}" in part or any(self.resolve(target.path[:-1], name.rstrip("*") or name) for name in names):
                     return None
                 texts.append(part)
             else:
@@ -224,14 +224,12 @@ def _split(part: str | Field | Hole, text: str, source: Field | Hole) -> Parts:
 
 def expand(parts: Parts, rows: int) -> list[str | None]:
     """Return the texts that a template gives; None where a source has none."""
-    columns: list[list[str | None]] = [
-        [part] * rows if isinstance(part, str) else part.texts for part in parts
-    ]
+    columns: list[list[str | None]] = [[part] * rows if isinstance(part, str) else part.texts for part in parts]
     if len(columns) == 1:
         return columns[0]
     if any(None in column for column in columns):
-        return [None if None in row else "".join(row) for row in zip(*columns, strict=True)]  # type: ignore[arg-type]
-    return list(map("".join, zip(*columns, strict=True)))  # type: ignore[arg-type]
+        return [None if None in row else "".join(row) for row in zip(*columns, strict=True)]
+    return list(map("".join, zip(*columns, strict=True)))
 
 
 def _accept(one: Field, parts: Parts, names: Names) -> bool:
@@ -266,14 +264,14 @@ def _bore(one: Field, parts: Parts | None, names: Names) -> None:
     texts = [value for value in one.values if type(value) is str]
     if len(texts) != len(one.values) or Absent in one.kinds:
         return
-    start = commonprefix([min(texts), max(texts)])
+    start = _common_start(min(texts), max(texts))
     start = start[: _border(start)]
     tail: Parts = []
     stems = [text[len(start) :] for text in texts]
     if parts is not None and len(parts) > 1:
         stems, tail = _cut_tail(stems, parts)
     backwards = [stem[::-1] for stem in stems]
-    end = commonprefix([min(backwards), max(backwards)])
+    end = _common_start(min(backwards), max(backwards))
     end = end[: _border(end)][::-1]
     if end:
         stems = [stem[: -len(end)] for stem in stems]
@@ -300,6 +298,14 @@ def _cut_tail(stems: list[str], parts: Parts) -> tuple[list[str], Parts]:
     return [stem[: -len(tail or "")] for stem, tail in zip(stems, tails, strict=True)], keep
 
 
+def _common_start(one: str, other: str) -> str:
+    """Return what two texts begin with; of the least and the greatest of many, it is what all begin with."""
+    for at, (mine, theirs) in enumerate(zip(one, other, strict=False)):
+        if mine != theirs:
+            return one[:at]
+    return min(one, other, key=len)
+
+
 def _border(text: str) -> int:
     """Return the length of `text` up to its last character that is no letter or digit."""
     at = len(text)
@@ -314,8 +320,7 @@ def _usual(one: Field, rows: int) -> None:
         return
     counts = Counter(zip(map(type, one.values), one.values, strict=True))
     (kind, value), count = counts.most_common(1)[0]
-    if kind is NONE or count * 2 < rows or count < 2 or isinstance(value, str) and "{" in value:
+    if kind is NONE or count * 2 < rows or count < 2 or (isinstance(value, str) and "{" in value):
         return
     one.mark, one.default = "~", value
     one.blank = [type(each) is kind and each == value for each in one.values]
-

@@ -16,6 +16,7 @@ from brim.ladders.json.alias import choose_aliases
 from brim.ladders.json.columns import ABSENT, NONE, Absent, Field, columns, leaves, sole_class
 from brim.ladders.json.derive import Names, derive, hoist
 from brim.ladders.json.identifiers import names_something
+from brim.ladders.json.layout import choose_forms
 from brim.ladders.json.scalars import (
     LITERALS,
     NUMBER,
@@ -26,9 +27,9 @@ from brim.ladders.json.scalars import (
     quoted,
     text_cell,
 )
-from brim.ladders.json.shape import ENTRY, Class, Shape, choose_forms
+from brim.ladders.json.shape import ENTRY, Class, Shape
 
-_BARE_KEY = re.compile(r"[^\s,()\[\]{}\":=~@'?!*%$#.](?:[^\x00-\x1f,()\[\]{}\":=~@'?!*%$#.]*[^\s,()\[\]{}\":=~@'?!*%$#.])?\Z")
+_BARE_KEY = re.compile(r"(?!\s)[^\x00-\x1f,()\[\]{}\":=~@'?!*%$#.]+(?<!\s)\Z")
 _BARE_TEMPLATE = re.compile(r"(?![\s'$\"])(?:[^,()\[\]{}\"\x00-\x1f]|\{[^,(){}\"\x00-\x1f]*\})*(?<!\s)\Z")
 
 LEGEND = (
@@ -222,8 +223,7 @@ class Writer:
     def _nested_cells(self, one: Field) -> list[str] | None:
         plain = "null" if one.optional else ""
         texts = [
-            plain if value is None else "" if value is ABSENT else self.nested(value, one.child)
-            for value in one.values
+            plain if value is None else "" if value is ABSENT else self.nested(value, one.child) for value in one.values
         ]
         if not one.optional and texts.count(texts[0]) == len(texts) and texts[0]:
             one.mark, one.default = ":", texts[0]

@@ -7,8 +7,8 @@ from functools import lru_cache
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _NAMING = frozenset(
-    "id ids uid uuid guid iid oid sha sha1 sha256 hash digest login name names username number title key keys email mail "
-    "path filename file ref slug code symbol sku isbn doi pmid arn account handle".split()
+    "id ids uid uuid guid iid oid sha sha1 sha256 hash digest login name names username number title key keys email "
+    "mail path filename file ref slug code symbol sku isbn doi pmid arn account handle".split()
 )
 _RANKS = {"login": 0, "username": 0, "name": 1, "slug": 1, "key": 1, "code": 1, "id": 2, "number": 3, "sha": 4}
 
@@ -17,7 +17,9 @@ _STATUS = frozenset(
     "status state type kind event action result conclusion outcome level severity phase stage ok success passed "
     "enabled active available merged draft locked archived priority role reason verdict exit".split()
 )
-_ERRORS = frozenset("error errors exception exceptions failure failures fault stderr warning warnings traceback".split())
+_ERRORS = frozenset(
+    "error errors exception exceptions failure failures fault stderr warning warnings traceback".split()
+)
 _BAD_NEWS = re.compile(r"(?i)\b(?:error|exception|fail(?:ed|ure|s)?|denied|invalid|fatal|panic|timed? ?out|refused)\b")
 
 

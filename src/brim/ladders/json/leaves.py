@@ -18,29 +18,52 @@ from brim.ladders.json.identifiers import names_something, words_of
 
 PROSE = 120  # a longer text with blanks in it is prose: of it only the identifiers count
 _DATED = frozenset("date time at dob day month year timestamp created updated deadline due since until".split())
-_MATTERS = frozenset("phone address zip amount price total quantity count version port host ip url uri command query".split())
+_MATTERS = frozenset(
+    "phone address zip amount price total quantity count version port host ip url uri command query".split()
+)
 _WHOLE = re.compile(
     r"(?P<url>[a-z][a-z0-9+.-]{1,9}://)"
     r"|(?P<email>[\w.+-]{1,64}@[\w-]+\.[\w.-]+\Z)"
     r"|(?P<date>\d{4}-\d\d?-\d\d?(?:[T ]\d\d?:\d\d.{0,12})?\Z|\d\d?:\d\d(?::\d\d)?(?:\+\d)?\Z)"
     r"|(?P<path>(?:\.{0,2}|~|[A-Za-z]:)[/\\][^\s]*\Z|[^\s/]+/[^\s]*\Z)"
+    r"|(?P<file>[\w@+-][\w.@+-]{0,79}\.[A-Za-z][A-Za-z0-9]{0,5}\Z)"
     r"|(?P<tag>(?=[A-Z0-9]{0,11}[A-Z])(?=[A-Z0-9]{0,11}[0-9])[A-Z0-9]{4,12}\Z)"
     r"|(?P<code>[A-Z][A-Z0-9_-]{1,11}\Z)"
     r"|(?P<mixed>(?=\S{0,80}[\d_@#$-])[^\s]{2,80}\Z)"
 )
-_WHOLE_SCORES = {"url": -2.0, "email": 2.0, "date": 0.9, "path": 1.6, "tag": 2.4, "code": 1.4, "mixed": 1.6}
+_WHOLE_SCORES = {
+    "url": -2.0,
+    "email": 2.0,
+    "date": 0.9,
+    "path": 1.6,
+    "file": 1.6,
+    "tag": 2.4,
+    "code": 1.4,
+    "mixed": 1.6,
+}
 _INSIDE = re.compile(
-    r"(?P<pair>(?m:^)[ \t]*(?:[-*•][ \t]+)?(?P<key>[^\W\d_][\w ()/-]{0,30}?)[ \t]*[:=：][ \t]*(?P<value>[^\s:|][^\n|]{0,79})(?=$|\||\n))"
+    r"(?P<pair>(?m:^)[ \t]*(?:[-*•][ \t]+)?(?P<key>[^\W\d_][\w ()/-]{0,30}?)[ \t]*[:=：][ \t]*"
+    r"(?P<value>[^\s:|][^\n|]{0,79})(?=$|\||\n))"
     r"|(?P<url>[a-z]{2,9}://[^\s\"'<>)\]]+)"
     r"|(?P<email>[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{1,64})"
     r"|(?P<date>\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?Z?)?)"
     r"|(?P<path>(?:\.{1,2}|~|[A-Za-z]:)?[/\\][\w.@+-]+(?:[/\\][\w.@+-]*)*|\w[\w.@+-]*(?:/[\w.@+-]+)+)"
     r"|(?P<quoted>\"[^\"\n]{1,80}\"|`[^`\n]{1,80}`|'[^'\n]{2,80}'(?!\w))"
-    r"|(?P<mixed>[A-Za-z_][\w-]*[\d_][\w-]*(?:\.[\w-]+)*|\d[\w-]*[A-Za-z_-][\w-]*|[A-Za-z_]\w*\.[A-Za-z_]\w*(?:\.\w+)*)"
+    r"|(?P<mixed>[A-Za-z_][\w-]*[\d_][\w-]*(?:\.[\w-]+)*|\d[\w-]*[A-Za-z_-][\w-]*"
+    r"|[A-Za-z_]\w*\.[A-Za-z_]\w*(?:\.\w+)*)"
     r"|(?P<number>[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)*)"
     r"|(?P<code>\b[A-Z][A-Z0-9]{1,9}\b)"
 )
-_INSIDE_SCORES = {"url": -2.0, "email": 2.0, "date": 0.9, "path": 1.4, "quoted": 0.3, "mixed": 1.3, "number": 0.3, "code": 0.4}
+_INSIDE_SCORES = {
+    "url": -2.0,
+    "email": 2.0,
+    "date": 0.9,
+    "path": 1.4,
+    "quoted": 0.3,
+    "mixed": 1.3,
+    "number": 0.3,
+    "code": 0.4,
+}
 _KEY_BEFORE = re.compile(r"([^\W\d_][\w-]{0,30})[\"']?[ \t]*[:=#(]?[ \t]*[\"']?\Z")
 _MOST_INSIDE = 20_000
 
@@ -69,9 +92,9 @@ def text_leaves(text: str, path: tuple[str | int, ...] = (), key: str = "") -> l
     for match in _INSIDE.finditer(text):
         kind = match.lastgroup or ""
         if match["pair"] is not None:
-            said = match["value"].rstrip()
-            found.append(Leaf((*path, match.start("value")), match["key"].strip(), said, score(match["key"], said) + 0.4))
-            found.extend(_parts(said, match.start("value"), path, match["key"].strip()))
+            said, name, at = match["value"].rstrip(), match["key"].strip(), match.start("value")
+            found.append(Leaf((*path, at), name, said, score(name, said) + 0.4))
+            found.extend(_parts(said, at, path, name))
         else:
             found.append(_part(match, kind, match.start(), path, key, text))
         if len(found) >= _MOST_INSIDE:
@@ -144,9 +167,7 @@ def _parts(said: str, offset: int, path: tuple[str | int, ...], key: str) -> Ite
             yield _part(match, match.lastgroup or "", offset + match.start(), path, key, said)
 
 
-def _part(
-    match: re.Match[str], kind: str, at: int, path: tuple[str | int, ...], key: str, text: str
-) -> Leaf:
+def _part(match: re.Match[str], kind: str, at: int, path: tuple[str | int, ...], key: str, text: str) -> Leaf:
     found = match[0].strip("\"'`") if kind == "quoted" else match[0].rstrip(".,;:")
     before = _KEY_BEFORE.search(text[max(0, match.start() - 34) : match.start()])
     name = before[1] if before is not None else ""

@@ -256,10 +256,8 @@ class Document:
             return [self.reader[spec.body]] * count
         if len(parts) == 1:
             return sources[0]
-        columns = [
-            [part] * count if isinstance(part, str) else [_as_text(value) for value in part] for part in parts
-        ]
-        return [None if None in row else "".join(row) for row in zip(*columns, strict=True)]  # type: ignore[arg-type]
+        columns = [[part] * count if isinstance(part, str) else [_as_text(value) for value in part] for part in parts]
+        return [None if None in row else "".join(row) for row in zip(*columns, strict=True)]
 
     def _parts(self, spec: Spec, table: Table, count: int) -> list[str | list[Any]]:
         body = spec.body

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from itertools import repeat
 from typing import Any
 
 from brim.errors import NotDecodable
@@ -96,7 +97,7 @@ def clean_column(texts: list[str]) -> bool:
     joined = " ".join(texts)
     if "," in joined or not joined.isprintable() or not reads_as_texts(texts):
         return False
-    return not any([text[-1] == " " for text in texts])
+    return " " not in {text[-1] for text in texts}
 
 
 def clean_nested(texts: list[str]) -> bool:
@@ -111,13 +112,13 @@ def reads_as_texts(cells: Sequence[str]) -> bool:
         return False
     if starts.isdisjoint(_MAYBE_LITERAL):
         return True
-    return all([cell.strip(_NUMERIC) and cell not in LITERALS for cell in cells])
+    return all(map(str.strip, cells, repeat(_NUMERIC))) and LITERALS.keys().isdisjoint(cells)
 
 
 def read_numbers(cells: Sequence[str]) -> list[int] | None:
     """Return whole numbers that are written as JSON writes them, or None if one of the cells is none."""
     joined = "".join(cells)
-    if not (joined.isascii() and joined.isdigit()) or any([cell[:1] in "0" for cell in cells]):
+    if not (joined.isascii() and joined.isdigit()) or not _ZERO_OR_NONE.isdisjoint({cell[:1] for cell in cells}):
         return None
     return list(map(int, cells))
 
@@ -125,6 +126,7 @@ def read_numbers(cells: Sequence[str]) -> list[int] | None:
 _BRACKETS = re.compile(r"[()\[\]{}\"]")
 _NO_TEXT_START = BAD_START | {"", " "}
 _MAYBE_LITERAL = frozenset("-0123456789ntf")
+_ZERO_OR_NONE = frozenset({"", "0"})
 _NUMERIC = "-+.eE0123456789"
 
 

@@ -45,9 +45,7 @@ class Skeleton:
     With `count` the estimates are scaled to what the whole really takes.
     """
 
-    def __init__(
-        self, text: str, mark: str = "[… fields left out]", count: Callable[[str], int] | None = None
-    ) -> None:
+    def __init__(self, text: str, mark: str = "[… fields left out]", count: Callable[[str], int] | None = None) -> None:
         self.mark = mark
         try:
             value = load(text).value
@@ -66,9 +64,7 @@ class Skeleton:
             self._scale = count(self.tree.written([True] * len(self.leaves))) / self._above[0]
 
     @classmethod
-    def of(
-        cls, text: str, mark: str = "[… fields left out]", count: Callable[[str], int] | None = None
-    ) -> Skeleton:
+    def of(cls, text: str, mark: str = "[… fields left out]", count: Callable[[str], int] | None = None) -> Skeleton:
         """The skeleton of a result, whatever it is: JSON by its fields, other text by its lines."""
         return cls(text, mark, count)
 
@@ -146,9 +142,7 @@ class Tree:
             for at, item in enumerate(value):
                 if not isinstance(item, dict | list):
                     self._records += 1
-                node.parts.append(
-                    self._node(item, (*path, at), key, at, self._records, -1.0 if rows and at else 0.0)
-                )
+                node.parts.append(self._node(item, (*path, at), key, at, self._records, -1.0 if rows and at else 0.0))
         else:
             self._leaf(Leaf(path, key, printed(value), score(key, value, place)), record, max(0.0, key_cost))
         node.last = len(self.leaves)
@@ -215,9 +209,7 @@ class Rendering:
 
     def _pairs(self, node: Node) -> list[str]:
         return [
-            f"{key}:{self.render(part)}"
-            for key, part in zip(node.keys, node.parts, strict=True)
-            if self.count(part)
+            f"{key}:{self.render(part)}" for key, part in zip(node.keys, node.parts, strict=True) if self.count(part)
         ]
 
     def _list(self, node: Node) -> str:
@@ -252,7 +244,7 @@ class Rendering:
         return f"({header})\n" + "\n".join(lines)
 
     def _lines(self, node: Node) -> str:
-        lines = []
+        lines: list[str] = []
         missing = False
         for line, piece in zip(node.keys, node.parts, strict=True):
             number = self.count(piece)

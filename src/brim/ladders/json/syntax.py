@@ -1,8 +1,8 @@
 """The grammar of the table form: where a cell ends, and what a header says.
 
-    header   %name(field,field,…)     name is empty for the root, `[]` or `{}` for a root list or map
-    field    key [!wrap] [[]] (field,…) | ['] key [*] [?] [!wrap] [@class] [:value | =template | ~template]
-    value    bare | 'text | "json string" | \"\"\"raw text\"\"\" | [v,…] | {key:v,…} | (cell,…) | class(cell,…)
+header   %name(field,field,…)     name is empty for the root, `[]` or `{}` for a root list or map
+field    key [!wrap] [[]] (field,…) | ['] key [*] [?] [!wrap] [@class] [:value | =template | ~template]
+value    bare | 'text | "json string" | \"\"\"raw text\"\"\" | [v,…] | {key:v,…} | (cell,…) | class(cell,…)
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ _READABLE = re.compile(r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*\Z")
 _STYLE = re.compile(r"json([0-9]?)(a?)\Z")
 _DECODER = json.JSONDecoder()
 _LEAST_INSIDE = 80
+_AROUND = ([True, False, True], [True, True, True])
 _MAX_NESTED = 2_000_000
 
 
@@ -83,9 +84,9 @@ def wrap_json(style: str, value: Any) -> str:
     An `a` at the end writes only ASCII; a `+` in front joins the text before, the JSON, and the text behind.
     """
     if style.startswith("+"):
-        if not isinstance(value, list) or len(value) != 3 or not isinstance(value[0], str) or not isinstance(value[2], str):
+        if not isinstance(value, list) or [type(part) is str for part in value] not in _AROUND:
             raise NotDecodable("a text around JSON needs three parts")
-        return value[0] + wrap_json(style[1:], value[1]) + value[2]
+        return str(value[0]) + wrap_json(style[1:], value[1]) + str(value[2])
     found = _STYLE.match(style)
     if found is None:
         raise NotDecodable(f"unknown wrapping {style!r}")
@@ -102,7 +103,7 @@ def unwrap_base64(text: str) -> tuple[str, str] | None:
     width = text.find("\n")
     style = "b64" if width < 0 else f"b64/{width}"
     joined = text.replace("\n", "") if width >= 0 else text
-    if len(joined) % 4 or not _BASE64.match(joined[:4096]) and len(joined) <= 4096:
+    if len(joined) % 4 or (not _BASE64.match(joined[:4096]) and len(joined) <= 4096):
         return None
     try:
         plain = base64.b64decode(joined, validate=True).decode()

@@ -1,0 +1,120 @@
+"""Deciding how the objects of each class are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from brim.ladders.json.identifiers import key_rank, names_something
+from brim.ladders.json.shape import ENTRY, Class, Shape
+
+_SMALL = 5
+
+
+def choose_forms(shape: Shape, keyed: bool) -> None:
+    """Decide for each class how its objects are written.
+
+    `flat`: as columns of the table around it; `rows`: a list that stands once, one line a row; `keyed`: each
+    object once in a table, and its key wherever it stands; `inline`: a bracket of cells; `plain`: {key:value}.
+    """
+    classes = shape.distinct()
+    parents = {parent for cls in classes for parent, _, _ in cls.places}
+    for cls in classes:
+        if _stands_flat(cls, cls not in parents) and not (keyed and cls.total > 3 and _becomes_keyed(cls, 2)):
+            cls.form = "flat"
+        elif cls.key or (keyed and cls.total > 1 and cls.keys[0] is not ENTRY and _becomes_keyed(cls, 1)):
+            cls.form = "keyed"
+        elif cls.total == 1 and len(cls.keys) < 4 and cls not in parents:
+            cls.form = "plain"
+    for cls in classes:
+        parent, key, in_list = next(iter(cls.places))
+        if cls.form != "keyed" and len(cls.places) == 1 and (cls.form != "flat" or parent is None):
+            rows = _list_at(shape, parent, key) if (in_list or parent is None) and _stands_once(parent) else []
+            if len(rows) == cls.total and all(type(row) is dict and shape.find(row) is cls for row in rows):
+                cls.form, cls.rows = "rows", rows  # in the order of the list, whatever their groups
+    _break_cycles(classes)
+
+
+def _stands_once(cls: Class | None) -> bool:
+    while cls is not None:
+        if cls.total != 1 or len(cls.places) != 1 or cls.form not in ("flat", "rows"):
+            return False
+        cls = next(iter(cls.places))[0]
+    return True
+
+
+def _list_at(shape: Shape, parent: Class | None, key: str) -> list[Any]:
+    value = shape.root if parent is None else shape.child(parent.rows[0], key)
+    if type(value) is dict:
+        return shape.maps.get(id(value), [value])
+    return value if type(value) is list else []
+
+
+def _stands_flat(cls: Class, is_leaf: bool) -> bool:
+    """Say whether every row around has just one such object at one place, or a small one at several."""
+    if any(parent is not None and parent.total != count for (parent, _, _), count in cls.places.items()):
+        return False
+    if len(cls.places) > 1:
+        return is_leaf and len(cls.keys) <= _SMALL and not any(in_list for _, _, in_list in cls.places)
+    parent, _, in_list = next(iter(cls.places))
+    return cls.keys[0] is not ENTRY and parent is not cls and (not in_list or parent is not None)
+
+
+def _becomes_keyed(cls: Class, worth: int) -> bool:
+    """Say whether a class has enough repeated objects to be written once each, and a key to name them by."""
+    if len(cls.keys) < 3:
+        return False
+    try:
+        seen = {msgspec.json.encode(row): row for row in reversed(cls.rows)}
+    except (TypeError, UnicodeEncodeError):
+        return False
+    total, different = len(cls.rows), len(seen)
+    if different * (3 + worth) > total * 3 or (worth > 1 and different == 1):
+        return False
+    rows = list(reversed(seen.values()))
+    best = min(
+        (key for key in cls.keys if key not in cls.optional and names_something(key) and _is_key(rows, key)),
+        key=lambda key: (key_rank(key), cls.keys.index(key)),
+        default=None,
+    )
+    if best is None:
+        return False
+    cls.key, cls.rows = best, rows
+    return True
+
+
+def _is_key(rows: list[dict[str, Any]], key: str) -> bool:
+    values = [row[key] for row in rows]
+    kinds = set(map(type, values))
+    if kinds != {str} and kinds != {int}:
+        return False
+    return len(set(values)) == len(values) and all(len(str(value)) <= 64 for value in values)
+
+
+def _break_cycles(classes: Iterable[Class]) -> None:
+    """A class that holds itself is written from the inside out; longer circles are broken by a plain class."""
+    children: dict[Class, list[Class]] = {}
+    for cls in classes:
+        for parent, _, _ in cls.places:
+            if parent is cls and cls.form != "keyed":
+                cls.recursive = True
+            elif parent is not None:
+                children.setdefault(parent, []).append(cls)
+    state: dict[Class, int] = {}
+
+    def descend(cls: Class) -> None:
+        state[cls] = 1
+        for child in children.get(cls, ()):
+            if child.form == "keyed":
+                continue
+            if state.get(child) == 1:
+                child.form = "plain"
+            elif child not in state:
+                descend(child)
+        state[cls] = 2
+
+    for cls in classes:
+        if cls not in state:
+            descend(cls)
