@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 from collections.abc import Iterator, MutableMapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
 
@@ -45,6 +45,8 @@ KINDS: dict[str, str] = {
 Stash = MutableMapping[str, str]
 # Beyond this many characters only the ends and the telling lines of a text are worth the time.
 LARGEST = 50_000_000
+# An extract for a query that fills less of its room than this is made again without it.
+FILLED = 0.7
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ def handle_of(text: str, digits: int = 8) -> str:
 def _kind_of(text: str, hint: Hint | None) -> str:
     """The kind of a content; a printed object with its line breaks escaped is no prose, whatever its words are."""
     kind = detect(text, hint)
-    return "text" if kind == "prose" and len(text) > 1_000 and is_escaped(text) else kind
+    return "text" if kind in ("prose", "code", "markdown") and len(text) > 1_000 and is_escaped(text) else kind
 
 
 class Ladder:
@@ -112,12 +114,18 @@ class Ladder:
         dense = self.dense() if self.tokens < 40 * room.tokens else None
         if dense is not None and room.fits(dense.text):
             return dense
+        text = self._extract(room)
+        if room.query and self._count(text) < FILLED * room.tokens:
+            # What the query singles out is little: the rest of the room is for what else there is.
+            text = max(text, self._extract(replace(room, query="")), key=self._count)
+        return Rung(text, "recoverable", f"{self.kind}, extract of {self.tokens:,} tokens")
+
+    def _extract(self, room: Room) -> str:
         extract = getattr(self._module, "extract", plain.extract)
         try:
-            text = extract(self.text, room)
+            return str(extract(self.text, room))
         except MissingExtra:
-            text = plain.extract(self.text, room)
-        return Rung(text, "recoverable", f"{self.kind}, extract of {self.tokens:,} tokens")
+            return plain.extract(self.text, room)
 
     def rungs(self, room: Room) -> Iterator[Rung]:
         """From the whole to the stub, each at most half as large as the one before."""

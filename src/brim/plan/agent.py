@@ -27,7 +27,7 @@ def enforce(work: Work, conversation: Conversation, layers: dict[int, int] | Non
     """The one enforcement point: a conversation that fits is left alone, any other is planned into its limit."""
     whole = work.total(conversation)
     if whole <= work.limit:
-        return Outcome(conversation, whole)
+        return Outcome(conversation, whole, planned=conversation)
     if work.limit <= 0:
         raise BudgetTooSmall(whole, work.limit)
     query = query_of(conversation)

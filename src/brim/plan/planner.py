@@ -17,7 +17,7 @@ from brim.ladders import arguments as arguments_ladder
 from brim.ladders.rung import Room
 from brim.plan.bones import GRID, bones
 from brim.plan.items import SYSTEM, Group, Item, Itemizer, current
-from brim.plan.pieces import Piece, pieces
+from brim.plan.pieces import WHOLE, Piece, pieces
 from brim.plan.rebuild import rebuilt
 from brim.plan.report import Decision
 from brim.plan.weights import weigh
@@ -30,11 +30,18 @@ SMALL_CALL = 48
 # Results of at most so many tokens are kept whole or left to their mark.
 SMALL_RESULT = 24
 SHORT_STUB = 3
+# A result that would take this share of the limit is named, with its handle, where it was shortened.
+NAMED = 0.2
+# Kinds that are worth most by their values; the others by what their own ladder keeps.
+BY_VALUES = frozenset({"code", "json", "jsonl", "csv", "text", "prose", "markdown", "xml"})
 # About what the notice of folded messages takes beside its record.
 FOLDED_TOKENS = 24
 # Below this share of itself the newest result is shown by its values rather than by an extract.
 READABLE = 0.5
 ROUNDS = 6
+TOP_UPS = 6
+# What is so small that nothing of it can be left out costs next to nothing, and often answers a later call.
+SMALL_WORTH = 1.0
 # A conversation of more messages than this is looked at only as far as so many times its limit.
 MANY = 1_500
 LOOKED_AT = 2
@@ -142,21 +149,15 @@ class Planner:
             raise BudgetTooSmall(fixed, self.task.limit, self.must_stay())
         self._weigh(self.task.limit - fixed - FOLDED_TOKENS - int(self.task.ledger * self.task.limit))
         waiting = self._pieces()
-        best: Outcome | None = None
         for _ in range(ROUNDS):
             self._make_notice()
-            room = self.task.limit - self._total()
-            waiting = self._buy(waiting, room)
+            before = len(waiting)
+            waiting = self._buy(waiting, self.task.limit - self._total())
             self._render()
-            if self._total() < self.task.limit * FULL and waiting and best is None:
-                continue
-            self._top_up()
-            outcome = self._enforce()
-            if best is None or outcome.total > best.total:
-                best = outcome
-            if best.total >= self.task.limit * FULL or not waiting:
+            if len(waiting) == before or self._total() >= self.task.limit * FULL:
                 break
-        return best or self._enforce()
+        self._top_up()
+        return self._enforce()
 
     def _weigh(self, room: int) -> None:
         relevance = self._relevance
@@ -186,7 +187,7 @@ class Planner:
             return item.tokens if item.tokens <= SMALL_CALL or item.fixed else SMALL_CALL
         if item.fixed:
             return item.tokens
-        if item.skeleton is not None:
+        if item.skeleton is not None and not self._named(item):
             return min(item.tokens, SHORT_STUB)
         if item.kind == "text" and not item.must:
             return 0
@@ -195,15 +196,22 @@ class Planner:
     def _pieces(self) -> list[Piece]:
         found: list[Piece] = []
         for number, group in enumerate(self.groups):
+            before = len(found)
             for item in group.items:
                 if not (group.must and item.must):
                     found += pieces(item, number, self._floor(item), self._steps(group, item))
+            if len(found) == before and group.items and not group.must:
+                # Nothing of it can be left out: it costs its frame and its floors.
+                best = max(group.items, key=lambda item: item.weight)
+                found.append(Piece(best.weight + SMALL_WORTH, 0, best, number))
         found.sort(key=lambda piece: (-piece.worth, -piece.group, piece.item.message, piece.item.start))
         return found
 
     def _steps(self, group: Group, item: Item) -> Sequence[tuple[float, int]] | None:
         """How an old result divides by its values. The newest is read as it is, so it keeps its shape."""
         if item.kind != "result" or item.fixed or item.tokens <= SMALL_RESULT or group is self.groups[-1]:
+            return None
+        if self._ladder(item).kind not in BY_VALUES:
             return None
         found = bones(item.text, self.counter.model.family, self.count)
         if found is None:
@@ -266,9 +274,10 @@ class Planner:
             return room.mark(f"{item.name or 'media'}, about {item.tokens:,} tokens"), "recoverable"
         if item.skeleton is not None:
             return self._bones(item, room)
-        if item.kind == "result" and STUB < room.tokens < item.tokens * READABLE:
+        small = item.kind == "result" and STUB < room.tokens < item.tokens * READABLE
+        if small and self._ladder(item).kind in BY_VALUES:
             values = self._apart(item, room)
-            if values is not None:
+            if values is not None and self.count(values) >= READABLE * room.tokens:
                 self._keep(item)
                 return values, "recoverable"
         if item.kind == "call":
@@ -284,18 +293,24 @@ class Planner:
         """A result by its values: those above the threshold, or all of them where that is as short."""
         assert item.skeleton is not None
         self._keep(item)
-        mark = f"[… {room.handle}]" if self.task.recall else "[…]"
+        if self._named(item):
+            mark = room.mark(f"of {item.tokens:,} tokens")
+        else:
+            mark = f"[… {room.handle}]" if self.task.recall else "[…]"
         thresholds = [worth for worth in GRID if item.threshold is not None and worth >= item.threshold]
         for threshold in reversed(thresholds):
             text = self._values(item, threshold, mark)
             size = self.count(text)
             # Pieces are estimates: what a threshold really takes is paid, unless the item was told to shrink.
-            if size <= room.tokens or not self._strict:
+            if size <= room.tokens or (not self._strict and size <= room.tokens * 2.0 + STUB):
                 item.threshold, item.given = threshold, max(item.given, size)
                 break
         else:
-            return mark, "recoverable"
-        if size > item.tokens * 0.4:
+            if room.tokens <= STUB:
+                return mark, "recoverable"
+            rung = self._ladder(item).at(room)
+            return rung.text, rung.fidelity
+        if size > item.tokens * 0.25:
             dense = self._ladder(item).dense()
             if dense is not None and self.count(dense.text) <= max(size, room.tokens):
                 return dense.text, "lossless"
@@ -311,6 +326,9 @@ class Planner:
             if self.count(text) <= room.tokens:
                 return text
         return None
+
+    def _named(self, item: Item) -> bool:
+        return item.tokens >= NAMED * self.task.limit
 
     def _values(self, item: Item, threshold: float, mark: str) -> str:
         """The values worth at least the threshold that no newer item says."""
@@ -353,7 +371,14 @@ class Planner:
             room = int(self.task.ledger * self.task.limit) - FOLDED_TOKENS
             self._record = self.task.record(messages, room) if self.task.record else ""
             self._record_tokens = self.count(self._record)
-        self._notice_tokens = FOLDED_TOKENS + self._record_tokens
+        self._notice_tokens = self._folded_tokens(len(folded)) + self._record_tokens
+
+    def _folded_tokens(self, messages: int) -> int:
+        text = self._folded_text(messages, "brim:00000000")
+        return self.counter.message(self.counter.text_message(self.task.conversation.api, "user", text)) + 2
+
+    def _folded_text(self, messages: int, handle: str) -> str:
+        return f"[{messages:,} earlier messages folded, {'recall ' if self.task.recall else ''}{handle}]"
 
     def _notice(self, folded: Sequence[int]) -> Message:
         """The message that stands for the folded ones; their originals go into the stash."""
@@ -361,31 +386,57 @@ class Planner:
         raws = b"\n".join([messages[index].raw for index in folded]).decode("utf-8", "surrogatepass")
         handle = handle_of(raws)
         self.stash[handle] = raws
-        where = f"recall {handle}" if self.task.recall else handle
-        head = f"[{len(folded):,} earlier messages folded, {where}]"
+        head = self._folded_text(len(folded), handle)
         text = f"{head}\n{self._record}" if self._record else head
         return self.counter.text_message(self.task.conversation.api, "user", text)
 
     def _top_up(self) -> None:
-        """Give what is left to the most valuable item that was shortened: full to the brim."""
-        self._make_notice()
-        for _ in range(3):
+        """Give what is left to the most valuable item that was shortened or left out: full to the brim."""
+        tried: set[int] = set()
+        for _ in range(TOP_UPS):
+            self._make_notice()
             left = self.task.limit - self._total()
-            short = [
-                item
-                for group in self.groups
-                if group.kept
-                for item in group.items
-                if item.shown is not None and item.kind in ("text", "block", "result") and item.tokens > item.given
-            ]
-            if left < 8 or not short:
+            if left < 8:
                 return
-            best = max(short, key=lambda item: (item.weight, -item.message, -item.start))
-            best.given = min(best.tokens, best.shown_tokens + left - 2)
-            self._show(best)
-            if self._total() > self.task.limit:
-                best.given = max(0, best.given - (self._total() - self.task.limit) - 4)
-                self._show(best)
+            short = [
+                (item, group)
+                for group in self.groups
+                if (group.kept or (group.items and self._least(group) + STUB <= left))
+                for item in group.items
+                if item.kind in ("text", "block", "result") and not item.fixed and id(item) not in tried
+                if (item.shown is not None if group.kept else item.kind == "result" or item.tokens > WHOLE)
+            ]
+            if not short:
+                return
+            item, group = max(short, key=lambda pair: (pair[0].weight, -pair[0].message, -pair[0].start))
+            tried.add(id(item))
+            if not group.kept:
+                left -= self._least(group)
+                group.kept = True
+                for each in group.items:
+                    each.given = self._floor(each)
+                    self._show(each)
+            self._stretch(item, left)
+
+    def _least(self, group: Group) -> int:
+        return group.frame + sum(self._floor(item) for item in group.items)
+
+    def _stretch(self, item: Item, left: int) -> None:
+        """Show as much more of an item as `left` tokens allow."""
+        item.given = min(item.tokens, item.shown_tokens + left - 2)
+        if item.skeleton is not None and item.given < item.tokens:
+            fitting = [worth for worth in GRID if item.skeleton.tokens_at(worth) <= item.given]
+            item.threshold = fitting[-1] if fitting else item.threshold
+        self._strict = True
+        self._show(item)
+        self._strict = False
+        if item.skeleton is not None and item.shown is not None and item.shown_tokens < READABLE * item.given:
+            # Its values come in lumps that do not fit: an extract fills the room.
+            handle = handle_of(item.text)
+            rung = self._ladder(item).at(Room(item.given, self.count, handle, self.task.recall, self.task.query))
+            size = self.count(rung.text)
+            if item.shown_tokens < size <= item.given:
+                item.shown, item.shown_tokens, item.fidelity = rung.text, size, rung.fidelity
 
     def _enforce(self) -> Outcome:
         """Count what will really be sent; step down until it is within the limit."""

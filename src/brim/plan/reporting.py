@@ -18,7 +18,9 @@ CROWDED = 0.9
 
 def report_of(work: Work, outcome: Outcome) -> Report:
     decisions = tuple(_decisions(work, outcome))
-    before, after = work.counter.total(work.conversation), work.counter.total(outcome.conversation)
+    # Attached context is part of what was asked for.
+    given = outcome.planned if outcome.planned and (work.context or work.carried) else work.conversation
+    before, after = work.counter.total(given), work.counter.total(outcome.conversation)
     count = work.counter.count(outcome.conversation)
     folded = {decision.item for decision in decisions if decision.rung in ("folded", "summary", "dropped")}
     compacted = [decision for decision in decisions if decision.rung in ("dense", "extract", "stub")]
@@ -30,7 +32,7 @@ def report_of(work: Work, outcome: Outcome) -> Report:
         after=after,
         upper=max(count.upper, ceil(after)),
         source=count.source,
-        layers=layer_uses(_layers(work, work.conversation), _layers(work, outcome.conversation)),
+        layers=layer_uses(_layers(work, given), _layers(work, outcome.conversation)),
         decisions=decisions,
         kept=len(outcome.conversation.messages),
         compacted=len(compacted),
