@@ -153,6 +153,22 @@ def table(title: str, found: dict[str, tuple[float, float]]) -> dict[str, Any]:
     }
 
 
+async def parts(args: argparse.Namespace, proxies: list[Proxy]) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    if args.only in (None, "json"):
+        found = await compare(proxies, args.rounds, 1_500, stream=False, at_once=args.at_once)
+        result["json"] = table("3 KB JSON", found)
+    if args.only in (None, "stream"):
+        found = await compare(proxies, args.rounds, 320, stream=True, at_once=args.at_once)
+        result["stream"] = table("stream of 100 chunks", found)
+    if args.only in (None, "large"):
+        usual, slow, cold = await added(proxies[0], proxies[1], 40)
+        print(f"\n1 MB body, all but the last message known: {usual:.1f} ms added (p90 {slow:.1f})")
+        print(f"1 MB body, all of it new: {cold:.0f} ms added")
+        result["large"] = {"added_ms": usual, "p90_ms": slow, "cold_ms": cold}
+    return result
+
+
 async def run(args: argparse.Namespace) -> None:
     ports = args.upstream_port or free_port(), free_port(), free_port()
     upstream = f"http://127.0.0.1:{ports[0]}"
@@ -161,7 +177,7 @@ async def run(args: argparse.Namespace) -> None:
             start(str(PARTS / "upstream.py"), str(ports[0])),
             start(str(PARTS / "bare.py"), str(ports[1]), upstream),
             start(
-                "-m", "brim.cli.serve", "--port", str(ports[2]), "--upstream", upstream,
+                "-m", "brim.cli.serve", "--port", str(ports[2]), "--upstream", upstream, *args.serve,
                 BRIM_STORE_PATH=f"{folder}/brim.db", HOME=folder,
             ),
         ]  # fmt: skip
@@ -174,15 +190,7 @@ async def run(args: argparse.Namespace) -> None:
             for peer in args.peer:
                 name, url, pid = peer.split("=")
                 peers.append(Proxy(name, url, int(pid)))
-            result: dict[str, Any] = {}
-            whole = await compare(peers, args.rounds, 500, stream=False, at_once=4)
-            result["json"] = table("3 KB JSON", whole)
-            streamed = await compare(peers, args.rounds, 160, stream=True, at_once=8)
-            result["stream"] = table("stream of 100 chunks", streamed)
-            usual, slow, cold = await added(bare, brim, 40)
-            print(f"\n1 MB body, all but the last message known: {usual:.1f} ms added (p90 {slow:.1f})")
-            print(f"1 MB body, all of it new: {cold:.0f} ms added")
-            result["large"] = {"added_ms": usual, "p90_ms": slow, "cold_ms": cold}
+            result = await parts(args, peers)
             if args.json:
                 Path(args.json).write_text(json.dumps(result, indent=1))
         finally:
@@ -196,6 +204,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--json", metavar="FILE", help="write the numbers there")
+    parser.add_argument("--serve", nargs="*", default=[], help="more flags for brim serve, such as --serve=--memory")
+    parser.add_argument("--only", choices=("json", "stream", "large"), help="one part of it")
+    parser.add_argument("--at-once", type=int, default=32, help="requests in work at the same time")
     parser.add_argument("--upstream-port", type=int, default=0)
     parser.add_argument("--peer", action="append", default=[], metavar="NAME=URL=PID")
     asyncio.run(run(parser.parse_args()))

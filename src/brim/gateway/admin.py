@@ -194,9 +194,12 @@ class Admin:
         return self._gateway.fitter.catalog.find(model) if model else None
 
     async def _body(self, request: Request, kind: Any) -> Any:
-        incoming = await bodies.read(
-            request.receive, dict(request.scope["headers"]), self._gateway.options.gateway.body_limit
-        )
+        limit = self._gateway.options.gateway.body_limit
+        try:
+            async with asyncio.timeout(bodies.UPLOAD_SECONDS):
+                incoming = await bodies.read(request.receive, dict(request.scope["headers"]), limit)
+        except TimeoutError:
+            raise bodies.too_slow() from None
         try:
             return msgspec.json.decode(incoming.content, type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:

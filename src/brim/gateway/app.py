@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
+import secrets
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
@@ -53,8 +55,14 @@ class Gateway:
         self.views = Views(self)
         self._own = admin_app(self, dashboard(self.views) if dashboard else None)
         self._gate = asyncio.Semaphore(options.gateway.concurrency)
+        self._boot = secrets.token_hex(6)
+        self._ids = itertools.count(1)
         self._idle = asyncio.Event()
         self._idle.set()
+
+    def next_id(self) -> str:
+        """A name for a request that no other process gives."""
+        return f"{self._boot}{next(self._ids):08x}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":

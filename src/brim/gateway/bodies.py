@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import zlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
@@ -34,25 +33,19 @@ class Incoming:
 
 
 async def read(receive: Receive, headers: Mapping[bytes, bytes], limit: int) -> Incoming:
-    """Read and unpack a body. Raises Refused (413, 415, 400, 408) or ClientGone."""
+    """Read and unpack a body. Raises Refused (413, 415, 400) or ClientGone; how long it waits is the caller's."""
     _check_stated(headers, limit)
     found: list[bytes] = []
     size, more = 0, True
-    try:
-        async with asyncio.timeout(UPLOAD_SECONDS) as patience:
-            while more:
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    raise ClientGone
-                found.append(message.get("body", b""))
-                size += len(found[-1])
-                if size > limit:
-                    raise too_large(limit)
-                more = message.get("more_body", False)
-                if more:
-                    patience.reschedule(asyncio.get_running_loop().time() + UPLOAD_SECONDS)
-    except TimeoutError:
-        raise Refused(408, "the request body did not arrive in time", "request_timeout") from None
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientGone
+        found.append(message.get("body", b""))
+        size += len(found[-1])
+        if size > limit:
+            raise too_large(limit)
+        more = message.get("more_body", False)
     raw = found[0] if len(found) == 1 else b"".join(found)
     packing = headers.get(b"content-encoding", b"").strip().lower()
     if not packing or packing == b"identity":
@@ -65,11 +58,7 @@ async def pieces(receive: Receive, headers: Mapping[bytes, bytes], limit: int) -
     _check_stated(headers, limit)
     size = 0
     while True:
-        try:
-            async with asyncio.timeout(UPLOAD_SECONDS):
-                message = await receive()
-        except TimeoutError:
-            raise Refused(408, "the request body did not arrive in time", "request_timeout") from None
+        message = await receive()
         if message["type"] == "http.disconnect":
             raise ClientGone
         piece = message.get("body", b"")
@@ -102,6 +91,10 @@ class Upload:
         except (Refused, ClientGone) as problem:
             self.problem = problem
             raise
+
+
+def too_slow() -> Refused:
+    return Refused(408, "the request body did not arrive in time", "request_timeout")
 
 
 def too_large(limit: int) -> Refused:

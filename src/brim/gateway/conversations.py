@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import secrets
 import time
 from collections import OrderedDict, deque
@@ -23,7 +24,7 @@ _FORGET = 60_000
 
 @dataclass(slots=True, eq=False)
 class Live:
-    """A conversation in memory: its turns, what was folded away, and a lock that keeps its requests in order."""
+    """A conversation in memory: its turns, and what was folded away."""
 
     id: str
     client: str = ""
@@ -36,7 +37,14 @@ class Live:
     stash: dict[str, int] = field(default_factory=dict)  # handles, with their characters
     session: Followed | None = None  # once it did not fit
     turns: deque[Turn] = field(default_factory=lambda: deque(maxlen=MOST_TURNS))
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _lock: asyncio.Lock | None = None
+
+    @property
+    def lock(self) -> asyncio.Lock:
+        """Keeps the fits of this conversation in order."""
+        if self._lock is None:
+            self._lock = asyncio.Lock()
+        return self._lock
 
     def next_turn(self) -> int:
         self.requests += 1
@@ -51,6 +59,8 @@ class Conversations:
         self._most = most
         self._known: OrderedDict[str, Live] = OrderedDict()
         self._prefixes: dict[int, str] = {}
+        self._boot = secrets.token_hex(12)
+        self._ids = itertools.count(1)
 
     def __len__(self) -> int:
         return len(self._known)
@@ -73,11 +83,14 @@ class Conversations:
             return self._open(f"{client_id}.{first.digest.hex()[:8]}" if first else client_id)
         chain = _chain(conversation)
         known = next((self._prefixes[place] for place in reversed(chain) if place in self._prefixes), None)
-        live = self._open(known if known in self._known else secrets.token_hex(16))
+        live = self._open(known if known in self._known else self._new_id())
         self._prefixes[chain[-1]] = live.id
         if len(self._prefixes) > _FORGET:
             self._prefixes = dict(list(self._prefixes.items())[_FORGET // 2 :])
         return live
+
+    def _new_id(self) -> str:
+        return f"{self._boot}{next(self._ids):08x}"
 
     def rename(self, live: Live, id: str) -> None:
         """An earlier process knew this conversation by another id."""

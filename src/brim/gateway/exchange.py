@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -35,6 +34,8 @@ LARGEST_ERROR = 1 << 20
 HOLD_SECONDS = 1.0
 # After so long an exchange looks out for a client that goes away.
 WATCH_SECONDS = 0.02
+# Bytes a second that an upload must come with, on top of the seconds that every one may take.
+SLOWEST_UPLOAD = 50_000
 
 
 class _Asked(msgspec.Struct):
@@ -68,51 +69,74 @@ class Exchange(ClientSide):
         self.route = route
         self.api = api_of(route, headers)
         self.began = time.perf_counter()
-        self.gone = False
+        self.gone = self.slow = False
         self.result: FitResult | None = None
         self.reader: usage.Reader | None = None
         self.rounds: list[Usage] = []
         self._task = asyncio.current_task()
-        self._waiting: asyncio.TimerHandle | None = None
+        self._timer: asyncio.TimerHandle
         self._watcher: asyncio.Task[None] | None = None
+        self._has_body = self._looked = False
 
     async def run(self) -> None:
         """Serve the request. Faults become answers in the provider's shape; nothing is raised."""
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(WATCH_SECONDS, self._look)
         try:
             if self.route.kind == "fit":
                 incoming = await bodies.read(self.receive, self.headers, self.options.gateway.body_limit)
-                self._begin_watch()
+                self._uploaded()
                 await self._fitted(incoming)
             else:
                 await self._passed()
         except ClientGone:
             self._finish("gone")
         except asyncio.CancelledError:
-            if not self.gone:
-                self._finish("failed")
-                raise
-            if self._task is not None:
-                self._task.uncancel()
-            # A client that leaves after the last event has all it wanted.
-            ended = self.reader is not None and self.started and self.reader.ended
-            self._finish("done" if ended else "gone")
+            await self._cancelled()
         except Fault as fault:
             await self.fail(fault)
         except Exception:
             log.exception("fault inside the gateway")
             await self.fail(Fault(500, "a fault inside the gateway: its log has the details", "gateway_fault"))
         finally:
-            if self._waiting is not None:
-                self._waiting.cancel()
+            self._timer.cancel()
             if self._watcher is not None:
                 self._watcher.cancel()
 
-    def _begin_watch(self) -> None:
-        """Look out for a client that goes away; an exchange that is over in a moment needs no look-out."""
-        self._waiting = asyncio.get_running_loop().call_later(WATCH_SECONDS, self._watch_now)
+    async def _cancelled(self) -> None:
+        """The work was stopped: because the client left, because its body did not come, or from outside."""
+        if not self.gone and not self.slow:
+            self._finish("failed")
+            raise asyncio.CancelledError
+        if self._task is not None:
+            self._task.uncancel()
+        if self.slow:
+            await self.fail(bodies.too_slow())
+            return
+        # A client that leaves after the last event has all it wanted.
+        ended = self.reader is not None and self.started and self.reader.ended
+        self._finish("done" if ended else "gone")
 
-    def _watch_now(self) -> None:
-        self._watcher = asyncio.get_running_loop().create_task(self._watch())
+    def _look(self) -> None:
+        """The exchange is not over in a moment: look out for a client that leaves, or for a body that does not come."""
+        if self._has_body:
+            self._watcher = asyncio.get_running_loop().create_task(self._watch())
+        else:
+            seconds = bodies.UPLOAD_SECONDS + int(self.headers.get(b"content-length", b"0")) / SLOWEST_UPLOAD
+            self._timer = asyncio.get_running_loop().call_later(seconds, self._too_slow)
+            self._looked = True
+
+    def _uploaded(self) -> None:
+        """The body is here: from now on only the client's leaving is of interest."""
+        self._has_body = True
+        if self._looked:
+            self._timer.cancel()
+            self._look()
+
+    def _too_slow(self) -> None:
+        self.slow = True
+        if self._task is not None:
+            self._task.cancel()
 
     async def _watch(self) -> None:
         """Cancel the work when the client goes away."""
@@ -133,7 +157,7 @@ class Exchange(ClientSide):
             if length is not None:
                 headers.append((b"content-length", length))
         else:
-            self._begin_watch()
+            self._uploaded()
         try:
             answer = await self.send_upstream(target, headers, body.pieces() if body else None)
         except UpstreamFault:
@@ -141,8 +165,8 @@ class Exchange(ClientSide):
                 raise body.problem from None
             raise
         async with answer:
-            if self._waiting is None:
-                self._begin_watch()
+            if not self._has_body:
+                self._uploaded()
             if self.route.kind == "models" and answer.status == 200:
                 await self._models(answer, target)
             else:
@@ -352,7 +376,7 @@ class Exchange(ClientSide):
 
     def _open_turn(self, target: Target, controls: Controls, asked: _Asked) -> None:
         self.turn = Turn(
-            id=secrets.token_hex(8),
+            id=self.gateway.next_id(),
             number=0,
             session=controls.session,
             at=time.time(),

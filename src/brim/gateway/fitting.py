@@ -141,18 +141,15 @@ class Fitter:
             )
             if not controls.dry_run:  # what would be done must leave no trace
                 self._keep(live, fitted)
-            return self._result(fitted, raw, conversation, live, model, limit, fitted.report.folded)
+            return self._result(
+                fitted, raw, conversation, live, model, limit, fitted.report.folded + fitted.report.compacted
+            )
         session = self._session(live, conversation, wanted)
         session.model, session.budget, session.policy, session.recall_mode = wanted, left, policy, self.recall
         fitted = session.fit_parsed(raw, conversation)
         self._keep(live, fitted)
-        shown = {
-            number
-            for entry in session.view.entries
-            for number in range(entry.start, entry.end)
-            if entry.kind != "ledger"
-        }
-        return self._result(fitted, raw, conversation, live, model, limit, len(session.log) - len(shown))
+        folded = len(session.view.folded(len(session.log)))
+        return self._result(fitted, raw, conversation, live, model, limit, folded)
 
     def _result(
         self,
