@@ -24,7 +24,7 @@ def add(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "models",
         help="list models",
-        description="List the models that Brim knows: windows, outputs, tokenizers and prices (USD per million tokens).",
+        description="List the models that Brim knows: windows, outputs, tokenizers, prices (USD per million tokens).",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

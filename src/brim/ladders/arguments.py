@@ -20,7 +20,7 @@ SHORT = 80
 def extract(text: str, room: Room) -> str:
     """At most room.tokens tokens of JSON, or as near as the fixed part of it allows.
 
-    Example: {"path": "a.py", "content": "<10,000 characters>"} -> {"path": "a.py", "content": "<head> [… 120 lines] <tail>"}
+    Example: {"path": "a.py", "content": <10,000 characters>} -> {"path": "a.py", "content": "head [… 120 lines] tail"}
     """
     if room.fits(text):
         return text

@@ -21,10 +21,8 @@ USER_AMONG_TOOLS = 1.5
 ANSWER_AMONG_TOOLS = -0.5
 # What should stay for what is asked stays whole, unless it would take more than this share of the limit.
 WHOLE_SHARE = 0.2
-# A note among attached context costs little and was attached for a reason.
-NOTE = 60
-# A block inside the instructions that is no larger than this share of the limit is as good as an instruction.
-PART_OF_INSTRUCTIONS = 0.05
+# By layer the share of the limit up to which a block of context costs little: it was put there for a reason.
+SMALL_CONTEXT = {1: 0.05, 2: 0.05, 3: 0.05}
 # The newest results are what the model is about to read.
 NEWEST = 3.0
 
@@ -65,9 +63,7 @@ def weigh(
         group.rank = rank
         for item in group.items:
             item.weight = rank + LAYER[item.layer] + KIND[item.kind] + _said(item, roles, tools)
-            if item.layer in (2, 3) and item.tokens <= NOTE:
-                item.weight += NEWEST
-            elif item.layer == 1 and item.tokens <= PART_OF_INSTRUCTIONS * limit:
+            if item.tokens <= SMALL_CONTEXT.get(item.layer, 0.0) * limit:
                 item.weight += NEWEST
 
 
