@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     )
     from brim.fitting import Event, Fitted, fit
     from brim.ladders import Compacted, Hint, compact, decode, ladder
+    from brim.ladders.shapes import Shape, reshape
     from brim.memory.session import Session, sessions
     from brim.plan.context import Attachment
     from brim.plan.policy import Policy
@@ -57,12 +58,14 @@ __all__ = [
     "Policy",
     "Report",
     "Session",
+    "Shape",
     "UnknownModel",
     "compact",
     "count",
     "decode",
     "fit",
     "ladder",
+    "reshape",
     "sessions",
 ]
 
@@ -82,6 +85,7 @@ _HOMES = {
     ),
     "brim.fitting": ("Event", "Fitted", "fit"),
     "brim.ladders": ("Compacted", "Hint", "compact", "decode", "ladder"),
+    "brim.ladders.shapes": ("Shape", "reshape"),
     "brim.memory.session": ("Session", "sessions"),
     "brim.plan.context": ("Attachment",),
     "brim.plan.policy": ("Policy",),

@@ -5,17 +5,21 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import brim
 from brim.cli.reading import add_model, apply_settings, read_text
+from brim.errors import BadInput
 from brim.ladders import KINDS
+from brim.ladders.shapes import LEVELS, Shape, reshape
 
 _EXAMPLES = """examples:
   cat build.log | brim compact --budget 1000
   gh api repos/python/cpython/pulls | brim compact            without loss
   brim compact page.html --budget 2000 --query "refund policy"
   brim compact data.json --explain                            every rung with its size
+  brim compact hits.json --level compact                      a search result in its short form
   brim compact data.json | brim compact --decode              and back
 """
 
@@ -34,14 +38,29 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--kind", "-k", choices=sorted(KINDS), help="what it is (default: found out)")
     parser.add_argument("--query", "-q", default="", help="what you are after: parts about it stay first")
     parser.add_argument("--explain", action="store_true", help="show every rung with its size")
+    parser.add_argument(
+        "--level", choices=LEVELS, help="the form of a known tool result (search hits, diffs, repo maps, …)"
+    )
+    parser.add_argument("--tool", default="", help="with --level: the tool that the result is of")
     parser.add_argument("--decode", action="store_true", help="undo a lossless compaction")
     parser.add_argument("--json", action="store_true", help="print the text with its numbers as JSON")
     parser.set_defaults(run=run)
 
 
+def _reshaped(text: str, args: argparse.Namespace, tables: Mapping[str, Any]) -> str:
+    try:
+        value = json.loads(text)
+    except ValueError as problem:
+        raise BadInput("standard input" if args.file == "-" else args.file, f"is not JSON ({problem})") from None
+    own = [Shape.from_dict(name, table) for name, table in tables.items()]
+    return json.dumps(reshape(value, args.level, tool=args.tool, shapes=own), ensure_ascii=False, separators=(",", ":"))
+
+
 def run(args: argparse.Namespace) -> int:
-    apply_settings()
+    loaded = apply_settings()
     text = read_text(args.file)
+    if args.level:
+        text = _reshaped(text, args, loaded.shapes)
     hint = brim.Hint(path="" if args.file == "-" else args.file)
     model = args.model or "gpt-4o"
     if args.decode:

@@ -403,3 +403,14 @@ def _holds(value: Any, records: Sequence[Record], key: str, depth: int) -> bool:
     if any(record.is_this(value, key) for record in records):
         return True
     return any(_holds(one, records, name, depth + 1) for name, one in value.items() if isinstance(one, (Mapping, list)))
+
+
+def reshape(value: Any, level: str = "compact", *, tool: str = "", shapes: Sequence[Shape] = ()) -> Any:
+    """A tool's result in the form that a level has for its shape; as it is where no shape fits.
+
+    Shapes of one's own are tried before those that Brim knows.
+
+    Example: brim.reshape({"results": [{"hit_id": "lexical:a.py:4:0", "path": "a.py", …}]}) -> {"results": [{"id": …}]}
+    """
+    shape = shape_for(value, tool, (*shapes, *SHAPES))
+    return value if shape is None else apply(value, shape, level)
