@@ -45,6 +45,7 @@ def add(subparsers: Any) -> None:
         help="switch on Anthropic's own context management for these models; patterns allowed",
     )
     parser.add_argument("--memory", action="store_true", help="keep nothing on disk")
+    parser.add_argument("--otel", action="store_true", help="send spans and metrics as the OTEL_… variables say")
     parser.add_argument("--demo", action="store_true", help="replay a sample conversation; needs no key")
     parser.set_defaults(run=run)
 
@@ -64,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     if args.demo:
         importlib.import_module("brim.gateway.demo").run(loaded())
     else:
-        serving.serve(loaded, args.upstream or "", tuple(args.clear_tool_uses), in_memory=args.memory)
+        serving.serve(loaded, args.upstream or "", tuple(args.clear_tool_uses), in_memory=args.memory, otel=args.otel)
     return 0
 
 

@@ -27,6 +27,8 @@ try:
 except ImportError as problem:  # pragma: no cover, the extra is not installed
     raise MissingExtra("the gateway", "gateway") from problem
 
+BACKLOG = 2_048
+
 
 class Server(uvicorn.Server):
     """uvicorn with Brim's signals: TERM and INT drain, HUP reloads."""
@@ -47,7 +49,7 @@ class Server(uvicorn.Server):
             proxy_headers=False,
             timeout_keep_alive=75,
             timeout_graceful_shutdown=int(settings.shutdown_grace) or 1,
-            backlog=2_048,
+            backlog=BACKLOG,
         )
         super().__init__(config)
         self.gateway = gateway
@@ -87,6 +89,7 @@ class Server(uvicorn.Server):
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             found.bind((settings.host.strip("[]"), settings.port))
+            found.listen(BACKLOG)  # whoever comes before everything is up waits a moment
         except OSError as problem:
             found.close()
             raise BadSetting(
@@ -112,7 +115,12 @@ class Server(uvicorn.Server):
 
 
 def serve(
-    load: Callable[[], Settings], upstream: str = "", clear_tool_uses: tuple[str, ...] = (), *, in_memory: bool = False
+    load: Callable[[], Settings],
+    upstream: str = "",
+    clear_tool_uses: tuple[str, ...] = (),
+    *,
+    in_memory: bool = False,
+    otel: bool = False,
 ) -> None:
     """Serve by settings until a signal ends it; HUP loads them again."""
 
@@ -123,7 +131,10 @@ def serve(
     for name, variable in lacking_keys(first.settings).items():
         tell("no key", logging.WARNING, upstream=name, variable=variable)
     store = open_store(None if in_memory else first.settings.store.path, limits_of(first.settings))
-    server = Server(Gateway(first, store=store, dashboard=dashboard()), options)
+    gateway = Gateway(first, store=store, dashboard=dashboard())
+    if otel:
+        gateway.journal.hooks.append(importlib.import_module("brim.gateway.telemetry").exporting())
+    server = Server(gateway, options)
     bound = server.listen()
     print(f"Brim listens on {address(bound)} (dashboard: {address(bound)}/brim/)", file=sys.stderr, flush=True)
     run(server, bound)

@@ -1,0 +1,153 @@
+"""The commands, the demo, telemetry, and the gateway as a process of its own."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from brim import settings
+from brim.cli import serve, status, top
+from brim.errors import BadSetting, NotFound
+from brim.gateway import demo
+from brim.gateway.app import Gateway
+from brim.gateway.options import options_of
+from brim.gateway.serving import Server, address
+from brim.gateway.telemetry import Telemetry
+from brim.testing import Fail, FakeProvider
+
+from .conftest import Running, long_chat
+
+HI = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hi"}]}
+
+
+def run(module: Any, *words: str) -> int:
+    parser = argparse.ArgumentParser()
+    module.add(parser.add_subparsers())
+    args = parser.parse_args(words)
+    return int(args.run(args))
+
+
+def test_status_and_top_read_a_running_gateway(gateway: Running, capsys: pytest.CaptureFixture[str]) -> None:
+    gateway.chat({"messages": long_chat(30)}, x_brim_budget="6000")
+    gateway.settled()
+    assert run(status, "status", "--bar", "--url", gateway.url) == 0
+    line = capsys.readouterr().out
+    assert "gpt-4o" in line
+    assert "saved" in line
+    assert line.count("\n") == 1
+    assert run(top, "top", "--once", "--url", gateway.url) == 0
+    assert "1 requests" in capsys.readouterr().out
+
+
+def test_a_status_line_is_empty_when_no_gateway_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(status, "status", "--bar", "--url", "http://127.0.0.1:9") == 1
+    assert capsys.readouterr().out == ""
+    with pytest.raises(NotFound, match="brim serve"):
+        run(status, "status", "--url", "http://127.0.0.1:9")
+
+
+def test_serve_refuses_what_is_no_address_or_file() -> None:
+    with pytest.raises(BadSetting, match="not an address"):
+        run(serve, "serve", "--upstream", "localhost:8080")
+    with pytest.raises(BadSetting, match="no file"):
+        run(serve, "serve", "--config", "/nowhere/brim.toml")
+
+
+def test_the_demo_outgrows_its_window_without_an_overflow(tmp_path: Path) -> None:
+    async def play() -> tuple[int, Gateway]:
+        async with FakeProvider(window=demo.WINDOW, model=demo.MODEL) as provider:
+            loaded = settings.load(tmp_path, {}, gateway={"port": 0})
+            gateway = Gateway(options_of(loaded, upstream=provider.url))
+            gateway.fitter.catalog.override(demo.MODEL, {"window": demo.WINDOW, "max_output": 1_000})
+            server = Server(gateway)
+            bound = server.listen()
+            running = asyncio.get_running_loop().create_task(server.serve(sockets=[bound]))
+            answered = await demo.replay(server, provider, address(bound), pause=0.0)
+            server.stop()
+            await running
+            return answered, gateway
+
+    answered, gateway = asyncio.run(play())
+    assert answered == 2 * demo.TURNS
+    assert gateway.metrics.total("brim_overflows_avoided_total") > demo.TURNS
+    assert gateway.metrics.total("brim_upper_exceeded_total") == 0
+    assert gateway.metrics.total("brim_refits_total") == 0
+
+
+def test_turns_become_spans_and_histograms_by_the_genai_conventions(gateway: Running, fake: FakeProvider) -> None:
+    spans = InMemorySpanExporter()
+    tracers = TracerProvider()
+    tracers.add_span_processor(SimpleSpanProcessor(spans))
+    reader = InMemoryMetricReader()
+    gateway.gateway.journal.hooks.append(Telemetry(tracers, MeterProvider([reader])))
+    gateway.chat(HI)
+    fake.script(Fail(500, "broken"))
+    gateway.chat(HI)
+    gateway.settled()
+    first, second = spans.get_finished_spans()
+    assert first.name == "chat gpt-4o"
+    assert first.attributes is not None
+    assert first.attributes["gen_ai.usage.input_tokens"] == 8
+    assert first.attributes["gen_ai.provider.name"] == "openai"
+    assert "hi" not in [str(value) for value in first.attributes.values()]
+    assert second.attributes is not None
+    assert second.attributes["http.response.status_code"] == 500
+    data = reader.get_metrics_data()
+    assert data is not None
+    names = {metric.name for metric in data.resource_metrics[0].scope_metrics[0].metrics}
+    assert names == {"gen_ai.client.token.usage", "gen_ai.client.operation.duration"}
+
+
+def test_the_process_serves_reloads_and_ends_cleanly(tmp_path: Path) -> None:
+    config = tmp_path / "brim.toml"
+    with FakeProvider() as fake:
+        config.write_text(f'[gateway]\nport = 0\n[upstreams.mine]\nbase_url = "{fake.url}/v1"\n')
+        environment = {**os.environ, "HOME": str(tmp_path), "BRIM_STORE_PATH": str(tmp_path / "brim.db")}
+        process = subprocess.Popen(
+            [sys.executable, "-m", "brim.cli.serve", "--config", str(config)], stderr=subprocess.PIPE, env=environment
+        )
+        assert process.stderr is not None
+        url = process.stderr.readline().split()[3].decode()
+        assert _post(url)["usage"]["prompt_tokens"] == 8
+        config.write_text('[gateway]\nport = "nonsense"\n')
+        process.send_signal(signal.SIGHUP)
+        assert b"not reloaded" in _line_with(process, b"reloaded")
+        config.write_text(f'[upstreams.other]\nbase_url = "{fake.url}/openai/v1"\n')
+        process.send_signal(signal.SIGHUP)
+        assert b'"upstreams":["other"]' in _line_with(process, b"reloaded")
+        _post(url)
+        assert fake.posts[-1].path == "/openai/v1/chat/completions"
+        process.send_signal(signal.SIGTERM)
+        process.stderr.read()
+        assert process.wait(20) == 0
+        process.stderr.close()
+
+
+def _post(url: str) -> Any:
+    headers = {"content-type": "application/json"}
+    request = urllib.request.Request(f"{url}/v1/chat/completions", json.dumps(HI).encode(), headers)
+    with urllib.request.urlopen(request, timeout=20) as answer:
+        return json.loads(answer.read())
+
+
+def _line_with(process: subprocess.Popen[bytes], wanted: bytes) -> bytes:
+    assert process.stderr is not None
+    for line in process.stderr:
+        if wanted in line:
+            return line
+    raise AssertionError(f"the process ended without saying {wanted!r}")
