@@ -95,7 +95,9 @@ class Pages:
         given = request.query_params.get("budget")
         part, status = await self._planned(request, found, place)
         budget = int(given) if given and _is_budget(given) else None
-        return _html(turns.render(found, part, place, money.prices_of(self._data.models()), budget), status)
+        last = self._data.session(found["session"])["turns"][-1]["number"] <= found["number"]
+        prices = money.prices_of(self._data.models())
+        return _html(turns.render(found, part, place, prices=prices, budget=budget, last=last), status)
 
     async def plan(self, request: Request) -> Response:
         """The part of a turn's page that a budget changes, for the script."""

@@ -9,8 +9,9 @@ from brim.dashboard import words
 from brim.dashboard.html import Html, address, el
 from brim.plan.report import CRITICAL, HIGH, level_of
 
-HEIGHT, STEP, COLUMN, LEFT = 132, 16, 12, 40
-MOST_COLUMNS = 120
+HEIGHT, GAP, LEFT = 132, 4, 40
+NARROWEST, WIDEST, ROOM = 16, 40, 1_100
+MOST_wideS = 120
 # What stood over the limit is drawn up to this share, so that the turns as sent stay readable.
 TOP = 1.25
 
@@ -45,8 +46,9 @@ def plain_bar(used: int, limit: int, label: str) -> Html:
 
 def columns(turns: Sequence[Mapping[str, Any]], base: str, session: str) -> Html:
     """A window over the turns: a column a turn, by layers, as a share of its limit; each leads to its turn."""
-    shown = turns[-MOST_COLUMNS:]
-    width = LEFT + STEP * len(shown) + 8
+    shown = turns[-MOST_wideS:]
+    step = max(NARROWEST, min(WIDEST, ROOM // max(1, len(shown))))
+    width = LEFT + step * len(shown) + 8
     parts = []
     for share, name in ((HIGH, "high"), (CRITICAL, "critical"), (1.0, "limit")):
         y = _height(share)
@@ -54,30 +56,30 @@ def columns(turns: Sequence[Mapping[str, Any]], base: str, session: str) -> Html
     for share, name in ((0.0, "0%"), (HIGH, "75%"), (1.0, "limit")):
         parts.append(el("text", name, x=LEFT - 8, y=_height(share) + 4, text_anchor="end", class_="axis"))
     for place, turn in enumerate(shown):
-        parts.append(_column(turn, LEFT + STEP * place, base, session))
+        parts.append(_column(turn, LEFT + step * place, step - GAP, base, session))
     label = f"The window over {words.plural(len(shown), 'turn')}, as shares of its limit; the table has the numbers"
-    return el("svg", parts, class_="columns", role="img", aria_label=label, width=width, height=HEIGHT + 16)
+    return el("svg", parts, class_="columns", role="img", aria_label=label, width=width, height=HEIGHT + 22)
 
 
-def _column(turn: Mapping[str, Any], x: int, base: str, session: str) -> Html:
+def _column(turn: Mapping[str, Any], x: int, wide: int, base: str, session: str) -> Html:
     limit = turn["limit"] or 1
     before, after = turn["tokens_before"] / limit, turn["tokens_after"] / limit
-    parts = [el("title", _spoken(turn, after)), _rect(x, 0, COLUMN, HEIGHT, "hit")]
+    parts = [el("title", _spoken(turn, after)), _rect(x, 0, wide, HEIGHT, "hit")]
     ghost = min(before, TOP)
     if ghost > after:
-        parts.append(_rect(x, _height(ghost), COLUMN, round(_height(after) - _height(ghost), 1), "ghost"))
+        parts.append(_rect(x, _height(ghost), wide, round(_height(after) - _height(ghost), 1), "ghost"))
     layers = turn.get("layers") or [{"layer": 0, "after": turn["tokens_after"]}]
     whole = sum(int(layer["after"]) for layer in layers) or 1
     so_far = 0.0
     for layer in layers:
         size = after * int(layer["after"]) / whole
         top = _height(min(so_far + size, TOP))
-        parts.append(_rect(x, top, COLUMN, round(_height(min(so_far, TOP)) - top, 1), f"l{layer['layer']}"))
+        parts.append(_rect(x, top, wide, round(_height(min(so_far, TOP)) - top, 1), f"l{layer['layer']}"))
         so_far += size
     if level_of(after) != "ok":
-        parts.append(_rect(x, HEIGHT + 3, COLUMN, 4, level_of(after)))
+        parts.append(_rect(x, HEIGHT + 3, wide, 4, level_of(after)))
     if turn["number"] % 5 == 0:
-        parts.append(el("text", turn["number"], x=x + COLUMN / 2, y=HEIGHT + 15, text_anchor="middle", class_="axis"))
+        parts.append(el("text", turn["number"], x=x + wide / 2, y=HEIGHT + 19, text_anchor="middle", class_="axis"))
     href = address(base, "sessions", session, "turns", turn["number"])
     # The table below has the same links for the keyboard.
     return el("a", parts, href=href, tabindex="-1")

@@ -56,10 +56,12 @@ def address(base: str, *segments: str | int) -> str:
     return f"{base}/{'/'.join(quote(str(segment), safe=':') for segment in segments)}"
 
 
-def table(caption: str, heads: Iterable[Child], rows: Iterable[Html], id: str | None = None) -> Html:
+def table(
+    caption: str, heads: Iterable[Child], rows: Iterable[Html], id: str | None = None, class_: str | None = None
+) -> Html:
     """A table with a caption, which can be scrolled sideways by keyboard where it is too wide."""
     head = el("thead", el("tr", [part if isinstance(part, Html) else el("th", part, scope="col") for part in heads]))
-    made = el("table", el("caption", caption), head, el("tbody", list(rows), id=id))
+    made = el("table", el("caption", caption), head, el("tbody", list(rows), id=id), class_=class_)
     return el("div", made, class_="scroll", tabindex="0", role="group", aria_label=caption)
 
 

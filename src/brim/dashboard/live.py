@@ -10,7 +10,7 @@ from brim.dashboard.data import DashboardData, Values
 from brim.dashboard.html import Html, el, link, number, numbers, table
 from brim.dashboard.page import Place, figure, figures, page
 
-SHOWN, COUNTED = 40, 500
+SHOWN, COUNTED = 25, 500
 OUTCOMES = {
     "done": "done",
     "running": "running",
@@ -139,36 +139,44 @@ def _money(texts: Mapping[str, str]) -> Html:
         )
         for kind, name in money.KINDS.items()
     ]
-    made = table("What the last requests cost, by list prices", ["Kind", *numbers("Tokens", "USD")], rows)
+    made = table(
+        "What the last requests cost, by list prices", ["Kind", *numbers("Tokens", "USD")], rows, class_="narrow"
+    )
     return Html(el("p", el("span", texts["reconciled"], data_live="reconciled")) + made)
 
 
 def _requests(turns: Sequence[Values], place: Place) -> Html:
-    heads = ["When", "Session and model", *numbers("Before", "After"), "Window", "Outcome"]
+    heads = ["Session and turn", *numbers("Tokens"), "Window and outcome"]
     rows = [_row(turn, place) for turn in turns]
-    empty = el("tr", el("td", "No request has come yet.", colspan=6))
+    empty = el("tr", el("td", "No request has come yet.", colspan=3))
     return table("The last requests, newest first", heads, rows or [empty], id="rows")
 
 
 def _row(turn: Values, place: Place) -> Html:
     where = ("sessions", turn["session"], "turns", turn["number"])
-    name = el("bdi", f"{turn['session'][:12]} · {turn['number']}")
-    session = link(name, place.base, *where) if turn["session"] else "none"
-    over = el("b", "overflow avoided", class_="badge") if turn["would_have_overflowed"] else None
+    name = el("bdi", f"{words.brief(turn['session'])} · {turn['number']}")
+    about = el("small", words.moment(turn["at"]), " · ", el("bdi", turn["model"] or turn["api"]))
     return el(
         "tr",
-        el("td", words.moment(turn["at"])),
-        el("td", session, el("small", el("bdi", turn["model"] or turn["api"]))),
-        number(words.tokens(turn["tokens_before"])),
-        number(words.tokens(turn["tokens_after"])),
-        el("td", words.meter(turn["used"]) if turn["limit"] else "not known"),
-        el("td", outcome(turn), " ", over),
+        el("th", link(name, place.base, *where) if turn["session"] else "no session", about, scope="row"),
+        number(words.before_after(turn["tokens_before"], turn["tokens_after"])),
+        el(
+            "td",
+            words.meter(turn["used"]) if turn["limit"] else "window not known",
+            [" ", el("span", "overflow avoided", class_="badge")] if turn["would_have_overflowed"] else None,
+            None if fine(turn) else [" ", outcome(turn)],
+        ),
     )
+
+
+def fine(turn: Values) -> bool:
+    """Whether a request ended, or goes on, as it should."""
+    return turn["outcome"] == "done" and int(turn["status"]) < 400
 
 
 def outcome(turn: Values) -> Html:
     """How a request ended, in words."""
     word = OUTCOMES.get(turn["outcome"], turn["outcome"])
-    fine = turn["outcome"] in ("done", "running") and turn["status"] < 400
-    status = "" if fine else f" {turn['status'] or ''}"
-    return el("span", f"{word}{status}".strip(), class_=None if fine else "critical", title=turn["note"] or None)
+    if fine(turn) or turn["outcome"] == "running":
+        return el("span", word)
+    return el("span", f"{word} {turn['status'] or ''}".strip(), class_="critical", title=turn["note"] or None)

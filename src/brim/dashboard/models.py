@@ -85,8 +85,8 @@ def _errors(models: Sequence[Values], turns: Sequence[Values]) -> Child:
     if not rows:
         return el("p", "No provider has reported usage yet, so nothing can be compared.")
     heads = ["Model", *numbers("Compared", "Margin", "Median", "Worst under", "Worst over", "Above bound")]
-    caption = "How far counts were off what providers billed; the margin is what the last count kept in reserve"
-    return table(caption, [*heads, "Distribution"], rows)
+    note = "How far counts were off what providers billed. The margin is what the last count kept in reserve."
+    return [el("p", note, class_="note"), table("Count errors by model", [*heads, "Distribution"], rows)]
 
 
 def _error_row(model: Values, turns: Sequence[Values]) -> Html:
@@ -142,7 +142,7 @@ def _usage(models: Sequence[Values]) -> Html:
         if model["requests"]
     ]
     nothing = el("tr", el("td", "No request yet.", colspan=7))
-    return table("The last requests by model, tokens as providers reported them", heads, rows or [nothing])
+    return table("The last requests, as providers reported them", heads, rows or [nothing])
 
 
 def _days(days: Sequence[Values], prices: Mapping[str, Prices]) -> Html | None:

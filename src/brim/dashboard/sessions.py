@@ -17,7 +17,7 @@ MOST_ROWS = 200
 
 def listed(sessions: Sequence[Values], place: Place, limit: int, query: str) -> str:
     """All sessions, with a search."""
-    heads = ["Session", "Client and model", *numbers("Requests", "Before", "After"), "Window", "Last used"]
+    heads = ["Session", *numbers("Requests", "Tokens"), "Window"]
     rows = [_summary_row(session, place) for session in sessions]
     nothing = "No session matches." if query else "No session yet: point a client at the gateway."
     more = next((size for size in LIMITS if size > limit), None)
@@ -36,7 +36,7 @@ def listed(sessions: Sequence[Values], place: Place, limit: int, query: str) -> 
         "Sessions",
         el("h1", "Sessions"),
         search,
-        table("Sessions, the last used first", heads, rows or [el("tr", el("td", nothing, colspan=7))]),
+        table("Sessions, the last used first", heads, rows or [el("tr", el("td", nothing, colspan=4))]),
         _more(place, more, query) if more and len(sessions) >= limit else None,
         section="sessions",
     )
@@ -49,15 +49,15 @@ def _more(place: Place, limit: int, query: str) -> Html:
 
 
 def _summary_row(session: Values, place: Place) -> Html:
+    name = link(el("bdi", words.brief(session["id"])), place.base, "sessions", session["id"])
+    who = [el("bdi", session["client"] or "unknown client"), " · ", el("bdi", session["model"])]
+    about = el("small", words.moment(session["touched"]), " · ", who)
     return el(
         "tr",
-        el("th", link(el("bdi", session["id"][:24]), place.base, "sessions", session["id"]), scope="row"),
-        el("td", el("bdi", session["client"] or "unknown client"), el("small", el("bdi", session["model"]))),
+        el("th", name, about, scope="row"),
         number(words.tokens(session["requests"])),
-        number(words.tokens(session["tokens_before"])),
-        number(words.tokens(session["tokens_after"])),
+        number(words.before_after(session["tokens_before"], session["tokens_after"])),
         el("td", words.meter(session["used"]) if session["limit"] else "not known"),
-        el("td", words.moment(session["touched"])),
     )
 
 
@@ -66,7 +66,7 @@ def one(session: Values, last: Values | None, place: Place) -> str:
     turns = session["turns"]
     return page(
         place,
-        f"Session {session['id'][:12]}",
+        f"Session {words.brief(session['id'])}",
         el("nav", link("Sessions", place.base, "sessions"), aria_label="Up", class_="up"),
         el("h1", "Session ", el("code", el("bdi", session["id"]))),
         _facts(session),
@@ -144,20 +144,22 @@ def window(report: Values) -> Html:
     parts += [el("p", spoken, el("b", words.level(used), class_=level_of(used)), class_="label")]
     parts += [bars.layer_bar(layers, "after", limit, "As sent")]
     marks = f"Tokens by layer; the limit is {limit:,}. Marks on the bars: 75%, 90% and the limit."
-    return el("div", parts, table(marks, heads, rows))
+    return el("div", parts, table(marks, heads, rows, class_="narrow"))
 
 
 def _turns(turns: Sequence[Values], place: Place, session: str) -> Html:
-    heads = ["Turn", "When", *numbers("Before", "After"), "Window"]
-    heads += [*numbers("Folded", "Count error", "Saved"), "Outcome"]
+    heads = ["Turn", *numbers("Tokens"), "Window", *numbers("Folded", "Count error", "Saved"), "Outcome"]
     where = ("sessions", session, "turns")
     rows = [
         el(
             "tr",
-            el("th", link(f"Turn {turn['number']}", place.base, *where, turn["number"]), scope="row"),
-            el("td", words.moment(turn["at"])),
-            number(words.tokens(turn["tokens_before"])),
-            number(words.tokens(turn["tokens_after"])),
+            el(
+                "th",
+                link(f"Turn {turn['number']}", place.base, *where, turn["number"]),
+                el("small", words.moment(turn["at"])),
+                scope="row",
+            ),
+            number(words.before_after(turn["tokens_before"], turn["tokens_after"])),
             el("td", words.meter(turn["used"]) if turn["limit"] else "not known"),
             number(words.tokens(turn["folded"])),
             number(words.signed(turn["error"])),
@@ -209,8 +211,9 @@ def _stash(stash: Sequence[Values], place: Place, session: str) -> Html:
         handle = el("code", row["handle"])
         shown = link(handle, place.base, "sessions", session, "stash", row["handle"]) if place.content else handle
         rows.append(el("tr", el("th", shown, scope="row"), number(words.tokens(row["characters"]))))
-    caption = f"{words.plural(len(stash), 'original')} kept outside the prompt, by handle"
-    return table(caption, ["Handle", *numbers("Characters")], rows)
+    told = f"{words.plural(len(stash), 'original')} kept outside the prompt, by handle"
+    made = table(told, ["Handle", *numbers("Characters")], rows, class_="narrow")
+    return el("details", el("summary", told), made)
 
 
 def stashed(found: Values, place: Place, session: str) -> str:

@@ -25,6 +25,7 @@ def render(data: DashboardData, place: Place) -> str:
             f"[{name}]",
             ["Setting", "Value", "Comes from"],
             [_row(row, described) for row in sorted(listed, key=lambda row: str(row["origin"]) == "default")],
+            class_="fixed",
         )
         for name, listed in sections
     ]

@@ -13,6 +13,12 @@ from brim.dashboard.sessions import window
 from brim.plan.report import LAYERS, level_of
 
 MOST_ITEMS = 1_000
+SETTLED = "What earlier turns settled is sent as before, so that the prompt cache holds; it is not decided again."
+COUNTED = {
+    "actual": "the provider's own",
+    "exact": "exact",
+    "reconstructed": "by a reconstructed tokenizer",
+}
 RUNGS = {
     "full": "full",
     "dense": "dense, lossless",
@@ -24,17 +30,26 @@ RUNGS = {
 }
 
 
-def render(turn: Values, plan: Html, place: Place, prices: Mapping[str, Prices], budget: int | None) -> str:
+def render(
+    turn: Values,
+    plan: Html,
+    place: Place,
+    *,
+    prices: Mapping[str, Prices],
+    budget: int | None = None,
+    last: bool = False,
+) -> str:
+    """The page of a turn; `last` says that none comes after it."""
     session, count = turn["session"], turn["number"]
     where = ("sessions", session, "turns")
     around = [
         link("Session", place.base, "sessions", session),
         link("Earlier turn", place.base, *where, count - 1) if count > 1 else None,
-        link("Later turn", place.base, *where, count + 1),
+        None if last else link("Later turn", place.base, *where, count + 1),
     ]
     return page(
         place,
-        f"Turn {count} of {session[:12]}",
+        f"Turn {count} of {words.brief(session)}",
         el("nav", around, aria_label="Up and around", class_="up"),
         el("h1", f"Turn {count}"),
         _facts(turn),
@@ -75,7 +90,9 @@ def _bill(turn: Values, prices: Mapping[str, Prices]) -> Html | None:
         )
         for kind, part in money.breakdown([turn], prices).items()
     ]
-    made = table("What the provider reported, by list prices", ["Kind", *numbers("Tokens", "USD")], rows)
+    made = table(
+        "What the provider reported, by list prices", ["Kind", *numbers("Tokens", "USD")], rows, class_="narrow"
+    )
     return el("details", el("summary", "What the provider billed"), made)
 
 
@@ -114,9 +131,11 @@ def plan(turn: Values, tried: Values | None, place: Place) -> Html:
         return el("section", el("p", gone), id="plan")
     after = tried["after"] if tried else turn["after"]
     title = f"Tried at {tried['budget']:,} tokens: {report['after']:,} used" if tried else "As sent"
-    counts = [f"{report['kept']:,} messages kept", f"{report['compacted']:,} items compacted"]
-    counts.append(f"{report['folded']:,} folded")
-    told = f"{title}: {', '.join(counts)}. Policy {report['policy']}, counted by {report['source']}."
+    folded = report["folded"] if tried else max(report["folded"], turn["folded"])
+    counts = f"{report['kept']:,} messages kept, {report['compacted']:,} items compacted, {folded:,} folded"
+    told = (
+        f"{title}: {counts}. Policy: {report['policy']}; the counts are {COUNTED.get(report['source'], 'estimates')}."
+    )
     warnings = [el("li", warning) for warning in report["warnings"]]
     return el(
         "section",
@@ -126,6 +145,7 @@ def plan(turn: Values, tried: Values | None, place: Place) -> Html:
         window(report),
         el("h3", "Every item: its rung and the reason"),
         items(report["decisions"], place, turn["session"]),
+        el("p", SETTLED, class_="note") if turn["changed"] and not tried else None,
         el("h3", "Before and after"),
         changes.render(turn["before"], after, place),
         None if place.content else hidden_note(),

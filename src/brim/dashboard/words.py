@@ -69,6 +69,16 @@ def moment(at: float | None, now: float | None = None) -> Html:
     return el("time", shown, datetime=time.strftime("%Y-%m-%dT%H:%M:%SZ", known))
 
 
+def brief(id: str) -> str:
+    """An id that fits a table. Example: "claude-code.3fa91c02" -> "claude-c…91c02" """
+    return id if len(id) <= 16 else f"{id[:8]}…{id[-5:]}"
+
+
+def before_after(before: float | None, after: float | None) -> str:
+    """Example: (41200, 7930) -> "41,200 → 7,930"; the same number once if nothing changed."""
+    return tokens(after) if before == after else f"{tokens(before)} → {tokens(after)}"
+
+
 def plural(count: int, one: str, many: str = "") -> str:
     """Example: plural(2, "message") -> "2 messages" """
     return f"{count:,} {one if count == 1 else many or one + 's'}"

@@ -1,0 +1,240 @@
+"""Dashboard data in memory, made by really fitting a few growing conversations: for tests and for pictures."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import brim
+from brim import settings
+from brim.catalog import Model, find
+from brim.conversation import Conversation
+from brim.counting import count
+from brim.dashboard.data import Values
+from brim.errors import NotFound
+from brim.fitting import Fitted
+from brim.plan.report import level_of
+
+START = 1_790_000_000.0
+HOSTILE = "<script>alert('x')</script>"
+SYSTEM = "You are a careful release engineer. Answer from the tool results. " + "Name files and builds exactly. " * 90
+
+
+class Sample:
+    """What a gateway would know after some work; `content` is the setting gateway.log_content."""
+
+    def __init__(self, *, content: bool = False, turns: int = 14, budget: int = 6_000, start: float = START) -> None:
+        self.loaded = settings.load(env={}, gateway={"log_content": content, "port": 9_000})
+        self.start = start
+        self.found: dict[str, dict[str, Any]] = {}
+        self.originals: dict[tuple[str, int], Fitted] = {}
+        self.stash: dict[str, str] = {}
+        self.last: list[dict[str, Any]] = []
+        self._run("claude-code.3fa91c02", "claude-cli", find("claude-sonnet-4-5"), turns, budget, 1)
+        self._run(f"b7{'0' * 30}", f"agent {HOSTILE}", find("gpt-4o"), max(2, turns // 3), budget * 2, 2)
+
+    def _run(self, id: str, client: str, model: Model, turns: int, budget: int, seed: int) -> None:
+        """Let a session grow: each turn a question, a call, a result and an answer."""
+        chance = random.Random(seed)
+        session = brim.Session(model=model, budget=budget, id=id, api="openai_chat")
+        messages: list[dict[str, Any]] = [{"role": "system", "content": SYSTEM}]
+        rows: list[dict[str, Any]] = []
+        self.found[id] = {"id": id, "client": client, "model": model.name, "turns": rows, "ledger": [], "stash": []}
+        for number in range(1, turns + 1):
+            messages += exchange(chance, number)
+            fitted = session.fit({"model": model.name, "messages": list(messages)})
+            self.originals[id, number] = fitted
+            self.stash |= fitted.stash
+            rows.append(self._row(id, client, model, number, messages, fitted))
+            self.last.append(rows[-1])
+        entries = [entry for entry in session.view.entries if entry.kind in ("ledger", "recall")]
+        self.found[id]["ledger"] = [
+            {
+                "kind": entry.kind,
+                "start": entry.start,
+                "end": entry.end,
+                "tokens": entry.tokens,
+                "digest": entry.message.digest.hex()[:16],
+                "text": entry.message.text,
+            }
+            for entry in entries
+        ]
+        self.found[id]["stash"] = [{"handle": handle, "characters": len(text)} for handle, text in self.stash.items()]
+
+    def _row(
+        self, id: str, client: str, model: Model, number: int, messages: Sequence[Any], fitted: Fitted
+    ) -> dict[str, Any]:
+        report = fitted.report
+        before = count(list(messages), model=model, api="openai_chat").tokens
+        actual = round(fitted.tokens / (1 + 0.004 * (number % 5) - 0.004))
+        cached = round(actual * 0.8) if number > 1 else 0
+        used = fitted.tokens / report.limit
+        return {
+            "id": f"r{number}",
+            "number": number,
+            "session": id,
+            "at": self.start + 47 * number,
+            "api": "openai_chat",
+            "model": model.name,
+            "upstream": model.provider,
+            "client": client,
+            "streamed": True,
+            "tokens_before": before,
+            "tokens_after": fitted.tokens,
+            "upper": report.upper,
+            "limit": report.limit,
+            "window": model.window,
+            "used": round(used, 4),
+            "level": level_of(used),
+            "folded": report.folded,
+            "changed": before != fitted.tokens,
+            "would_have_overflowed": before > report.limit,
+            "refits": 0,
+            "recalls": int(number == 9),
+            "status": 200,
+            "outcome": "done",
+            "note": "",
+            "added_ms": 0.8 + number / 10,
+            "total_ms": 1_400.0,
+            "usage": {"input": actual, "output": 180, "cached": cached, "written": actual - cached},
+            "error": round(fitted.tokens / actual - 1, 5),
+            "cost_usd": 0.0012 * number,
+            "saved_usd": 0.002 * (number - 4),
+            "layers": [asdict(layer) for layer in report.layers],
+            "messages": list(messages),
+        }
+
+    def live(self, limit: int = 50) -> Values:
+        rows = self.last
+        given = sum(row["usage"]["input"] for row in rows)
+        errors = [abs(row["error"]) for row in rows]
+        return {
+            "requests": len(rows),
+            "running": 1,
+            "tokens_before": sum(row["tokens_before"] for row in rows),
+            "tokens_after": sum(row["tokens_after"] for row in rows),
+            "overflows_avoided": sum(row["would_have_overflowed"] for row in rows),
+            "fitted": sum(row["changed"] for row in rows),
+            "refits": 1,
+            "recalls": 1,
+            "cache_hit_share": sum(row["usage"]["cached"] for row in rows) / given if given else None,
+            "cost_usd": sum(row["cost_usd"] for row in rows),
+            "saved_usd": sum(row["saved_usd"] for row in rows),
+            "mean_error": sum(errors) / len(errors) if errors else None,
+            "over_upper": 0,
+            "added_ms_p50": 1.3 if rows else None,
+            "turns": rows[::-1][:limit],
+        }
+
+    def sessions(self, limit: int = 50, query: str = "") -> Sequence[Values]:
+        rows = [self._summary(found) for found in self.found.values()]
+        return [row for row in rows if query in f"{row['id']} {row['model']} {row['client']}"][:limit]
+
+    def _summary(self, found: dict[str, Any]) -> dict[str, Any]:
+        last = found["turns"][-1]
+        copied = {
+            key: last[key] for key in ("tokens_before", "tokens_after", "limit", "used", "level", "folded", "api")
+        }
+        times = {"created": self.start, "touched": last["at"], "requests": len(found["turns"])}
+        return {**copied, **times, "id": found["id"], "client": found["client"], "model": found["model"]}
+
+    def session(self, id: str) -> Values:
+        if id not in self.found:
+            raise NotFound(f"there is no session {id!r}")
+        found = self.found[id]
+        return {**self._summary(found), **{key: found[key] for key in ("turns", "stash", "ledger")}}
+
+    def _turn(self, id: str, number: int) -> dict[str, Any]:
+        for row in self.session(id)["turns"]:
+            if row["number"] == number:
+                return dict(row)
+        raise NotFound(f"session {id!r} has no turn {number}")
+
+    def turn(self, id: str, number: int) -> Values:
+        row, fitted = self._turn(id, number), self.originals[id, number]
+        whole = brim.fit(row["messages"], model=row["model"], budget=10_000_000)
+        report = fitted.report.as_dict()
+        return {**row, "report": report, "before": shown(whole.conversation), "after": shown(fitted.conversation)}
+
+    def replanned(self, id: str, number: int, budget: int) -> Values:
+        row = self._turn(id, number)
+        fitted = brim.fit(row["messages"], model=row["model"], budget=budget)
+        told = {"budget": budget, "tokens": fitted.tokens, "report": fitted.report.as_dict()}
+        return {**told, "after": shown(fitted.conversation)}
+
+    def stashed(self, id: str, handle: str) -> Values:
+        if handle not in self.stash:
+            raise NotFound(f"nothing is stashed under {handle!r}")
+        return {"handle": handle, "characters": len(self.stash[handle]), "text": self.stash[handle]}
+
+    def models(self) -> Sequence[Values]:
+        return [self._model(found["model"], found["turns"]) for found in self.found.values()]
+
+    def _model(self, name: str, rows: Sequence[Values]) -> Values:
+        model = find(name)
+        return {
+            "model": name,
+            "upstream": model.provider,
+            "window": model.window,
+            "max_output": model.max_output,
+            "input_limit": model.max_input(),
+            "family": model.family,
+            "source": model.source,
+            "prices": asdict(model.prices) if model.prices else None,
+            "requests": len(rows),
+            "input": sum(row["usage"]["input"] for row in rows),
+            "output": sum(row["usage"]["output"] for row in rows),
+            "cached": sum(row["usage"]["cached"] for row in rows),
+            "cost_usd": sum(row["cost_usd"] for row in rows),
+            "saved_usd": sum(row["saved_usd"] for row in rows),
+        }
+
+    def usage(self, days: int = 30) -> Values:
+        counted = {"requests": 31, "failed": 1, "estimated": 200_000, "actual_in": 198_000, "actual_out": 9_000}
+        return {"days": [{"day": "2026-09-21", "model": "gpt-4o", "cached": 120_000, **counted}]}
+
+    def settings(self) -> Sequence[Values]:
+        return [{"key": key, "value": value, "origin": origin} for key, value, origin in self.loaded.rows()]
+
+
+def shown(conversation: Conversation) -> list[dict[str, Any]]:
+    """Messages as the gateway shows them."""
+    return [
+        {
+            "role": message.role,
+            "digest": message.digest.hex()[:16],
+            "text": message.text,
+            "calls": list(message.calls),
+            "answers": list(message.answers),
+        }
+        for message in conversation.messages
+    ]
+
+
+def exchange(chance: random.Random, number: int) -> list[dict[str, Any]]:
+    """A question, a tool call, its result and an answer."""
+    call = f"call_{number:02}"
+    arguments = json.dumps({"pipeline": f"release-{number}", "limit": 20})
+    builds = [
+        {
+            "id": chance.randrange(10_000, 99_999),
+            "branch": chance.choice(["main", "next", "hotfix/login"]),
+            "status": chance.choice(["passed", "passed", "failed", "running"]),
+            "commit": f"{chance.getrandbits(64):016x}",
+            "log_url": f"https://ci.example.org/builds/{chance.randrange(10_000)}/log",
+        }
+        for _ in range(12)
+    ]
+    steps = [f"12:00:{n:02} worker-{n % 4} step {n} took {chance.randrange(900)} ms" for n in range(30)]
+    result = "\n".join(steps) if number % 3 == 0 else json.dumps(builds)
+    function = {"name": "list_builds", "arguments": arguments}
+    return [
+        {"role": "user", "content": f"Which builds of release-{number} failed, and why? {HOSTILE} Keep it short."},
+        {"role": "assistant", "content": None, "tool_calls": [{"id": call, "type": "function", "function": function}]},
+        {"role": "tool", "tool_call_id": call, "content": result},
+        {"role": "assistant", "content": f"Build {builds[0]['id']} failed on {builds[0]['branch']}; it was retried."},
+        {"role": "user", "content": f"Compare with this list of build {builds[1]['id']}:\n" + "\n".join(steps[:12])},
+    ]

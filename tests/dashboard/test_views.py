@@ -1,0 +1,239 @@
+"""What single pages tell: live numbers, money, sessions, turns at any budget, models and settings."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from .asking import Client
+from .sample import Sample
+
+SESSION = "/sessions/claude-code.3fa91c02"
+TURN = f"{SESSION}/turns/14"
+
+
+def figures(client: Client, path: str) -> dict[str, str]:
+    """Names and values of a page's figures."""
+    seen = client.get(path).seen
+    values = [element.text for element in seen.all("span") if element.attributes.get("class") == "value"]
+    return dict(zip([element.text for element in seen.all("dt")], values, strict=True))
+
+
+def test_the_live_page_tells_the_totals(client: Client, closed: Sample) -> None:
+    told = figures(client, "/")
+    live = closed.live()
+    assert told["Requests"] == str(live["requests"])
+    assert told["Would have overflowed"] == str(live["overflows_avoided"])
+    assert told["Cache hits"] == f"{live['cache_hit_share']:.0%}"
+    assert told["Saved, net of cache effects"] == f"${live['saved_usd']:.4f}"
+    assert told["Count against bill"].endswith("%")
+
+
+def test_the_script_gets_the_texts_that_the_page_shows(client: Client) -> None:
+    seen = client.get("/").seen
+    texts = json.loads(client.get("/live.json").text)["texts"]
+    shown = {
+        element.attributes["data-live"]: element.text for element in seen.elements if "data-live" in element.attributes
+    }
+    assert shown.keys() == texts.keys() - {"summary"}
+    assert shown == {key: texts[key] for key in shown}
+    assert seen.by_id("summary").attributes["role"] == "status"
+
+
+def test_counts_are_reconciled_with_bills_in_a_sentence(client: Client, closed: Sample) -> None:
+    counted = sum(row["tokens_after"] for row in closed.last)
+    billed = sum(row["usage"]["input"] for row in closed.last)
+    text = client.get("/").seen.by_id("main").text
+    assert f"Brim counted {counted:,} input tokens, providers billed {billed:,}" in text
+
+
+def test_money_is_told_by_kind_of_token(client: Client, closed: Sample) -> None:
+    texts = json.loads(client.get("/live.json").text)["texts"]
+    cached = sum(row["usage"]["cached"] for row in closed.last)
+    written = sum(row["usage"]["written"] for row in closed.last)
+    assert (texts["cached_tokens"], texts["written_tokens"]) == (f"{cached:,}", f"{written:,}")
+    claude = [row["usage"] for row in closed.last if row["model"].startswith("claude")]
+    gpt = [row["usage"] for row in closed.last if row["model"].startswith("gpt")]
+    price = sum(use["cached"] for use in claude) * 0.3 + sum(use["cached"] for use in gpt) * 1.25
+    assert float(texts["cached_usd"][1:]) == pytest.approx(price / 1e6, abs=0.0001)
+
+
+def test_a_loss_is_called_a_loss() -> None:
+    data = Sample(turns=2)
+    texts = json.loads(Client(data).get("/live.json").text)["texts"]
+    assert texts["saved"].startswith("−$")
+    assert "cost more than was cut" in texts["saved_note"]
+
+
+def test_pages_without_any_request_say_so() -> None:
+    data = Sample(turns=2)
+    data.last.clear()
+    data.found.clear()
+    client = Client(data)
+    assert "No request has come yet" in client.get("/").text
+    assert "No session yet" in client.get("/sessions").text
+    assert "No model has been used" in client.get("/models").text
+
+
+def test_sessions_are_found_by_a_word(client: Client) -> None:
+    seen = client.get("/sessions?query=gpt").seen
+    assert len(seen.all("tbody")) == 1
+    assert "claude-c" not in seen.by_id("main").text
+    assert seen.by_id("query").attributes["value"] == "gpt"
+    assert "No session matches" in client.get("/sessions?query=nobody%3Cb%3E").text
+
+
+def test_a_session_shows_its_window_by_layer_over_the_turns(client: Client, closed: Sample) -> None:
+    seen = client.get(SESSION).seen
+    bars = {element.attributes["class"]: element.attributes["aria-label"] for element in seen.all("svg")}
+    last = closed.found["claude-code.3fa91c02"]["turns"][-1]
+    assert f"{last['tokens_after']:,} of 6,000 tokens" in bars["bar"]
+    assert "instructions" in bars["bar"]
+    assert "14 turns" in bars["columns"]
+    titles = [element.text for element in seen.all("title")[1:]]
+    assert titles[13] == (
+        f"Turn 14: {last['tokens_before']:,} tokens as it came, {last['tokens_after']:,} as sent, "
+        f"{last['used']:.0%} of the limit ({level(last['used'])})"
+    )
+
+
+def level(used: float) -> str:
+    return "critical, above 90%" if used >= 0.9 else "high, above 75%" if used >= 0.75 else "comfortable"
+
+
+def test_levels_are_told_in_words_and_by_class(client: Client, closed: Sample) -> None:
+    seen = client.get(SESSION).seen
+    words = [element for element in seen.all("span") if element.attributes.get("class", "").startswith("used ")]
+    used = [row["used"] for row in reversed(closed.found["claude-code.3fa91c02"]["turns"])]
+    assert len(words) == len(used)
+    for element, share in zip(words, used, strict=True):
+        name = "critical" if share >= 0.9 else "high" if share >= 0.75 else "ok"
+        assert element.attributes["class"] == f"used {name}"
+        assert (name in element.text) == (name != "ok")
+
+
+def test_a_session_lists_its_ledger_and_its_stash(client: Client, reader: Client, shown: Sample) -> None:
+    handle = next(iter(shown.stash))
+    ledger = shown.found["claude-code.3fa91c02"]["ledger"]
+    assert ledger, "the sample folds"
+    page = reader.get(SESSION).seen
+    assert ledger[0]["text"] in [element.text for element in page.all("pre")]
+    stashed = reader.get(f"{SESSION}/stash/{handle}")
+    assert stashed.seen.all("pre")[0].text == shown.stash[handle]
+    closed_page = client.get(SESSION).seen
+    assert closed_page.all("pre") == []
+    assert handle in closed_page.by_id("main").text
+    assert client.get(f"{SESSION}/stash/{handle}").seen.all("pre") == []
+
+
+def test_every_item_of_a_turn_has_its_rung_and_reason(client: Client, closed: Sample) -> None:
+    text = client.get(TURN).seen.by_id("plan").text
+    decisions = closed.turn("claude-code.3fa91c02", 14)["report"]["decisions"]
+    assert decisions
+    for decision in decisions:
+        assert decision["item"] in text
+        assert decision["reason"] in text
+
+
+@pytest.mark.parametrize("path", [f"{TURN}?budget=4000", f"{TURN}/plan?budget=4000"])
+def test_a_turn_can_be_planned_at_another_budget(client: Client, closed: Sample, path: str) -> None:
+    seen = client.get(path).seen
+    planned = closed.replanned("claude-code.3fa91c02", 14, 4_000)
+    assert seen.all("h3")[0].text == f"Tried at 4,000 tokens: {planned['report']['after']:,} used"
+    assert planned["report"]["decisions"][0]["reason"] in seen.by_id("plan").text
+
+
+def test_the_form_sends_the_budget_without_a_script(client: Client) -> None:
+    seen = client.get(f"{TURN}?budget=4000").seen
+    form, field = seen.by_id("replan"), seen.by_id("budget")
+    assert (form.attributes["method"], form.attributes["action"]) == ("get", f"/brim{TURN}")
+    assert (field.attributes["name"], field.attributes["value"]) == ("budget", "4000")
+    assert "hidden" in seen.by_id("slider-box").attributes
+
+
+@pytest.mark.parametrize(
+    ("budget", "told"),
+    [("30", "What must stay needs"), ("-1", "whole number"), ("x", "whole number"), ("9" * 30, "whole number")],
+)
+def test_a_budget_that_cannot_be_is_refused_in_words(client: Client, budget: str, told: str) -> None:
+    got = client.get(f"{TURN}?budget={budget}")
+    alerts = [element.text for element in got.seen.elements if element.attributes.get("role") == "alert"]
+    assert got.status == 422
+    assert told in alerts[0]
+
+
+def test_changes_are_side_by_side_and_marked_by_elements(reader: Client) -> None:
+    seen = reader.get(TURN).seen
+    tables = [element for element in seen.all("table") if element.attributes.get("class") == "diff"]
+    assert tables
+    assert all("BeforeAfter" in element.text for element in tables)
+    assert {element.text for element in seen.all("td") if element.attributes.get("class") == "out"} == {
+        element.text for element in seen.all("del")
+    }
+    assert {element.text for element in seen.all("td") if element.attributes.get("class") == "in"} == {
+        element.text for element in seen.all("ins")
+    }
+
+
+def test_changes_without_content_are_told_by_digest_and_size(client: Client, closed: Sample) -> None:
+    text = client.get(TURN).seen.by_id("plan").text
+    turn = closed.turn("claude-code.3fa91c02", 14)
+    kept = {message["digest"] for message in turn["after"]}
+    gone = [message for message in turn["before"] if message["digest"] not in kept]
+    assert gone
+    for message in gone:
+        assert message["digest"] in text
+
+
+def test_a_turn_that_passed_as_it_was_says_so(client: Client) -> None:
+    assert "Nothing differs" in client.get(f"{SESSION}/turns/1").text
+
+
+@pytest.mark.parametrize(
+    "path", ["/sessions/none", f"{SESSION}/turns/99", f"{SESSION}/stash/brim:00", "/sessions/a%2Fb"]
+)
+def test_what_is_not_there_is_a_page_that_says_so(client: Client, path: str) -> None:
+    got = client.get(path)
+    assert got.status == 404
+    assert got.seen.all("h1")[0].text == "Not found"
+
+
+def test_a_turn_leads_to_its_neighbours_and_no_further(client: Client) -> None:
+    links = [link.text for link in client.get(TURN).seen.all("a")]
+    assert "Earlier turn" in links
+    assert "Later turn" not in links
+    links = [link.text for link in client.get(f"{SESSION}/turns/1").seen.all("a")]
+    assert "Later turn" in links
+    assert "Earlier turn" not in links
+
+
+def test_a_turn_whose_content_is_gone_still_has_its_numbers() -> None:
+    class Forgetful(Sample):
+        def turn(self, id: str, number: int) -> dict[str, object]:
+            return {**super().turn(id, number), "report": None, "before": None, "after": None}
+
+    client = Client(Forgetful(turns=3))
+    got = client.get(f"{SESSION}/turns/3?budget=500")
+    assert got.status == 200
+    assert "not held any more" in got.seen.by_id("plan").text
+    assert "layers are not held" in client.get(SESSION).text
+
+
+def test_models_show_windows_margins_and_how_errors_spread(client: Client, closed: Sample) -> None:
+    seen = client.get("/models").seen
+    spread = [element.attributes["aria-label"] for element in seen.all("svg")]
+    errors = [row["error"] for row in closed.last if row["model"].startswith("claude")]
+    exact = sum(abs(error) < 0.0005 for error in errors)
+    assert f"exact {exact}" in spread[0]
+    assert f"under by less than 1% {sum(-0.01 <= error < -0.0005 for error in errors)}" in spread[0]
+    text = seen.by_id("main").text
+    assert "200,000" in text
+    assert "3 / 0.3 / 3.75 / 15" in text
+
+
+def test_settings_show_every_value_with_its_origin(client: Client, closed: Sample) -> None:
+    rows = [element.text for element in client.get("/settings").seen.all("tr")]
+    for row in closed.settings():
+        assert any(row["key"] in text and text.endswith(row["origin"]) for text in rows)
+    assert any("gateway.port" in text and "9000" in text and "argument" in text for text in rows)
