@@ -1,0 +1,129 @@
+"""Pruning: the order in which sections leave, and how far down it one has to go.
+
+The order is fixed before anything is counted, so what leaves at one budget leaves at every smaller one too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from brim.prompt.tree import Node, Tree
+
+
+@dataclass(slots=True)
+class Removal:
+    """One step: some leaves are left with so many pieces, and some nodes lose what was reserved for them."""
+
+    node: Node
+    cuts: list[tuple[Node, int]] = field(default_factory=list)
+    released: list[Node] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class State:
+    """What is left after some removals: pieces of each leaf, by place, and the nodes without their reserve."""
+
+    kept: dict[int, int]
+    released: set[int]
+
+
+def removals(tree: Tree, nodes: Sequence[Node]) -> tuple[list[Removal], list[Removal]]:
+    """The steps for some siblings and what is inside them, lowest priority first; of equals the first one leaves first.
+
+    The second list has those that touch what stands before the last cache breakpoint.
+    """
+    loose: list[Removal] = []
+    pinned: list[Removal] = []
+    for step in _steps(tree, nodes):
+        (pinned if any(leaf.place < tree.pinned for leaf, _ in step.cuts) else loose).append(step)
+    return loose, pinned
+
+
+def _steps(tree: Tree, nodes: Sequence[Node]) -> Iterator[Removal]:
+    ranked = sorted(_candidates(nodes), key=lambda node: node.section.priority or 0)
+    for node in ranked:
+        if node.children:
+            yield from _steps(tree, node.children)
+        elif node.section.expand is None and node.raw is None:
+            yield from (Removal(node, [(node, left)]) for left in range(len(node.pieces) - 1, 0, -1))
+        if node.section.flex_reserve:
+            yield Removal(node, released=[node])
+        if node.section.expand is None:
+            bound = tree.bound(node)
+            cuts = [(leaf, 0) for member in bound for leaf in member.leaves()]
+            yield Removal(node, cuts, [inner for member in bound for inner in member.nodes()])
+
+
+def _candidates(nodes: Sequence[Node]) -> Iterator[Node]:
+    """The nodes that have a priority; those without one let what is inside them stand in their place."""
+    for node in nodes:
+        if node.section.priority is not None:
+            yield node
+        else:
+            yield from _candidates(node.children)
+
+
+def applied(tree: Tree, steps: Sequence[Removal], number: int) -> State:
+    """The state after the first so many steps."""
+    kept = {leaf.place: leaf.kept for leaf in tree.leaves}
+    released: set[int] = set()
+    for step in steps[:number]:
+        for leaf, left in step.cuts:
+            kept[leaf.place] = min(kept[leaf.place], left)
+        released.update(id(node) for node in step.released)
+    return State(kept, released)
+
+
+def fewest(tree: Tree, steps: Sequence[Removal], size: Callable[[State], int], limit: int) -> tuple[int, State] | None:
+    """How many steps it takes to come within a limit, and what is left then; None if all of them are not enough."""
+    low, high = 0, len(steps)
+    state = applied(tree, steps, high)
+    if size(state) > limit:
+        return None
+    while low < high:
+        middle = (low + high) // 2
+        tried = applied(tree, steps, middle)
+        if size(tried) <= limit:
+            high, state = middle, tried
+        else:
+            low = middle + 1
+    return high, state
+
+
+def settle(tree: Tree, state: State, steps: Sequence[Removal], why: str) -> None:
+    """Make a state the tree's own, and say of every leaf that lost something which section it was for."""
+    for step in steps:
+        for leaf, left in step.cuts:
+            if state.kept[leaf.place] <= left < leaf.kept:
+                own = any(inner is leaf for inner in step.node.leaves())
+                priority = f"priority {step.node.section.priority:g}: {why}"
+                leaf.reason = priority if own else f"goes with {step.node.name}"
+            if left == 0 and leaf.section.expand is not None:
+                leaf.told, leaf.reason = 0, f"goes with {step.node.name}"
+    for leaf in tree.leaves:
+        leaf.kept = state.kept[leaf.place]
+
+
+def revive(tree: Tree, steps: Sequence[Removal], had: Mapping[int, int], fits: Callable[[], bool]) -> None:
+    """Bring back what left only as company of a section that expands, where later removals made room for it.
+
+    Example: a heading leaves with its list; then a larger section leaves too, and a shorter list has room again
+    """
+    times: dict[int, int] = {}
+    for step in steps:
+        for leaf, left in step.cuts:
+            times[leaf.place] = times.get(leaf.place, 0) + (left == 0)
+    for step in reversed(steps):
+        growing = [leaf for leaf, left in step.cuts if left == 0 and leaf.section.expand is not None]
+        mine = [leaf for leaf, left in step.cuts if left == 0 and times[leaf.place] == 1]
+        if not any(leaf in mine for leaf in growing):
+            continue
+        for leaf in mine:
+            leaf.kept = had[leaf.place]
+        if fits():
+            for leaf in mine:
+                leaf.reason, leaf.told = "", None
+        else:
+            for leaf in mine:
+                leaf.kept = 0
