@@ -39,7 +39,7 @@ class Assembly:
         """The request with so many pieces of each leaf; without `kept` with what the tree itself has kept."""
         slots: list[list[tuple[Node, str]]] = [[] for _ in tree.roles]
         for leaf in tree.leaves:
-            text = "".join(leaf.pieces[: leaf.kept if kept is None else min(leaf.kept, kept[leaf.place])])
+            text = _text(leaf, kept)
             if text:
                 slots[leaf.slot].append((leaf, text))
         marked = self._marked(tree, slots)
@@ -105,17 +105,25 @@ class Assembly:
 
     def inner(self, tree: Tree, node: Node, state: State | None = None) -> int:
         """The tokens of one node: of its text, or of its messages where it holds whole ones."""
-        kept = state.kept if state else {leaf.place: leaf.kept for leaf in tree.leaves}
+        kept = state.kept if state else None
         if node.raw is not None:
-            return self.work.counter.message(node.raw) if min(node.kept, kept[node.place]) else 0
-        texts = {leaf.place: "".join(leaf.pieces[: min(leaf.kept, kept[leaf.place])]) for leaf in node.leaves()}
+            return self.work.counter.message(node.raw) if _pieces(node, kept) else 0
         if node.slot >= 0:
-            joined = SEPARATOR.join(text for text in texts.values() if text)
+            joined = SEPARATOR.join(text for leaf in node.leaves() if (text := _text(leaf, kept)))
             return self.work.counter.text(joined) if joined else 0
-        shown = {place: kept[place] if place in texts else 0 for place in kept}
-        whole = self.conversation(tree, shown)
-        empty = self.conversation(tree, dict.fromkeys(kept, 0))
-        return self.work.counter.total(whole) - self.work.counter.total(empty)
+        inside = {leaf.place for leaf in node.leaves()}
+        shown = {leaf.place: _pieces(leaf, kept) if leaf.place in inside else 0 for leaf in tree.leaves}
+        empty = dict.fromkeys(shown, 0)
+        count = self.work.counter.total
+        return count(self.conversation(tree, shown)) - count(self.conversation(tree, empty))
+
+
+def _pieces(leaf: Node, kept: Mapping[int, int] | None) -> int:
+    return leaf.kept if kept is None else min(leaf.kept, kept[leaf.place])
+
+
+def _text(leaf: Node, kept: Mapping[int, int] | None) -> str:
+    return "".join(leaf.pieces[: _pieces(leaf, kept)])
 
 
 def _blocks(parts: list[tuple[Node, str]], marked: set[int]) -> list[dict[str, Any]]:

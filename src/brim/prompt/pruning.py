@@ -13,11 +13,15 @@ from brim.prompt.tree import Node, Tree
 
 @dataclass(slots=True)
 class Removal:
-    """One step: some leaves are left with so many pieces, and some nodes lose what was reserved for them."""
+    """One section leaves: some leaves are left with so many pieces, and some nodes lose what was reserved for them.
+
+    A text that may be cut leaves in `parts` parts, its end first.
+    """
 
     node: Node
     cuts: list[tuple[Node, int]] = field(default_factory=list)
     released: list[Node] = field(default_factory=list)
+    parts: int = 1
 
 
 @dataclass(slots=True)
@@ -45,8 +49,8 @@ def _steps(tree: Tree, nodes: Sequence[Node]) -> Iterator[Removal]:
     for node in ranked:
         if node.children:
             yield from _steps(tree, node.children)
-        elif node.section.expand is None and node.raw is None:
-            yield from (Removal(node, [(node, left)]) for left in range(len(node.pieces) - 1, 0, -1))
+        elif node.section.expand is None and node.raw is None and node.kept > 1:
+            yield Removal(node, [(node, 1)], parts=node.kept - 1)
         if node.section.flex_reserve:
             yield Removal(node, released=[node])
         if node.section.expand is None:
@@ -65,19 +69,26 @@ def _candidates(nodes: Sequence[Node]) -> Iterator[Node]:
 
 
 def applied(tree: Tree, steps: Sequence[Removal], number: int) -> State:
-    """The state after the first so many steps."""
+    """The state after the first so many parts of the steps."""
     kept = {leaf.place: leaf.kept for leaf in tree.leaves}
     released: set[int] = set()
-    for step in steps[:number]:
+    for step in steps:
+        if number <= 0:
+            break
         for leaf, left in step.cuts:
-            kept[leaf.place] = min(kept[leaf.place], left)
+            kept[leaf.place] = min(kept[leaf.place], left + max(0, step.parts - number))
         released.update(id(node) for node in step.released)
+        number -= step.parts
     return State(kept, released)
+
+
+def parts_of(steps: Sequence[Removal]) -> int:
+    return sum(step.parts for step in steps)
 
 
 def fewest(tree: Tree, steps: Sequence[Removal], size: Callable[[State], int], limit: int) -> tuple[int, State] | None:
     """How many steps it takes to come within a limit, and what is left then; None if all of them are not enough."""
-    low, high = 0, len(steps)
+    low, high = 0, parts_of(steps)
     state = applied(tree, steps, high)
     if size(state) > limit:
         return None
@@ -88,14 +99,18 @@ def fewest(tree: Tree, steps: Sequence[Removal], size: Callable[[State], int], l
             high, state = middle, tried
         else:
             low = middle + 1
-    return high, state
+    taken = 0
+    while high > 0:
+        high -= steps[taken].parts
+        taken += 1
+    return taken, state
 
 
 def settle(tree: Tree, state: State, steps: Sequence[Removal], why: str) -> None:
     """Make a state the tree's own, and say of every leaf that lost something which section it was for."""
     for step in steps:
         for leaf, left in step.cuts:
-            if state.kept[leaf.place] <= left < leaf.kept:
+            if state.kept[leaf.place] < leaf.kept and (state.kept[leaf.place] <= left or step.parts > 1):
                 own = any(inner is leaf for inner in step.node.leaves())
                 priority = f"priority {step.node.section.priority:g}: {why}"
                 leaf.reason = priority if own else f"goes with {step.node.name}"

@@ -15,7 +15,7 @@ from brim.plan.report import Decision, Report, Rung, layer_uses
 from brim.plan.work import Work
 from brim.prompt.assembly import Assembly
 from brim.prompt.flexing import expand, hold_limits
-from brim.prompt.pruning import State, applied, fewest, removals, revive, settle
+from brim.prompt.pruning import State, applied, fewest, parts_of, removals, revive, settle
 from brim.prompt.section import Section
 from brim.prompt.tree import Node, Tree, grow
 from brim.tokens.counter import Counter
@@ -62,7 +62,6 @@ def render(
 def _rendered(given: Any, body: dict[str, Any], assembly: Assembly, again: Any) -> Fitted:
     work = assembly.work
     tree = grow(given, assembly.read)
-    sizes = {leaf.place: assembly.inner(tree, leaf) for leaf in tree.leaves}
     before = assembly.conversation(tree)
     hold_limits(tree, assembly)
     _prune(tree, assembly)
@@ -73,7 +72,7 @@ def _rendered(given: Any, body: dict[str, Any], assembly: Assembly, again: Any) 
     stash = {handle_of(text): text for leaf in tree.leaves if (text := _left_out(leaf))}
 
     def report() -> Report:
-        return _report(tree, assembly, sizes, work.counter.total(before))
+        return _report(tree, assembly, work.counter.total(before))
 
     return Fitted(wire.render(conversation, body), conversation, tokens, stash, report, again)
 
@@ -101,7 +100,7 @@ def _prune(tree: Tree, assembly: Assembly) -> None:
             revive(tree, steps[: found[0]], had, lambda: assembly.total(tree) + LEAST <= limit)
             return
     all_steps = [*loose, *pinned]
-    settle(tree, applied(tree, all_steps, len(all_steps)), all_steps, "the lowest that was left")
+    settle(tree, applied(tree, all_steps, parts_of(all_steps)), all_steps, "the lowest that was left")
     raise BudgetTooSmall(assembly.total(tree), limit, _must_stay(tree, assembly))
 
 
@@ -128,10 +127,10 @@ def _left_out(leaf: Node) -> str:
     return "" if leaf.whole else "".join(leaf.pieces)
 
 
-def _report(tree: Tree, assembly: Assembly, sizes: dict[int, int], before: int) -> Report:
+def _report(tree: Tree, assembly: Assembly, before: int) -> Report:
     work = assembly.work
     conversation = assembly.conversation(tree)
-    decisions = tuple(_decision(tree, assembly, leaf, sizes[leaf.place]) for leaf in tree.leaves)
+    decisions = tuple(_decision(tree, assembly, leaf) for leaf in tree.leaves)
     count = work.counter.count(conversation)
     layers = [[0] * 5, [0] * 5]
     for decision in decisions:
@@ -158,13 +157,18 @@ def _report(tree: Tree, assembly: Assembly, sizes: dict[int, int], before: int) 
     )
 
 
-def _decision(tree: Tree, assembly: Assembly, leaf: Node, before: int) -> Decision:
+def _decision(tree: Tree, assembly: Assembly, leaf: Node) -> Decision:
     role = tree.roles[leaf.slot]
     last = max((number for number, each in enumerate(tree.roles) if each == "user"), default=-1)
     layer = 1 if role == "system" else 5 if leaf.slot == last else 4
     after = assembly.inner(tree, leaf)
     rung: Rung = "full" if leaf.whole and leaf.kept else "extract" if leaf.kept else "dropped"
     whole = "".join(leaf.pieces)
+    before = after if leaf.whole else assembly.work.counter.text(whole)
+    if leaf.section.expand is not None:
+        before = 0
+    elif leaf.raw is not None:
+        before = assembly.work.counter.message(leaf.raw)
     reason = leaf.reason or ("must stay" if leaf.section.priority is None else "there was room for it")
     handle = handle_of(whole) if rung != "full" and whole else ""
     preview = " ".join(whole[:120].split())[:80]
