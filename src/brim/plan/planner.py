@@ -30,6 +30,7 @@ SMALL_CALL = 48
 # Results of at most so many tokens are kept whole or left to their mark.
 SMALL_RESULT = 24
 SHORT_STUB = 3
+TINY = 2_000
 # A result that would take this share of the limit is named, with its handle, where it was shortened.
 NAMED = 0.2
 # Kinds that are worth most by their values; the others by what their own ladder keeps.
@@ -378,7 +379,11 @@ class Planner:
         return self.counter.message(self.counter.text_message(self.task.conversation.api, "user", text)) + 2
 
     def _folded_text(self, messages: int, handle: str) -> str:
-        return f"[{messages:,} earlier messages folded, {'recall ' if self.task.recall else ''}{handle}]"
+        if self.task.recall:
+            return f"[{messages:,} earlier messages folded, recall {handle}]"
+        # In a tiny budget a handle that the reader cannot use costs more than it says.
+        where = f", {handle}" if self.task.limit >= TINY else ""
+        return f"[{messages:,} earlier messages folded{where}]"
 
     def _notice(self, folded: Sequence[int]) -> Message:
         """The message that stands for the folded ones; their originals go into the stash."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,7 +12,9 @@ from brim.plan.items import current
 from brim.plan.relevance import Index, quick_scores
 
 # A longer history is ranked by looking only for the words of the question: an index of it costs more than a fit may.
-INDEXED = 1_500
+INDEXED = 4_000
+# A time at the start of a message, as logs of chats have it: it holds until the next one.
+_DATED = re.compile(r"\s*\[([^\[\]\n]{0,40}\d[^\[\]\n]{3,40})\]\s*")
 # How many conversations' indexes are kept for their next turn.
 KEPT = 4
 
@@ -20,6 +23,8 @@ KEPT = 4
 class _Kept:
     messages: list[Message] = field(default_factory=list)
     index: Index = field(default_factory=Index)
+    when: str = ""
+    part: int = 0
 
 
 class Indexes:
@@ -47,7 +52,12 @@ class Indexes:
         else:
             kept, known = _Kept(), 0
         for message in messages[known:]:
-            kept.index.add(message.text, tokens=sizes(message))
+            text = message.text
+            dated = _DATED.match(text[:80])
+            if dated is not None:
+                kept.when, text = dated.group(1), text[dated.end() :]
+                kept.part += 1
+            kept.index.add(text, when=kept.when, session=kept.part, tokens=sizes(message))
             kept.messages.append(message)
         self._kept = [kept, *self._kept][:KEPT]
         return kept.index
