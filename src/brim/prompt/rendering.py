@@ -169,7 +169,8 @@ def _decision(tree: Tree, assembly: Assembly, leaf: Node) -> Decision:
         before = 0
     elif leaf.raw is not None:
         before = assembly.work.counter.message(leaf.raw)
-    reason = leaf.reason or ("must stay" if leaf.section.priority is None else "there was room for it")
+    stays = f"stays with {leaf.section.keep_with}" if leaf.section.keep_with else "must stay"
+    reason = leaf.reason or (stays if leaf.section.priority is None else "there was room for it")
     handle = handle_of(whole) if rung != "full" and whole else ""
     preview = " ".join(whole[:120].split())[:80]
     return Decision(leaf.name, role, layer, "text", before, after, rung, reason, handle, preview)
