@@ -20,7 +20,8 @@ from brim.ladders.json.read import read
 NASTY = [
     "", " ", "07", "7", "-0", "1e5", "true", "null", "{x}", "{}", "{id}", "{*}", "a,b", "(a)", "[a]", "{a:b}", '"',
     '"""', 'say "hi"', "'x", "$A", "$A/x", "%x", "#x", "…", "line\nline", "a\r\nb", "tab\t", "é漢😀", "\u2028",
-    "\x00", "~", "=", ":", "@", "*", "https://x.org/a/b", "https://x.org/a/c", "aGVsbG8gd29ybGQ=", '{"a": [1, 2, {"b": null}]}',
+    "\x00", "~", "=", ":", "@", "*",
+    "https://x.org/a/b", "https://x.org/a/c", "aGVsbG8gd29ybGQ=", '{"a": [1, 2, {"b": null}]}',
     "k:v", "a(b", "b)", "\ufeff", "x" * 90,
     'Found:\n[{"id": 1, "name": "a long enough name to be unwrapped", "n": [1, 2, 3, 4]}]',
 ]  # fmt: skip

@@ -22,7 +22,7 @@ def choose_aliases(tables: list[list[Field]]) -> Aliases:
         for one in fields:
             _collect(one, urls, repeats)
     found = [(_saved(text, count), text) for text, count in repeats.items() if count > 1 and text.isprintable()]
-    texts = _starts(urls)
+    texts = [text for text in _starts(urls) if text.isprintable()]
     texts += [text for saved, text in sorted(found, key=lambda item: (-item[0], item[1])) if saved >= _WORTH]
     return Aliases({_letters(at): text for at, text in enumerate(texts[:_MOST])})
 

@@ -22,7 +22,7 @@ def choose_forms(shape: Shape, keyed: bool) -> None:
     classes = shape.distinct()
     parents = {parent for cls in classes for parent, _, _ in cls.places}
     for cls in classes:
-        if _stands_flat(cls, cls not in parents) and not (keyed and cls.total > 3 and _becomes_keyed(cls, 2)):
+        if _stands_flat(shape, cls, cls not in parents) and not (keyed and cls.total > 3 and _becomes_keyed(cls, 2)):
             cls.form = "flat"
         elif cls.key or (keyed and cls.total > 1 and cls.keys[0] is not ENTRY and _becomes_keyed(cls, 1)):
             cls.form = "keyed"
@@ -52,14 +52,21 @@ def _list_at(shape: Shape, parent: Class | None, key: str) -> list[Any]:
     return value if type(value) is list else []
 
 
-def _stands_flat(cls: Class, is_leaf: bool) -> bool:
+def _stands_flat(shape: Shape, cls: Class, is_leaf: bool) -> bool:
     """Say whether every row around has just one such object at one place, or a small one at several."""
     if any(parent is not None and parent.total != count for (parent, _, _), count in cls.places.items()):
         return False
     if len(cls.places) > 1:
         return is_leaf and len(cls.keys) <= _SMALL and not any(in_list for _, _, in_list in cls.places)
-    parent, _, in_list = next(iter(cls.places))
-    return cls.keys[0] is not ENTRY and parent is not cls and (not in_list or parent is not None)
+    parent, key, in_list = next(iter(cls.places))
+    if cls.keys[0] is ENTRY or parent is cls:
+        return False
+    if not in_list:
+        return True
+    # In lists it must be the only item of each: an empty object beside it is one too.
+    return parent is not None and all(
+        isinstance(items := shape.child(row, key), list) and len(items) == 1 for row in parent.rows if key in row
+    )
 
 
 def _becomes_keyed(cls: Class, worth: int) -> bool:

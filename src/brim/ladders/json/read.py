@@ -344,6 +344,8 @@ class Document:
             return built
         if inner[0] == "(" or not (inner[0] == '"' or _OBJECT_KEY.match(inner)):
             entries = [self.nested(item, child) for item in split_cells(inner)]
+            if not all(isinstance(entry, dict) for entry in entries):
+                raise NotDecodable(f"a map holds something else than entries: {inner[:40]}")
             return self._map(entries)
         at = 0
         while True:
