@@ -39,7 +39,7 @@ FLAGS = [
 
 @pytest.fixture(scope="session")
 def sample() -> Sample:
-    return Sample(content=True, turns=24, start=time.time() - 1_400)
+    return Sample(content=True, turns=24, start=time.time() - 1_400, sticky=True)
 
 
 @pytest.fixture(scope="session")

@@ -22,47 +22,67 @@ START = 1_790_000_000.0
 HOSTILE = "<script>alert('x')</script>"
 SYSTEM = "You are a careful release engineer. Answer from the tool results. " + "Name files and builds exactly. " * 90
 
+LEDGER = [
+    {
+        "kind": "ledger",
+        "start": 1,
+        "end": 14,
+        "tokens": 212,
+        "digest": "62ada855c0ffee00",
+        "text": "[13 earlier messages folded]\nasked:\n- Which builds failed?\ndone, do not redo:\n- list_builds",
+    },
+    {
+        "kind": "recall",
+        "start": 40,
+        "end": 40,
+        "tokens": 96,
+        "digest": "1f00ba4400aa55cc",
+        "text": "[Brim recalls earlier messages that this is about]\nuser: Which builds of release-2 failed?",
+    },
+]
+
 
 class Sample:
-    """What a gateway would know after some work; `content` is the setting gateway.log_content."""
+    """What a gateway would know after some work; `content` is the setting gateway.log_content.
 
-    def __init__(self, *, content: bool = False, turns: int = 14, budget: int = 6_000, start: float = START) -> None:
+    With `sticky`, turns are fitted by a session, as the gateway does it; without, each by itself.
+    """
+
+    def __init__(
+        self, *, content: bool = False, turns: int = 14, budget: int = 6_000, start: float = START, sticky: bool = False
+    ) -> None:
         self.loaded = settings.load(env={}, gateway={"log_content": content, "port": 9_000})
         self.start = start
+        self.sticky = sticky
         self.found: dict[str, dict[str, Any]] = {}
         self.originals: dict[tuple[str, int], Fitted] = {}
-        self.stash: dict[str, str] = {}
+        self.stash = {"brim:5ca1ab1e": f"an original\n{HOSTILE}"}
         self.last: list[dict[str, Any]] = []
         self._run("claude-code.3fa91c02", "claude-cli", find("claude-sonnet-4-5"), turns, budget, 1)
         self._run(f"b7{'0' * 30}", f"agent {HOSTILE}", find("gpt-4o"), max(2, turns // 3), budget * 2, 2)
 
     def _run(self, id: str, client: str, model: Model, turns: int, budget: int, seed: int) -> None:
-        """Let a session grow: each turn a question, a call, a result and an answer."""
+        """Let a conversation grow: each turn a question, a call, a result, an answer and a question."""
         chance = random.Random(seed)
-        session = brim.Session(model=model, budget=budget, id=id, api="openai_chat")
         messages: list[dict[str, Any]] = [{"role": "system", "content": SYSTEM}]
         rows: list[dict[str, Any]] = []
-        self.found[id] = {"id": id, "client": client, "model": model.name, "turns": rows, "ledger": [], "stash": []}
+        session = brim.Session(model=model, budget=budget, api="openai_chat") if self.sticky else None
         for number in range(1, turns + 1):
             messages += exchange(chance, number)
-            fitted = session.fit({"model": model.name, "messages": list(messages)})
+            body = {"model": model.name, "messages": list(messages)}
+            fitted = session.fit(body) if session else brim.fit(body, model=model, budget=budget)
             self.originals[id, number] = fitted
             self.stash |= fitted.stash
             rows.append(self._row(id, client, model, number, messages, fitted))
             self.last.append(rows[-1])
-        entries = [entry for entry in session.view.entries if entry.kind in ("ledger", "recall")]
-        self.found[id]["ledger"] = [
-            {
-                "kind": entry.kind,
-                "start": entry.start,
-                "end": entry.end,
-                "tokens": entry.tokens,
-                "digest": entry.message.digest.hex()[:16],
-                "text": entry.message.text,
-            }
-            for entry in entries
-        ]
-        self.found[id]["stash"] = [{"handle": handle, "characters": len(text)} for handle, text in self.stash.items()]
+        self.found[id] = {
+            "id": id,
+            "client": client,
+            "model": model.name,
+            "turns": rows,
+            "ledger": LEDGER,
+            "stash": [{"handle": handle, "characters": len(text)} for handle, text in self.stash.items()],
+        }
 
     def _row(
         self, id: str, client: str, model: Model, number: int, messages: Sequence[Any], fitted: Fitted

@@ -116,14 +116,16 @@ def test_levels_are_told_in_words_and_by_class(client: Client, closed: Sample) -
 def test_a_session_lists_its_ledger_and_its_stash(client: Client, reader: Client, shown: Sample) -> None:
     handle = next(iter(shown.stash))
     ledger = shown.found["claude-code.3fa91c02"]["ledger"]
-    assert ledger, "the sample folds"
     page = reader.get(SESSION).seen
-    assert ledger[0]["text"] in [element.text for element in page.all("pre")]
+    assert [element.text for element in page.all("pre")] == [entry["text"] for entry in ledger]
     stashed = reader.get(f"{SESSION}/stash/{handle}")
     assert stashed.seen.all("pre")[0].text == shown.stash[handle]
     closed_page = client.get(SESSION).seen
     assert closed_page.all("pre") == []
-    assert handle in closed_page.by_id("main").text
+    text = closed_page.by_id("main").text
+    assert handle in text
+    assert "messages 2–14 · 212 tokens · 62ada855c0ffee00" in text
+    assert "before message 41 · 96 tokens" in text
     assert client.get(f"{SESSION}/stash/{handle}").seen.all("pre") == []
 
 

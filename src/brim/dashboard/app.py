@@ -112,7 +112,7 @@ class Pages:
     async def _planned(self, request: Request, found: Values, place: Place) -> tuple[Html, int]:
         given = request.query_params.get("budget")
         if given is None or found.get("report") is None:
-            return turns.plan(found, None, place), 200
+            return await asyncio.to_thread(turns.plan, found, None, place), 200
         if not _is_budget(given):
             return turns.refused(f"A budget is a whole number of tokens from 1 to {MOST_TOKENS:,}."), 422
         try:
@@ -120,7 +120,7 @@ class Pages:
         except BudgetTooSmall as refusal:
             needed = f"What must stay needs {refusal.needed:,} tokens, so {refusal.budget:,} cannot hold this turn."
             return turns.refused(needed), 422
-        return turns.plan(found, _veiled(tried, place), place), 200
+        return await asyncio.to_thread(turns.plan, found, _veiled(tried, place), place), 200
 
     async def stashed(self, request: Request) -> Response:
         place, id = self._place(request), request.path_params["id"]

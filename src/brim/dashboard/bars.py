@@ -10,7 +10,7 @@ from brim.dashboard.html import Html, address, el
 from brim.plan.report import CRITICAL, HIGH, level_of
 
 HEIGHT, GAP, LEFT = 132, 4, 40
-NARROWEST, WIDEST, ROOM = 16, 40, 1_100
+NARROWEST, WIDEST, ROOM = 16, 40, 1_150
 MOST_wideS = 120
 # What stood over the limit is drawn up to this share, so that the turns as sent stay readable.
 TOP = 1.25

@@ -12,8 +12,11 @@ Status = Literal["same", "changed", "removed", "added", "gap"]
 CONTEXT = 2
 MOST_LINES = 300
 LONGEST_LINE = 1_200
-# Beyond this many comparisons two texts are shown as one replaced by the other.
-MOST_WORK = 400_000
+# Beyond this many comparisons two texts are shown as one replaced by the other. Digests hardly ever repeat, which
+# makes comparing them far cheaper than lines.
+MOST_WORK, MOST_DIGESTS = 100_000, 20_000_000
+# Messages without calls are told apart by their role alone: only in short runs does that say which became which.
+SHORT_RUN = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,8 @@ class Line:
 def pairs(before: Sequence[Message], after: Sequence[Message]) -> list[Pair]:
     """Pair messages up: those with the same digest first, then those with the same role and calls between them."""
     found: list[Pair] = []
-    for tag, a, b, c, d in _opcodes([_digest(one) for one in before], [_digest(one) for one in after]):
+    digests = [_digest(one) for one in before], [_digest(one) for one in after]
+    for tag, a, b, c, d in _opcodes(*digests, MOST_DIGESTS):
         if tag == "equal":
             found += [Pair("same", before[a + n], after[c + n], a + n) for n in range(b - a)]
         else:
@@ -48,7 +52,12 @@ def pairs(before: Sequence[Message], after: Sequence[Message]) -> list[Pair]:
 
 def _between(before: Sequence[Message], after: Sequence[Message], at: int) -> list[Pair]:
     found: list[Pair] = []
-    for tag, a, b, c, d in _opcodes([_kind(one) for one in before], [_kind(one) for one in after]):
+    short = max(len(before), len(after)) <= SHORT_RUN
+    kinds = [
+        [_kind(one) or (str(one["role"]) if short else f"{side} {n}") for n, one in enumerate(messages)]
+        for side, messages in (("before", before), ("after", after))
+    ]
+    for tag, a, b, c, d in _opcodes(kinds[0], kinds[1], MOST_DIGESTS):
         if tag == "equal":
             found += [Pair("changed", before[a + n], after[c + n], at + a + n) for n in range(b - a)]
             continue
@@ -62,7 +71,9 @@ def _digest(message: Message) -> str:
 
 
 def _kind(message: Message) -> str:
-    return f"{message['role']} {message.get('calls')} {message.get('answers')}"
+    """Example: a result of call_7 -> "tool [] ['call_7']"; a message without calls -> "" """
+    calls, answers = message.get("calls"), message.get("answers")
+    return f"{message['role']} {calls} {answers}" if calls or answers else ""
 
 
 def lines(before: str, after: str, most: int = MOST_LINES) -> list[Line]:
@@ -101,14 +112,14 @@ def _cut(line: str) -> str:
     return line if over <= 0 else f"{line[:LONGEST_LINE]} … {over:,} more characters"
 
 
-def _opcodes(a: Sequence[str], b: Sequence[str]) -> list[tuple[str, int, int, int, int]]:
+def _opcodes(a: Sequence[str], b: Sequence[str], most: int = MOST_WORK) -> list[tuple[str, int, int, int, int]]:
     """The opcodes of difflib, with the same start and end taken off first and the work bounded."""
     size = min(len(a), len(b))
     head = next((n for n in range(size) if a[n] != b[n]), size)
     tail = next((n for n in range(size - head) if a[-1 - n] != b[-1 - n]), size - head)
     i, j = len(a) - tail, len(b) - tail
     found = [("equal", 0, head, 0, head)] if head else []
-    if (i - head) * (j - head) > MOST_WORK:
+    if (i - head) * (j - head) > most:
         found.append(("replace", head, i, head, j))
     elif i > head or j > head:
         inner = SequenceMatcher(None, a[head:i], b[head:j], autojunk=False).get_opcodes()

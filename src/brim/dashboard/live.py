@@ -54,7 +54,7 @@ def _controls(summary: str) -> Html:
 
 LABELS = {
     "requests": "Requests",
-    "tokens": "Tokens, before → after",
+    "tokens": "Tokens",
     "overflows": "Would have overflowed",
     "cache": "Cache hits",
     "saved": "Saved, net of cache effects",
@@ -79,7 +79,7 @@ def _texts(live: Values, models: Sequence[Values]) -> dict[str, str]:
         "requests": words.tokens(requests),
         "requests_note": f"{live['running']:,} running · {live['fitted']:,} changed to fit",
         "tokens": f"{words.short(before)} → {words.short(after)}",
-        "tokens_note": f"{words.signed(cut)}" if cut is not None else "nothing counted yet",
+        "tokens_note": f"before → after: {words.signed(cut)}" if cut is not None else "nothing counted yet",
         "overflows": words.tokens(overflows),
         "overflows_note": f"{words.share(overflows / requests)} of requests" if requests else "",
         "cache": words.share(hits),

@@ -17,7 +17,7 @@ MOST_ROWS = 200
 
 def listed(sessions: Sequence[Values], place: Place, limit: int, query: str) -> str:
     """All sessions, with a search."""
-    heads = ["Session", *numbers("Requests", "Tokens"), "Window"]
+    heads = ["Session", *numbers("Tokens"), "Window"]
     rows = [_summary_row(session, place) for session in sessions]
     nothing = "No session matches." if query else "No session yet: point a client at the gateway."
     more = next((size for size in LIMITS if size > limit), None)
@@ -36,7 +36,7 @@ def listed(sessions: Sequence[Values], place: Place, limit: int, query: str) -> 
         "Sessions",
         el("h1", "Sessions"),
         search,
-        table("Sessions, the last used first", heads, rows or [el("tr", el("td", nothing, colspan=4))]),
+        table("Sessions, the last used first", heads, rows or [el("tr", el("td", nothing, colspan=3))]),
         _more(place, more, query) if more and len(sessions) >= limit else None,
         section="sessions",
     )
@@ -51,11 +51,10 @@ def _more(place: Place, limit: int, query: str) -> Html:
 def _summary_row(session: Values, place: Place) -> Html:
     name = link(el("bdi", words.brief(session["id"])), place.base, "sessions", session["id"])
     who = [el("bdi", session["client"] or "unknown client"), " · ", el("bdi", session["model"])]
-    about = el("small", words.moment(session["touched"]), " · ", who)
+    about = el("small", words.moment(session["touched"]), f" · {words.plural(session['requests'], 'request')} · ", who)
     return el(
         "tr",
         el("th", name, about, scope="row"),
-        number(words.tokens(session["requests"])),
         number(words.before_after(session["tokens_before"], session["tokens_after"])),
         el("td", words.meter(session["used"]) if session["limit"] else "not known"),
     )
@@ -89,9 +88,9 @@ def _facts(session: Values) -> Html:
         figure("Client", el("bdi", session["client"] or "unknown"), el("bdi", session["model"])),
         figure("Requests", words.tokens(session["requests"]), ["last ", words.moment(session["touched"])]),
         figure(
-            "Tokens, before → after",
+            "Tokens",
             f"{words.short(session['tokens_before'])} → {words.short(session['tokens_after'])}",
-            f"limit {words.tokens(session['limit'])}",
+            f"before → after; limit {words.tokens(session['limit'])}",
         ),
         figure("Window", words.share(used), words.level(used), class_=level_of(used)),
         figure("Saved, net", words.money(sum(saved) if saved else None), "list prices, cache effects included"),

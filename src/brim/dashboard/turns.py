@@ -145,12 +145,17 @@ def plan(turn: Values, tried: Values | None, place: Place) -> Html:
         window(report),
         el("h3", "Every item: its rung and the reason"),
         items(report["decisions"], place, turn["session"]),
-        el("p", SETTLED, class_="note") if turn["changed"] and not tried else None,
+        el("p", SETTLED, class_="note") if not tried and _partly(turn) else None,
         el("h3", "Before and after"),
         changes.render(turn["before"], after, place),
         None if place.content else hidden_note(),
         id="plan",
     )
+
+
+def _partly(turn: Values) -> bool:
+    """Whether a turn was changed by more than its own plan."""
+    return bool(turn["changed"]) and len(turn["report"]["decisions"]) < len(turn["after"] or ())
 
 
 def refused(problem: str) -> Html:
@@ -166,7 +171,7 @@ def items(decisions: list[Values], place: Place, session: str) -> Html:
     caption = words.plural(len(decisions), "item")
     if len(shown) < len(decisions):
         caption = f"The first {len(shown):,} of {caption}"
-    heads = ["Item", *numbers("Before", "After"), "Rung", "Reason"]
+    heads = ["Item", *numbers("Tokens"), "Rung and reason"]
     return table(caption, heads, [_item(decision, place, session) for decision in shown])
 
 
@@ -187,8 +192,12 @@ def _item(decision: Values, place: Place, session: str) -> Html:
             el("small", el("bdi", preview), class_="preview") if preview else None,
             scope="row",
         ),
-        number(words.tokens(decision["before"])),
-        number(words.tokens(decision["after"])),
-        el("td", el("span", RUNGS.get(rung, rung), class_=f"rung {rung}")),
-        el("td", decision["reason"], [" ", code] if code else None),
+        number(words.before_after(decision["before"], decision["after"])),
+        el(
+            "td",
+            el("span", RUNGS.get(rung, rung), class_=f"rung {rung}"),
+            " ",
+            decision["reason"],
+            [" ", code] if code else None,
+        ),
     )
