@@ -27,7 +27,13 @@ NASTY = [
 ]  # fmt: skip
 texts = st.one_of(st.sampled_from(NASTY), st.text(max_size=12))
 scalars = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.integers(0, 3), st.floats(allow_nan=False, allow_infinity=False), texts
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.integers(0, 3),
+    st.integers(0, 12).map(str),
+    st.floats(allow_nan=False, allow_infinity=False),
+    texts,
 )
 values = st.recursive(
     scalars,
@@ -148,6 +154,16 @@ def test_like_objects_become_rows_and_urls_follow_from_fields() -> None:
     assert "labels_url={url}/labels{/name}" in table
     assert rows[3] == "103,repo-3,acme/repo-3"
     assert count(form) < 0.25 * count(json.dumps(REPOS, separators=(",", ":")))
+
+
+def test_numbers_that_are_texts_stay_texts() -> None:
+    rows = [
+        {"id": str(1000 + at), "zip": f"{at:05}", "n": at, "word": ["true", "null", "x"][at % 3]} for at in range(9)
+    ]
+    form = dense(json.dumps(rows))
+    assert form is not None
+    assert same(decode(form), rows)
+    assert "\n1004,00004,4" in form
 
 
 def test_repeated_objects_are_written_once_and_named_by_their_key() -> None:

@@ -238,7 +238,7 @@ class Document:
         elif reads_as_texts(cells):
             values = cells
         else:
-            values = read_numbers(cells) or [
+            values = (None if spec.as_text else read_numbers(cells)) or [
                 self.nested(cell, None) if cell[:1] in _BRACKETS else reader[cell] for cell in cells
             ]
         if spec.mark == "~":
