@@ -13,7 +13,6 @@ from brim.plan.work import Summarize, Work, query_of
 from brim.summarize import deterministic
 
 log = logging.getLogger("brim")
-SPEAKER = {"user": "User", "assistant": "Assistant", "tool": "Tool", "system": "System"}
 
 
 def summary(work: Work, messages: Sequence[Message], previous: str, tokens: int) -> str:
@@ -83,8 +82,3 @@ def naive(messages: Sequence[Message], previous: str, tokens: int, count: Callab
     notes = deterministic.ledger(messages, max(200, tokens * 3))
     text = f"{previous}\n{notes}".strip()
     return plain.extract(text, Room(max(1, tokens), count))
-
-
-def serialized(messages: Sequence[Message]) -> str:
-    """Messages as a transcript. Example: "User: hi\\nAssistant: hello" """
-    return "\n".join(f"{SPEAKER[message.role]}: {message.text}" for message in messages)
