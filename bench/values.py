@@ -2,8 +2,8 @@
 
     python bench/values.py --data DIR [--session] [--share 25,50] [--only tau]
 
-At each assistant tool call the literal arguments that occur in the earlier context are looked up in the request that
-Brim would have sent. `tool-only` values occur only in tool results; `stale` ones were last seen more than three results
+A request is sent before every message of the model. Where that message calls a tool, the literal arguments that occur
+in the earlier context are looked up in the request that Brim would have sent. `tool-only` values occur only in tool results; `stale` ones were last seen more than three results
 ago; `bound` ones stand next to their key or in its column. The window is the system prompt and a share of the final
 transcript; only steps that exceed it count. `prefix` is the share of characters in common with the step before, `cap`
 what sending everything would have.
@@ -130,8 +130,9 @@ def is_bound(fitted: list[str], value: str, keys: set[str]) -> bool:
 
 
 def steps_of(messages: list[dict[str, Any]]) -> Iterator[int]:
+    """Where a request was sent: before every message of the model, whether it calls a tool or answers."""
     for number, message in enumerate(messages):
-        if message["role"] == "assistant" and message.get("tool_calls") and number:
+        if message["role"] == "assistant" and number:
             yield number
 
 
@@ -144,7 +145,7 @@ def judge(score: Score, messages: list[dict[str, Any]], number: int, fitted: lis
     results = [n for n, (role, _) in enumerate(earlier) if role == "tool"]
     have = [contents(message) for message in fitted]
     blob = "\n".join(have)
-    for call in messages[number]["tool_calls"]:
+    for call in messages[number].get("tool_calls") or ():
         try:
             arguments = json.loads(call["function"]["arguments"])
         except ValueError:
@@ -185,7 +186,7 @@ def run(path: Path, share: float, make_step: Callable[[], Step], most: int | Non
                 continue
             text = json.dumps(fitted, ensure_ascii=False)[:-1]
             everything = json.dumps(messages[:number], ensure_ascii=False)[:-1]
-            if sent:
+            if sent and total > window:
                 score.prefix.append((common(sent, text), len(text)))
                 score.cap.append((common(full, everything), len(everything)))
             sent, full = text, everything

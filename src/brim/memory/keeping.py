@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from brim.conversation import Message
+from brim.errors import BadInput
+from brim.memory.inmemory import InMemoryStore
+from brim.memory.resilient import open_store
+from brim.memory.store import Store
 from brim.memory.view import Entry, View
+from brim.plan.context import Attachment
 
 MESSAGE, CUT = b"m", b"c"
+AS_IS = "as is"
 
 
 class Kept(msgspec.Struct, array_like=True):
-    """One entry of a view: a message of the log as it is, or another text, by its digest in the stash."""
+    """Entries of a view: a run of messages of the log as they are, or one other text, by its digest in the stash."""
 
     start: int
     end: int
     kind: str
-    tokens: int
+    tokens: int = 0
     digest: bytes = b""
 
 
@@ -31,6 +39,9 @@ class State(msgspec.Struct):
     settled: int
     tight: bool
     replans: int
+    carried: list[tuple[str, str, str, bool]] = []
+    summary: str = ""
+    summarized: int = 0
 
 
 def message_record(raw: bytes) -> bytes:
@@ -54,35 +65,76 @@ def replayed(records: Iterable[bytes], read: Callable[[bytes, str], Message]) ->
     return found
 
 
-def state_of(view: View, tight: bool, replans: int) -> bytes:
-    entries = [
-        Kept(
-            entry.start,
-            entry.end,
-            entry.kind,
-            entry.tokens,
-            b"" if entry.kind == "as is" else hashlib.sha256(entry.message.raw).digest(),
-        )
-        for entry in view.entries
-    ]
-    return msgspec.msgpack.encode(State(entries, view.settled, tight, replans))
+class Digests:
+    """SHA-256 of what a view shows, each computed once."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, bytes] = {}
+
+    def of(self, view: View) -> dict[bytes, bytes]:
+        """The digests of all texts that stand in a view in another form than in the log."""
+        raws = [entry.message.raw for entry in view.entries if entry.kind != AS_IS]
+        self._known = {raw: self._known.get(raw) or hashlib.sha256(raw).digest() for raw in raws}
+        return self._known
+
+
+def kept_entries(view: View, digests: dict[bytes, bytes]) -> list[Kept]:
+    """The entries of a view, with messages that stand side by side as they are in one."""
+    found: list[Kept] = []
+    for entry in view.entries:
+        if entry.kind != AS_IS:
+            found.append(Kept(entry.start, entry.end, entry.kind, entry.tokens, digests[entry.message.raw]))
+        elif found and found[-1].kind == AS_IS and found[-1].end == entry.start:
+            found[-1].end = entry.end
+        else:
+            found.append(Kept(entry.start, entry.end, AS_IS))
+    return found
 
 
 def view_of(
-    state: State, log: list[Message], blob: Callable[[bytes], bytes | None], read: Callable[[bytes, str], Message]
+    state: State,
+    log: list[Message],
+    blob: Callable[[bytes], bytes | None],
+    read: Callable[[bytes, str], Message],
+    size: Callable[[Message], int],
 ) -> View | None:
     """The view that a state describes; None if something that it points to is gone."""
     view = View(settled=state.settled)
     for kept in state.entries:
-        if kept.kind == "as is":
-            if kept.start >= len(log):
+        if kept.kind == AS_IS:
+            if kept.end > len(log):
                 return None
-            message = log[kept.start]
-        else:
-            raw = blob(kept.digest)
-            if raw is None:
-                return None
-            message = read(raw, "stash")
+            view.append(Entry(n, n + 1, log[n], size(log[n])) for n in range(kept.start, kept.end))
+            continue
+        raw = blob(kept.digest)
+        if raw is None:
+            return None
         kind: Any = kept.kind
-        view.append([Entry(kept.start, kept.end, message, kept.tokens, kind)])
+        view.append([Entry(kept.start, kept.end, read(raw, "stash"), kept.tokens, kind)])
     return view
+
+
+def attachments(rows: Iterable[tuple[str, str, str, bool]]) -> list[Attachment]:
+    return [Attachment(*row) for row in rows]
+
+
+def rows_of(attached: Iterable[Attachment]) -> list[tuple[str, str, str, bool]]:
+    return [(piece.text, piece.source, piece.type, piece.recoverable) for piece in attached]
+
+
+def opened(given: Store | str | Path | None) -> Store:
+    """A store as it was given, the one in a file, or one that lives as long as the process."""
+    if given is None:
+        return InMemoryStore()
+    return open_store(given) if isinstance(given, (str, Path)) else given
+
+
+def read_export(lines: Iterable[str] | Path) -> tuple[dict[str, Any], list[str]]:
+    """What an exported session is, and its messages as JSON."""
+    rows = lines.read_text("utf-8").splitlines() if isinstance(lines, Path) else list(lines)
+    try:
+        head = json.loads(rows[0])
+        found = {key: head[key] for key in ("id", "model", "api")} | {"budget": head.get("budget")}
+    except (IndexError, KeyError, TypeError, ValueError) as problem:
+        raise BadInput("line 1", f"is not the head of an exported session ({problem})") from None
+    return found, rows[1:]

@@ -1,108 +1,176 @@
 """Re-plans: how a view comes back under its limit, with as much of its start as possible left as it was sent.
 
-A shallow re-plan leaves what is settled alone and compacts what came after it. When the settled part has grown so
-large that too little room is left for the rest, a deep one plans the whole log anew.
+A view has two parts. What is settled stands at its start in a lean form that is meant to last; the newest step stands
+after it, as rich as the limit allows. A shallow re-plan leaves the settled part alone and settles what came after it.
+When that would be too much, a deep one settles everything anew, and less of it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from brim.conversation import Conversation, Message
 from brim.errors import BudgetTooSmall
-from brim.memory.view import Entry, View
+from brim.memory.view import Entry, EntryKind, View
 from brim.plan import agent
+from brim.plan.items import current, grouped
 from brim.plan.planner import Outcome
-from brim.plan.strategies import PLANNERS
 from brim.plan.work import Work
 
-# A shallow re-plan needs at least this share of the free budget for what is not settled.
-SHALLOW = 0.15
-# How far down a deep re-plan goes, so that the next one is far off.
-DEEP = 0.85
+# How much of the free budget may be settled before a deep re-plan, and what a shallow one leaves of what it settles.
+SETTLED = 0.95
+LEAN = 0.6
+# A deep re-plan looks at all messages of a log up to this length; of a longer one at those that are still shown.
+WHOLE_LOG = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What is planned: a message of the log, or one that stands between two of them."""
+
+    start: int
+    end: int
+    message: Message
+    entry: Entry | None = None
 
 
 @dataclass(slots=True)
 class Replan:
-    """One re-plan of a view of a log."""
+    """One re-plan of a view of a log. `carried` are messages to stand before the newest step."""
 
     work: Work
     log: list[Message]
     view: View
+    carried: Sequence[Entry] = ()
 
     def run(self) -> Outcome:
         """Bring the view under the limit, or raise BudgetTooSmall and leave it as it was."""
-        if self.work.policy.name != "agent":
-            return self._by_policy()
-        head = self.work.counter.head(self.work.conversation) + self._instructions()
-        free = self.work.limit - head
-        low = self.work.policy.low
-        settled = self.view.entries[: self.view.settled]
-        taken = sum(entry.tokens for entry in settled)
-        if settled and low * free - taken >= SHALLOW * low * free:
+        for attempt in (self._shallow, self._deep):
             try:
-                return self._from(len(settled), head + int(low * free))
+                outcome = attempt()
             except BudgetTooSmall:
-                pass  # what is not settled cannot shrink that far by itself: plan everything
-        for target in (head + int(DEEP * low * free), self.work.limit):
-            try:
-                return self._from(0, target)
-            except BudgetTooSmall:
-                if target == self.work.limit:
-                    raise
-        raise AssertionError("the last target is the limit")
-
-    def _instructions(self) -> int:
-        """System messages in the log: they stand before everything and never change."""
-        counter = self.work.counter
-        return sum(counter.message(message) for message in self.log[:4] if message.role == "system")
-
-    def _from(self, keep: int, target: int) -> Outcome:
-        """Plan what stands after the first `keep` entries into what they leave of the target."""
-        kept = self.view.entries[:keep]
-        covered = max((entry.end for entry in kept), default=0)
-        conversation = replace(
-            self.work.conversation, messages=(*(entry.message for entry in kept), *self.log[covered:])
-        )
-        outcome = agent.enforce(replace(self.work, limit=target), conversation, frozen=keep)
-        self._take(keep, covered, outcome)
+                continue  # what was to stay is too much for this attempt: the next one lets more go
+            if outcome is not None:
+                return outcome
+        units = self._units(0)
+        outcome = self._planned([], units, self.work.limit)
+        self.view.replace(0, self._entries(outcome, 0, units), 0)
         return outcome
 
-    def _take(self, keep: int, covered: int, outcome: Outcome) -> None:
-        """Make the planned messages the new end of the view."""
-        entries: list[Entry] = []
+    def _shallow(self) -> Outcome | None:
+        settled = self.view.entries[: self.view.settled]
+        if not settled:
+            return None
+        taken = sum(entry.tokens for entry in settled)
+        room = int(SETTLED * self._free) + self._instructions - taken
+        return self._generations(settled, lambda size: min(room, int(LEAN * size)))
+
+    def _deep(self) -> Outcome | None:
+        return self._generations([], lambda size: int(self.work.policy.low * self._free) + self._instructions)
+
+    @property
+    def _instructions(self) -> int:
+        """System messages at the start of the log: they stand before everything and never change."""
+        return sum(self.work.counter.message(message) for message in self.log[:4] if message.role == "system")
+
+    @property
+    def _free(self) -> int:
+        return self.work.limit - self.work.size(self.work.counter.head(self.work.conversation) + self._instructions)
+
+    def _generations(self, settled: list[Entry], room_for: Callable[[int], int]) -> Outcome | None:
+        """Settle all but the newest step after what is settled, then plan that; None if there is no room for it."""
+        units = self._units(max((entry.end for entry in settled), default=0))
+        groups = grouped(tuple(unit.message for unit in units))
+        older, newest = units[: groups[-1][0]] if groups else [], units[groups[-1][0] :] if groups else []
+        sizes = {entry.start: entry.tokens for entry in self.view.entries if entry.end > entry.start}
+        room = room_for(sum(sizes.get(unit.start, 0) for unit in older))
+        if not older or room <= 0:
+            return None
         counter = self.work.counter
-        last_folded = max(outcome.folded, default=-1) - keep + covered + 1
+        taken = counter.head(self.work.conversation) + sum(entry.tokens for entry in settled)
+        beside = sum(counter.message(unit.message) for unit in newest)
+        target = min(self.work.size(taken + room + beside), self.work.limit)
+        lean = self._planned(settled, units, target)
+        entries = self._entries(lean, len(settled), units)
+        border = newest[0].start
+        aged = [replace(entry, end=min(entry.end, border)) for entry in entries if entry.start < border]
+        last = [*(unit_of(entry) for entry in self.carried), *newest]
+        kept = [*settled, *aged]
+        rich = self._planned(kept, last, self.work.limit)
+        self.view.replace(len(settled), [*aged, *self._entries(rich, len(kept), last)], len(kept))
+        rich.stash.update(lean.stash)
+        return rich
+
+    def _units(self, start: int) -> list[Unit]:
+        """What stands from message `start` of the log on, and the context that was attached there.
+
+        Of a long log only what is still shown is looked at, and its last messages: a turn must not cost more
+        because the conversation is old.
+        """
+        recent = start if len(self.log) - start <= WHOLE_LOG else self._recent()
+        found: list[Unit] = []
+        between: dict[int, list[Unit]] = {}
+        for entry in self.view.entries:
+            if entry.kind == "context" and entry.start >= max(start, recent):
+                between.setdefault(entry.start, []).append(unit_of(entry))
+            elif start <= entry.start < recent and entry.kind not in ("recall", "summary"):
+                own = entry.kind in ("as is", "compacted")
+                found.append(Unit(entry.start, entry.end, self.log[entry.start]) if own else unit_of(entry))
+        for number in range(recent, len(self.log)):
+            found += between.get(number, ())
+            found.append(Unit(number, number + 1, self.log[number]))
+        return found
+
+    def _recent(self) -> int:
+        """Where the last messages of a long log begin: with a message of the user, so that no step is torn."""
+        for number in range(len(self.log) - WHOLE_LOG, len(self.log)):
+            message = self.log[number]
+            if message.role == "user" and not message.answers:
+                return number
+        return len(self.log) - WHOLE_LOG if not self.view.entries else self._last_entry()
+
+    def _last_entry(self) -> int:
+        """Where the newest step begins, if the user has said nothing for long: all before it is as it is shown."""
+        groups = grouped(tuple(self.log[-WHOLE_LOG:]))
+        return len(self.log) - WHOLE_LOG + groups[-1][0]
+
+    def _planned(self, frozen: Sequence[Entry], units: Sequence[Unit], target: int) -> Outcome:
+        """Plan messages after entries that stay as they are."""
+        messages = (*(entry.message for entry in frozen), *(unit.message for unit in units))
+        conversation = replace(self.work.conversation, messages=messages)
+        now = current(messages)
+        layers = {
+            place: 3 if place + 1 >= now else 2
+            for place, unit in enumerate(units, len(frozen))
+            if unit.entry is not None and unit.entry.kind == "context"
+        }
+        return agent.enforce(replace(self.work, limit=target), conversation, layers, frozen=len(frozen))
+
+    def _entries(self, outcome: Outcome, frozen: int, units: Sequence[Unit]) -> list[Entry]:
+        """What was planned after the frozen entries, as entries; folded messages stand in a ledger block."""
+        found: list[Entry] = []
+        folded = max((units[place - frozen].end for place in outcome.folded), default=0)
         places = outcome.places or list(range(len(outcome.conversation.messages)))
         for message, place in zip(outcome.conversation.messages, places, strict=True):
-            if 0 <= place < keep:
+            if 0 <= place < frozen:
                 continue
-            size = counter.message(message)
-            if place < 0:
-                entries.append(Entry(covered, last_folded, message, size, "ledger"))
-                continue
-            number = place - keep + covered
-            same = message is self.log[number]
-            entries.append(Entry(number, number + 1, message, size, "as is" if same else "compacted"))
-        settled = keep + 1 + max((n for n, entry in enumerate(entries) if entry.kind != "as is"), default=-1)
-        # Every result of a step is settled with it.
-        while settled < keep + len(entries) and entries[settled - keep].message.answers:
-            settled += 1
-        self.view.replace(keep, entries, min(settled, keep + len(entries)))
-
-    def _by_policy(self) -> Outcome:
-        """The other policies plan what is sent now: their summary, the recent messages, the current one."""
-        shown = replace(self.work.conversation, messages=self.view.messages())
-        outcome = PLANNERS[self.work.policy.name](replace(self.work, conversation=shown))
-        known = {id(entry.message): entry for entry in self.view.entries}
-        entries: list[Entry] = []
-        for message in outcome.conversation.messages:
-            entry = known.get(id(message))
             size = self.work.counter.message(message)
-            at = entries[-1].end if entries else 0
-            entries.append(entry or Entry(at, at, message, size, "ledger"))
-        self.view.replace(0, entries, 0)
-        return outcome
+            if place < 0:
+                found.append(Entry(units[0].start, max(folded, units[0].start), message, size, "ledger"))
+                continue
+            unit = units[place - frozen]
+            if unit.entry is not None:
+                found.append(replace(unit.entry, message=message, tokens=size))
+            else:
+                kind: EntryKind = "as is" if message is unit.message else "compacted"
+                found.append(Entry(unit.start, unit.end, message, size, kind))
+        return found
+
+
+def unit_of(entry: Entry) -> Unit:
+    """An entry that is planned as it stands in the view."""
+    return Unit(entry.start, entry.end, entry.message, entry)
 
 
 def as_sent(conversation: Conversation, view: View) -> Conversation:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Iterator, Mapping
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,16 +16,30 @@ import msgspec
 from brim import catalog, wire
 from brim.catalog import Model
 from brim.conversation import Conversation, Message, encode
-from brim.errors import BadInput, NotFound
-from brim.fitting import Fitted, OnEvent, events, fit, limit_of, tell
+from brim.errors import BudgetTooSmall, NotFound
+from brim.fitting import Event, Fitted, OnEvent, events, fit, limit_of, tell
 from brim.ladders import handle_of
 from brim.memory.arrival import arrived
-from brim.memory.inmemory import InMemoryStore
-from brim.memory.keeping import State, cut_record, message_record, replayed, state_of, view_of
-from brim.memory.recall import recall_text, recalled
+from brim.memory.breakpoints import has_breakpoints, marked, unmarked
+from brim.memory.bypolicy import plan_by_policy
+from brim.memory.keeping import (
+    Digests,
+    State,
+    attachments,
+    cut_record,
+    kept_entries,
+    message_record,
+    opened,
+    read_export,
+    replayed,
+    rows_of,
+    view_of,
+)
+from brim.memory.recall import Recollection, recall_text
 from brim.memory.replan import Replan, as_sent
 from brim.memory.store import SessionRecord, Store, Turn
-from brim.memory.view import Entry, View, common_length
+from brim.memory.summaries import Folding, Summarizer
+from brim.memory.view import Entry, EntryKind, View, common_length, decisions
 from brim.plan.context import Attachment
 from brim.plan.planner import Outcome
 from brim.plan.policy import Policy
@@ -33,12 +48,17 @@ from brim.plan.work import Work
 from brim.tokens.actuals import Actuals
 from brim.tokens.counter import Counter
 
+# How many characters of a message say what it is about.
+QUERY = 4_000
+# How many folded messages one recall brings back at most.
+RECALLED = 8
+
 
 class Session:
     """One conversation.
 
     `fit` takes the whole history each time, as most clients send it. `say`, `attach` and `record` are for those who
-    let Brim hold it.
+    let Brim hold it. May be used from several threads.
 
     Example: brim.Session(model="gpt-4o", budget=20_000).fit(messages).messages
     """
@@ -50,13 +70,15 @@ class Session:
         budget: int | None = None,
         reserve: int | None = None,
         policy: Policy | None = None,
-        store: Store | None = None,
+        store: Store | str | Path | None = None,
         id: str | None = None,
         api: str | None = None,
         system: Any = None,
         tools: Any = None,
         actuals: Actuals | None = None,
         recall: str = "auto",
+        summarizer: Summarizer | None = None,
+        breakpoints: bool = True,
         on_event: OnEvent | None = None,
     ) -> None:
         self.id = id or secrets.token_hex(16)
@@ -64,12 +86,14 @@ class Session:
         self.policy = policy or Policy.agent()
         self.budget = budget
         self.reserve = reserve
-        self.store: Store = store if store is not None else InMemoryStore()
+        self.store: Store = opened(store)
         self.actuals = actuals or Actuals(self.store)
         self.recall_mode = recall
+        self.breakpoints = breakpoints
         self.log: list[Message] = []
         self.view = View()
         self.replans = 0
+        self.folding = Folding(summarizer)
         self._api = api or self.model.api
         self._system, self._tools = system, tools
         self._context: list[Attachment] = []
@@ -80,34 +104,51 @@ class Session:
         self._head = 0
         self._new_blobs: list[bytes] = []
         self._pending: list[bytes] = []
-        self._written: set[bytes] = set()
+        self._written: dict[bytes, bytes] = {}
+        self._digests = Digests()
         self._chain: list[bytes] = [b""]
+        self._recollection = Recollection(self.log)
+        self._counted: Counter | None = None
+        self._lock = threading.RLock()
 
     def fit(self, request: Any, *, tools: Any = None, system: Any = None, tool_choice: Any = None) -> Fitted:
         """Return the request with its history fitted; what was sent before stays as it was sent.
 
-        Raises BudgetTooSmall if what must stay cannot fit.
+        Raises BudgetTooSmall if what must stay cannot fit; the session stays usable.
         """
         conversation = wire.parse(request, model=self.model.name, tools=tools, system=system, tool_choice=tool_choice)
-        self._api = conversation.api
-        self._follow(conversation.messages)
-        return self._fitted(conversation, request)
+        return self.fit_parsed(request, conversation)
+
+    def fit_parsed(self, request: Any, conversation: Conversation) -> Fitted:
+        """`fit` for a request that was parsed already."""
+        with self._lock:
+            self._api = conversation.api
+            self._follow(conversation.messages)
+            return self._fitted(conversation, request)
 
     def say(self, message: Any) -> Fitted:
-        """Add a message (a text is the user's) and return the request to send."""
-        value = wire.APIS[self._api].text_message("user", message) if isinstance(message, str) else message
-        said = wire.APIS[self._api].messages.get(encode(value), f"message {len(self.log)}")
-        conversation = wire.parse([], self._api, model=self.model.name, tools=self._tools, system=self._system)
-        self._append([said])
-        fitted = self._fitted(conversation, [])
-        self._carried += self._context
-        self._context = []
-        return fitted
+        """Add a message (a text is the user's) and return the request to send.
+
+        Raises BudgetTooSmall if it cannot fit; then it was not said.
+        """
+        with self._lock:
+            value = wire.APIS[self._api].text_message("user", message) if isinstance(message, str) else message
+            said = wire.APIS[self._api].messages.get(encode(value), f"message {len(self.log)}")
+            conversation = wire.parse([], self._api, model=self.model.name, tools=self._tools, system=self._system)
+            before, context = len(self.log), self._context
+            self._append([said])
+            try:
+                return self._fitted(conversation, [])
+            except BudgetTooSmall:
+                self._cut(before)
+                self._context = context
+                self._save()
+                raise
 
     def attach(
         self, context: str | Attachment, *, source: str = "", type: str = "note", recoverable: bool = True
     ) -> None:
-        """Attach context to the next message; in later turns it is carried along in short."""
+        """Attach context to the next message; after a re-plan it is carried along in short."""
         made = context if isinstance(context, Attachment) else Attachment(context, source, type, recoverable)
         self._context.append(made)
 
@@ -116,70 +157,102 @@ class Session:
 
         `response` is the response as a dict (or an SDK object), a `wire.Usage`, or the number of input tokens.
         """
-        if isinstance(response, int):
-            used: int | None = response
-        elif isinstance(response, wire.Usage):
-            used = response.input
-        else:
-            body = response if isinstance(response, Mapping) else json.loads(encode(response))
-            usage = wire.usage(body, self._api)
-            used = usage.input if usage else None
-            spec = wire.APIS[self._api]
-            self._append([spec.messages.get(encode(value), "response") for value in spec.replies(body)])
-        if used is not None and self._sent is not None:
-            self._counter().record(self._sent, used)
-        self._save()
+        with self._lock:
+            if isinstance(response, int):
+                used: int | None = response
+            elif isinstance(response, wire.Usage):
+                used = response.input
+            else:
+                body = response if isinstance(response, Mapping) else json.loads(encode(response))
+                usage = wire.usage(body, self._api)
+                used = usage.input if usage else None
+                spec = wire.APIS[self._api]
+                self._append([spec.messages.get(encode(value), "response") for value in spec.replies(body)])
+            if used is not None and self._sent is not None:
+                self._counter().record(self._sent, used)
+            self._save()
+        self.folding.start(self._folded_messages)
+
+    async def summarize(self) -> bool:
+        """Have folded messages summarised now; True if there is a summary that the next re-plan will use."""
+        return await self.folding.run(self._folded_messages())
 
     def recall(self, handle: str) -> str:
         """The content behind a handle that stands in a fitted request."""
-        found = self.store.find_blob(handle.removeprefix("brim:"), self.id)
+        found = self.store.find_blob(handle.strip().removeprefix("brim:"), self.id)
         if found is None:
             raise NotFound(f"nothing is kept under {handle!r} in this session: handles look like brim:3f2a9c01")
         return found.decode("utf-8", "surrogatepass")
 
     def search(self, query: str, limit: int = 5) -> list[tuple[int, str]]:
         """Messages of the whole log that are about a query, best first, with their numbers."""
-        found = recalled(self.log, query, range(len(self.log)), most=limit)
-        return [(number, self.log[number].text) for number in found]
+        with self._lock:
+            found = self._recollection.about(query, limit, everywhere=True)
+            return [(number, self.log[number].text) for number in found]
 
     def _counter(self) -> Counter:
-        return Counter(self.model, self._api, self.actuals)
+        known = self._counted
+        if known is None or known.model != self.model or known.api != self._api or known.actuals is not self.actuals:
+            known = self._counted = Counter(self.model, self._api, self.actuals)
+        return known
 
     def _follow(self, messages: tuple[Message, ...]) -> None:
         """Bring the log to what the client sent: append what is new, forget what was edited away."""
         common = common_length(self.log, messages)
         if common < len(self.log):
-            common = min(self.view.cut(common), common)
-            del self.log[common:]
-            del self._chain[common + 1 :]
-            self._pending.append(cut_record(common))
+            common = self._cut(common)
+        self.view.renew(messages)
         self._append(list(messages[common:]))
 
-    def _append(self, messages: list[Message]) -> None:
+    def _cut(self, length: int) -> int:
+        """Forget the log from a message on, or from a little before it; return how much of it is left."""
+        length = min(self.view.cut(length), length)
+        del self.log[length:]
+        del self._chain[length + 1 :]
+        self._recollection.cut(length)
+        self.folding.cut(length)
+        self._pending.append(cut_record(length))
+        return length
+
+    def _append(self, messages: Sequence[Message]) -> None:
         counter = self._counter()
-        newest = len(self.log) + len(messages) - 1
-        for message in messages:
+        for left, message in zip(range(len(messages) - 1, -1, -1), messages, strict=True):
+            if not left and message.role == "user" and not message.answers:
+                self._put_before(message, counter)
             number = len(self.log)
-            if number == newest and self.recall_mode == "auto":
-                self._recall(message, counter)
             self.log.append(message)
             self._chain.append(link(self._chain[-1], message))
             self._pending.append(message_record(message.raw))
             shown = arrived(message, counter, self.policy, self._free(), self._keep) if self._tight else message
-            kind: Any = "as is" if shown is message else "compacted"
+            kind: EntryKind = "as is" if shown is message else "compacted"
+            if kind == "compacted":
+                shown = self._bare(shown)
             self.view.append([Entry(number, number + 1, shown, counter.message(shown), kind)])
 
-    def _recall(self, message: Message, counter: Counter) -> None:
-        """Bring back what a new message of the user is about, before it, where it stays from then on."""
-        folded = self.view.folded(len(self.log))
-        room = int(self.policy.recall * self._limit())
-        if not folded or room < 40 or message.role != "user" or message.answers:
-            return
-        text = recall_text(self.log, recalled(self.log, message.text[:4000], folded, 8), room, counter.text)
-        if text:
-            block = wire.text_message(self._api, "user", text)
-            at = len(self.log)
-            self.view.append([Entry(at, at, block, counter.message(block), "recall")])
+    def _put_before(self, message: Message, counter: Counter) -> None:
+        """What stands before a new message of the user, and stays there: what it is about, and its context."""
+        if self.recall_mode == "auto" and self._tight:
+            spare = self._limit() - self._head - self.view.tokens - 2 * counter.message(message)
+            self.view.append(self._recalled(message, min(int(self.policy.recall * self._free()), spare // 2)))
+        if self._context and self.policy.name == "agent":
+            blocks = "\n\n".join(piece.block() for piece in self._context)
+            self.view.append([self._between(blocks, "context")])
+            self._context = []
+
+    def _recalled(self, message: Message, room: int) -> list[Entry]:
+        """Folded messages that a message is about, as one entry; none if there is nothing, or no room."""
+        if room < 40:
+            return []
+        found = self._recollection.about(message.text[:QUERY], RECALLED, self.view.whole())
+        text = recall_text(self.log, found, room, self._counter().text)
+        return [self._between(text, "recall")] if text else []
+
+    def _between(self, text: str, kind: EntryKind) -> Entry:
+        message = wire.text_message(self._api, "user", text)
+        return Entry(len(self.log), len(self.log), message, self._counter().message(message), kind)
+
+    def _bare(self, message: Message) -> Message:
+        return unmarked(message) if self._api == "anthropic" else message
 
     def _limit(self, conversation: Conversation | None = None) -> int:
         empty = conversation or Conversation(self._api, ())
@@ -202,91 +275,163 @@ class Session:
             limit=self._limit(conversation),
             own_limit=self.budget is None and self.policy.budget is None,
             recall=self.recall_mode == "tool",
+            summarize=self.folding.ready if self.folding.summarizer else None,
             context=tuple(self._context),
             carried=tuple(self._carried),
         )
         instructions = sum(work.counter.message(message) for message in self.log[:4] if message.role == "system")
         self._head = work.counter.head(conversation) + instructions
-        outcome = self._bring_under(work)
+        try:
+            outcome = self._bring_under(work)
+        except BudgetTooSmall as refusal:
+            numbers = {"needed": refusal.needed, "budget": refusal.budget}
+            tell(self._on_event, Event("refused", str(refusal), numbers))
+            self._save()
+            raise
         for event in events(outcome):
             tell(self._on_event, event)
         self._new_blobs += [text.encode("utf-8", "surrogatepass") for text in outcome.stash.values()]
-        sent = outcome.conversation
-        self._sent = sent
-        same = len(sent.messages) == len(conversation.messages) and self.view.untouched() and request
-        body = request if same and not self._context else wire.render(sent, request)
+        self._carried, self._context = [*self._carried, *self._context], []
         self._save()
-        tokens = work.counter.total(sent)
-        before = replace(work, conversation=replace(conversation, messages=tuple(self.log)))
-        return Fitted(
-            body,
-            sent,
-            tokens,
-            outcome.stash,
-            lambda: report_of(before, outcome),
-            lambda budget: self._at(request, budget),
-        )
+        sent = self._sent = self._with_breakpoints(work, outcome.conversation)
+        entries, log = tuple(self.view.entries), self.log[:]
 
-    def _at(self, request: Any, budget: int) -> Fitted:
+        def report() -> Any:
+            before = replace(work, conversation=replace(conversation, messages=tuple(log)))
+            steps = decisions(entries, log, work.counter.message)
+            return report_of(before, replace(outcome, conversation=sent, groups=[], folded=[], steps=steps))
+
+        tokens = work.counter.total(sent)
+        body = self._body(conversation, sent, request)
+        return Fitted(body, sent, tokens, outcome.stash, report, lambda budget: self._at(request, log, budget))
+
+    def _body(self, given: Conversation, sent: Conversation, request: Any) -> Any:
+        """The request in the type that it came in; the caller's own where nothing was changed."""
+        if not request:
+            return [message.value for message in sent.messages]
+        same = len(sent.messages) == len(given.messages) and all(
+            ours is theirs for ours, theirs in zip(sent.messages, given.messages, strict=True)
+        )
+        if same and sent.system is given.system:
+            return request
+        if isinstance(request, list):
+            # The caller's own objects where messages are as they were; nothing is encoded for it.
+            own = {id(message): value for message, value in zip(given.messages, request, strict=True)}
+            return [own[key] if (key := id(message)) in own else message.value for message in sent.messages]
+        return wire.render(sent, request)
+
+    def _with_breakpoints(self, work: Work, sent: Conversation) -> Conversation:
+        """A cache breakpoint at the end of what is settled, where the client of an Anthropic API set none."""
+        if not self.breakpoints or self._api != "anthropic" or not self.view.settled or has_breakpoints(sent):
+            return sent
+        new = marked(sent, [self.view.settled - 1])
+        return new if work.total(new) <= work.limit else sent
+
+    def _at(self, request: Any, log: Iterable[Message], budget: int) -> Fitted:
         """The same turn at another budget, planned without memory."""
-        messages = request or [message.value for message in self.log]
+        messages = request or [message.value for message in log]
         return fit(messages, model=self.model, budget=budget, policy=self.policy, api=self._api)
 
     def _bring_under(self, work: Work) -> Outcome:
+        if self.policy.name != "agent":
+            outcome = plan_by_policy(work, self.log, self.view)
+            self._tight = self._tight or not self.view.untouched()
+            self.replans += outcome.conversation.messages != self.view.messages() or bool(outcome.folded)
+            return replace(outcome, conversation=replace(outcome.conversation, messages=self.view.messages()))
         size = work.size(work.counter.head(work.conversation) + self.view.tokens)
-        if size <= work.limit:
+        high = work.limit - int((1 - self.policy.high) * (work.limit - work.size(self._head)))
+        if size <= high:
             return Outcome(as_sent(work.conversation, self.view), size)
+        outcome = Replan(work, self.log, self.view, self.folding.entries(self._between)).run()
         self.replans += 1
         self._tight = True
-        return Replan(work, self.log, self.view).run()
+        self.view.entries = [
+            entry if entry.kind == "as is" else replace(entry, message=self._bare(entry.message))
+            for entry in self.view.entries
+        ]
+        self._recall_after(work, outcome)
+        sent = replace(outcome.conversation, messages=self.view.messages())
+        return replace(outcome, conversation=sent, total=work.total(sent))
+
+    def _recall_after(self, work: Work, outcome: Outcome) -> None:
+        """Spend what a re-plan left on what the message that caused it is about."""
+        last = self.view.entries[-1] if self.view.entries else None
+        if self.recall_mode != "auto" or last is None or last.end <= last.start:
+            return
+        message = self.log[last.start]
+        if message.role != "user" or message.answers:
+            return
+        spare = (work.limit - work.size(work.counter.head(work.conversation) + self.view.tokens)) * 9 // 10
+        for entry in self._recalled(message, min(spare - 8, int(self.policy.recall * self._free()))):
+            keep = len(self.view.entries) - 1
+            before = replace(entry, start=last.start, end=last.start)
+            self.view.replace(keep, [before, last], min(self.view.settled, keep))
+
+    def _folded_messages(self) -> tuple[list[Message], int]:
+        """The messages that stand in the view no more, from the first that no summary holds; and where they end."""
+        shown = {entry.start for entry in self.view.entries if entry.kind in ("as is", "compacted")}
+        end = max((entry.end for entry in self.view.entries if entry.kind == "ledger"), default=0)
+        numbers = [number for number in range(self.folding.upto, end) if number not in shown]
+        return [self.log[number] for number in numbers], end
 
     def _save(self) -> None:
         """Write what is new of this turn; what cannot be written is only lost to later processes."""
         if not self._pending and not self._new_blobs:
             return
-        shown = [entry.message.raw for entry in self.view.entries if entry.kind != "as is"]
+        digests = self._digests.of(self.view)
+        fresh = [raw for raw in digests if raw not in self._written]
+        state = State(
+            kept_entries(self.view, digests),
+            self.view.settled,
+            self._tight,
+            self.replans,
+            rows_of(self._carried),
+            self.folding.text,
+            self.folding.upto,
+        )
         self.store.commit(
             Turn(
                 session=self.id,
                 records=tuple(self._pending),
-                blobs=tuple(dict.fromkeys([*self._new_blobs, *(raw for raw in shown if raw not in self._written)])),
-                state=state_of(self.view, self._tight, self.replans),
+                blobs=tuple(dict.fromkeys([*self._new_blobs, *fresh])),
+                state=msgspec.msgpack.encode(state),
                 prefixes=[(self._chain[-1], len(self.log))],
                 meta={"model": self.model.name, "api": self._api, "budget": self.budget, "policy": self.policy.name},
             )
         )
-        self._written = set(shown)
+        self._written = dict(digests)
         self._pending, self._new_blobs = [], []
 
     @classmethod
-    def load(cls, id: str, *, store: Store, **settings: Any) -> Session:
+    def load(cls, id: str, *, store: Store | str | Path, **settings: Any) -> Session:
         """The session of this id as it was left: the same log, and the same view of it."""
-        found = store.get_session(id)
+        kept = opened(store)
+        found = kept.get_session(id)
         if found is None:
             raise NotFound(f"there is no session {id!r}: `sessions()` lists them")
         given = {"model": found.meta.get("model", ""), "budget": found.meta.get("budget"), **settings}
         if "policy" not in settings and found.meta.get("policy"):
             given["policy"] = Policy.named(str(found.meta["policy"]))
-        session = cls(id=id, store=store, api=found.meta.get("api"), **given)
+        session = cls(id=id, store=kept, api=found.meta.get("api"), **given)
         session._restore()
         return session
 
     def _restore(self) -> None:
-        read = wire.APIS[self._api].messages.get
-        self.log = replayed(self.store.records(self.id), read)
+        read, size = wire.APIS[self._api].messages.get, self._counter().message
+        self.log[:] = replayed(self.store.records(self.id), read)
         for message in self.log:
             self._chain.append(link(self._chain[-1], message))
         raw = self.store.get_state(self.id)
         state = msgspec.msgpack.decode(raw, type=State) if raw else None
-        view = view_of(state, self.log, self.store.get_blob, read) if state else None
+        view = view_of(state, self.log, self.store.get_blob, read, size) if state else None
         if state is not None and view is not None:
             self.view, self._tight, self.replans = view, state.tight, state.replans
+            self._carried = attachments(state.carried)
+            self.folding.text, self.folding.upto = state.summary, state.summarized
+            self._written = dict(self._digests.of(view))
             return
-        counter = self._counter()
         self.view = View()
-        self.view.append(
-            Entry(number, number + 1, message, counter.message(message)) for number, message in enumerate(self.log)
-        )
+        self.view.append(Entry(number, number + 1, message, size(message)) for number, message in enumerate(self.log))
 
     def export(self) -> Iterator[str]:
         """The session as JSON lines: what it is, then each message of its log."""
@@ -295,16 +440,12 @@ class Session:
             yield message.raw.decode("utf-8", "surrogatepass")
 
     @classmethod
-    def import_(cls, lines: Iterator[str] | Path, *, store: Store | None = None) -> Session:
+    def import_(cls, lines: Iterable[str] | Path, *, store: Store | str | Path | None = None) -> Session:
         """A session from what `export` wrote."""
-        rows = lines.read_text("utf-8").splitlines() if isinstance(lines, Path) else list(lines)
-        try:
-            head = json.loads(rows[0])
-            session = cls(model=head["model"], budget=head.get("budget"), api=head["api"], id=head["id"], store=store)
-        except (IndexError, KeyError, TypeError, ValueError) as problem:
-            raise BadInput("line 1", f"is not the head of an exported session ({problem})") from None
+        head, rows = read_export(lines)
+        session = cls(model=head["model"], budget=head["budget"], api=head["api"], id=head["id"], store=store)
         read = wire.APIS[session._api].messages.get
-        session._append([read(row.encode("utf-8", "surrogatepass"), f"line {n}") for n, row in enumerate(rows[1:], 2)])
+        session._append([read(row.encode("utf-8", "surrogatepass"), f"line {n}") for n, row in enumerate(rows, 2)])
         session._save()
         return session
 
@@ -314,6 +455,6 @@ def link(before: bytes, message: Message) -> bytes:
     return hashlib.sha256(before + message.digest).digest()
 
 
-def sessions(store: Store, limit: int = 50, query: str = "") -> list[SessionRecord]:
+def sessions(store: Store | str | Path, limit: int = 50, query: str = "") -> list[SessionRecord]:
     """The last used sessions of a store, newest first."""
-    return store.sessions(limit, query=query)
+    return opened(store).sessions(limit, query=query)

@@ -5,13 +5,15 @@ The view only grows at its end between re-plans, so that the next request starts
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from brim.conversation import Message
+from brim.plan.report import Decision
 
-EntryKind = Literal["as is", "compacted", "ledger", "recall"]
+# `context`, `recall` and `summary` stand for no message of the log: start and end are the same.
+EntryKind = Literal["as is", "compacted", "ledger", "recall", "context", "summary"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ class View:
         """
         keep = 0
         for entry in self.entries:
-            if entry.end > length or (entry.kind == "recall" and entry.start >= length):
+            if entry.end > length or entry.start >= length:
                 break
             keep += 1
         covered = self.entries[keep].start if keep < len(self.entries) else length
@@ -54,12 +56,15 @@ class View:
         self.tokens = sum(entry.tokens for entry in self.entries)
         return min(covered, length)
 
-    def folded(self, length: int) -> list[int]:
-        """Which of the first `length` messages of the log do not stand in the view as they are."""
-        if not any(entry.kind in ("ledger", "compacted") for entry in self.entries):
-            return []
-        whole = {entry.start for entry in self.entries if entry.kind == "as is"}
-        return [number for number in range(length) if number not in whole]
+    def renew(self, messages: Sequence[Message]) -> None:
+        """Take untouched messages as they are sent now: what they say is the same, cache breakpoints may have moved."""
+        for place, entry in enumerate(self.entries):
+            if entry.kind == "as is" and entry.message is not messages[entry.start]:
+                self.entries[place] = replace(entry, message=messages[entry.start])
+
+    def whole(self) -> set[int]:
+        """The messages of the log that stand in the view as they are."""
+        return {entry.start for entry in self.entries if entry.kind == "as is"}
 
     def replace(self, keep: int, entries: Sequence[Entry], settled: int) -> None:
         """A re-plan: everything after the first `keep` entries is new."""
@@ -76,10 +81,39 @@ class View:
 
 
 def common_length(log: Sequence[Message], messages: Sequence[Message]) -> int:
-    """How many messages two conversations have in common from their start."""
+    """How many messages two conversations have in common from their start.
+
+    Equal bytes are one object. Others are the same if they say the same under the same ids: clients move their
+    cache breakpoints from turn to turn.
+    """
     size = min(len(log), len(messages))
     for number in range(size):
         ours, theirs = log[number], messages[number]
-        if ours is not theirs and ours.digest != theirs.digest:
+        if ours is not theirs and (ours.digest != theirs.digest or _ids(ours) != _ids(theirs)):
             return number
     return size
+
+
+def _ids(message: Message) -> list[str]:
+    return [part.call for part in message.parts if part.call]
+
+
+def decisions(entries: Sequence[Entry], log: Sequence[Message], size: Callable[[Message], int]) -> list[Decision]:
+    """What became of every message of the log, in words."""
+    shown = {entry.start: entry for entry in entries if entry.kind in ("as is", "compacted")}
+    found: list[Decision] = []
+    for number, message in enumerate(log):
+        entry, before = shown.get(number), size(message)
+        layer = 1 if message.role == "system" else 4
+        kind = message.parts[0].kind if message.parts else "text"
+        name, preview = f"messages[{number}]", " ".join(message.text[:120].split())[:80]
+        if entry is None:
+            why = "older, and worth less than what was kept; its block says where it is"
+            found.append(Decision(name, message.role, layer, kind, before, 0, "folded", why, preview=preview))
+        elif entry.kind == "as is":
+            why = "as it was sent"
+            found.append(Decision(name, message.role, layer, kind, before, before, "full", why, "", preview))
+        else:
+            why = f"compacted to {entry.tokens / max(1, before):.0%} and kept so, since it was sent so"
+            found.append(Decision(name, message.role, layer, kind, before, entry.tokens, "extract", why, "", preview))
+    return found

@@ -1,0 +1,66 @@
+"""Cache breakpoints of Anthropic requests: where a client set some they are its own, else they mark what is stable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from brim.conversation import Conversation, Message, decode, encode
+from brim.wire import APIS
+
+MARK = b'"cache_control"'
+EPHEMERAL = {"type": "ephemeral"}
+# Blocks that may carry a breakpoint.
+MARKABLE = ("text", "tool_use", "tool_result", "image", "document")
+
+
+def has_breakpoints(conversation: Conversation) -> bool:
+    """Whether a client set any, in tools, system or messages."""
+    heads = [conversation.tools or b"", conversation.system.raw if conversation.system else b""]
+    return any(MARK in raw for raw in (*heads, *(message.raw for message in conversation.messages)))
+
+
+def unmarked(message: Message) -> Message:
+    """The message without breakpoints: one that stands in another form than it was given has none of its own."""
+    if MARK not in message.raw:
+        return message
+    value = decode(message.raw)
+    if isinstance(value.get("content"), list):
+        _strip(value["content"])
+    return APIS["anthropic"].messages.get(encode(value), "fitted message")
+
+
+def _strip(blocks: list[Any]) -> None:
+    for block in blocks:
+        if isinstance(block, dict):
+            block.pop("cache_control", None)
+            if isinstance(block.get("content"), list):
+                _strip(block["content"])
+
+
+def marked(conversation: Conversation, places: Sequence[int]) -> Conversation:
+    """The conversation with a breakpoint at the end of the messages at these places, where they can carry one."""
+    messages = list(conversation.messages)
+    for place in places:
+        if 0 <= place < len(messages):
+            messages[place] = _marked(messages[place])
+    return replace(conversation, messages=tuple(messages))
+
+
+def _marked(message: Message) -> Message:
+    value = decode(message.raw)
+    content = value.get("content")
+    if isinstance(content, str):
+        if not content:
+            return message
+        value["content"] = [{"type": "text", "text": content, "cache_control": EPHEMERAL}]
+    elif isinstance(content, list) and content and isinstance(content[-1], dict) and _may_carry(content[-1]):
+        content[-1]["cache_control"] = EPHEMERAL
+    else:
+        return message
+    return APIS["anthropic"].messages.get(encode(value), "fitted message")
+
+
+def _may_carry(block: dict[str, Any]) -> bool:
+    return block.get("type") in MARKABLE and not (block.get("type") == "text" and not block.get("text"))

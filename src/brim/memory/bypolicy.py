@@ -1,0 +1,64 @@
+"""Policies other than `agent` inside a session: what they plan each turn, and what of it stays for the next.
+
+`rolling` works on what it made before: its summary is a system message of the view, and goes into the next one.
+`concise` and `layered` look at the whole log each time; the same log gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from brim.conversation import Message
+from brim.memory.view import Entry, EntryKind, View
+from brim.plan.planner import Outcome
+from brim.plan.rolling import PREFIX
+from brim.plan.strategies import PLANNERS
+from brim.plan.work import Work
+
+
+def plan_by_policy(work: Work, log: list[Message], view: View) -> Outcome:
+    """Plan this turn and bring the view to it; BudgetTooSmall leaves the view as it was."""
+    incremental = work.policy.name == "rolling"
+    source = [entry for entry in view.entries if entry.kind != "context"] if incremental else _of_log(work, log)
+    shown = replace(work.conversation, messages=tuple([entry.message for entry in source]))
+    outcome = PLANNERS[work.policy.name](replace(work, conversation=shown))
+    if outcome.conversation is shown and len(source) == len(view.entries):
+        return outcome
+    view.replace(0, _entries(work, outcome, source), 0)
+    return outcome
+
+
+def _of_log(work: Work, log: list[Message]) -> list[Entry]:
+    return [Entry(number, number + 1, message, work.counter.message(message)) for number, message in enumerate(log)]
+
+
+def _entries(work: Work, outcome: Outcome, source: list[Entry]) -> list[Entry]:
+    """The planned messages as entries: those of the source where they come from it, the policy's own beside them."""
+    known = {id(entry.message): entry for entry in source}
+    planned = outcome.planned or outcome.conversation
+    places = outcome.places or list(range(len(outcome.conversation.messages)))
+    found: list[Entry] = []
+    for message, place in zip(outcome.conversation.messages, places, strict=True):
+        origin = planned.messages[place] if place >= 0 else message
+        entry, size = known.get(id(origin)), work.counter.message(message)
+        if entry is not None:
+            altered = message is not origin and entry.end > entry.start
+            kind: EntryKind = "compacted" if altered else entry.kind
+            found.append(replace(entry, message=message, tokens=size, kind=kind))
+            continue
+        summary = place < 0 or message.text.startswith(PREFIX) or work.policy.name != "rolling"
+        at = found[-1].end if found else 0
+        found.append(Entry(at, at, message, size, "ledger" if summary else "context"))
+    return _spanned(found)
+
+
+def _spanned(entries: list[Entry]) -> list[Entry]:
+    """Summaries stand for the messages of the log between their neighbours."""
+    found: list[Entry] = []
+    following = 0
+    for entry in reversed(entries):
+        if entry.kind == "ledger" and following > entry.start:
+            entry = replace(entry, end=following)
+        following = entry.start
+        found.append(entry)
+    return found[::-1]

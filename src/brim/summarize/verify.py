@@ -1,0 +1,60 @@
+"""Whether a summary may stand for what it was made of: what it must not lose is in it, or is put back verbatim."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from brim.conversation import Message
+from brim.summarize.deterministic import take_notes
+
+PUT_BACK = "Also, verbatim:"
+# Sentences of a user that say how things are to be done, or that something is still to be done.
+_INSTRUCTION = re.compile(
+    r"\b(?:must|never|always|do not|don't|only|make sure|remember|prefer|instead of|from now on|todo|to do|"
+    r"not yet|still (?:need|open|to)|next step)\b",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"[^.!?\n。！？]+(?:[.!?。！？](?=\S)[^.!?\n。！？]*)*[.!?。！？]?")
+_SPACE = re.compile(r"\s+")
+# Longer sentences, and sentences of longer messages, are content rather than instructions.
+SENTENCE, READ = 240, 8_000
+
+
+def essentials(messages: Sequence[Message]) -> list[str]:
+    """What a summary of messages must hold: identifiers, paths, numbers, open tasks, explicit instructions."""
+    notes = take_notes(messages)
+    found = [*instructions(messages), *notes.open, *notes.facts]
+    return list(dict.fromkeys(line for line in found if line and not line.endswith("…")))
+
+
+def instructions(messages: Sequence[Message]) -> list[str]:
+    """What users asked for in so many words. Example: "Use tabs. Never edit main.py." -> ["Never edit main.py."]"""
+    found: list[str] = []
+    for message in messages:
+        if message.role != "user":
+            continue
+        for part in message.parts:
+            if part.kind == "text" and len(part.text) <= READ:
+                sentences = (match.group().strip() for match in _SENTENCE.finditer(part.text))
+                found += [text for text in sentences if 0 < len(text) <= SENTENCE and _INSTRUCTION.search(text)]
+    return found
+
+
+def verified(summary: str, messages: Sequence[Message], count: Callable[[str], int], previous: str = "") -> str | None:
+    """The summary with what it left out put back; None if it says nothing, or takes as much as what it replaces.
+
+    Example: "Login is fixed." for messages that name order 4417 -> "Login is fixed.\\nAlso, verbatim:\\n- 4417"
+    """
+    text = summary.strip()
+    if not text:
+        return None
+    said = _SPACE.sub(" ", text).casefold()
+    missing = [line for line in essentials(messages) if _SPACE.sub(" ", line).casefold() not in said]
+    if missing:
+        lines = [line for line in missing if len(line) > 60 or " " in line]
+        short = [line for line in missing if line not in lines]
+        listed = [f"- {line}" for line in lines] + ([f"- {', '.join(short)}"] if short else [])
+        text = "\n".join([text, PUT_BACK, *listed])
+    replaced = count(previous) + sum(count(message.text) for message in messages)
+    return text if count(text) < replaced else None
