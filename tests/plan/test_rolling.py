@@ -10,7 +10,6 @@ import pytest
 import brim
 from brim import BadSetting, BudgetTooSmall, Policy
 from brim.plan.rolling import PREFIX
-from brim.summarize import transcript
 from tests.plan.chats import MODEL, SYSTEM, Stub, assistant, chat, failing, size, texts, user, words
 
 LIMIT = 8192 - 512
@@ -246,23 +245,6 @@ def test_equal_messages_are_told_apart_by_their_place() -> None:
     messages = [message for _ in range(30) for message in (user(words(1_500)), assistant("ok"))] + [user("ok?")]
     report = fit(messages, Stub()).report
     assert len({step.item for step in report.decisions if step.rung == "summary"}) == report.folded
-
-
-def test_a_model_is_asked_with_the_instruction_the_summary_before_and_the_transcript() -> None:
-    asked: list[str] = []
-
-    def summarize(messages: Any, previous: str, tokens: int) -> str:
-        asked.append(transcript.request(messages, previous, tokens))
-        return "Foxes."
-
-    before = {"role": "system", "content": PREFIX + "It began with owls."}
-    fit([before, *chat(30, 1_500)], summarize)
-    instruction, previous, talk = asked[-1].split("\n\n", 2)
-    assert instruction.startswith("Summarize the conversation so far for an assistant. Keep key facts, constraints,")
-    assert "Do not invent details." in instruction
-    assert previous == "Previous summary: It began with owls."
-    assert talk.startswith("User: [q0]")
-    assert "\nAssistant: [a0]" in talk
 
 
 def test_a_budget_that_cannot_hold_the_current_message_is_refused() -> None:
