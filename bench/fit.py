@@ -182,7 +182,7 @@ def kept(data: Path, full: bool) -> Iterator[table.Row]:
     path = data / "qmsum_test.jsonl"
     if path.exists():
         for share, bar in QMSUM.items():
-            found = retained.qmsum(path, share / 100, None if full else 6)
+            found = retained.qmsum(path, share / 100, None if full else 15)
             yield f"retained spans (M5b) at {share}%, {found['queries']:.0f} queries", found["spans"], bar
     else:
         print(f"retained: no {path.name}: Yale-LILY/QMSum publishes it", file=sys.stderr)
