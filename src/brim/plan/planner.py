@@ -10,35 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from brim.conversation import Conversation, Message
+from brim.conversation import Conversation, Message, encode, leaf
 from brim.errors import BudgetTooSmall
-from brim.ladders import Hint, Ladder, handle_of
-from brim.ladders import arguments as arguments_ladder
-from brim.ladders.rung import Room
-from brim.plan.bones import GRID, bones
+from brim.ladders import handle_of
 from brim.plan.items import SYSTEM, Group, Item, Itemizer, current
 from brim.plan.pieces import WHOLE, Piece, pieces
 from brim.plan.rebuild import rebuilt
+from brim.plan.renditions import STUB, Renditions
 from brim.plan.report import Decision
 from brim.plan.weights import weigh
 from brim.tokens.counter import Counter
 
-# The least that is left of a block or a result that may be shortened but not dropped.
-STUB = 14
-# A call with fewer tokens than this is worth its place as long as its results are.
-SMALL_CALL = 48
-# Results of at most so many tokens are kept whole or left to their mark.
-SMALL_RESULT = 24
-SHORT_STUB = 3
 TINY = 2_000
-# A result that would take this share of the limit is named, with its handle, where it was shortened.
-NAMED = 0.2
-# Kinds that are worth most by their values; the others by what their own ladder keeps.
-BY_VALUES = frozenset({"code", "json", "jsonl", "csv", "text", "prose", "markdown", "xml"})
 # About what the notice of folded messages takes beside its record.
 FOLDED_TOKENS = 24
-# Below this share of itself the newest result is shown by its values rather than by an extract.
-READABLE = 0.5
 ROUNDS = 6
 TOP_UPS = 6
 # What is so small that nothing of it can be left out costs next to nothing, and often answers a later call.
@@ -90,7 +75,6 @@ class Planner:
         self.task = task
         self.counter = task.counter
         self.count = task.counter.text
-        self.stash: dict[str, str] = {}
         self.head = task.counter.head(task.conversation)
         self._relevance: list[float] | None = None
         itemizer = Itemizer(
@@ -110,10 +94,9 @@ class Planner:
         self._record: str | None = None
         self._record_tokens = 0
         self._notice_tokens = 0
-        self._floors: dict[int, int] = {}
-        self._strict = False
-        self._ladders: dict[int, Ladder] = {}
-        self._owned: dict[str, int] = {}  # which item says a value: the newest that does
+        self.shown = Renditions(
+            self.count, task.counter.model.family, task.limit, self._original, task.recall, task.query
+        )
 
     def _candidates(self) -> set[int] | None:
         """Of a history many times the limit, the messages that are worth looking at; None: all of them.
@@ -174,25 +157,9 @@ class Planner:
                 continue
             group.kept = True
             for item in group.items:
-                item.given = item.tokens if item.must else self._floor(item)
+                item.given = item.tokens if item.must else self.shown.floor(item)
         self._render()
         return self._total()
-
-    def _floor(self, item: Item) -> int:
-        """The least that an item of a kept group may be given."""
-        if item.kind == "thinking":
-            return 0 if item.droppable else item.tokens
-        if item.kind == "media":
-            return min(item.tokens, STUB)
-        if item.kind == "call":
-            return item.tokens if item.tokens <= SMALL_CALL or item.fixed else SMALL_CALL
-        if item.fixed:
-            return item.tokens
-        if item.skeleton is not None and not self._named(item):
-            return min(item.tokens, SHORT_STUB)
-        if item.kind == "text" and not item.must:
-            return 0
-        return min(item.tokens, STUB)
 
     def _pieces(self) -> list[Piece]:
         found: list[Piece] = []
@@ -200,7 +167,7 @@ class Planner:
             before = len(found)
             for item in group.items:
                 if not (group.must and item.must):
-                    found += pieces(item, number, self._floor(item), self._steps(group, item))
+                    found += pieces(item, number, self.shown.floor(item), self._steps(group, item))
             if len(found) == before and group.items and not group.must:
                 # Nothing of it can be left out: it costs its frame and its floors.
                 best = max(group.items, key=lambda item: item.weight)
@@ -209,16 +176,13 @@ class Planner:
         return found
 
     def _steps(self, group: Group, item: Item) -> Sequence[tuple[float, int]] | None:
-        """How an old result divides by its values. The newest is read as it is, so it keeps its shape."""
-        if item.kind != "result" or item.fixed or item.tokens <= SMALL_RESULT or group is self.groups[-1]:
-            return None
-        if self._ladder(item).kind not in BY_VALUES:
-            return None
-        found = bones(item.text, self.counter.model.family, self.count)
-        if found is None:
-            return None
-        item.skeleton = found[0]
-        return found[1]
+        """How a result divides by its values. The newest is read as it is, so it keeps its shape."""
+        return None if group is self.groups[-1] else self.shown.steps(item)
+
+    def _original(self, item: Item) -> str:
+        """What an item without a text of its own is, as JSON: an image, a signed thought."""
+        message = self._message(item.message)
+        return encode(leaf(message.value, message.parts[item.part].at)).decode("utf-8", "surrogatepass")
 
     def _buy(self, waiting: list[Piece], room: int) -> list[Piece]:
         """Take pieces in order of worth while there is room; return those that were not taken."""
@@ -231,7 +195,7 @@ class Planner:
             group = self.groups[piece.group]
             cost = piece.tokens
             if not group.kept:
-                cost += group.frame + sum(self._floor(item) for item in group.items)
+                cost += group.frame + sum(self.shown.floor(item) for item in group.items)
             if cost > room:
                 left.append(piece)
                 passed.add(id(piece.item))
@@ -240,116 +204,18 @@ class Planner:
             if not group.kept:
                 group.kept = True
                 for item in group.items:
-                    item.given = self._floor(item)
+                    item.given = self.shown.floor(item)
             piece.item.given += piece.tokens
             if piece.threshold is not None:
                 piece.item.threshold = piece.threshold
         return left
 
     def _render(self) -> None:
-        self._owned.clear()
+        self.shown.start()
         for group in reversed(self.groups):
             if group.kept:
                 for item in reversed(group.items):
-                    self._show(item)
-
-    def _show(self, item: Item) -> None:
-        """Make the text that an item has in the tokens that it was given."""
-        if item.given >= item.tokens:
-            item.shown, item.shown_tokens, item.fidelity = None, item.tokens, "lossless"
-            return
-        if item.shown is not None and item.shown_tokens <= item.given and item.given == self._floors.get(id(item)):
-            return
-        self._floors[id(item)] = item.given
-        if item.given <= 0:
-            item.shown, item.shown_tokens, item.fidelity = "", 0, "recoverable"
-            self._keep(item)
-            return
-        item.shown, item.fidelity = self._rung(item)
-        item.shown_tokens = self.count(item.shown)
-
-    def _rung(self, item: Item) -> tuple[str, str]:
-        handle = handle_of(item.text) if item.text else ""
-        room = Room(item.given, self.count, handle, self.task.recall, self.task.query)
-        if item.kind == "media":
-            return room.mark(f"{item.name or 'media'}, about {item.tokens:,} tokens"), "recoverable"
-        if item.skeleton is not None:
-            return self._bones(item, room)
-        small = item.kind == "result" and STUB < room.tokens < item.tokens * READABLE
-        if small and self._ladder(item).kind in BY_VALUES:
-            values = self._apart(item, room)
-            if values is not None and self.count(values) >= READABLE * room.tokens:
-                self._keep(item)
-                return values, "recoverable"
-        if item.kind == "call":
-            text, fidelity = arguments_ladder.extract(item.text, room), "recoverable"
-        else:
-            rung = self._ladder(item).at(room)
-            text, fidelity = rung.text, rung.fidelity
-        if fidelity == "recoverable":
-            self._keep(item)
-        return text, fidelity
-
-    def _bones(self, item: Item, room: Room) -> tuple[str, str]:
-        """A result by its values: those above the threshold, or all of them where that is as short."""
-        assert item.skeleton is not None
-        self._keep(item)
-        if self._named(item):
-            mark = room.mark(f"of {item.tokens:,} tokens")
-        else:
-            mark = f"[… {room.handle}]" if self.task.recall else "[…]"
-        thresholds = [worth for worth in GRID if item.threshold is not None and worth >= item.threshold]
-        for threshold in reversed(thresholds):
-            text = self._values(item, threshold, mark)
-            size = self.count(text)
-            # Pieces are estimates: what a threshold really takes is paid, unless the item was told to shrink.
-            if size <= room.tokens or (not self._strict and size <= room.tokens * 2.0 + STUB):
-                item.threshold, item.given = threshold, max(item.given, size)
-                break
-        else:
-            if room.tokens <= STUB:
-                return mark, "recoverable"
-            rung = self._ladder(item).at(room)
-            return rung.text, rung.fidelity
-        if size > item.tokens * 0.25:
-            dense = self._ladder(item).dense()
-            if dense is not None and self.count(dense.text) <= max(size, room.tokens):
-                return dense.text, "lossless"
-        return text, "recoverable"
-
-    def _apart(self, item: Item, room: Room) -> str | None:
-        """The newest result in so little room that its values say more than its beginning."""
-        found = bones(item.text, self.counter.model.family, self.count)
-        if found is None:
-            return None
-        for worth in reversed([worth for worth in GRID if found[0].tokens_at(worth) <= room.tokens]):
-            text = found[0].at(worth)
-            if self.count(text) <= room.tokens:
-                return text
-        return None
-
-    def _named(self, item: Item) -> bool:
-        return item.tokens >= NAMED * self.task.limit
-
-    def _values(self, item: Item, threshold: float, mark: str) -> str:
-        """The values worth at least the threshold that no newer item says."""
-        assert item.skeleton is not None
-        me, owned = id(item), self._owned
-        text = item.skeleton.at(threshold, lambda value: owned.get(value, me) == me)
-        for leaf in item.skeleton.leaves:
-            if leaf.score >= threshold:
-                owned.setdefault(leaf.text, me)
-        return text.removesuffix("[…]") + mark if text.endswith("[…]") else text
-
-    def _ladder(self, item: Item) -> Ladder:
-        found = self._ladders.get(id(item))
-        if found is None:
-            found = self._ladders[id(item)] = Ladder(item.text, self.count, hint=Hint(tool=item.name))
-        return found
-
-    def _keep(self, item: Item) -> None:
-        if item.text:
-            self.stash.setdefault(handle_of(item.text), item.text)
+                    self.shown.show(item)
 
     def _total(self) -> int:
         kept = sum(group.frame + sum(item.shown_tokens for item in group.items) for group in self.groups if group.kept)
@@ -390,7 +256,7 @@ class Planner:
         messages = self.task.conversation.messages
         raws = b"\n".join([messages[index].raw for index in folded]).decode("utf-8", "surrogatepass")
         handle = handle_of(raws)
-        self.stash[handle] = raws
+        self.shown.stash[handle] = raws
         head = self._folded_text(len(folded), handle)
         text = f"{head}\n{self._record}" if self._record else head
         return self.counter.text_message(self.task.conversation.api, "user", text)
@@ -419,29 +285,12 @@ class Planner:
                 left -= self._least(group)
                 group.kept = True
                 for each in group.items:
-                    each.given = self._floor(each)
-                    self._show(each)
-            self._stretch(item, left)
+                    each.given = self.shown.floor(each)
+                    self.shown.show(each)
+            self.shown.stretch(item, left)
 
     def _least(self, group: Group) -> int:
-        return group.frame + sum(self._floor(item) for item in group.items)
-
-    def _stretch(self, item: Item, left: int) -> None:
-        """Show as much more of an item as `left` tokens allow."""
-        item.given = min(item.tokens, item.shown_tokens + left - 2)
-        if item.skeleton is not None and item.given < item.tokens:
-            fitting = [worth for worth in GRID if item.skeleton.tokens_at(worth) <= item.given]
-            item.threshold = fitting[-1] if fitting else item.threshold
-        self._strict = True
-        self._show(item)
-        self._strict = False
-        if item.skeleton is not None and item.shown is not None and item.shown_tokens < READABLE * item.given:
-            # Its values come in lumps that do not fit: an extract fills the room.
-            handle = handle_of(item.text)
-            rung = self._ladder(item).at(Room(item.given, self.count, handle, self.task.recall, self.task.query))
-            size = self.count(rung.text)
-            if item.shown_tokens < size <= item.given:
-                item.shown, item.shown_tokens, item.fidelity = rung.text, size, rung.fidelity
+        return group.frame + sum(self.shown.floor(item) for item in group.items)
 
     def _enforce(self) -> Outcome:
         """Count what will really be sent; step down until it is within the limit."""
@@ -462,8 +311,8 @@ class Planner:
         for item, group in loose:
             if freed >= over:
                 break
-            if group.kept and item.shown_tokens > self._floor(item):
-                freed += self._shrink(item, over - freed)
+            if group.kept and item.shown_tokens > self.shown.floor(item):
+                freed += self.shown.shrink(item, over - freed)
                 if not group.must and not any(each.shown_tokens for each in group.items):
                     group.kept = False
                     freed += group.frame
@@ -476,15 +325,6 @@ class Planner:
             freed += group.frame + sum(item.shown_tokens for item in group.items)
         self._make_notice()
         return freed > 0
-
-    def _shrink(self, item: Item, over: int) -> int:
-        """Take about `over` tokens from an item; return how many it gave."""
-        before = item.shown_tokens
-        item.given = max(self._floor(item), before - over)
-        self._strict = True
-        self._show(item)
-        self._strict = False
-        return max(0, before - item.shown_tokens)
 
     def _outcome(self) -> Outcome:
         conversation = self.task.conversation
@@ -507,7 +347,7 @@ class Planner:
             places.append(index)
         new = replace(conversation, messages=tuple(messages), system=shown.get(SYSTEM, conversation.system))
         total = self.task.size(self.counter.total(new))
-        return Outcome(new, total, self.groups, self.stash, folded, planned=conversation, places=places)
+        return Outcome(new, total, self.groups, self.shown.stash, folded, planned=conversation, places=places)
 
     def _by_message(self) -> dict[int, list[Item]]:
         found: dict[int, list[Item]] = {}

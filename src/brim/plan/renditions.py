@@ -1,0 +1,210 @@
+"""Items in the tokens that they were given: the best rendition of each that fits, with its original kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from brim.ladders import Hint, Ladder, handle_of
+from brim.ladders import arguments as arguments_ladder
+from brim.ladders.rung import Room
+from brim.plan.bones import GRID, bones
+from brim.plan.items import Item
+
+# The least that is left of a block or a result that may be shortened but not dropped.
+STUB = 14
+# A call with fewer tokens than this is worth its place as long as its results are.
+SMALL_CALL = 48
+# Results of at most so many tokens are kept whole or left to their mark.
+SMALL_RESULT = 24
+SHORT_STUB = 3
+# A result that would take this share of the limit is named, with its handle, where it was shortened.
+NAMED = 0.2
+# Kinds that are worth most by their values; the others by what their own ladder keeps.
+BY_VALUES = frozenset({"code", "json", "jsonl", "csv", "text", "prose", "markdown", "xml"})
+# Below this share of itself the newest result is shown by its values rather than by an extract.
+READABLE = 0.5
+
+
+class Renditions:
+    """Shows items. `stash` gets the original of everything that is not shown whole."""
+
+    def __init__(
+        self,
+        count: Callable[[str], int],
+        family: str,
+        limit: int,
+        original: Callable[[Item], str],
+        recall: bool = False,
+        query: str = "",
+    ) -> None:
+        self.count = count
+        self.family = family
+        self.limit = limit
+        self.recall = recall
+        self.query = query
+        self.stash: dict[str, str] = {}
+        self._original = original
+        self._strict = False
+        self._made: dict[int, int] = {}  # for how many tokens an item was last shown
+        self._ladders: dict[int, Ladder] = {}
+        self._owned: dict[str, int] = {}  # which item says a value: the newest that does
+
+    def start(self) -> None:
+        """Before all items are shown anew, the newest first."""
+        self._owned.clear()
+
+    def shrink(self, item: Item, over: int) -> int:
+        """Take about `over` tokens from an item; return how many it gave."""
+        before = item.shown_tokens
+        item.given = max(self.floor(item), before - over)
+        self._strict = True
+        self.show(item)
+        self._strict = False
+        return max(0, before - item.shown_tokens)
+
+    def show(self, item: Item) -> None:
+        """Make the text that an item has in the tokens that it was given."""
+        if item.given >= item.tokens:
+            item.shown, item.shown_tokens, item.fidelity = None, item.tokens, "lossless"
+            return
+        if item.shown is not None and item.shown_tokens <= item.given and item.given == self._made.get(id(item)):
+            return
+        self._made[id(item)] = item.given
+        if item.given <= 0:
+            item.shown, item.shown_tokens, item.fidelity = "", 0, "recoverable"
+            self._keep(item)
+            return
+        item.shown, item.fidelity = self._rung(item)
+        item.shown_tokens = self.count(item.shown)
+
+    def _rung(self, item: Item) -> tuple[str, str]:
+        handle = handle_of(item.text or self._original(item))
+        room = Room(item.given, self.count, handle, self.recall, self.query)
+        if item.kind == "media":
+            self._keep(item)
+            return room.mark(f"{item.name or 'media'}, about {item.tokens:,} tokens"), "recoverable"
+        if item.skeleton is not None:
+            return self._bones(item, room)
+        small = item.kind == "result" and STUB < room.tokens < item.tokens * READABLE
+        if small and self.ladder(item).kind in BY_VALUES:
+            values = self._apart(item, room)
+            if values is not None and self.count(values) >= READABLE * room.tokens:
+                self._keep(item)
+                return values, "recoverable"
+        if item.kind == "call":
+            text, fidelity = arguments_ladder.extract(item.text, room), "recoverable"
+        else:
+            rung = self.ladder(item).at(room)
+            text, fidelity = rung.text, rung.fidelity
+        if fidelity == "recoverable":
+            self._keep(item)
+        return text, fidelity
+
+    def _bones(self, item: Item, room: Room) -> tuple[str, str]:
+        """A result by its values: those above the threshold, or all of them where that is as short."""
+        assert item.skeleton is not None
+        self._keep(item)
+        if self._named(item):
+            mark = room.mark(f"of {item.tokens:,} tokens")
+        else:
+            mark = f"[… {room.handle}]" if self.recall else "[…]"
+        thresholds = [worth for worth in GRID if item.threshold is not None and worth >= item.threshold]
+        for threshold in reversed(thresholds):
+            text = self._values(item, threshold, mark)
+            size = self.count(text)
+            # Pieces are estimates: what a threshold really takes is paid, unless the item was told to shrink.
+            if size <= room.tokens or (not self._strict and size <= room.tokens * 2.0 + STUB):
+                item.threshold, item.given = threshold, max(item.given, size)
+                break
+        else:
+            if room.tokens <= STUB:
+                return mark, "recoverable"
+            rung = self.ladder(item).at(room)
+            return rung.text, rung.fidelity
+        if size > item.tokens * 0.25:
+            dense = self.ladder(item).dense()
+            if dense is not None and self.count(dense.text) <= max(size, room.tokens):
+                return dense.text, "lossless"
+        return text, "recoverable"
+
+    def _apart(self, item: Item, room: Room) -> str | None:
+        """The newest result in so little room that its values say more than its beginning."""
+        found = bones(item.text, self.family, self.count)
+        if found is None:
+            return None
+        for worth in reversed([worth for worth in GRID if found[0].tokens_at(worth) <= room.tokens]):
+            text = found[0].at(worth)
+            if self.count(text) <= room.tokens:
+                return text
+        return None
+
+    def _named(self, item: Item) -> bool:
+        return item.tokens >= NAMED * self.limit
+
+    def _values(self, item: Item, threshold: float, mark: str) -> str:
+        """The values worth at least the threshold that no newer item says."""
+        assert item.skeleton is not None
+        me, owned = id(item), self._owned
+        text = item.skeleton.at(threshold, lambda value: owned.get(value, me) == me)
+        for leaf in item.skeleton.leaves:
+            if leaf.score >= threshold:
+                owned.setdefault(leaf.text, me)
+        return text.removesuffix("[…]") + mark if text.endswith("[…]") else text
+
+    def ladder(self, item: Item) -> Ladder:
+        found = self._ladders.get(id(item))
+        if found is None:
+            found = self._ladders[id(item)] = Ladder(item.text, self.count, hint=Hint(tool=item.name))
+        return found
+
+    def _keep(self, item: Item) -> str:
+        """Put the original of an item into the stash; return its handle."""
+        text = item.text or self._original(item)
+        handle = handle_of(text)
+        self.stash.setdefault(handle, text)
+        return handle
+
+    def stretch(self, item: Item, left: int) -> None:
+        """Show as much more of an item as `left` tokens allow."""
+        item.given = min(item.tokens, item.shown_tokens + left - 2)
+        if item.skeleton is not None and item.given < item.tokens:
+            fitting = [worth for worth in GRID if item.skeleton.tokens_at(worth) <= item.given]
+            item.threshold = fitting[-1] if fitting else item.threshold
+        self._strict = True
+        self.show(item)
+        self._strict = False
+        if item.skeleton is not None and item.shown is not None and item.shown_tokens < READABLE * item.given:
+            # Its values come in lumps that do not fit: an extract fills the room.
+            handle = handle_of(item.text)
+            rung = self.ladder(item).at(Room(item.given, self.count, handle, self.recall, self.query))
+            size = self.count(rung.text)
+            if item.shown_tokens < size <= item.given:
+                item.shown, item.shown_tokens, item.fidelity = rung.text, size, rung.fidelity
+
+    def floor(self, item: Item) -> int:
+        """The least that an item of a kept group may be given."""
+        if item.kind == "thinking":
+            return 0 if item.droppable else item.tokens
+        if item.kind == "media":
+            return min(item.tokens, STUB)
+        if item.kind == "call":
+            return item.tokens if item.tokens <= SMALL_CALL or item.fixed else SMALL_CALL
+        if item.fixed:
+            return item.tokens
+        if item.skeleton is not None and not self._named(item):
+            return min(item.tokens, SHORT_STUB)
+        if item.kind == "text" and not item.must:
+            return 0
+        return min(item.tokens, STUB)
+
+    def steps(self, item: Item) -> Sequence[tuple[float, int]] | None:
+        """How a result divides by its values; None where its own ladder knows better."""
+        if item.kind != "result" or item.fixed or item.tokens <= SMALL_RESULT:
+            return None
+        if self.ladder(item).kind not in BY_VALUES:
+            return None
+        found = bones(item.text, self.family, self.count)
+        if found is None:
+            return None
+        item.skeleton = found[0]
+        return found[1]
