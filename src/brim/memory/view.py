@@ -66,6 +66,13 @@ class View:
         """The messages of the log that stand in the view as they are."""
         return {entry.start for entry in self.entries if entry.kind == "as is"}
 
+    def folded(self, length: int) -> list[int]:
+        """Which of the first `length` messages of the log do not stand in the view as they are."""
+        if self.untouched():
+            return []
+        whole = self.whole()
+        return [number for number in range(length) if number not in whole]
+
     def replace(self, keep: int, entries: Sequence[Entry], settled: int) -> None:
         """A re-plan: everything after the first `keep` entries is new."""
         del self.entries[keep:]
