@@ -61,7 +61,7 @@ def six_shapes() -> Iterator[table.Row]:
 
 
 def fill(data: Path) -> Iterator[table.Row]:
-    """Tokens used ÷ budget, wherever there was more than the budget."""
+    """Tokens used ÷ budget, wherever there was more than the budget and something had to be given up."""
     sets = {"six shapes": [MAKERS["openai_chat"](shape.turns, shape.system)["messages"] for shape in shapes().values()]}
     for file in RUNS:
         if (data / file).exists():
@@ -87,7 +87,9 @@ def _fills(name: str, messages: list[dict[str, Any]]) -> Iterator[float]:
     for budget in (2_000, 4_000, 8_000, 16_000):
         if whole > budget:
             try:
-                yield brim.fit(messages, model="gpt-4o", budget=budget).tokens / budget
+                fitted = brim.fit(messages, model="gpt-4o", budget=budget)
+                if any(decision.rung not in ("full", "dense") for decision in fitted.plan):
+                    yield fitted.tokens / budget
             except brim.BudgetTooSmall as refusal:
                 print(f"fill: {name}: {refusal.needed:,} tokens must stay in {budget:,}", file=sys.stderr)
 
