@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from brim.plan.context import Attachment
     from brim.plan.policy import Policy
     from brim.plan.report import Decision, Report
+    from brim.prompt import Section
     from brim.tokens.actuals import Actuals
     from brim.tokens.counter import Count, Counter
 
@@ -57,6 +58,7 @@ __all__ = [
     "NotFound",
     "Policy",
     "Report",
+    "Section",
     "Session",
     "Shape",
     "UnknownModel",
@@ -90,6 +92,7 @@ _HOMES = {
     "brim.plan.context": ("Attachment",),
     "brim.plan.policy": ("Policy",),
     "brim.plan.report": ("Decision", "Report"),
+    "brim.prompt": ("Section",),
     "brim.tokens.actuals": ("Actuals",),
     "brim.tokens.counter": ("Count", "Counter"),
 }

@@ -16,9 +16,7 @@ from brim.memory.store import blob_digest, prefix_range
 def share(db: sqlite3.Connection, packer: Packer, data: bytes) -> int:
     """Keep a content once, with one more reference to it; its number."""
     digest = blob_digest(data)
-    known = db.execute(
-        "UPDATE contents SET refs = refs + 1 WHERE digest = ? RETURNING no", (digest,)
-    ).fetchall()
+    known = db.execute("UPDATE contents SET refs = refs + 1 WHERE digest = ? RETURNING no", (digest,)).fetchall()
     if known:
         return int(known[0][0])
     row = (digest, packer.pack(data))
@@ -74,9 +72,7 @@ def put_loose(db: sqlite3.Connection, packer: Packer, data: bytes, now: float) -
 
 def forget_loose(db: sqlite3.Connection, number: int) -> None:
     """Let a content no longer be a blob of no session; it stays if a session refers to it."""
-    (digest,) = db.execute(
-        "UPDATE contents SET loose = NULL WHERE no = ? RETURNING digest", (number,)
-    ).fetchall()[0]
+    (digest,) = db.execute("UPDATE contents SET loose = NULL WHERE no = ? RETURNING digest", (number,)).fetchall()[0]
     db.execute("DELETE FROM handles WHERE key = ? AND session = 0", (key_of(digest),))
     release(db, [number])
 
@@ -100,9 +96,7 @@ def find_blob(db: sqlite3.Connection, packer: Packer, prefix: str, session: int 
     ).fetchall()
     found = (_read(db, packer, owner, at) for owner, at in places)
     wanted = prefix.lower()
-    return next(
-        (data for data in found if data is not None and blob_digest(data).hex().startswith(wanted)), None
-    )
+    return next((data for data in found if data is not None and blob_digest(data).hex().startswith(wanted)), None)
 
 
 def _read(db: sqlite3.Connection, packer: Packer, session: int, at: int) -> bytes | None:

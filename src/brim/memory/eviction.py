@@ -103,9 +103,7 @@ class Eviction:
         taken, first = 0, self._swept.get(table, _LOWEST)
         while True:
             with self._read() as db:
-                step = (
-                    f"SELECT max(key) FROM (SELECT key FROM {table} WHERE key > ? ORDER BY key LIMIT {ROWS})"
-                )
+                step = f"SELECT max(key) FROM (SELECT key FROM {table} WHERE key > ? ORDER BY key LIMIT {ROWS})"
                 last = db.execute(step, (first,)).fetchone()[0]
                 if last is None:
                     self._swept[table] = _LOWEST

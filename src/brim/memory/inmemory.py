@@ -69,9 +69,7 @@ class InMemoryStore:
             known = self._sessions.get(session)
             return known.record(session) if known else None
 
-    def sessions(
-        self, limit: int = 50, *, before: float | None = None, query: str = ""
-    ) -> list[SessionRecord]:
+    def sessions(self, limit: int = 50, *, before: float | None = None, query: str = "") -> list[SessionRecord]:
         with self._lock:
             listed = [known.record(name) for name, known in reversed(self._sessions.items())]
         wanted = query.casefold()
@@ -206,10 +204,7 @@ class InMemoryStore:
         for one in self.usage(since, limit=MOST_USAGE):
             groups.setdefault((time.strftime("%Y-%m-%d", time.gmtime(one.at)), one.model), []).append(one)
         by_model = sorted(groups.items(), key=lambda item: item[0][1])
-        return [
-            _sum(*place, group)
-            for place, group in sorted(by_model, key=lambda item: item[0][0], reverse=True)
-        ]
+        return [_sum(*place, group) for place, group in sorted(by_model, key=lambda item: item[0][0], reverse=True)]
 
     def get_value(self, name: str) -> bytes | None:
         with self._lock:

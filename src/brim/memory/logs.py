@@ -28,9 +28,7 @@ class Head(NamedTuple):
 
 
 def head_of(db: sqlite3.Connection, session: str) -> Head | None:
-    row = db.execute(
-        "SELECT no, turns, tail, open, records, blobs FROM sessions WHERE id = ?", (session,)
-    ).fetchone()
+    row = db.execute("SELECT no, turns, tail, open, records, blobs FROM sessions WHERE id = ?", (session,)).fetchone()
     return Head(*row) if row else None
 
 
@@ -39,9 +37,7 @@ def open_session(db: sqlite3.Connection, session: str, now: float) -> Head:
     known = head_of(db, session)
     if known is not None:
         return known
-    added = db.execute(
-        "INSERT INTO sessions(id, meta, created, touched) VALUES (?, '{}', ?, ?)", (session, now, now)
-    )
+    added = db.execute("INSERT INTO sessions(id, meta, created, touched) VALUES (?, '{}', ?, ?)", (session, now, now))
     return Head(added.lastrowid or 0, 0, 0, 0, 0, 0)
 
 

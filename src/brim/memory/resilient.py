@@ -44,9 +44,7 @@ def open_store(path: str | Path | None, limits: Limits = Limits(), *, timeout: f
         return ResilientStore(place, limits, timeout=timeout)
     except (*FAULTS, BadSetting) as error:
         reason = describe(error)
-        log.warning(
-            "the store %s cannot be used (%s): nothing will be remembered after this process", place, reason
-        )
+        log.warning("the store %s cannot be used (%s): nothing will be remembered after this process", place, reason)
         return InMemoryStore(degraded=reason)
 
 
@@ -88,9 +86,7 @@ class ResilientStore:
         found = self._read(lambda disk: disk.get_session(session), None)
         return _joined(found, self._memory.get_session(session))
 
-    def sessions(
-        self, limit: int = 50, *, before: float | None = None, query: str = ""
-    ) -> list[SessionRecord]:
+    def sessions(self, limit: int = 50, *, before: float | None = None, query: str = "") -> list[SessionRecord]:
         none: list[SessionRecord] = []
         found = self._read(lambda disk: disk.sessions(limit, before=before, query=query), none)
         listed = {one.id: one for one in found}

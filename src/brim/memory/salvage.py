@@ -111,9 +111,7 @@ def _turns(db: sqlite3.Connection, number: int, prefixes: list[tuple[bytes, int]
     packer = Packer()
     turns: list[Turn] = []
     try:
-        name, meta, state = db.execute(
-            "SELECT id, meta, state FROM sessions WHERE no = ?", (number,)
-        ).fetchone()
+        name, meta, state = db.execute("SELECT id, meta, state FROM sessions WHERE no = ?", (number,)).fetchone()
         for chunk in chunks_of(db, packer, number):
             records = [resolve(db, packer, entry) for entry in chunk.records]
             turns.append(Turn(name, records, [resolve(db, packer, entry) for entry in chunk.blobs]))

@@ -73,9 +73,7 @@ class SqliteStore:
             row = db.execute(f"SELECT {_COLUMNS} FROM sessions WHERE id = ?", (session,)).fetchone()
         return _session(row) if row else None
 
-    def sessions(
-        self, limit: int = 50, *, before: float | None = None, query: str = ""
-    ) -> list[SessionRecord]:
+    def sessions(self, limit: int = 50, *, before: float | None = None, query: str = "") -> list[SessionRecord]:
         sought = "%" + query.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
         with self._read() as db:
             rows = db.execute(

@@ -94,9 +94,7 @@ class Store(Protocol):
 
     def get_session(self, session: str) -> SessionRecord | None: ...
 
-    def sessions(
-        self, limit: int = 50, *, before: float | None = None, query: str = ""
-    ) -> list[SessionRecord]:
+    def sessions(self, limit: int = 50, *, before: float | None = None, query: str = "") -> list[SessionRecord]:
         """The last touched sessions, newest first: touched before a time, with a text in their id or meta."""
 
     def touch(self, session: str) -> None:

@@ -153,6 +153,10 @@ class Itemizer:
             group.items += self._items(group, index, number, part, size)
 
     def _items(self, group: Group, index: int, number: int, part: Part, size: int) -> list[Item]:
+        if self._whole(index, part):
+            item = Item(index, number, part.text, size, "result", group.layer, must=group.must, name=part.name)
+            item.fixed, item.droppable = True, False
+            return [item]
         if part.kind in ("call", "result", "thinking"):
             kind: ItemKind = part.kind
             media = part.kind == "result" and part.fixed and not part.text
@@ -170,6 +174,13 @@ class Itemizer:
                 return cut
         item = Item(index, number, part.text, size, "text", group.layer, must=group.must, fixed=part.fixed)
         return [item]
+
+    def _whole(self, index: int, part: Part) -> bool:
+        """Whether a part is its whole message, or a result only its API can write: no text stands in for it."""
+        if not part.fixed or part.text or part.kind == "thinking":
+            return False
+        alone = part.kind == "result" and part.at == part.block
+        return part.block == () or (alone and index != SYSTEM and self.conversation.messages[index].role != "tool")
 
     def _cut(self, group: Group, index: int, number: int, part: Part, size: int) -> list[Item]:
         """The blocks of a text, with the instruction between them."""

@@ -7,6 +7,7 @@ from math import ceil
 
 from brim.conversation import Conversation
 from brim.ladders import handle_of
+from brim.plan import rolling
 from brim.plan.items import SYSTEM, Group, Item, current
 from brim.plan.planner import Outcome
 from brim.plan.report import Decision, Report, Rung, layer_uses
@@ -55,7 +56,7 @@ def _layers(work: Work, conversation: Conversation) -> list[int]:
             layer = 5
         elif message.text.startswith("<prior_context "):
             layer = 2
-        elif message.text.startswith("<context "):
+        elif message.text.startswith(("<context ", rolling.CONTEXT[:20])):
             layer = 3
         else:
             layer = 4
