@@ -97,7 +97,9 @@ def _is_key(rows: list[dict[str, Any]], key: str) -> bool:
     kinds = set(map(type, values))
     if kinds != {str} and kinds != {int}:
         return False
-    return len(set(values)) == len(values) and all(len(str(value)) <= 64 for value in values)
+    if len(set(values)) != len(values):
+        return False
+    return kinds == {int} or all(len(text) <= 64 and text.isprintable() and text[:1] not in "{[" for text in values)
 
 
 def _break_cycles(classes: Iterable[Class]) -> None:
