@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,11 +59,27 @@ def test_moving_cache_control_does_not_make_another_session(gateway: Running) ->
     assert len(sessions(gateway)) == 1
 
 
+def agent_run(steps: int) -> list[dict[str, Any]]:
+    """A task with so many tool calls, each with a result of some 400 tokens."""
+    found: list[dict[str, Any]] = [{"role": "user", "content": "Find the cheapest item of every page."}]
+    for step in range(steps):
+        function = {"name": "page", "arguments": json.dumps({"number": step})}
+        found.append(
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [{"id": f"c{step}", "type": "function", "function": function}],
+            }
+        )
+        found.append({"role": "tool", "tool_call_id": f"c{step}", "content": words(400, f"p{step}-")})
+    return found
+
+
 def test_the_next_turn_only_extends_the_prefix_already_sent(gateway: Running, fake: FakeProvider) -> None:
-    chat = long_chat(40)
+    run = agent_run(40)
     bodies = []
-    for length in range(60, 82, 2):
-        gateway.chat({"messages": chat[:length]}, x_brim_budget="9000", x_brim_session="s")
+    for length in range(33, 81, 4):
+        gateway.chat({"messages": run[:length]}, x_brim_budget="9000", x_brim_session="s")
         bodies.append(fake.posts[-1].json["messages"])
     kept = [later[: len(earlier)] == earlier for earlier, later in itertools.pairwise(bodies)]
     assert sum(kept) >= len(kept) / 2
@@ -102,12 +119,12 @@ def test_count_fit_and_compact_answer(gateway: Running) -> None:
     ("path", "body", "status", "code"),
     [
         ("count", {"text": "a", "request": {}}, 422, "bad_input"),
-        ("count", {"text": "a", "model": "no-such-model-at-all-x"}, 422, "unknown_model"),
+        ("count", {"text": "a", "model": "no-such-model-at-all-x"}, 404, "unknown_model"),
         ("count", {"request": {"messages": 5}, "model": "gpt-4o"}, 422, "bad_input"),
         (
             "fit",
             {"request": [{"role": "user", "content": "hi"}], "model": "gpt-4o", "budget": 1},
-            422,
+            409,
             "budget_too_small",
         ),
         ("fit", {"request": [], "model": "gpt-4o", "policy": "nope"}, 422, "bad_setting"),

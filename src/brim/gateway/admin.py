@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -23,17 +23,20 @@ if TYPE_CHECKING:
 
 try:
     from starlette.applications import Starlette
+    from starlette.exceptions import HTTPException
     from starlette.requests import Request
     from starlette.responses import PlainTextResponse, Response, StreamingResponse
     from starlette.routing import Mount, Route
 except ImportError as problem:  # pragma: no cover, the extra is not installed
     raise brim.errors.MissingExtra("the gateway", "gateway") from problem
 
+LONGEST_QUERY = 200
+ApiName = Literal["openai_chat", "openai_responses", "anthropic", "gemini"]
 Handler = Callable[[Request], Awaitable[Response]]
 _STATUS: tuple[tuple[type[BrimError], int, str], ...] = (
     (NotFound, 404, "not_found"),
-    (BudgetTooSmall, 422, "budget_too_small"),
-    (UnknownModel, 422, "unknown_model"),
+    (BudgetTooSmall, 409, "budget_too_small"),
+    (UnknownModel, 404, "unknown_model"),
     (BadSetting, 422, "bad_setting"),
     (BadInput, 422, "bad_input"),
 )
@@ -52,7 +55,7 @@ class CountBody(msgspec.Struct, forbid_unknown_fields=True):
     model: str | None = None
     text: str | None = None
     request: dict[str, Any] | list[Any] | None = None
-    api: str | None = None
+    api: ApiName | None = None
 
 
 class FitBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -61,7 +64,7 @@ class FitBody(msgspec.Struct, forbid_unknown_fields=True):
     budget: int | None = None
     reserve: int | None = None
     policy: str | None = None
-    api: str | None = None
+    api: ApiName | None = None
 
 
 class CompactBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -143,8 +146,10 @@ class Admin:
         return Json(self._views.status())
 
     async def sessions(self, request: Request) -> Response:
-        limit = _number(request, "limit", 50, 500)
-        return Json({"sessions": self._views.sessions(limit, request.query_params.get("query", "")[:200])})
+        limit, query = _number(request, "limit", 50, 500), request.query_params.get("query", "")
+        if len(query) > LONGEST_QUERY:
+            raise BadInput("query", f"must have at most {LONGEST_QUERY} characters")
+        return Json({"sessions": self._views.sessions(limit, query)})
 
     async def session(self, request: Request) -> Response:
         return Json(self._views.session(request.path_params["id"]))
@@ -201,46 +206,54 @@ class Admin:
         except TimeoutError:
             raise bodies.too_slow() from None
         try:
-            return msgspec.json.decode(incoming.content, type=kind)
+            return msgspec.json.decode(incoming.content, type=kind, strict=False)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
             raise BadInput("body", str(problem)) from None
 
-    def routes(self) -> list[Route]:
-        api = "/brim/v1"
+    def routes(self) -> list[Route | Mount]:
         get, post = ["GET"], ["POST"]
+        turn = "/sessions/{id}/turns/{number:int}"
         table: list[tuple[str, Handler, list[str]]] = [
-            ("/healthz", self.health, get),
-            ("/readyz", self.ready, get),
-            ("/metrics", self.metrics, get),
-            (f"{api}/openapi.json", self.openapi, get),
-            (f"{api}/count", self.count, post),
-            (f"{api}/fit", self.fit, post),
-            (f"{api}/compact", self.compact, post),
-            (f"{api}/live", self.live, get),
-            (f"{api}/status", self.status, get),
-            (f"{api}/events", self.events, get),
-            (f"{api}/sessions", self.sessions, get),
-            (f"{api}/sessions/{{id}}", self.session, get),
-            (f"{api}/sessions/{{id}}/turns/{{number:int}}", self.turn, get),
-            (f"{api}/sessions/{{id}}/turns/{{number:int}}/plan", self.plan, post),
-            (f"{api}/sessions/{{id}}/stash/{{handle}}", self.stashed, get),
-            (f"{api}/models", self.models, get),
-            (f"{api}/usage", self.usage, get),
-            (f"{api}/settings", self.settings, get),
+            ("/openapi.json", self.openapi, get),
+            ("/count", self.count, post),
+            ("/fit", self.fit, post),
+            ("/compact", self.compact, post),
+            ("/live", self.live, get),
+            ("/status", self.status, get),
+            ("/events", self.events, get),
+            ("/sessions", self.sessions, get),
+            ("/sessions/{id}", self.session, get),
+            (turn, self.turn, get),
+            (f"{turn}/plan", self.plan, post),
+            ("/sessions/{id}/stash/{handle}", self.stashed, get),
+            ("/models", self.models, get),
+            ("/usage", self.usage, get),
+            ("/settings", self.settings, get),
         ]
-        return [Route(path, handler, methods=methods) for path, handler, methods in table]
+        # A mount of their own: a wrong method or path here is the API's to answer, not the dashboard's.
+        api = Mount("/brim/v1", routes=[Route(path, handler, methods=methods) for path, handler, methods in table])
+        return [
+            Route("/healthz", self.health, methods=get),
+            Route("/readyz", self.ready, methods=get),
+            Route("/metrics", self.metrics, methods=get),
+            api,
+        ]
 
 
 def admin_app(gateway: Gateway, dashboard: App | None) -> App:
     """The application for everything that is not a provider's."""
     mounts: list[Any] = [Mount("/brim", app=dashboard)] if dashboard is not None else []
-    kinds: tuple[type[Exception], ...] = (BrimError, ClientGone)
+    kinds: tuple[type[Exception], ...] = (BrimError, ClientGone, HTTPException)
     handlers: dict[Any, Any] = dict.fromkeys(kinds, _problem)
     return Starlette(routes=[*Admin(gateway).routes(), *mounts], exception_handlers=handlers)
 
 
 async def _problem(request: Request, problem: Exception) -> Response:
     """An error as JSON, with a code that programs can read."""
+    if isinstance(problem, HTTPException):
+        answer = _error(problem.status_code, "http", problem.detail)
+        answer.headers.update(problem.headers or {})
+        return answer
     if isinstance(problem, Fault):
         return _error(problem.status, problem.code, problem.message)
     for kind, status, code in _STATUS:

@@ -9,17 +9,30 @@ import brim
 _TOKENS = {"type": "integer", "minimum": 1, "maximum": 100_000_000}
 _NUMBER = {"type": "number"}
 _TEXT = {"type": "string"}
+_MESSAGES = {
+    "type": "array",
+    "minItems": 1,
+    "items": {
+        "type": "object",
+        "properties": {"role": {"enum": ["user", "assistant", "system"]}, "content": {"type": "string"}},
+        "required": ["role", "content"],
+        "additionalProperties": False,
+    },
+}
 _REQUEST = {
-    "description": "A request body of any API, or a list of messages",
-    "oneOf": [{"type": "object"}, {"type": "array", "items": {"type": "object"}}],
+    "description": "Messages, or a request body of any API: whatever else it holds passes through",
+    "anyOf": [
+        _MESSAGES,
+        {"type": "object", "properties": {"messages": _MESSAGES}, "required": ["messages"]},
+        {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]},
+    ],
 }
 _API = {
-    "type": ["string", "null"],
     "enum": ["openai_chat", "openai_responses", "anthropic", "gemini", None],
     "description": "The wire format; told from the request if it is left out",
 }
 _MODEL = {"type": ["string", "null"], "description": "A model's name as any API spells it", "examples": ["gpt-4o"]}
-_POLICY = {"type": ["string", "null"], "enum": ["agent", "rolling", "concise", "layered", None]}
+_POLICY = {"enum": ["agent", "rolling", "concise", "layered", None]}
 
 
 def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
@@ -62,7 +75,8 @@ _ERRORS = {
     "405": "The method is not allowed",
     "413": "The body is too large",
     "415": "The body's content-encoding is not known",
-    "422": "The values cannot be used, or the budget is too small",
+    "409": "What must stay does not fit the budget",
+    "422": "The values cannot be used",
 }
 
 
@@ -80,7 +94,7 @@ def _post(summary: str, body: dict[str, Any], answer: dict[str, Any], *parameter
     found: dict[str, Any] = {
         "summary": summary,
         "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
-        "responses": _answer(answer, "400", "404", "413", "415", "422"),
+        "responses": _answer(answer, "400", "404", "409", "413", "415", "422"),
     }
     if parameters:
         found["parameters"] = list(parameters)
