@@ -132,6 +132,14 @@ def test_json_lines_are_extracted_as_rows() -> None:
     assert "1000" in got
 
 
+def test_the_middle_of_a_huge_list_is_counted_too() -> None:
+    got = extract(json.dumps(list(range(50_000))), room(60))
+    assert "of 50,000 items]" in got
+    rows = extract(json.dumps([{"id": at, "name": f"n{at}"} for at in range(30_000)]), room(200))
+    assert "10,000 more items]" in rows
+    assert "29999" in rows
+
+
 def test_ten_megabytes_take_a_moment() -> None:
     text = json.dumps(issues(20_000))
     assert len(text) > 8_000_000

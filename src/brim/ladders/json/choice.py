@@ -33,9 +33,10 @@ class Item:
 class Plan:
     """The columns and rows of a part, chosen for a room."""
 
-    def __init__(self, part: Part, room: Room) -> None:
+    def __init__(self, part: Part, room: Room, dropped: int = 0) -> None:
         self.part = part
         self.room = room
+        self.dropped = dropped  # items of huge lists that the part does not even know of
         self.terms = relevance.terms(room.query)
         self.links: list[Field] = []
         self.items: list[Item] = []
@@ -144,7 +145,8 @@ class Plan:
             number = (low + high + 1) // 2
             tail = number // 4
             part.root_items = [*range(number - tail), *range(len(root) - tail, len(root))]
-            missing = f"{len(root) - number:,} of {len(root):,} items"
+            total = len(root) + self.dropped
+            missing = f"{total - number:,} of {total:,} items"
             text = f"{part.text()}\n{self.room.mark(missing)}"
             if self.room.fits(text):
                 best, low = text, number
@@ -343,6 +345,8 @@ class Plan:
             said.append(f"{fields - shown} of {fields} fields")
         if part.long:
             said.append("ends of long texts")
+        if self.dropped:
+            said.append(f"{self.dropped:,} more items")
         return " and ".join([", ".join(said[:-1]), said[-1]] if len(said) > 1 else said) or "nothing more"
 
 

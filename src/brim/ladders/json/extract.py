@@ -36,13 +36,14 @@ def extract(text: str, room: Room) -> str:
     whole = dense(text) if room.tokens * _WORTH_DENSE > len(text) else None
     if whole is not None and room.fits(whole):
         return whole
+    thin = Thinning()
     try:
-        value = thinned(_load(text))
+        value = thin(_load(text))
         part = Part(value) if isinstance(value, dict | list) and value else None
     except (ValueError, TooDeep, RecursionError, msgspec.MsgspecError):
         part = None
     if part is not None:
-        found = Plan(part, room).fitted()
+        found = Plan(part, room, thin.dropped).fitted()
         if found is not None:
             return found
     return plain.extract(text, room)
@@ -59,12 +60,23 @@ def _load(text: str) -> Any:
         return load_lines(text).value
 
 
-def thinned(value: Any, most: int = _MOST_ITEMS) -> Any:
-    """Return a value whose longest lists have only their ends: more could not be shown in any room."""
-    if isinstance(value, list):
-        if len(value) > most:
-            value = value[: most // 2] + value[-most // 2 :]
-        return [thinned(item, most) for item in value]
-    if isinstance(value, dict):
-        return {key: thinned(item, most) for key, item in value.items()}
-    return value
+class Thinning:
+    """Takes the middle out of huge lists and objects: more than their ends could not be shown in any room."""
+
+    def __init__(self, most: int = _MOST_ITEMS) -> None:
+        self.most = most
+        self.dropped = 0
+
+    def __call__(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self(item) for item in self._ends(value)]
+        if isinstance(value, dict):
+            return {key: self(item) for key, item in self._ends(list(value.items()))}
+        return value
+
+    def _ends(self, items: list[Any]) -> list[Any]:
+        if len(items) <= self.most:
+            return items
+        half = self.most // 2
+        self.dropped += len(items) - 2 * half
+        return items[:half] + items[-half:]
