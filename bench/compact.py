@@ -31,7 +31,7 @@ from brim.tokens import text_counter
 PARTS = ("json", "shapes", "testoutput", "logs", "html", "detect")
 CHUNKS = {1_000: ">= 0.88", 2_000: ">= 0.92", 4_000: ">= 0.95", 8_000: ">= 0.96"}
 VALUES = {"tau": (">= 0.85", ">= 0.80"), "livemcp": (">= 0.90", ">= 0.85"), "bfcl-long": (">= 0.93", "")}
-SAMPLE = 8  # runs of each set
+SAMPLE = 60  # runs of each set
 PATIENCE = 300.0
 MEGABYTES = (2.5, 5, 10)
 count = text_counter("gpt-4o")

@@ -17,7 +17,8 @@ Value = float | int | str
 Row = tuple[str, Value, str]
 Part = tuple[str, Callable[[], Iterable[Row]]]
 
-_BAR = re.compile(r"\s*(>=|<=|≥|≤|=|<|>)?\s*(\d*\.?\d+)\s*")
+_BAR = re.compile(r"(>=|<=|≥|≤|=|<|>)?\s*(\d*\.?\d+)")
+_NUMBER = re.compile(r"\d*\.?\d+")
 _TESTS: dict[str, Callable[[float, float], bool]] = {
     ">=": lambda value, bar: value >= bar,
     "≥": lambda value, bar: value >= bar,
@@ -30,14 +31,27 @@ _TESTS: dict[str, Callable[[float, float], bool]] = {
 
 
 def met(value: Value, bar: str) -> bool | None:
-    """Whether a number meets a bar; None where either is not a plain number.
+    """Whether a value meets a bar, number by number in their order; None where the bar sets none.
 
-    Example: met(0.2, "<= 0.3") -> True; met(1, "0") -> False; met("0.2 / 0.3", "...") -> None
+    What stands in brackets is a remark. A number in a bar has the sign of the one before it.
+
+    Example: met(0.2, "<= 0.3") -> True; met(1, "0") -> False; met("0.9 / 0.6 (12 logs)", "≥ .8 / .7") -> False
     """
-    found = _BAR.fullmatch(bar)
-    if found is None or isinstance(value, str):
+    wanted = _BAR.findall(bar.partition("(")[0])
+    if not wanted or not (wanted[0][0] or _NUMBER.fullmatch(bar.strip())):
         return None
-    return _TESTS[found[1] or "="](value, float(found[2]))
+    if isinstance(value, str):
+        numbers = [float(found) for found in _NUMBER.findall(value.partition("(")[0].replace(",", ""))]
+    else:
+        numbers = [float(value)]
+    if len(numbers) < len(wanted):
+        return None
+    sign = "="
+    for number, (given, least) in zip(numbers, wanted, strict=False):
+        sign = given or sign
+        if not _TESTS[sign](number, float(least)):
+            return False
+    return True
 
 
 def shown(value: Value) -> str:
