@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from brim.dashboard.data import Values
+
 from .asking import Client
 from .sample import Sample
 
@@ -39,6 +41,33 @@ def test_the_script_gets_the_texts_that_the_page_shows(client: Client) -> None:
     assert shown.keys() == texts.keys() - {"summary"}
     assert shown == {key: texts[key] for key in shown}
     assert seen.by_id("summary").attributes["role"] == "status"
+
+
+def test_many_who_watch_cost_as_much_as_one() -> None:
+    class Counting(Sample):
+        asked = 0
+
+        def live(self, limit: int = 50) -> Values:
+            self.asked += 1
+            return super().live(limit)
+
+    data = Counting(turns=1)
+    client = Client(data)
+    bodies = {client.get("/live.json").text for _ in range(5)}
+    assert len(bodies) == 1
+    assert data.asked == 1
+
+
+def test_turns_whose_layers_were_not_known_get_them() -> None:
+    class Lazy(Sample):
+        def session(self, id: str) -> Values:
+            found = super().session(id)
+            return {**found, "turns": [{**turn, "layers": None} for turn in found["turns"]]}
+
+    columns = Client(Lazy(turns=3)).get(SESSION).seen.all("rect")
+    kinds = [element.attributes["class"] for element in columns if int(float(element.attributes["x"].rstrip("%"))) > 35]
+    assert "l4" in kinds
+    assert "l0" not in kinds
 
 
 def test_counts_are_reconciled_with_bills_in_a_sentence(client: Client, closed: Sample) -> None:
@@ -94,7 +123,7 @@ def test_a_session_shows_its_window_by_layer_over_the_turns(client: Client, clos
     titles = [element.text for element in seen.all("title")[1:]]
     assert titles[13] == (
         f"Turn 14: {last['tokens_before']:,} tokens as it came, {last['tokens_after']:,} as sent, "
-        f"{last['used']:.0%} of the limit ({level(last['used'])})"
+        f"{last['tokens_after'] * 100 // last['limit']}% of the limit ({level(last['used'])})"
     )
 
 
@@ -212,7 +241,7 @@ def test_a_turn_leads_to_its_neighbours_and_no_further(client: Client) -> None:
 
 def test_a_turn_whose_content_is_gone_still_has_its_numbers() -> None:
     class Forgetful(Sample):
-        def turn(self, id: str, number: int) -> dict[str, object]:
+        def turn(self, id: str, number: int) -> Values:
             return {**super().turn(id, number), "report": None, "before": None, "after": None}
 
     client = Client(Forgetful(turns=3))

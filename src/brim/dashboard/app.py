@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from importlib import resources
 from typing import Any, Final
@@ -36,6 +37,8 @@ STATIC: Final = {
     if file.name.rpartition(".")[2] in _KINDS
 }
 STAMP: Final = hashlib.sha256(b"".join(content for content, _ in STATIC.values())).hexdigest()[:12]
+LAYER_SECONDS: Final = 0.4
+LIVE_SECONDS: Final = 1.0
 MOST_TOKENS: Final = 100_000_000
 
 
@@ -64,6 +67,8 @@ class Pages:
 
     def __init__(self, data: DashboardData) -> None:
         self._data = data
+        # Made once for all who watch: it is made on the event loop, where requests wait for it.
+        self._live: tuple[Place, float, str] | None = None
 
     def _place(self, request: Request) -> Place:
         return Place(request.scope.get("root_path", ""), STAMP, shows_content(self._data))
@@ -72,8 +77,10 @@ class Pages:
         return _html(live.render(self._data, self._place(request)))
 
     async def live_json(self, request: Request) -> Response:
-        body = json.dumps(live.as_json(self._data, self._place(request)))
-        return Response(body, media_type="application/json", headers=HEADERS)
+        place, now = self._place(request), time.monotonic()
+        if self._live is None or self._live[0] != place or now - self._live[1] >= LIVE_SECONDS:
+            self._live = (place, now, json.dumps(live.as_json(self._data, place)))
+        return Response(self._live[2], media_type="application/json", headers=HEADERS)
 
     async def sessions(self, request: Request) -> Response:
         query = request.query_params.get("query", "")[:200]
@@ -84,10 +91,25 @@ class Pages:
     async def session(self, request: Request) -> Response:
         place = self._place(request)
         found = self._data.session(request.path_params["id"])
-        last = None
-        if found["turns"]:
-            last = await asyncio.to_thread(self._data.turn, found["id"], found["turns"][-1]["number"])
-        return _html(sessions.one(_veiled(found, place), last and _veiled(last, place), place))
+        seen, last = await asyncio.to_thread(self._layered, found)
+        return _html(sessions.one(_veiled(seen, place), last and _veiled(last, place), place))
+
+    def _layered(self, session: Values) -> tuple[Values, Values | None]:
+        """A session with the layers of its last turns, as many as can be made in a moment, and its last turn.
+
+        Whoever holds the turns makes a report when it is first asked for one, so the next look finds more.
+        """
+        listed: list[Values] = list(session["turns"])
+        last: Values | None = None
+        until = time.monotonic() + LAYER_SECONDS
+        for place in range(len(listed) - 1, -1, -1):
+            turn = listed[place]
+            if last is not None and (turn.get("layers") or time.monotonic() > until):
+                continue
+            whole = self._data.turn(session["id"], turn["number"])
+            last = last or whole
+            listed[place] = {**turn, "layers": (whole["report"] or {}).get("layers")}
+        return {**session, "turns": listed}, last
 
     async def turn(self, request: Request) -> Response:
         place = self._place(request)

@@ -87,7 +87,7 @@ def _column(turn: Mapping[str, Any], x: int, wide: int, base: str, session: str)
 
 def _spoken(turn: Mapping[str, Any], used: float) -> str:
     numbers = f"{turn['tokens_before']:,} tokens as it came, {turn['tokens_after']:,} as sent"
-    return f"Turn {turn['number']}: {numbers}, {words.share(used)} of the limit ({words.level(used)})"
+    return f"Turn {turn['number']}: {numbers}, {words.filled(used)} of the limit ({words.level(used)})"
 
 
 def _height(share: float) -> float:

@@ -10,7 +10,7 @@ from brim.dashboard.data import DashboardData, Values
 from brim.dashboard.html import Html, el, link, number, numbers, table
 from brim.dashboard.page import Place, figure, figures, page
 
-SHOWN, COUNTED = 25, 500
+SHOWN, COUNTED = 25, 100
 OUTCOMES = {
     "done": "done",
     "running": "running",
@@ -140,7 +140,10 @@ def _money(texts: Mapping[str, str]) -> Html:
         for kind, name in money.KINDS.items()
     ]
     made = table(
-        "What the last requests cost, by list prices", ["Kind", *numbers("Tokens", "USD")], rows, class_="narrow"
+        f"What the last {COUNTED} requests cost, by list prices",
+        ["Kind", *numbers("Tokens", "USD")],
+        rows,
+        class_="narrow",
     )
     return Html(el("p", el("span", texts["reconciled"], data_live="reconciled")) + made)
 

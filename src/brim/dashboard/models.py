@@ -11,7 +11,7 @@ from brim.dashboard.data import Values
 from brim.dashboard.html import Child, Html, el, number, numbers, table
 from brim.dashboard.page import Place, page
 
-COUNTED = 2_000
+COUNTED = 500
 # An error above 0 is an over-count, which costs room; below 0 stands an under-count.
 EDGES = (-0.05, -0.02, -0.01, -0.0005, 0.0005, 0.01, 0.02, 0.05)
 NAMES = (

@@ -92,7 +92,7 @@ def _facts(session: Values) -> Html:
             f"{words.short(session['tokens_before'])} → {words.short(session['tokens_after'])}",
             f"before → after; limit {words.tokens(session['limit'])}",
         ),
-        figure("Window", words.share(used), words.level(used), class_=level_of(used)),
+        figure("Window", words.filled(used), words.level(used), class_=level_of(used)),
         figure("Saved, net", words.money(sum(saved) if saved else None), "list prices, cache effects included"),
         figure("Recalls", words.tokens(recalls), "asked for by the model"),
     )
@@ -109,7 +109,7 @@ def now(turn: Values | None, session: Values) -> Child:
     return window(report)
 
 
-def window(report: Values) -> Html:
+def window(report: Values, label: str = "As sent") -> Html:
     """Bars of a turn before and after with a legend that has the numbers."""
     layers, limit = report["layers"], report["limit"]
     used = report["after"] / limit if limit else 0.0
@@ -139,9 +139,9 @@ def window(report: Values) -> Html:
     if report["before"] != report["after"]:
         parts += [el("p", f"As it came: {report['before']:,} tokens", class_="label")]
         parts += [bars.layer_bar(layers, "before", limit, "As it came")]
-    spoken = f"As sent: {report['after']:,} of {limit:,} tokens, {words.share(used)}: "
+    spoken = f"{label}: {report['after']:,} of {limit:,} tokens, {words.filled(used)}: "
     parts += [el("p", spoken, el("b", words.level(used), class_=level_of(used)), class_="label")]
-    parts += [bars.layer_bar(layers, "after", limit, "As sent")]
+    parts += [bars.layer_bar(layers, "after", limit, label)]
     marks = f"Tokens by layer; the limit is {limit:,}. Marks on the bars: 75%, 90% and the limit."
     return el("div", parts, table(marks, heads, rows, class_="narrow"))
 

@@ -69,7 +69,7 @@ def _facts(turn: Values) -> Html:
         figure("Model", el("bdi", turn["model"] or "unknown"), el("bdi", f"{turn['api']} · {turn['upstream']}")),
         figure("Before", words.tokens(turn["tokens_before"]), over),
         figure("After", words.tokens(turn["tokens_after"]), f"limit {words.tokens(turn['limit'])}"),
-        figure("Window", words.share(used), words.level(used), class_=level_of(used)),
+        figure("Window", words.filled(used), words.level(used), class_=level_of(used)),
         figure("Count error", words.signed(turn["error"]), billed),
         figure("Saved, net", words.money(turn["saved_usd"]), f"{words.money(turn['cost_usd'])} paid"),
         figure("Time added", words.milliseconds(turn["added_ms"]), f"of {words.milliseconds(turn['total_ms'])}"),
@@ -133,16 +133,14 @@ def plan(turn: Values, tried: Values | None, place: Place) -> Html:
     title = f"Tried at {tried['budget']:,} tokens: {report['after']:,} used" if tried else "As sent"
     folded = report["folded"] if tried else max(report["folded"], turn["folded"])
     counts = f"{report['kept']:,} messages kept, {report['compacted']:,} items compacted, {folded:,} folded"
-    told = (
-        f"{title}: {counts}. Policy: {report['policy']}; the counts are {COUNTED.get(report['source'], 'estimates')}."
-    )
+    told = f"{counts}. Policy: {report['policy']}; the counts are {COUNTED.get(report['source'], 'estimates')}."
     warnings = [el("li", warning) for warning in report["warnings"]]
     return el(
         "section",
         el("h3", title),
         el("p", told, id="told-plan"),
         el("ul", warnings, class_="warnings") if warnings else None,
-        window(report),
+        window(report, "At this budget" if tried else "As sent"),
         el("h3", "Every item: its rung and the reason"),
         items(report["decisions"], place, turn["session"]),
         el("p", SETTLED, class_="note") if not tried and _partly(turn) else None,

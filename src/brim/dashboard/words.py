@@ -44,6 +44,11 @@ def share(value: float | None) -> str:
     return f"{value:.0%}" if value == 0 or abs(value) >= 0.0995 else f"{value:.1%}"
 
 
+def filled(used: float) -> str:
+    """How full a window is, rounded down so that it agrees with its level. Example: 0.896 -> "89%"; 0.999 -> "99%" """
+    return f"{int(used * 100 + 1e-9)}%"
+
+
 def signed(value: float | None) -> str:
     """Example: 0.012 -> "+1.2%"; -0.5 -> "−50%" """
     if value is None:
@@ -94,8 +99,10 @@ def meter(used: float) -> Html:
     """How full a window is: a small bar, the share and the level in words."""
     kind = level_of(used)
     word = {"ok": "", "high": " high", "critical": " critical"}[kind]
-    bar = el("meter", min=0, max=1, low=HIGH, high=CRITICAL, optimum=0, value=f"{min(used, 1):.4f}", aria_hidden="true")
-    return el("span", bar, " ", share(used), word and el("b", word), class_=f"used {kind}")
+    # A meter turns at values above its marks, the levels at the marks themselves.
+    marks = {"low": HIGH - 1e-4, "high": CRITICAL - 1e-4, "optimum": 0}
+    bar = el("meter", min=0, max=1, value=f"{min(used, 1):.4f}", aria_hidden="true", **marks)
+    return el("span", bar, " ", filled(used), word and el("b", word), class_=f"used {kind}")
 
 
 def plain(value: Any) -> str:

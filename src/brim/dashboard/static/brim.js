@@ -109,7 +109,8 @@ function watchBudget() {
       if (!made) throw new Error("no plan came back");
       localTimes(made);
       byId("plan").replaceWith(made);
-      told.textContent = byId("told-plan") ? byId("told-plan").textContent : "";
+      const parts = made.querySelectorAll("h3:first-child, #told-plan");
+      told.textContent = Array.from(parts, (part) => part.textContent).join(": ");
       history.replaceState(null, "", `${form.getAttribute("action")}?${query}`);
     } catch (problem) {
       if (problem.name === "AbortError") return;
