@@ -157,7 +157,7 @@ class FakeProvider:
         return _json(200, {"input_tokens": count.tokens})
 
     def _model(self, name: str, seen: Seen) -> Model:
-        named = name or str(seen.json.get("model", self.model))
+        named = name or str(seen.fields.get("model", self.model))
         try:
             return catalog.find(named)
         except errors.UnknownModel:
@@ -183,7 +183,7 @@ class FakeProvider:
         fault = reply.fault if isinstance(reply, Say) else None
         if action == "streamGenerateContent" and "alt=sse" not in seen.query:
             return Answer(200, JSON, tuple(speaking.gemini_array(said)), streamed=True, fault=fault)
-        if action == "streamGenerateContent" or (not action and seen.json.get("stream") is True):
+        if action == "streamGenerateContent" or (not action and seen.fields.get("stream") is True):
             return Answer(200, EVENTS, tuple(speaking.STREAMED[api](said)), streamed=True, fault=fault)
         return replace(_json(200, speaking.WHOLE[api](said)), fault=fault)
 
@@ -214,7 +214,7 @@ class FakeProvider:
         text = reply.text if isinstance(reply, (Say, Call, Calls)) else ""
         calls = (reply,) if isinstance(reply, Call) else reply.calls if isinstance(reply, Calls) else ()
         spoken = Counter(model, "openai_chat").text(text + "".join(encode(call.arguments).decode() for call in calls))
-        options = seen.json.get("stream_options") if isinstance(seen.json, dict) else None
+        options = seen.fields.get("stream_options")
         return speaking.Speech(
             id=f"{self._number:08x}",
             model=model.name,

@@ -103,3 +103,12 @@ class Seen:
     @property
     def json(self) -> Any:
         return msgspec.json.decode(self.body)
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The body's fields; none if it is no JSON object."""
+        try:
+            found = self.json
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return {}
+        return found if isinstance(found, dict) else {}
