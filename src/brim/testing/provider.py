@@ -168,6 +168,8 @@ class FakeProvider:
         reply = self._script.popleft() if self._script else self.default
         if isinstance(reply, (Raw, Fail)):
             return self._failed(reply, api)
+        if not seen.body.lstrip().startswith(b"{"):
+            return _json(400, wording.error(api, 400, "We could not parse the JSON body of your request."))
         try:
             model = self._model(name, seen)
             conversation = wire.parse(seen.body, api, model=model.name)
