@@ -20,7 +20,7 @@ except ImportError:
     main_content = None  # type: ignore[assignment]
 
 # Above this size a page is data in tags, or not worth the seconds that a full tree takes.
-_LARGEST_TREE = 3_000_000
+_LARGEST_TREE = 1_000_000
 _SHORT = 200  # characters of text below which the page has no article, and the scan sees more
 _UNREADABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _HEADING = re.compile(r"#{1,6} \S")

@@ -16,6 +16,9 @@ WHOLE = 160
 # What the first, the second, … share of a long text is worth above or below the item's weight.
 SHARES = ((0.06, 0.8), (0.06, 0.5), (0.13, 0.2), (0.25, -0.2), (0.5, -0.6))
 
+# What the words between the values of a result are worth above or below its weight.
+REST = -3.5
+
 
 class Piece(NamedTuple):
     """Some tokens of an item at one worth; `threshold` is what values must be worth to be in it."""
@@ -33,7 +36,10 @@ def pieces(item: Item, group: int, floor: int, steps: Sequence[tuple[float, int]
     if left <= 0:
         return []
     if steps is not None:
-        return [Piece(item.weight + worth, size, item, group, worth) for worth, size in steps]
+        cut = [Piece(item.weight + worth, size, item, group, worth) for worth, size in steps]
+        rest = left - sum(size for _, size in steps)
+        # Beyond its values there is what stands between them.
+        return [*cut, Piece(item.weight + REST, rest, item, group)] if rest > 0 else cut
     if item.whole or item.tokens <= WHOLE or item.fixed or item.kind in ("thinking", "media"):
         return [Piece(item.weight, left, item, group)]
     cut = [Piece(item.weight + worth, int(left * share), item, group) for share, worth in SHARES]

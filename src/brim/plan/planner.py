@@ -25,7 +25,7 @@ TINY = 2_000
 # About what the notice of folded messages takes beside its record.
 FOLDED_TOKENS = 24
 ROUNDS = 6
-TOP_UPS = 6
+TOP_UPS = 12
 # What is so small that nothing of it can be left out costs next to nothing, and often answers a later call.
 SMALL_WORTH = 1.0
 # A conversation of more messages than this is looked at only as far as so many times its limit.
@@ -167,7 +167,8 @@ class Planner:
             before = len(found)
             for item in group.items:
                 if not (group.must and item.must):
-                    found += pieces(item, number, self.shown.floor(item), self._steps(group, item))
+                    steps = self._steps(group, item)  # decides what the floor of the item is
+                    found += pieces(item, number, self.shown.floor(item), steps)
             if len(found) == before and group.items and not group.must:
                 # Nothing of it can be left out: it costs its frame and its floors.
                 best = max(group.items, key=lambda item: item.weight)

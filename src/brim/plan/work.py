@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import ceil
 
 from brim.catalog import Model
 from brim.conversation import Conversation, Message
 from brim.plan.context import Attachment
 from brim.plan.items import current
 from brim.plan.policy import Policy
-from brim.tokens.actuals import MARGINS
 from brim.tokens.counter import Counter
 
 # Makes a summary of messages in at most so many tokens; the earlier summary comes first. May raise.
@@ -45,12 +43,7 @@ class Work:
         """
         if not self.own_limit and self.counter.source != "estimated":
             return tokens
-        actuals = self.counter.actuals
-        if actuals is None:
-            return ceil(tokens * (1 + MARGINS[self.counter.source]))
-        return actuals.calibration(self.model.family).upper(
-            self.counter.source, tokens, len(self.conversation.messages)
-        )
+        return self.counter.upper(tokens, len(self.conversation.messages))
 
     def total(self, conversation: Conversation) -> int:
         return self.size(self.counter.total(conversation))
