@@ -52,7 +52,7 @@ def arrivals(data: Path | None) -> Iterator[tuple[float, int]]:
 def memory(pid: int) -> int:
     """Resident kilobytes."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return int(next(line for line in lines if line.startswith("VmRSS")).split()[1])
+    return next((int(line.split()[1]) for line in lines if line.startswith("VmRSS")), 0)  # none of a dead process
 
 
 def start(folder: Path, upstream: str) -> tuple[subprocess.Popen[bytes], str]:

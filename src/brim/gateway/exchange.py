@@ -18,6 +18,7 @@ from brim.gateway.faults import ClientGone, Fault, Refused, UpstreamFault
 from brim.gateway.fitting import FitResult, last_model_key
 from brim.gateway.headers import Pairs, forwarded, returned
 from brim.gateway.logs import log
+from brim.gateway.lookout import Lookout
 from brim.gateway.provider_options import prepared
 from brim.gateway.recall import offered, relay_with_recall
 from brim.gateway.routes import Route, api_of
@@ -27,15 +28,6 @@ from brim.wire import Usage
 
 if TYPE_CHECKING:
     from brim.gateway.app import Gateway
-
-# Error answers and held-back beginnings of streams are read whole, up to here.
-LARGEST_ERROR = 1 << 20
-# How long the first events of a stream are held back to see whether they tell of an overflow.
-HOLD_SECONDS = 1.0
-# After so long an exchange looks out for a client that goes away.
-WATCH_SECONDS = 0.02
-# Bytes a second that an upload must come with, on top of the seconds that every one may take.
-SLOWEST_UPLOAD = 50_000
 
 
 class _Asked(msgspec.Struct):
@@ -69,23 +61,18 @@ class Exchange(ClientSide):
         self.route = route
         self.api = api_of(route, headers)
         self.began = time.perf_counter()
-        self.gone = self.slow = False
         self.result: FitResult | None = None
         self.reader: usage.Reader | None = None
         self.rounds: list[Usage] = []
-        self._task = asyncio.current_task()
-        self._timer: asyncio.TimerHandle
-        self._watcher: asyncio.Task[None] | None = None
-        self._has_body = self._looked = False
+        self._lookout = Lookout(receive, headers)
 
     async def run(self) -> None:
         """Serve the request. Faults become answers in the provider's shape; nothing is raised."""
-        loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(WATCH_SECONDS, self._look)
+        self._lookout.begin()
         try:
             if self.route.kind == "fit":
                 incoming = await bodies.read(self.receive, self.headers, self.options.gateway.body_limit)
-                self._uploaded()
+                self._lookout.uploaded()
                 await self._fitted(incoming)
             else:
                 await self._passed()
@@ -99,52 +86,19 @@ class Exchange(ClientSide):
             log.exception("fault inside the gateway")
             await self.fail(Fault(500, "a fault inside the gateway: its log has the details", "gateway_fault"))
         finally:
-            self._timer.cancel()
-            if self._watcher is not None:
-                self._watcher.cancel()
+            self._lookout.end()
 
     async def _cancelled(self) -> None:
         """The work was stopped: because the client left, because its body did not come, or from outside."""
-        if not self.gone and not self.slow:
+        if not self._lookout.stopped:
             self._finish("failed")
             raise asyncio.CancelledError
-        if self._task is not None:
-            self._task.uncancel()
-        if self.slow:
+        if self._lookout.slow:
             await self.fail(bodies.too_slow())
             return
         # A client that leaves after the last event has all it wanted.
         ended = self.reader is not None and self.started and self.reader.ended
         self._finish("done" if ended else "gone")
-
-    def _look(self) -> None:
-        """The exchange is not over in a moment: look out for a client that leaves, or for a body that does not come."""
-        if self._has_body:
-            self._watcher = asyncio.get_running_loop().create_task(self._watch())
-        else:
-            seconds = bodies.UPLOAD_SECONDS + int(self.headers.get(b"content-length", b"0")) / SLOWEST_UPLOAD
-            self._timer = asyncio.get_running_loop().call_later(seconds, self._too_slow)
-            self._looked = True
-
-    def _uploaded(self) -> None:
-        """The body is here: from now on only the client's leaving is of interest."""
-        self._has_body = True
-        if self._looked:
-            self._timer.cancel()
-            self._look()
-
-    def _too_slow(self) -> None:
-        self.slow = True
-        if self._task is not None:
-            self._task.cancel()
-
-    async def _watch(self) -> None:
-        """Cancel the work when the client goes away."""
-        while (await self.receive())["type"] != "http.disconnect":
-            pass
-        self.gone = True
-        if self._task is not None:
-            self._task.cancel()
 
     async def _passed(self) -> None:
         """Relay a request that is not fitted: the body is streamed through as it comes."""
@@ -157,7 +111,7 @@ class Exchange(ClientSide):
             if length is not None:
                 headers.append((b"content-length", length))
         else:
-            self._uploaded()
+            self._lookout.uploaded()
         try:
             answer = await self.send_upstream(target, headers, body.pieces() if body else None)
         except UpstreamFault:
@@ -165,8 +119,8 @@ class Exchange(ClientSide):
                 raise body.problem from None
             raise
         async with answer:
-            if not self._has_body:
-                self._uploaded()
+            if not self._lookout.has_body:
+                self._lookout.uploaded()
             if self.route.kind == "models" and answer.status == 200:
                 await self._models(answer, target)
             else:
@@ -250,7 +204,7 @@ class Exchange(ClientSide):
     async def _exchange(self, target: Target, headers: Pairs, body: bytes, content: bytes, controls: Controls) -> None:
         """Send; refit once if the upstream says too long; relay."""
         answer = await self.send_upstream(target, headers, body)
-        over, held = await self._overflow(answer)
+        over, held = await overflow.told(answer, self.api)
         if over is not None:
             answer.close()
             self.gateway.metrics.add("brim_faults_total", ("overflow",))
@@ -265,34 +219,6 @@ class Exchange(ClientSide):
                 await relay_with_recall(self, answer, held, target, headers, body)
             else:
                 await self.relay(answer, held)
-
-    async def _overflow(self, answer: Answer) -> tuple[overflow.Overflow | None, list[bytes]]:
-        """Whether an answer says that the prompt is too long, and what of it was read to find out."""
-        if answer.status >= 400:
-            body = await answer.read(LARGEST_ERROR)
-            return overflow.read(answer.status, body), [body]
-        if self.api != "openai_responses" or not answer.header("content-type").startswith("text/event-stream"):
-            return None, []
-        return await self._held(answer)
-
-    async def _held(self, answer: Answer) -> tuple[overflow.Overflow | None, list[bytes]]:
-        """The Responses API tells of an overflow inside a stream: hold back the events before the first output."""
-        held: list[bytes] = []
-        try:
-            async with asyncio.timeout(HOLD_SECONDS):
-                async for chunk in answer.chunks():
-                    held.append(chunk)
-                    so_far = b"".join(held)
-                    if b"response.failed" in so_far or b"event: error" in so_far:
-                        last = next(
-                            (line for line in so_far.split(b"\n") if b'"error":{' in line.replace(b" ", b"")), b""
-                        )
-                        return overflow.read(200, last[5:]), held
-                    if so_far.count(b"\nevent: ") > 1 or len(so_far) > LARGEST_ERROR:
-                        break
-        except TimeoutError:
-            pass  # the model is thinking: no overflow comes this late
-        return None, held
 
     def _refit(self, over: overflow.Overflow, content: bytes, target: Target, controls: Controls) -> FitResult | None:
         """The request fitted below what the upstream stated; None where that cannot be done."""
@@ -397,7 +323,7 @@ class Exchange(ClientSide):
         if not turn.number:
             turn.number = live.next_turn()
             live.turns.append(turn)
-            self.gateway.journal.opened(turn)
+            self.gateway.journal.opened(turn, len(result.body))
         live.client, live.model, live.api = turn.client or live.client, turn.model or live.model, turn.api
         turn.session = live.id
         turn.before, turn.after, turn.upper, turn.limit = result.before, result.after, result.upper, result.limit
@@ -406,6 +332,8 @@ class Exchange(ClientSide):
         turn.original = slim(result.original)
         turn.sent = turn.original if result.sent is result.original else slim(result.sent)
         turn.fitted = result.fitted
+        if result.fitted is not None:
+            self.gateway.journal.planned(turn)
         if result.model is None:
             turn.note = f"not fitted, nothing is known of the model {turn.model!r}"[:300]
             self.gateway.discovery.wanted(turn.upstream, self.scope["headers"])

@@ -15,7 +15,9 @@ from brim.tokens.actuals import UsageRecord
 
 MOST_TURNS = 2_000
 # Turns whose messages are held in memory for the dashboard's diff and slider.
-MOST_CONTENTS = 400
+MOST_CONTENTS, MOST_BYTES = 400, 128 << 20
+# Turns whose plan is held with everything that it was made from.
+MOST_PLANS = 30
 FLUSH_SECONDS = 0.5
 
 
@@ -35,7 +37,9 @@ class Journal:
         self.recent: deque[Turn] = deque(maxlen=MOST_TURNS)
         self.hooks: list[Callable[[Turn], None]] = []
         self._keeper = keeper
-        self._contents: deque[Turn] = deque()
+        self._contents: deque[tuple[Turn, int]] = deque()
+        self._held = 0
+        self._plans: deque[Turn] = deque()
         self._waiting: list[UsageRecord] = []
         self._values: dict[str, bytes] = {}
         self._watchers: set[asyncio.Queue[Turn]] = set()
@@ -46,12 +50,20 @@ class Journal:
         if self._keeper is not None and self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._write())
 
-    def opened(self, turn: Turn) -> None:
-        """A turn has begun: its content is held while it is among the last."""
-        self._contents.append(turn)
-        if len(self._contents) > MOST_CONTENTS:
-            old = self._contents.popleft()
+    def opened(self, turn: Turn, size: int) -> None:
+        """A turn with a body of so many bytes has begun: its content is held while it is among the last."""
+        self._contents.append((turn, size))
+        self._held += size
+        while len(self._contents) > MOST_CONTENTS or (self._held > MOST_BYTES and len(self._contents) > 1):
+            old, freed = self._contents.popleft()
+            self._held -= freed
             old.original = old.sent = old.fitted = None
+
+    def planned(self, turn: Turn) -> None:
+        """A turn was changed to fit; an old plan can be made again from the messages, nearly as it was."""
+        self._plans.append(turn)
+        if len(self._plans) > MOST_PLANS:
+            self._plans.popleft().fitted = None
 
     def finish(self, turn: Turn) -> None:
         """Note a turn that has ended, however it did."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+
+from brim.gateway.client import Answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,38 @@ _WORDINGS: tuple[tuple[re.Pattern[str], int, int], ...] = tuple(
 )
 _STATUSES = (400, 413, 422, 500)
 LONGEST = 65_536
+# Error answers and held-back beginnings of streams are read whole, up to here.
+LARGEST_ERROR = 1 << 20
+# How long the first events of a stream are held back to see whether they tell of an overflow.
+HOLD_SECONDS = 1.0
+
+
+async def told(answer: Answer, api: str) -> tuple[Overflow | None, list[bytes]]:
+    """Whether an answer says that the prompt is too long, and what of it was read to find out."""
+    if answer.status >= 400:
+        body = await answer.read(LARGEST_ERROR)
+        return read(answer.status, body), [body]
+    if api != "openai_responses" or not answer.header("content-type").startswith("text/event-stream"):
+        return None, []
+    return await _told_in_stream(answer)
+
+
+async def _told_in_stream(answer: Answer) -> tuple[Overflow | None, list[bytes]]:
+    """The Responses API tells of an overflow inside a stream: hold back the events before the first output."""
+    held: list[bytes] = []
+    try:
+        async with asyncio.timeout(HOLD_SECONDS):
+            async for chunk in answer.chunks():
+                held.append(chunk)
+                so_far = b"".join(held)
+                if b"response.failed" in so_far or b"event: error" in so_far:
+                    lines = (line for line in so_far.split(b"\n") if b'"error":{' in line.replace(b" ", b""))
+                    return read(200, next(lines, b"")[5:]), held
+                if so_far.count(b"\nevent: ") > 1 or len(so_far) > LARGEST_ERROR:
+                    break
+    except TimeoutError:
+        pass  # the model is thinking: no overflow comes this late
+    return None, held
 
 
 def read(status: int, body: bytes) -> Overflow | None:
