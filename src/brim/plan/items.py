@@ -132,10 +132,16 @@ class Itemizer:
             found.append(Group([index], frame=self._total(messages[index]), must=True))
         members = [[n + self._frozen for n in group] for group in grouped(messages[self._frozen :])]
         chosen = self._chosen
+        passed: Group | None = None  # messages in a row that nobody looks at: they are folded together
         for number, indexes in enumerate(members):
             if chosen is not None and number < len(members) - 1 and chosen.isdisjoint(indexes):
-                found.append(Group(indexes, frame=sum([self._total(messages[index]) for index in indexes])))
+                if passed is None:
+                    passed = Group([])
+                    found.append(passed)
+                passed.members += indexes
+                passed.frame += sum([self._total(messages[index]) for index in indexes])
                 continue
+            passed = None
             group = Group(indexes)
             role = messages[indexes[0]].role
             last = number == len(members) - 1
