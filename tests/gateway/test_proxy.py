@@ -136,3 +136,26 @@ def test_a_client_that_keeps_its_connection_is_served_on_it_again(gateway: Runni
     head = b"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: %d\r\n" % len(one)
     answer = gateway.raw(head + b"\r\n" + one + head + b"connection: close\r\n\r\n" + one)
     assert answer.count(b"HTTP/1.1 200 OK") == 2
+
+
+@pytest.mark.parametrize(
+    ("path", "model"),
+    [
+        ("/v1/projects/p-1/locations/eu/publishers/google/models/gemini-2.5-pro:generateContent", "gemini-2.5-pro"),
+        ("/openai/deployments/gpt-4o/chat/completions", "gpt-4o"),
+    ],
+)
+def test_requests_behind_projects_and_deployments_are_fitted_too(gateway: Running, path: str, model: str) -> None:
+    body = BODIES["/v1/chat/completions" if "openai" in path else "/v1beta/models/gemini-2.5-pro:generateContent"]
+    answer = gateway.ask("POST", path, {key: value for key, value in body.items() if key != "model"})
+    assert answer.number("tokens-before") > 0
+    assert gateway.last.model == model
+
+
+def test_a_body_in_chunks_is_put_together(gateway: Running, fake: FakeProvider) -> None:
+    body = json.dumps(BODIES["/v1/chat/completions"]).encode()
+    head = b"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n"
+    head += b"transfer-encoding: chunked\r\n\r\n"
+    chunks = b"".join(b"%x\r\n%b\r\n" % (len(body[at : at + 7]), body[at : at + 7]) for at in range(0, len(body), 7))
+    assert b"200 OK" in gateway.raw(head + chunks + b"0\r\n\r\n")
+    assert fake.posts[-1].body == body

@@ -146,3 +146,15 @@ def test_log_lines_are_json_and_masked(capsys: pytest.CaptureFixture[str]) -> No
     assert '"event":"hello"' in line
     assert "secret42" not in line
     assert "abcdef123456" not in line
+
+
+def test_content_is_logged_masked_where_that_is_asked_for(start: Start, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    running = start(gateway={"log_content": True, "redact": ["Rumpelstilz"]})
+    running.chat({**HI, "messages": [{"role": "user", "content": "my name is Rumpelstilz"}]})
+    running.settled()
+    lines = Lines(running.gateway.redact)
+    logged = "\n".join(lines.format(record) for record in caplog.records)
+    assert "my name is [redacted]" in logged
+    assert "All right." in logged
+    assert "Rumpelstilz" not in logged

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -17,7 +17,7 @@ from brim.gateway.controls import Controls, controls_of
 from brim.gateway.faults import ClientGone, Fault, Refused, UpstreamFault
 from brim.gateway.fitting import FitResult, last_model_key
 from brim.gateway.headers import Pairs, forwarded, returned
-from brim.gateway.logs import log
+from brim.gateway.logs import log, tell
 from brim.gateway.lookout import Lookout
 from brim.gateway.provider_options import prepared
 from brim.gateway.recall import offered, relay_with_recall
@@ -28,6 +28,9 @@ from brim.wire import Usage
 
 if TYPE_CHECKING:
     from brim.gateway.app import Gateway
+
+# So many bytes of a message or an answer are written to a log that was asked for.
+LONGEST_LOGGED = 100_000
 
 
 class _Asked(msgspec.Struct):
@@ -64,6 +67,7 @@ class Exchange(ClientSide):
         self.result: FitResult | None = None
         self.reader: usage.Reader | None = None
         self.rounds: list[Usage] = []
+        self.spoken: list[bytes] = []
         self._lookout = Lookout(receive, headers)
 
     async def run(self) -> None:
@@ -241,7 +245,9 @@ class Exchange(ClientSide):
         if self.turn is not None:
             self.turn.status = answer.status
             self.reader = usage.reader_for(self.api, answer.header("content-type"), answer.header("content-encoding"))
-        feed = self.reader.feed if self.reader is not None else _ignore
+        feed: Callable[[bytes], None] = self.reader.feed if self.reader is not None else _ignore
+        if self.options.gateway.log_content and self.turn is not None:
+            feed = self._overheard(feed)
         await self.start(answer.status, returned(answer.headers) + self.brim_headers())
         send = self.send
         for chunk in held:
@@ -259,6 +265,22 @@ class Exchange(ClientSide):
         if left != 0 or held:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         self.done()
+
+    def _overheard(self, feed: Callable[[bytes], None]) -> Callable[[bytes], None]:
+        """Keep a copy of the beginning of an answer, for a log that was asked for."""
+
+        def both(chunk: bytes) -> None:
+            feed(chunk)
+            if sum(map(len, self.spoken)) < LONGEST_LOGGED:
+                self.spoken.append(chunk)
+
+        return both
+
+    def _log_content(self, turn: Turn) -> None:
+        """Write prompt and answer to the log, which masks what is to be masked."""
+        asked = [message.text[:LONGEST_LOGGED] for message in turn.sent.messages] if turn.sent else []
+        said = b"".join(self.spoken)[:LONGEST_LOGGED].decode("utf-8", "replace")
+        tell("content", session=turn.session, turn=turn.number, request=asked, answer=said)
 
     def done(self) -> None:
         reader, turn = self.reader, self.turn
@@ -356,6 +378,8 @@ class Exchange(ClientSide):
         else:
             turn.usage = found
         self.gateway.journal.finish(turn)
+        if self.options.gateway.log_content:
+            self._log_content(turn)
         if result is not None and found is not None and turn.status == 200:
             self.gateway.fitter.record(result, found.input)
 

@@ -32,7 +32,9 @@ _FITTED = {
     "/messages": "anthropic",
 }
 _VERSIONED = re.compile(r"^/v\d+(?:alpha|beta)?\d*(?=/)")
-_GEMINI = re.compile(r"^/v1(?:alpha|beta)?\d*/models/([^/:]+):(\w+)$")
+# Also behind a project, as Vertex has it.
+_GEMINI = re.compile(r"^/v1(?:alpha|beta)?\d*/(?:[\w.-]+/){0,8}models/([^/:]+):(\w+)$")
+_AZURE = re.compile(r"^/openai/deployments/([^/]+)/chat/completions$")
 _NAMED = re.compile(r"^/up/([A-Za-z0-9_.-]{1,64})(/.*)$")
 # What clients ask for without a version when their base address has none.
 _BARE = re.compile(r"^/(?:chat/completions|responses|messages|models|embeddings|completions)(?:/|$)")
@@ -62,6 +64,9 @@ def _plain(method: str, path: str) -> Route | None:
         model, action = unquote(gemini.group(1)), gemini.group(2)
         fitted = method == "POST" and action in ("generateContent", "streamGenerateContent")
         return Route("fit" if fitted else "pass", "gemini", path, model, streamed=action.startswith("stream"))
+    azure = _AZURE.match(path)
+    if azure and method == "POST":
+        return Route("fit", "openai_chat", path, unquote(azure.group(1)))
     version = _VERSIONED.match(path)
     if version is None:
         return None
