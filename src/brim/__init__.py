@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from brim.catalog import Model
-    from brim.counting import count
+    from brim.counting import count, record
     from brim.errors import (
         BadBody,
         BadInput,
@@ -67,13 +67,14 @@ __all__ = [
     "decode",
     "fit",
     "ladder",
+    "record",
     "reshape",
     "sessions",
 ]
 
 _HOMES = {
     "brim.catalog": ("Model",),
-    "brim.counting": ("count",),
+    "brim.counting": ("count", "record"),
     "brim.errors": (
         "BadBody",
         "BadInput",

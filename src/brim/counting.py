@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import ceil
 from typing import Any
 
 from brim import catalog, wire
 from brim.catalog import Model
 from brim.conversation import encode
+from brim.errors import BadInput
 from brim.recent import Recent
 from brim.tokens.actuals import MARGINS, Actuals
 from brim.tokens.counter import Count, Counter
@@ -41,6 +43,33 @@ def count(
     return _counted.get(key) or _counted.put(
         key, _request(request, model, tools, system, tool_choice, api, actuals), len(raw)
     )
+
+
+def record(
+    request: Any,
+    usage: int | Mapping[str, Any] | wire.Usage,
+    *,
+    actuals: Actuals,
+    model: str | Model | None = None,
+    tools: Any = None,
+    system: Any = None,
+    tool_choice: Any = None,
+    api: str | None = None,
+) -> None:
+    """Keep what the provider says a request took: the next count of the conversation starts from there.
+
+    `usage` is the number of input tokens, a `wire.Usage`, or the response that states it.
+
+    Example: brim.record(messages, response.usage.prompt_tokens, model="gpt-4o", actuals=actuals)
+    """
+    name = model if isinstance(model, str) else ""
+    conversation = wire.parse(request, api, model=name, tools=tools, system=system, tool_choice=tool_choice)
+    found = model if isinstance(model, Model) else catalog.find(model or conversation.model)
+    told = wire.usage(usage, conversation.api) if isinstance(usage, Mapping) else usage
+    tokens = told.input if isinstance(told, wire.Usage) else told
+    if tokens is None:
+        raise BadInput("usage", "the response does not say how many input tokens it took")
+    Counter(found, conversation.api, actuals).record(conversation, tokens)
 
 
 def _request(

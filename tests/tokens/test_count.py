@@ -258,3 +258,18 @@ def test_any_text_can_be_counted(text: str) -> None:
 def test_a_bad_body_is_refused_with_the_place() -> None:
     with pytest.raises(brim.BadBody, match=r"messages\[1\]\.content\[0\]\.type"):
         brim.count([{"role": "user", "content": "a"}, {"role": "user", "content": [{"text": "b"}]}], model="gpt-4o")
+
+
+def test_what_a_provider_reported_is_what_the_next_count_starts_from() -> None:
+    actuals = brim.Actuals()
+    messages = [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "hi"}]
+    brim.record(messages, {"usage": {"prompt_tokens": 1_000}}, model="gpt-4o", actuals=actuals)
+    more = [*messages, {"role": "user", "content": "and now?"}]
+    counted = brim.count(more, model="gpt-4o", actuals=actuals)
+    assert counted.source == "actual"
+    assert 1_000 < counted.tokens < 1_010
+
+
+def test_a_response_that_states_no_usage_cannot_be_recorded() -> None:
+    with pytest.raises(brim.BadInput, match="usage"):
+        brim.record([{"role": "user", "content": "hi"}], {"choices": []}, model="gpt-4o", actuals=brim.Actuals())

@@ -183,7 +183,8 @@ class Catalog:
         """Names that look like this one, among those that begin like it."""
         _, index = self._load()
         known = [*self._added, *(candidate for candidate in index if "/" not in candidate)]
-        alike = [candidate for candidate in known if candidate[:2] == key[:2]]
+        # Two letters may be swapped or wrong; the first hardly ever is.
+        alike = [candidate for candidate in known if candidate[:1] == key[:1]]
         for match in difflib.get_close_matches(key, alike, n=6, cutoff=0.5):
             yield self._added[match].name if match in self._added else index[match].name
 
