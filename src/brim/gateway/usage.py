@@ -75,16 +75,19 @@ class StreamReader:
         if self._rest:
             chunk = self._rest + chunk
         if self._needle in chunk:
-            for line in chunk.split(b"\n"):
-                if self._needle in line and line.startswith(b"data:"):
-                    self._first = self._first or line
-                    self._last = line
+            for line in chunk.split(b"\n")[:-1]:  # what comes after the last line break is not whole yet
+                self._take(line)
         if chunk.endswith(b"\n"):
             self._rest = b""
         else:
             self._rest = chunk[chunk.rfind(b"\n") + 1 :]
             if len(self._rest) > _LONGEST_LINE:
                 self._rest = b""
+
+    def _take(self, line: bytes) -> None:
+        if self._needle in line and line.startswith(b"data:"):
+            self._first = self._first or line
+            self._last = line
 
     @property
     def ended(self) -> bool:
@@ -93,6 +96,7 @@ class StreamReader:
         return any(mark in end or mark in self._last for mark in _ENDS[self._api])
 
     def usage(self) -> Usage | None:
+        self._take(self._rest)  # a stream may end without a line break
         last = read_usage(self._last[5:], self._api) if self._last else None
         if self._api != "anthropic" or not self._first:
             return last
