@@ -13,6 +13,8 @@ from typing import Any
 import uvloop
 
 CHUNKS = 100
+# What the small requests of the benchmark take, within a few tokens.
+PROMPT = 1_025
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: %b\r\n"
 
 
@@ -24,7 +26,7 @@ def _chunk(text: str) -> bytes:
 
 
 def _last() -> bytes:
-    usage = {"prompt_tokens": 700, "completion_tokens": CHUNKS, "total_tokens": 700 + CHUNKS}
+    usage = {"prompt_tokens": PROMPT, "completion_tokens": CHUNKS, "total_tokens": PROMPT + CHUNKS}
     data = b"data: " + json.dumps({"id": "chatcmpl-bench", "choices": [], "usage": usage}).encode()
     data += b"\n\ndata: [DONE]\n\n"
     return b"%x\r\n%b\r\n0\r\n\r\n" % (len(data), data)
@@ -32,7 +34,7 @@ def _last() -> bytes:
 
 def _whole() -> bytes:
     message = {"role": "assistant", "content": "All is well with the order. " * 100}
-    usage = {"prompt_tokens": 700, "completion_tokens": 600, "total_tokens": 1300}
+    usage = {"prompt_tokens": PROMPT, "completion_tokens": 600, "total_tokens": PROMPT + 600}
     body = json.dumps({"id": "x", "choices": [{"index": 0, "message": message}], "usage": usage}).encode()
     return HEAD % b"application/json" + b"content-length: %d\r\n\r\n" % len(body) + body
 
