@@ -17,8 +17,10 @@ from brim.gateway.turns import Turn
 if TYPE_CHECKING:
     from brim.gateway.fitting import Followed
 
-MOST_SESSIONS = 5_000
-MOST_TURNS = 500
+MOST_SESSIONS = 1_000
+MOST_TURNS = 200
+# Conversations whose history is held in memory; the store has the others'.
+MOST_ENGAGED = 100
 _FORGET = 60_000
 
 
@@ -59,6 +61,7 @@ class Conversations:
         self._most = most
         self._known: OrderedDict[str, Live] = OrderedDict()
         self._prefixes: dict[int, str] = {}
+        self._engaged: OrderedDict[str, Live] = OrderedDict()
         self._boot = secrets.token_hex(12)
         self._ids = itertools.count(1)
 
@@ -89,12 +92,24 @@ class Conversations:
             self._prefixes = dict(list(self._prefixes.items())[_FORGET // 2 :])
         return live
 
+    def engage(self, live: Live, session: Followed) -> None:
+        """Hold the session of a conversation; the one that was longest unused is left to the store."""
+        live.session = session
+        self._engaged[live.id] = live
+        while len(self._engaged) > MOST_ENGAGED:
+            idle = next((one for one in self._engaged.values() if not one.lock.locked()), None)
+            if idle is None:
+                return
+            idle.session = None
+            del self._engaged[idle.id]
+
     def _new_id(self) -> str:
         return f"{self._boot}{next(self._ids):08x}"
 
     def rename(self, live: Live, id: str) -> None:
         """An earlier process knew this conversation by another id."""
         self._known.pop(live.id, None)
+        self._engaged.pop(live.id, None)
         live.id = id
         self._known[id] = live
 
@@ -104,8 +119,10 @@ class Conversations:
         if live is None:
             live = self._known[id] = Live(id)
             while len(self._known) > self._most:
-                self._known.popitem(last=False)
+                self._engaged.pop(self._known.popitem(last=False)[0], None)
         self._known.move_to_end(id)
+        if id in self._engaged:
+            self._engaged.move_to_end(id)
         return live
 
 

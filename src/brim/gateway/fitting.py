@@ -189,13 +189,15 @@ class Fitter:
         """The session behind a conversation; one that an earlier process left is taken up where it stood."""
         if live.session is None:
             known = self._kept(live, conversation)
-            if known is not None:
-                live.session = self._loaded(known, model)
+            session = self._loaded(known, model) if known is not None else None
+            if session is not None and known is not None:
                 self.conversations.rename(live, known)
-            if live.session is None:
-                live.session = Followed(
+            else:
+                session = Followed(
                     model=model, id=live.id, api=conversation.api, store=self.store, actuals=self.actuals
                 )
+            self.conversations.engage(live, session)
+        assert live.session is not None
         return live.session
 
     def _kept(self, live: Live, conversation: Conversation) -> str | None:

@@ -123,6 +123,8 @@ class FakeProvider:
         self._open.add(task)
         try:
             self.abandoned += await serve(reader, writer, self._answer)
+        except asyncio.CancelledError:
+            writer.transport.abort()  # the provider is being stopped
         finally:
             self._open.discard(task)
 
