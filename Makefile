@@ -1,11 +1,12 @@
-# make run   sets everything up and starts Brim
+# make run   sets everything up and starts the gateway with its dashboard on a sample conversation
 # make test  sets everything up and runs every check and test
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DATA ?= data
 
-.PHONY: run test check nightly bench docs clean
+.PHONY: run test check nightly bench docs browser real-servers clean
 
 $(READY): pyproject.toml setup.py constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -13,7 +14,7 @@ $(READY): pyproject.toml setup.py constraints.txt
 	touch $(READY)
 
 run: $(READY)
-	$(BIN)/brim demo
+	$(BIN)/brim serve --demo
 
 test: $(READY)
 	PATH="$(abspath $(BIN)):$$PATH" scripts/check
@@ -22,15 +23,28 @@ test: $(READY)
 check: $(READY)
 	PATH="$(abspath $(BIN)):$$PATH" scripts/check
 
-# The same property tests with many more examples; about half an hour.
+# The property tests with 20,000 examples each: about half an hour.
 nightly: $(READY)
-	HYPOTHESIS_PROFILE=nightly $(BIN)/pytest tests/test_fit_properties.py tests/wire -p no:cacheprovider
+	HYPOTHESIS_PROFILE=nightly $(BIN)/pytest tests/test_fit_properties.py tests/wire
 
-# DATA is a folder with the measurement data: see docs/benchmarks.md
+# DATA is the folder with the measurement data: docs/benchmarks.md says where it is published.
 bench: $(READY)
-	$(BIN)/python bench/count.py --data $(DATA)
-	$(BIN)/python bench/fit.py --data $(DATA)
-	$(BIN)/python bench/compact.py --data $(DATA)
+	for name in count fit compact; do \
+	  $(BIN)/python bench/$$name.py --data $(DATA) --json docs/benchmarks/$$name.json; \
+	done
+
+docs: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check mkdocs-material
+	$(BIN)/mkdocs build --strict
+
+# Needs a Chromium (BRIM_BROWSER names it) and playwright: docs/dashboard.md.
+browser: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check playwright
+	BRIM_BROWSER=$${BRIM_BROWSER:-/usr/bin/chromium} $(BIN)/pytest tests/browser
+
+# Needs MCP servers from npm and PyPI: the head of the file says which.
+real-servers: $(READY)
+	$(BIN)/pytest tests/mcp/real_servers.py
 
 clean:
 	rm -rf $(VENV) build dist src/*.egg-info

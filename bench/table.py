@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import platform
 import re
 import sys
 import time
@@ -93,10 +95,23 @@ def run(parts: Sequence[Part], given: argparse.Namespace) -> int:
         print(f"  ({name}: {time.perf_counter() - begun:.0f} s)", file=sys.stderr, flush=True)
     missed = [metric for metric, value, bar in rows if met(value, bar) is False]
     if given.json:
-        found = [{"metric": metric, "value": value, "bar": bar, "met": met(value, bar)} for metric, value, bar in rows]
-        given.json.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+        given.json.write_text(json.dumps(_measured(rows), indent=1, ensure_ascii=False) + "\n")
     print(f"\n{len(rows)} rows, {len(missed)} below their bar" + "".join(f"\n  {metric}" for metric in missed))
     return 1 if missed else 0
+
+
+def _measured(rows: Sequence[Row]) -> dict[str, object]:
+    """What was measured, when and on what: the numbers in the documentation are made from this."""
+    verdicts = {True: "yes", False: "no", None: ""}
+    return {
+        "command": f"python bench/{Path(sys.argv[0]).name} --data DIR",
+        "date": time.strftime("%Y-%m-%d"),
+        "machine": f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}",
+        "rows": [
+            {"metric": metric, "value": shown(value), "bar": bar, "met": verdicts[met(value, bar)]}
+            for metric, value, bar in rows
+        ],
+    }
 
 
 def _line(metric: str, value: Value, bar: str) -> str:

@@ -21,6 +21,9 @@ COMMANDS = {
     "models": "list models with their windows and prices",
     "settings": "show the settings in force and where they come from",
     "search": "search a folder of Markdown documents",
+    "serve": "run the gateway that any OpenAI, Anthropic or Gemini client can point at",
+    "top": "watch a running gateway in the terminal",
+    "status": "one line on a running gateway, for a status line",
     "mcp": "make MCP servers frugal, audit their tools, serve Brim's own",
 }
 _FIRST = """Brim keeps every LLM request inside its context window: full to the brim, never over.
@@ -28,7 +31,8 @@ _FIRST = """Brim keeps every LLM request inside its context window: full to the 
 Try this first:
   brim count --model gpt-4o README.md           how many tokens is that?
   cat build.log | brim compact --budget 1000    a long log in 1,000 tokens
-  brim explain chat.json --model gpt-4o --budget 8000
+  brim demo                                     a sample conversation, counted, fitted and explained
+  brim serve --demo                             the gateway with its dashboard, without any key
 
 Commands:
 {commands}
