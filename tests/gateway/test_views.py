@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from brim import settings
-from brim.gateway import conversations
+from brim.gateway import fitting
 from brim.gateway.options import options_of
 from brim.memory.inmemory import InMemoryStore
 from brim.memory.resilient import open_store
@@ -101,15 +101,15 @@ def test_a_session_goes_on_after_a_restart_with_the_prefix_it_had(
 
 
 def test_an_idle_session_is_left_to_the_store_and_taken_up_again(
-    gateway: Running, fake: FakeProvider, monkeypatch: pytest.MonkeyPatch
+    start: Start, fake: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(conversations, "MOST_ENGAGED", 1)
+    monkeypatch.setattr(fitting, "MOST_LIVE", 1)
+    gateway = start()
     chat = long_chat(40)
     gateway.chat({"messages": chat[:76]}, x_brim_budget="9000", x_brim_session="one")
     first = fake.posts[-1].json["messages"]
     gateway.chat({"messages": long_chat(40, 300)[:76]}, x_brim_budget="9000", x_brim_session="two")
-    held = [live.session is not None for live in gateway.gateway.fitter.conversations]
-    assert held == [True, False]
+    assert len(gateway.gateway.fitter.sessions) == 1
     gateway.chat({"messages": chat[:78]}, x_brim_budget="9000", x_brim_session="one")
     assert fake.posts[-1].json["messages"][: len(first)] == first
 

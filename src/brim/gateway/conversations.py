@@ -9,18 +9,12 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from brim.conversation import Conversation
 from brim.gateway.turns import Turn
 
-if TYPE_CHECKING:
-    from brim.gateway.fitting import Followed
-
 MOST_SESSIONS = 1_000
 MOST_TURNS = 200
-# Conversations whose history is held in memory; the store has the others'.
-MOST_ENGAGED = 100
 _FORGET = 60_000
 
 
@@ -37,7 +31,7 @@ class Live:
     requests: int = 0
     last_size: int = 0
     stash: dict[str, int] = field(default_factory=dict)  # handles, with their characters
-    session: Followed | None = None  # once it did not fit
+    engaged: bool = False  # it did not fit once: a session in the store follows it
     turns: deque[Turn] = field(default_factory=lambda: deque(maxlen=MOST_TURNS))
     _lock: asyncio.Lock | None = None
 
@@ -60,8 +54,7 @@ class Conversations:
     def __init__(self, most: int = MOST_SESSIONS) -> None:
         self._most = most
         self._known: OrderedDict[str, Live] = OrderedDict()
-        self._prefixes: dict[int, str] = {}
-        self._engaged: OrderedDict[str, Live] = OrderedDict()
+        self._prefixes: dict[int, Live] = {}
         self._boot = secrets.token_hex(12)
         self._ids = itertools.count(1)
 
@@ -86,32 +79,31 @@ class Conversations:
             return self._open(f"{client_id}.{first.digest.hex()[:8]}" if first else client_id)
         chain = _chain(conversation)
         known = next((self._prefixes[place] for place in reversed(chain) if place in self._prefixes), None)
-        live = self._open(known if known in self._known else self._new_id())
-        self._prefixes[chain[-1]] = live.id
+        live = self._open(known.id if known is not None and known.id in self._known else self._new_id())
+        self._prefixes[chain[-1]] = live
         if len(self._prefixes) > _FORGET:
             self._prefixes = dict(list(self._prefixes.items())[_FORGET // 2 :])
         return live
 
-    def engage(self, live: Live, session: Followed) -> None:
-        """Hold the session of a conversation; the one that was longest unused is left to the store."""
-        live.session = session
-        self._engaged[live.id] = live
-        while len(self._engaged) > MOST_ENGAGED:
-            idle = next((one for one in self._engaged.values() if not one.lock.locked()), None)
-            if idle is None:
-                return
-            idle.session = None
-            del self._engaged[idle.id]
+    def behind(self, session: str, live: Live) -> Live:
+        """The conversation of a session by its id: the one that was taken for it, or a new one where it is a branch.
+
+        An earlier process may have known it by another id, which it keeps.
+        """
+        if session != live.id:
+            if live.engaged:
+                live = self._open(session)
+            else:
+                self._known.pop(live.id, None)
+                live.id = session
+                self._known[session] = live
+                for turn in live.turns:
+                    turn.session = session
+        live.engaged = True
+        return live
 
     def _new_id(self) -> str:
         return f"{self._boot}{next(self._ids):08x}"
-
-    def rename(self, live: Live, id: str) -> None:
-        """An earlier process knew this conversation by another id."""
-        self._known.pop(live.id, None)
-        self._engaged.pop(live.id, None)
-        live.id = id
-        self._known[id] = live
 
     def _open(self, id: str | None) -> Live:
         assert id
@@ -119,10 +111,8 @@ class Conversations:
         if live is None:
             live = self._known[id] = Live(id)
             while len(self._known) > self._most:
-                self._engaged.pop(self._known.popitem(last=False)[0], None)
+                self._known.popitem(last=False)[1].turns.clear()
         self._known.move_to_end(id)
-        if id in self._engaged:
-            self._engaged.move_to_end(id)
         return live
 
 

@@ -13,12 +13,11 @@ from dataclasses import dataclass, replace
 from brim import fitting, wire
 from brim.catalog import Catalog, Model
 from brim.conversation import Conversation, Message
-from brim.errors import BrimError, UnknownModel
+from brim.errors import UnknownModel
 from brim.gateway.controls import Controls
 from brim.gateway.conversations import Conversations, Live
-from brim.gateway.logs import tell
 from brim.memory.inmemory import InMemoryStore
-from brim.memory.session import Session, link
+from brim.memory.registry import Sessions
 from brim.memory.store import Store
 from brim.plan.policy import Policy
 from brim.plan.work import Work
@@ -30,6 +29,8 @@ from brim.tokens.counter import Counter
 COLD_BYTES = 48_000
 # What a refit leaves free below the size that an upstream stated, for what neither side counts the same.
 REFIT_SHARE = 0.97
+# Sessions whose history is held in memory; the store has the others'.
+MOST_LIVE = 100
 # Requests below this share of their limit are far from it; after so many of a family, not every one is learnt from.
 FAR, ENOUGH = 0.25, 50
 
@@ -52,15 +53,6 @@ class FitResult:
     fitted: fitting.Fitted | None = None
 
 
-class Followed(Session):
-    """A session whose requests come parsed."""
-
-    def fit_parsed(self, request: bytes, conversation: Conversation) -> fitting.Fitted:
-        self._api = conversation.api
-        self._follow(conversation.messages)
-        return self._fitted(conversation, request)
-
-
 class Fitter:
     """Fits requests, remembers their conversations and learns what providers say they took."""
 
@@ -70,6 +62,7 @@ class Fitter:
         self.store: Store = store if store is not None else InMemoryStore()
         self.recall = recall
         self.conversations = Conversations()
+        self.sessions = Sessions(self.store, live=MOST_LIVE)
         self.actuals = Actuals(self.store)
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="brim-fit")
         self._windows: dict[tuple[str, str], int] = {}
@@ -144,7 +137,8 @@ class Fitter:
             return self._result(
                 fitted, raw, conversation, live, model, limit, fitted.report.folded + fitted.report.compacted
             )
-        session = self._session(live, conversation, wanted)
+        session = self.sessions.of(conversation, controls.session or None, model=wanted, actuals=self.actuals)
+        live = self.conversations.behind(session.id, live)
         session.model, session.budget, session.policy, session.recall_mode = wanted, left, policy, self.recall
         fitted = session.fit_parsed(raw, conversation)
         self._keep(live, fitted)
@@ -181,43 +175,9 @@ class Fitter:
         """Stash what was left out; a session has done so itself."""
         for handle, text in fitted.stash.items():
             live.stash[handle] = len(text)
-        if live.session is None and fitted.stash:
+        if not live.engaged and fitted.stash:
             texts = [text.encode("utf-8", "surrogatepass") for text in fitted.stash.values()]
             self.store.put_blobs(texts, live.id)
-
-    def _session(self, live: Live, conversation: Conversation, model: Model) -> Followed:
-        """The session behind a conversation; one that an earlier process left is taken up where it stood."""
-        if live.session is None:
-            known = self._kept(live, conversation)
-            session = self._loaded(known, model) if known is not None else None
-            if session is not None and known is not None:
-                self.conversations.rename(live, known)
-            else:
-                session = Followed(
-                    model=model, id=live.id, api=conversation.api, store=self.store, actuals=self.actuals
-                )
-            self.conversations.engage(live, session)
-        assert live.session is not None
-        return live.session
-
-    def _kept(self, live: Live, conversation: Conversation) -> str | None:
-        """The id under which the store knows a conversation."""
-        if self.store.get_session(live.id) is not None:
-            return live.id
-        chain = [b""]
-        for message in conversation.messages:
-            chain.append(link(chain[-1], message))
-        found = self.store.find_prefix(chain[:0:-1])
-        return found[0] if found else None
-
-    def _loaded(self, id: str, model: Model) -> Followed | None:
-        try:
-            loaded = Followed.load(id, store=self.store, model=model, actuals=self.actuals)
-        except BrimError as problem:
-            tell("session not loaded", session=id, problem=str(problem))
-            return None
-        assert isinstance(loaded, Followed)
-        return loaded
 
     def refit(
         self, done: FitResult, raw: bytes, upstream: str, controls: Controls, tokens: int | None, window: int | None
@@ -293,6 +253,13 @@ class Fitter:
             return False
         self._last_models[client] = model
         return True
+
+    def search(self, live: Live, query: str, most: int) -> dict[str, str]:
+        """Earlier messages of a conversation that are about something, each under its number."""
+        if not live.engaged:
+            return {}
+        found = self.sessions.get(live.id).search(query, most)
+        return {f"message {number}": text for number, text in found}
 
     def stashed(self, live: Live, handle: str) -> str | None:
         """The content behind a handle of a conversation."""

@@ -174,8 +174,7 @@ class _Earlier:
         return self._fitter.stashed(self._live, handle)
 
     def search(self, query: str) -> dict[str, str]:
-        session = self._live.session
-        return {f"message {number}": text for number, text in session.search(query, FOUND)} if session else {}
+        return self._fitter.search(self._live, query, FOUND)
 
     def handles(self) -> list[str]:
         return list(self._live.stash)
