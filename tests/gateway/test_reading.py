@@ -134,17 +134,16 @@ def test_routes_are_told_by_method_and_path(method: str, path: str, kind: str, a
     assert (route.kind, route.api) == (kind, api)
 
 
-@given(st.text(max_size=80))
-def test_any_path_is_routed_or_refused(path: str) -> None:
+@given(st.lists(st.sampled_from(["..", ".", "", "v1", "%2e%2e", "models", "a\\b", "up", "x"]), max_size=6))
+def test_a_path_with_a_step_up_or_an_empty_part_is_never_routed(parts: list[str]) -> None:
+    path = "/" + "/".join(parts)
+    harmless = not {"..", ".", "%2e%2e", "a\\b"} & set(parts) and "//" not in path
     try:
-        route = route_of("GET", "/" + path)
-    except Refused as refused:
-        route = None
-        status = refused.status
-    else:
-        status = 400
-    assert status == 400
-    assert route is None or ".." not in route.path.split("/")
+        route_of("GET", path)
+        routed = True
+    except Refused:
+        routed = False
+    assert routed == harmless
 
 
 def test_a_beta_is_added_once_to_an_open_list() -> None:
