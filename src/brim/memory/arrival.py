@@ -15,13 +15,16 @@ from brim.tokens.counter import Counter
 SMALL = 60
 # A lossless form must save at least this share to be worth reading in place of the original.
 SAVES = 0.1
+# What one result may take of a large window: so many tokens, or this share of it.
+ENOUGH = 500
+LARGE = 0.02
 
 
 def arrived(
     message: Message, counter: Counter, policy: Policy, limit: int, keep: Callable[[str], str], recall: bool = False
 ) -> Message:
     """The message with its results re-encoded without loss, and cut to the share that one result may take."""
-    most = max(64, int(policy.newest * limit))
+    most = max(64, int(min(policy.newest * limit, max(ENOUGH, LARGE * limit))))
     texts: dict[int, str] = {}
     for number, (part, size) in enumerate(zip(message.parts, counter.parts(message), strict=True)):
         if part.kind != "result" or part.fixed or part.json or size < SMALL:

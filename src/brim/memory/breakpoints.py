@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from brim.conversation import Conversation, Message, decode, encode
+from brim.plan.work import Work
 from brim.wire import APIS
 
 MARK = b'"cache_control"'
@@ -39,13 +39,16 @@ def _strip(blocks: list[Any]) -> None:
                 _strip(block["content"])
 
 
-def marked(conversation: Conversation, places: Sequence[int]) -> Conversation:
-    """The conversation with a breakpoint at the end of the messages at these places, where they can carry one."""
-    messages = list(conversation.messages)
-    for place in places:
-        if 0 <= place < len(messages):
-            messages[place] = _marked(messages[place])
-    return replace(conversation, messages=tuple(messages))
+def with_breakpoint(work: Work, sent: Conversation, place: int) -> Conversation:
+    """The conversation with a breakpoint at the end of the message at this place, if its client set none anywhere.
+
+    One that would not fit with it is left alone.
+    """
+    if has_breakpoints(sent) or not 0 <= place < len(sent.messages):
+        return sent
+    messages = (*sent.messages[:place], _marked(sent.messages[place]), *sent.messages[place + 1 :])
+    new = replace(sent, messages=messages)
+    return new if work.total(new) <= work.limit else sent
 
 
 def _marked(message: Message) -> Message:

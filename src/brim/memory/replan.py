@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from brim.conversation import Conversation, Message
+from brim.conversation import Message
 from brim.errors import BudgetTooSmall
 from brim.memory.view import Entry, EntryKind, View
 from brim.plan import agent
@@ -18,9 +18,14 @@ from brim.plan.items import current, grouped
 from brim.plan.planner import Outcome
 from brim.plan.work import Work
 
-# How much of the free budget may be settled before a deep re-plan, and what a shallow one leaves of what it settles.
+# How much of the free budget may be settled before a deep re-plan.
 SETTLED = 0.95
-LEAN = 0.6
+# What a deep re-plan settles: the policy's low waterline up to so many tokens, of a large window at least this share.
+ENOUGH, LARGE = 4_000, 0.2
+# What a shallow re-plan leaves of a message that it settles: so many tokens, and this share of it.
+FLOOR, LEAN = 44, 0.1
+# How much dearer a shallow re-plan may be than a deep one, for the room that it makes: values and prefix weigh too.
+PATIENCE = 4.0
 # A deep re-plan looks at all messages of a log up to this length; of a longer one at those that are still shown.
 WHOLE_LOG = 400
 
@@ -63,11 +68,15 @@ class Replan:
         if not settled:
             return None
         taken = sum(entry.tokens for entry in settled)
-        room = int(SETTLED * self._free) + self._instructions - taken
-        return self._generations(settled, lambda size: min(room, int(LEAN * size)))
+        most = int(SETTLED * self._free) + self._instructions - taken
+
+        def room(sizes: list[int]) -> int:
+            return min(most, sum(min(size, FLOOR + int(LEAN * size)) for size in sizes))
+
+        return self._generations(settled, room)
 
     def _deep(self) -> Outcome | None:
-        return self._generations([], lambda size: int(self.work.policy.low * self._free) + self._instructions)
+        return self._generations([], lambda sizes: self._low + self._instructions)
 
     @property
     def _instructions(self) -> int:
@@ -75,16 +84,21 @@ class Replan:
         return sum(self.work.counter.message(message) for message in self.log[:4] if message.role == "system")
 
     @property
+    def _low(self) -> int:
+        """What a deep re-plan settles: most of a small window, less of a large one, where the newest needs more."""
+        return int(max(min(self.work.policy.low * self._free, ENOUGH), LARGE * self._free))
+
+    @property
     def _free(self) -> int:
         return self.work.limit - self.work.size(self.work.counter.head(self.work.conversation) + self._instructions)
 
-    def _generations(self, settled: list[Entry], room_for: Callable[[int], int]) -> Outcome | None:
+    def _generations(self, settled: list[Entry], room_for: Callable[[list[int]], int]) -> Outcome | None:
         """Settle all but the newest step after what is settled, then plan that; None if there is no room for it."""
         units = self._units(max((entry.end for entry in settled), default=0))
         groups = grouped(tuple(unit.message for unit in units))
         older, newest = units[: groups[-1][0]] if groups else [], units[groups[-1][0] :] if groups else []
         sizes = {entry.start: entry.tokens for entry in self.view.entries if entry.end > entry.start}
-        room = room_for(sum(sizes.get(unit.start, 0) for unit in older))
+        room = room_for([sizes.get(unit.start, 0) for unit in older])
         if not older or room <= 0:
             return None
         counter = self.work.counter
@@ -98,9 +112,20 @@ class Replan:
         last = [*(unit_of(entry) for entry in self.carried), *newest]
         kept = [*settled, *aged]
         rich = self._planned(kept, last, self.work.limit)
+        if settled and not self._pays(taken, rich.total, beside):
+            return None
         self.view.replace(len(settled), [*aged, *self._entries(rich, len(kept), last)], len(kept))
         rich.stash.update(lean.stash)
         return rich
+
+    def _pays(self, settled: int, total: int, newest: int) -> bool:
+        """Whether a shallow re-plan costs less for the room that it makes than a deep one would.
+
+        What it costs is what has to be sent anew, what it makes is the room until the next one.
+        """
+        low = self._low
+        room, deep_room = self.work.limit - total, self._free - low - newest
+        return deep_room <= 0 or (total - self.work.size(settled)) * deep_room <= PATIENCE * (low + newest) * room
 
     def _units(self, start: int) -> list[Unit]:
         """What stands from message `start` of the log on, and the context that was attached there.
@@ -172,6 +197,3 @@ def unit_of(entry: Entry) -> Unit:
     """An entry that is planned as it stands in the view."""
     return Unit(entry.start, entry.end, entry.message, entry)
 
-
-def as_sent(conversation: Conversation, view: View) -> Conversation:
-    return replace(conversation, messages=view.messages())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import secrets
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,7 +21,7 @@ from brim.errors import BudgetTooSmall, NotFound
 from brim.fitting import Event, Fitted, OnEvent, events, fit, limit_of, tell
 from brim.ladders import handle_of
 from brim.memory.arrival import arrived
-from brim.memory.breakpoints import has_breakpoints, marked, unmarked
+from brim.memory.breakpoints import unmarked, with_breakpoint
 from brim.memory.bypolicy import plan_by_policy
 from brim.memory.keeping import (
     Digests,
@@ -36,7 +37,8 @@ from brim.memory.keeping import (
     view_of,
 )
 from brim.memory.recall import Recollection, recall_text
-from brim.memory.replan import Replan, as_sent
+from brim.memory.replan import Replan
+from brim.memory.sending import as_sent, body_of
 from brim.memory.store import SessionRecord, Store, Turn
 from brim.memory.summaries import Folding, Summarizer
 from brim.memory.view import Entry, EntryKind, View, common_length, decisions
@@ -50,6 +52,12 @@ from brim.tokens.counter import Counter
 
 # How many characters of a message say what it is about.
 QUERY = 4_000
+# What a fork has in common with the session that it leaves.
+SHARED = (
+    "reserve", "actuals", "recall_mode", "breakpoints", "replans",
+    "_api", "_system", "_tools", "_on_event", "_tight", "_head",
+)  # fmt: skip
+HANDLE = re.compile(r"brim:([0-9a-f]{8,64})")
 # How many folded messages one recall brings back at most.
 RECALLED = 8
 
@@ -173,6 +181,27 @@ class Session:
             self._save()
         self.folding.start(self._folded_messages)
 
+    def fork(self, length: int, id: str | None = None) -> Session:
+        """Another session with the first messages of this one, shown as they are here; both go on by themselves."""
+        with self._lock:
+            other = Session(model=self.model, budget=self.budget, policy=self.policy, store=self.store, id=id)
+            for name in SHARED:
+                setattr(other, name, getattr(self, name))
+            other.folding = self.folding.fork(length)
+            other._carried = list(self._carried)
+            other.view = View(list(self.view.entries), self.view.settled, self.view.tokens)
+            covered = min(other.view.cut(length), length)
+            other.log += self.log[:covered]
+            other._chain = self._chain[: covered + 1]
+            other._pending = [message_record(message.raw) for message in other.log]
+            shown = (entry.message.text for entry in other.view.entries if entry.kind != "as is")
+            handles = dict.fromkeys(handle for text in shown for handle in HANDLE.findall(text))
+            blobs = [self.store.find_blob(handle, self.id) for handle in handles]
+            other._new_blobs = [blob for blob in blobs if blob is not None]
+            other._append(self.log[covered:length])
+            other._save()
+            return other
+
     async def summarize(self) -> bool:
         """Have folded messages summarised now; True if there is a summary that the next re-plan will use."""
         return await self.folding.run(self._folded_messages())
@@ -201,7 +230,8 @@ class Session:
         common = common_length(self.log, messages)
         if common < len(self.log):
             common = self._cut(common)
-        self.view.renew(messages)
+        self.log[:common] = messages[:common]
+        self.view.renew(self.log)
         self._append(list(messages[common:]))
 
     def _cut(self, length: int) -> int:
@@ -293,7 +323,7 @@ class Session:
         self._new_blobs += [text.encode("utf-8", "surrogatepass") for text in outcome.stash.values()]
         self._carried, self._context = [*self._carried, *self._context], []
         self._save()
-        sent = self._sent = self._with_breakpoints(work, outcome.conversation)
+        sent = self._sent = self._marked(work, outcome.conversation)
         entries, log = tuple(self.view.entries), self.log[:]
 
         def report() -> Any:
@@ -302,30 +332,12 @@ class Session:
             return report_of(before, replace(outcome, conversation=sent, groups=[], folded=[], steps=steps))
 
         tokens = work.counter.total(sent)
-        body = self._body(conversation, sent, request)
+        body = body_of(conversation, sent, request)
         return Fitted(body, sent, tokens, outcome.stash, report, lambda budget: self._at(request, log, budget))
 
-    def _body(self, given: Conversation, sent: Conversation, request: Any) -> Any:
-        """The request in the type that it came in; the caller's own where nothing was changed."""
-        if not request:
-            return [message.value for message in sent.messages]
-        same = len(sent.messages) == len(given.messages) and all(
-            ours is theirs for ours, theirs in zip(sent.messages, given.messages, strict=True)
-        )
-        if same and sent.system is given.system:
-            return request
-        if isinstance(request, list):
-            # The caller's own objects where messages are as they were; nothing is encoded for it.
-            own = {id(message): value for message, value in zip(given.messages, request, strict=True)}
-            return [own[key] if (key := id(message)) in own else message.value for message in sent.messages]
-        return wire.render(sent, request)
-
-    def _with_breakpoints(self, work: Work, sent: Conversation) -> Conversation:
-        """A cache breakpoint at the end of what is settled, where the client of an Anthropic API set none."""
-        if not self.breakpoints or self._api != "anthropic" or not self.view.settled or has_breakpoints(sent):
-            return sent
-        new = marked(sent, [self.view.settled - 1])
-        return new if work.total(new) <= work.limit else sent
+    def _marked(self, work: Work, sent: Conversation) -> Conversation:
+        wanted = self.breakpoints and self._api == "anthropic" and self.view.settled
+        return with_breakpoint(work, sent, self.view.settled - 1) if wanted else sent
 
     def _at(self, request: Any, log: Iterable[Message], budget: int) -> Fitted:
         """The same turn at another budget, planned without memory."""

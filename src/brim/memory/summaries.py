@@ -82,6 +82,13 @@ class Folding:
         if length < self.upto:
             self.text, self.upto = "", 0
 
+    def fork(self, length: int) -> Folding:
+        """The summary for a branch that begins with so many messages: none if it holds later ones."""
+        other = Folding(self.summarizer)
+        if self.upto <= length:
+            other.text, other.upto = self.text, self.upto
+        return other
+
     def entries(self, made: Callable[[str, EntryKind], Entry]) -> list[Entry]:
         """The summary as an entry for a re-plan to place; none if there is none."""
         return [made(HEADER + self.text, "summary")] if self.text else []

@@ -50,8 +50,9 @@ class View:
             if entry.end > length or entry.start >= length:
                 break
             keep += 1
-        covered = self.entries[keep].start if keep < len(self.entries) else length
+        cut_off = keep < len(self.entries)
         del self.entries[keep:]
+        covered = max((entry.end for entry in self.entries), default=0) if cut_off else length
         self.settled = min(self.settled, keep)
         self.tokens = sum(entry.tokens for entry in self.entries)
         return min(covered, length)

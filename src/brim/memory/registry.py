@@ -1,0 +1,164 @@
+"""Which session a request belongs to: by the client's own id, else by what was sent before.
+
+So many sessions are live; the least used are let go and come back from the store when they are needed.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+from brim import wire
+from brim.conversation import Conversation, Message
+from brim.errors import NotFound
+from brim.memory.keeping import opened
+from brim.memory.session import Session, link
+from brim.memory.store import Store
+from brim.memory.view import common_length
+
+LIVE = 1_000
+# Sessions that begin alike are compared with a request, the last used first; with more of them prefixes decide.
+ALIKE = 8
+# What changes within so many messages of the end is an edit of the newest turn; before that it is a branch.
+EDIT = 4
+# Conversations with fewer messages in common only begin alike: they are strangers.
+BRANCH = 3
+
+
+class Sessions:
+    """The sessions of a store, found by requests. May be used from several threads.
+
+    Example: Sessions(store, budget=20_000).of(body, model="gpt-4o").fit(body)
+    """
+
+    def __init__(self, store: Store | str | Path | None = None, *, live: int = LIVE, **defaults: Any) -> None:
+        self.store = opened(store)
+        self._most = live
+        self._defaults = defaults
+        self._live: OrderedDict[str, Session] = OrderedDict()
+        self._alike: dict[tuple[str, bytes], OrderedDict[str, None]] = {}
+        self._places: dict[str, tuple[str, bytes]] = {}
+        self._lock = threading.RLock()
+
+    def __len__(self) -> int:
+        return len(self._live)
+
+    def of(self, request: Conversation | Any, client_id: str | None = None, **settings: Any) -> Session:
+        """The session that a request goes on with: one that is known, a branch of one, or a new one.
+
+        A client's id may cover sub-agents and side calls; how a conversation begins tells them apart. A branch finds
+        the common part as it was sent. `settings` are those of `Session`; they hold for a new or reloaded one.
+        """
+        conversation = request if isinstance(request, Conversation) else wire.parse(request, settings.get("api"))
+        given = {"model": conversation.model, "api": conversation.api, **self._defaults, **settings}
+        place = client_id or "", _first(conversation.messages)
+        with self._lock:
+            session, common = self._nearest(conversation, place)
+            if session is None:
+                session, common = self._stored(conversation, place, given)
+            if session is not None:
+                lost = len(session.log) - common
+                if not lost or lost <= min(EDIT, common):
+                    return self._keep(session, place)
+                if common >= BRANCH:
+                    return self._keep(session.fork(common, _named(place, secrets.token_hex(8))), place)
+            return self._keep(self._new(given, _named(place, place[1].hex()[:8])), place)
+
+    def get(self, id: str) -> Session:
+        """The session of an id. Raises NotFound."""
+        with self._lock:
+            session = self._live.get(id)
+            if session is None:
+                session = self._loaded(id, self._defaults)
+            if session is None:
+                raise NotFound(f"there is no session {id!r}")
+            return self._keep(session, self._places.get(id, (_client(id), _first(session.log))))
+
+    def _nearest(self, conversation: Conversation, place: tuple[str, bytes]) -> tuple[Session | None, int]:
+        """The live session with the most messages in common, if it is followed closely or is one of few alike."""
+        best: Session | None = None
+        most = 0
+        for id in reversed(self._alike.get(place, OrderedDict())):
+            session = self._live[id]
+            if session._api != conversation.api:
+                continue
+            common = common_length(session.log, conversation.messages)
+            if common > most:
+                best, most = session, common
+            if common >= len(session.log) - EDIT and common >= len(conversation.messages) - 2 * EDIT:
+                return session, common
+        return best, most
+
+    def _stored(
+        self, conversation: Conversation, place: tuple[str, bytes], given: dict[str, Any]
+    ) -> tuple[Session | None, int]:
+        """The session that the store knows for the client, or for the longest prefix."""
+        client = place[0]
+        id = _named(place, place[1].hex()[:8])
+        if id is None or self.store.get_session(id) is None:
+            found = self.store.find_prefix(prefixes(conversation.messages)[:0:-1])
+            id = found[0] if found and _client(found[0]) == client else None
+        session = (self._live.get(id) or self._loaded(id, given)) if id else None
+        if session is None or session._api != conversation.api:
+            return None, 0
+        return session, common_length(session.log, conversation.messages)
+
+    def _new(self, settings: dict[str, Any], id: str | None) -> Session:
+        taken = id is not None and (id in self._live or self.store.get_session(id) is not None)
+        return Session(**{**settings, "id": None if taken else id, "store": self.store})
+
+    def _loaded(self, id: str, settings: dict[str, Any]) -> Session | None:
+        kept = {key: value for key, value in settings.items() if key not in ("api", "store", "id") and value}
+        try:
+            return Session.load(id, store=self.store, **kept)
+        except NotFound:
+            return None
+
+    def _keep(self, session: Session, place: tuple[str, bytes]) -> Session:
+        """Hold a session as the last used one, and let go of the least used."""
+        self._live[session.id] = session
+        self._live.move_to_end(session.id)
+        self._places[session.id] = place
+        alike = self._alike.setdefault(place, OrderedDict())
+        alike[session.id] = None
+        alike.move_to_end(session.id)
+        if len(alike) > ALIKE:
+            del alike[next(iter(alike))]
+        while len(self._live) > self._most:
+            self._forget(next(iter(self._live)))
+        return session
+
+    def _forget(self, id: str) -> None:
+        del self._live[id]
+        place = self._places.pop(id)
+        alike = self._alike[place]
+        alike.pop(id, None)
+        if not alike:
+            del self._alike[place]
+
+
+def prefixes(messages: tuple[Message, ...]) -> list[bytes]:
+    """The digests of a conversation's first 0, 1, 2, … messages; neither ids nor cache breakpoints count."""
+    chain = [b""]
+    for message in messages:
+        chain.append(link(chain[-1], message))
+    return chain
+
+
+def _first(messages: Any) -> bytes:
+    """How a conversation begins: the digest of its first message that is no instruction."""
+    found = next((message.digest for message in messages if message.role != "system"), None)
+    return found if found is not None else b""
+
+
+def _named(place: tuple[str, bytes], what: str) -> str | None:
+    """The id of a client's session; None for a client without one."""
+    return f"{place[0]}.{what}" if place[0] else None
+
+
+def _client(id: str) -> str:
+    """The client's id that a session's id is made of. Example: "desk-7.0a1b2c3d" -> "desk-7" """
+    return id.rpartition(".")[0]

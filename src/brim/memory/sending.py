@@ -1,0 +1,31 @@
+"""What goes out: a view as a conversation, and that in the type of the request that came in."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from brim import wire
+from brim.conversation import Conversation
+from brim.memory.view import View
+
+
+def as_sent(conversation: Conversation, view: View) -> Conversation:
+    """The conversation with the messages of its view."""
+    return replace(conversation, messages=view.messages())
+
+
+def body_of(given: Conversation, sent: Conversation, request: Any) -> Any:
+    """The request in the type that it came in; the caller's own where nothing was changed."""
+    if not request:
+        return [message.value for message in sent.messages]
+    same = len(sent.messages) == len(given.messages) and all(
+        ours is theirs for ours, theirs in zip(sent.messages, given.messages, strict=True)
+    )
+    if same and sent.system is given.system:
+        return request
+    if isinstance(request, list):
+        # The caller's own objects where messages are as they were, so that nothing has to be encoded for it.
+        own = {id(message): value for message, value in zip(given.messages, request, strict=True)}
+        return [own[key] if (key := id(message)) in own else message.value for message in sent.messages]
+    return wire.render(sent, request)
