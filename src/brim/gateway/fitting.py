@@ -29,8 +29,10 @@ from brim.tokens.counter import Counter
 COLD_BYTES = 48_000
 # What a refit leaves free below the size that an upstream stated, for what neither side counts the same.
 REFIT_SHARE = 0.97
+# So many bytes of messages are remembered as counted before.
+SEEN_BYTES = 64 << 20
 # Sessions whose history is held in memory; the store has the others'.
-MOST_LIVE = 100
+MOST_LIVE = 64
 # Requests below this share of their limit are far from it; after so many of a family, not every one is learnt from.
 FAR, ENOUGH = 0.25, 50
 
@@ -67,7 +69,7 @@ class Fitter:
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="brim-fit")
         self._windows: dict[tuple[str, str], int] = {}
         self._counters: dict[tuple[Model, str], Counter] = {}
-        self._seen: Recent[Message, bool] = Recent(200_000)
+        self._seen: Recent[Message, bool] = Recent(SEEN_BYTES)
         self._last_models: dict[str, str] = {}
         self._learnt: dict[str, int] = {}
 
@@ -97,7 +99,7 @@ class Fitter:
         seen = self._seen
         fresh = [message for message in conversation.messages if seen.get(message) is None]
         for message in fresh:
-            seen.put(message, True)
+            seen.put(message, True, len(message.raw))
         return sum(len(message.raw) for message in fresh)
 
     def _passing(
