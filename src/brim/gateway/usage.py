@@ -24,6 +24,7 @@ _ENDS: Final = {
     "anthropic": (b"message_stop",),
     "gemini": (b'"finishReason"',),
 }
+_MARK: Final = 128
 _LONGEST_LINE: Final = 8 << 20
 _LONGEST_BODY: Final = 32 << 20
 
@@ -59,7 +60,7 @@ def read_usage(body: bytes, api: str) -> Usage | None:
 class StreamReader:
     """Looks at the chunks of a stream of server-sent events, and keeps only the lines with usage in them."""
 
-    __slots__ = ("_api", "_before", "_first", "_last", "_needle", "_rest", "_tail")
+    __slots__ = ("_api", "_first", "_last", "_needle", "_rest", "_tail")
 
     def __init__(self, api: str) -> None:
         self._api = api
@@ -67,11 +68,10 @@ class StreamReader:
         self._rest = b""
         self._first = b""
         self._last = b""
-        self._before = b""
         self._tail = b""
 
     def feed(self, chunk: bytes) -> None:
-        self._before, self._tail = self._tail, chunk
+        self._tail = self._tail[-_MARK:] + chunk  # an end mark may come in pieces
         if self._rest:
             chunk = self._rest + chunk
         if self._needle in chunk:
@@ -92,8 +92,7 @@ class StreamReader:
     @property
     def ended(self) -> bool:
         """Whether the provider's mark of a complete stream has passed."""
-        end = self._before[-64:] + self._tail
-        return any(mark in end or mark in self._last for mark in _ENDS[self._api])
+        return any(mark in self._tail or mark in self._last for mark in _ENDS[self._api])
 
     def usage(self) -> Usage | None:
         self._take(self._rest)  # a stream may end without a line break
