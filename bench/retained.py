@@ -1,6 +1,6 @@
 """Retained evidence (M1) and spans (M5b): is what answers the question still in the fitted request?
 
-    python bench/retained.py --data DIR [--only locomo,qmsum] [--share 5,10,25]
+python bench/retained.py --data DIR [--only locomo,qmsum] [--share 5,10,25]
 """
 
 from __future__ import annotations

@@ -3,8 +3,9 @@
     python bench/values.py --data DIR [--session] [--share 25,50] [--only tau]
 
 A request is sent before every message of the model. Where that message calls a tool, the literal arguments that occur
-in the earlier context are looked up in the request that Brim would have sent. `tool-only` values occur only in tool results; `stale` ones were last seen more than three results
-ago; `bound` ones stand next to their key or in its column. The window is the system prompt and a share of the final
+in the earlier context are looked up in the request that Brim would have sent. `tool-only` values occur only in tool
+results; `stale` ones were last seen more than three results ago; `bound` ones stand next to their key or in its column.
+The window is the system prompt and a share of the final
 transcript; only steps that exceed it count. `prefix` is the share of characters in common with the step before, `cap`
 what sending everything would have.
 """
@@ -13,13 +14,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import os.path
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
 
 import brim
 from brim import catalog, wire
@@ -54,7 +53,8 @@ class Score:
             return f"{sum(a for a, _ in pairs) / max(1, sum(b for _, b in pairs)):.3f}"
 
         return (
-            f"{name:18} tool-only {mean(self.tool_only)} ({len(self.tool_only)})  stale {mean(self.stale)} ({len(self.stale)})"
+            f"{name:18} tool-only {mean(self.tool_only)} ({len(self.tool_only)})"
+            f"  stale {mean(self.stale)} ({len(self.stale)})"
             f"  all {mean(self.every)}  bound {mean(self.bound)}  prefix {share(self.prefix)} cap {share(self.cap)}"
             f"  over {self.over}/{self.steps} refused {self.refused}"
         )
@@ -123,7 +123,9 @@ def is_bound(fitted: list[str], value: str, keys: set[str]) -> bool:
             line_start = text.rfind("\n", 0, at) + 1
             near = text[max(line_start, at - 300) : at]
             head = text[:line_start]
-            if any(key in near for key in keys) or any(re.search(rf"(?<!\w){re.escape(key)}(?!\w)", head) for key in keys):
+            if any(key in near for key in keys) or any(
+                re.search(rf"(?<!\w){re.escape(key)}(?!\w)", head) for key in keys
+            ):
                 return True
             at = text.find(value, at + 1)
     return False
@@ -137,7 +139,7 @@ def steps_of(messages: list[dict[str, Any]]) -> Iterator[int]:
 
 
 def common(a: str, b: str) -> int:
-    return len(os.path.commonprefix([a, b]))
+    return next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
 def judge(score: Score, messages: list[dict[str, Any]], number: int, fitted: list[dict[str, Any]]) -> None:

@@ -41,11 +41,7 @@ def _kept(systems: list[dict[str, list[str]]], share: float) -> tuple[str, str, 
         over += _count(result) > room.tokens
         lines = set(result.split("\n"))
         kept = {event for line, event in zip(system["lines"], system["event"], strict=True) if line in lines}
-        bad = {
-            event
-            for event, level in zip(system["event"], system["level"], strict=True)
-            if level.lower() in _SEVERE
-        }
+        bad = {event for event, level in zip(system["event"], system["level"], strict=True) if level.lower() in _SEVERE}
         every.append((len(kept), len(set(system["event"]))))
         if bad:
             severe.append((len(kept & bad), len(bad)))

@@ -112,9 +112,7 @@ def _missing(store: Store, session: str, turns: int, found: Crashes) -> int:
     whole = len(records) % 2 == 0 and state == b"%d" % there
     known = store.find_blob(blob_digest(last).hex()[:8], session) == last
     if wrong or not whole or not known or there < turns:
-        found.problems.append(
-            f"{session}: {there} of {turns} turns, wrong {wrong}, whole {whole}, blob {known}"
-        )
+        found.problems.append(f"{session}: {there} of {turns} turns, wrong {wrong}, whole {whole}, blob {known}")
     return max(0, turns - there) + len(wrong) + (not whole) + (not known)
 
 

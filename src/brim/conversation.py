@@ -63,7 +63,6 @@ class Message:
         return "\n".join(part.text for part in self.parts if part.text)
 
 
-
 @dataclass(frozen=True, slots=True)
 class Conversation:
     """A parsed request: what is planned (`system`, `messages`) beside what passes through (`fields`)."""

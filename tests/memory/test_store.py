@@ -94,9 +94,7 @@ def test_large_records_and_blobs_come_back_whole(store: Store) -> None:
 
 
 def test_a_turn_keeps_its_state_meta_and_prefixes(store: Store) -> None:
-    store.commit(
-        Turn("a", [record(0)], state=b"one", prefixes=[(blob_digest(b"p1"), 1)], meta={"title": "Ä"})
-    )
+    store.commit(Turn("a", [record(0)], state=b"one", prefixes=[(blob_digest(b"p1"), 1)], meta={"title": "Ä"}))
     store.commit(Turn("a", [record(1)], state=b"two", prefixes=[(blob_digest(b"p2"), 2)]))
     store.commit(Turn("b", [record(2)], prefixes=[(blob_digest(b"q1"), 1)]))
     assert store.get_state("a") == b"two"
@@ -207,9 +205,7 @@ def test_actuals_values_and_usage_are_kept(store: Store) -> None:
     noon = 1_700_049_600.0
     for number in range(6):
         model, status = ("x", "success") if number % 2 else ("y", "failed")
-        store.add_usage(
-            UsageRecord(f"r{number}", noon + DAY * (number // 4), "p", model, 100, 110, 90, 10, 40, status)
-        )  # type: ignore[arg-type]
+        store.add_usage(UsageRecord(f"r{number}", noon + DAY * (number // 4), "p", model, 100, 110, 90, 10, 40, status))  # type: ignore[arg-type]
     store.add_usage(UsageRecord("r1", noon, "p", "x", 100, 110, 95, 10, 0, "success"))
     assert [one.request for one in store.usage(limit=2)] in (["r5", "r4"], ["r4", "r5"])
     assert {one.request for one in store.usage(model="x")} == {"r1", "r3", "r5"}
@@ -228,9 +224,7 @@ def test_actuals_values_and_usage_are_kept(store: Store) -> None:
 def test_old_sessions_and_blobs_go_and_live_ones_stay(kind: str, tmp_path: Path, clock: Clock) -> None:
     limits = Limits(max_age_days=30, live_seconds=60)
     made: Store = (
-        InMemoryStore(limits, now=clock)
-        if kind == "memory"
-        else SqliteStore(tmp_path / "b.db", limits, now=clock)
+        InMemoryStore(limits, now=clock) if kind == "memory" else SqliteStore(tmp_path / "b.db", limits, now=clock)
     )
     shared = b"shared " * 2_000
     made.commit(Turn("old", [record(0), shared], prefixes=[(blob_digest(b"old"), 1)]))
@@ -248,14 +242,10 @@ def test_old_sessions_and_blobs_go_and_live_ones_stay(kind: str, tmp_path: Path,
 
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
-def test_over_the_size_limit_the_oldest_go_first_and_live_ones_never(
-    kind: str, tmp_path: Path, clock: Clock
-) -> None:
+def test_over_the_size_limit_the_oldest_go_first_and_live_ones_never(kind: str, tmp_path: Path, clock: Clock) -> None:
     limits = Limits(max_bytes=1 << 20, live_seconds=100)
     made: Store = (
-        InMemoryStore(limits, now=clock)
-        if kind == "memory"
-        else SqliteStore(tmp_path / "b.db", limits, now=clock)
+        InMemoryStore(limits, now=clock) if kind == "memory" else SqliteStore(tmp_path / "b.db", limits, now=clock)
     )
     for number in range(40):
         clock.time += 10

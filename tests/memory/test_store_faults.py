@@ -145,9 +145,7 @@ def test_a_locked_file_is_waited_for_and_then_left(tmp_path: Path, caplog: pytes
     other.close()
 
 
-def test_a_path_that_cannot_be_a_file_gives_a_store_in_memory(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_path_that_cannot_be_a_file_gives_a_store_in_memory(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "file").write_text("not a folder")
     for path in (tmp_path / "file" / "brim.db", tmp_path, Path("/proc/no/brim.db")):
         store = open_store(path)
@@ -166,9 +164,7 @@ def test_a_read_only_folder_gives_a_store_in_memory(tmp_path: Path) -> None:
     assert store.commit(Turn("a", [b"x"])) == 0
 
 
-def test_a_file_that_turns_read_only_keeps_turns_in_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_turns_read_only_keeps_turns_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def read_only(path: Path, *, timeout: float) -> sqlite3.Connection:
         opened = connect(path, timeout=timeout)
         opened.execute("PRAGMA query_only = 1")
@@ -206,9 +202,7 @@ def filled(path: Path, sessions: int = 40) -> None:
     for turn in range(20):
         for session in range(sessions):
             entries = [random.Random(session * 100 + turn).randbytes(300)]
-            store.commit(
-                Turn(f"s{session}", entries, entries, b"state", [(blob_digest(entries[0]), turn + 1)])
-            )
+            store.commit(Turn(f"s{session}", entries, entries, b"state", [(blob_digest(entries[0]), turn + 1)]))
     store.put_value("name", b"value")
     store.close()
 
@@ -268,9 +262,7 @@ def test_sessions_that_the_damage_did_not_reach_are_carried_over(tmp_path: Path)
     store.close()
 
 
-def test_damage_that_is_found_while_reading_is_handled_then(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_damage_that_is_found_while_reading_is_handled_then(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "brim.db"
     filled(path, sessions=3)
     db = sqlite3.connect(path)
@@ -301,9 +293,7 @@ def test_two_processes_that_find_the_same_damage_move_it_aside_once(tmp_path: Pa
     assert list(other.records("s0")) == [b"new"]
     other.commit(Turn("s0", [b"newer"]))
     assert list(one.records("s0")) == [b"new", b"newer"]
-    aside = [
-        name for name in os.listdir(tmp_path) if "corrupt" in name and not name.endswith(("-wal", "-shm"))
-    ]
+    aside = [name for name in os.listdir(tmp_path) if "corrupt" in name and not name.endswith(("-wal", "-shm"))]
     assert len(aside) == 1
     one.close()
     other.close()
@@ -325,9 +315,7 @@ def test_a_folder_that_vanishes_is_not_the_callers_trouble(tmp_path: Path) -> No
     store.close()
 
 
-def test_warnings_are_given_once_until_the_file_works_again(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_warnings_are_given_once_until_the_file_works_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "brim.db"
     store = open_store(path)
     store.commit(Turn("a", [b"before"]))

@@ -36,9 +36,7 @@ PHRASES = (
 def chat(session: int, turn: int) -> list[bytes]:
     """Two messages of a few hundred bytes, no two alike."""
     dice = random.Random(session * 1_000 + turn)
-    said = (
-        ". ".join(f"{phrase} ({dice.randrange(10**6)})" for phrase in dice.sample(PHRASES, 5)) for _ in "12"
-    )
+    said = (". ".join(f"{phrase} ({dice.randrange(10**6)})" for phrase in dice.sample(PHRASES, 5)) for _ in "12")
     return [json.dumps({"role": "user", "content": text}).encode() for text in said]
 
 
@@ -138,9 +136,7 @@ def test_threads_share_a_store(tmp_path: Path) -> None:
 
     def work(number: int) -> None:
         for turn in range(40):
-            store.commit(
-                Turn(f"s{number % 3}", [b"%d %d" % (number, turn)], [b"blob %d %d" % (number, turn)])
-            )
+            store.commit(Turn(f"s{number % 3}", [b"%d %d" % (number, turn)], [b"blob %d %d" % (number, turn)]))
             assert store.find_blob(blob_digest(b"blob %d %d" % (number, turn)).hex()[:16]) is not None
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
@@ -235,6 +231,4 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> Non
 
 def test_the_phrases_of_written_files_never_change() -> None:
     data = files("brim.memory").joinpath("phrases.txt").read_bytes()
-    assert (
-        hashlib.sha256(data).hexdigest() == "bda6436abba53edc56a5e8a8b8d07f9728ad905a2853a641d713b8a311e46bfe"
-    )
+    assert hashlib.sha256(data).hexdigest() == "bda6436abba53edc56a5e8a8b8d07f9728ad905a2853a641d713b8a311e46bfe"

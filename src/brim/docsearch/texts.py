@@ -47,9 +47,7 @@ FEATURES = Collection(
         "specifications, with requirements, acceptance criteria and implementation details."
     ),
     keyword_hint="Keywords to search for in feature files (e.g., ['chat', 'history', 'token'])",
-    note=(
-        "These feature specifications apply to this task: follow their requirements and acceptance criteria."
-    ),
+    note=("These feature specifications apply to this task: follow their requirements and acceptance criteria."),
     title="FEATURE SPECIFICATIONS INSTRUCTIONS",
     when=(
         "At the START of each new task, with keywords from the user's request",

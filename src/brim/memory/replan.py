@@ -196,4 +196,3 @@ class Replan:
 def unit_of(entry: Entry) -> Unit:
     """An entry that is planned as it stands in the view."""
     return Unit(entry.start, entry.end, entry.message, entry)
-

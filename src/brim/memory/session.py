@@ -216,7 +216,7 @@ class Session:
     def search(self, query: str, limit: int = 5) -> list[tuple[int, str]]:
         """Messages of the whole log that are about a query, best first, with their numbers."""
         with self._lock:
-            found = self._recollection.about(query, limit, everywhere=True)
+            found = self._recollection.search(query, limit)
             return [(number, self.log[number].text) for number in found]
 
     def _counter(self) -> Counter:
