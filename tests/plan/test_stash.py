@@ -47,3 +47,24 @@ def test_a_picture_that_leaves_is_kept_and_named() -> None:
 
 def call(id: str, name: str) -> dict[str, object]:
     return {"id": id, "type": "function", "function": {"name": name, "arguments": "{}"}}
+
+
+def test_a_signed_thought_is_kept_whole_or_goes() -> None:
+    thought = {"type": "thinking", "thinking": "step by step " * 60, "signature": "c2lnbmVk"}
+    call = {"type": "tool_use", "id": "a", "name": "read", "input": {"path": "a.txt"}}
+    messages = [
+        {"role": "user", "content": "Read it. " + "Please. " * 40},
+        {"role": "assistant", "content": [thought, call]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "line of text\n" * 200}]},
+        {"role": "assistant", "content": "It is read."},
+        {"role": "user", "content": "What does it say?"},
+    ]
+    whole = brim.count(messages, model="claude-sonnet-4-5").tokens
+    for budget in range(60, whole, 7):
+        try:
+            fitted = brim.fit(messages, model="claude-sonnet-4-5", budget=budget)
+        except brim.BudgetTooSmall:
+            continue
+        blocks = [b for m in fitted.messages if isinstance(m["content"], list) for b in m["content"]]
+        assert all(block == thought for block in blocks if block["type"] == "thinking")
+        assert all(isinstance(block, dict) for block in blocks)

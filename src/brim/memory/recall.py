@@ -14,6 +14,7 @@ import msgspec
 from brim.conversation import Message
 from brim.errors import NotFound
 from brim.plan.relevance import Index
+from brim.plan.words import split, terms
 
 TOOL = "brim_recall"
 DESCRIPTION = "Fetch earlier content that was folded to save space: by its handle (brim:…), or by what it is about."
@@ -31,7 +32,7 @@ LEAST = 0.45
 SEGMENT = 2_000
 # A word that stands in more than this share of the messages says little; so many of the others are looked up, each in
 # the last so many messages that it stands in.
-COMMON, TELLING, REACH = 0.08, 16, 100
+COMMON, TELLING, REACH = 0.08, 12, 48
 # So many of the last messages of a log that was read back are looked at by itself.
 CAUGHT_UP = 4_000
 # How many characters of a message are indexed, and how many of a recalled content are read at once.
@@ -187,6 +188,10 @@ class Recollection:
                 if score > 0:
                     scores.append((-score, -(number * SEGMENT + place)))
         scores.sort()
+        asked = set(terms(split(query)))
+        best = [self._log[-at].text[:INDEXED] for _, at in scores[: max(most, 4)]]
+        if not any(asked & set(terms(split(text))) for text in best):
+            return []  # only the most recent, for want of anything better
         return [-at for score, at in scores[:most] if score <= LEAST * scores[0][0]]
 
     def _segment(self, number: int) -> Index:

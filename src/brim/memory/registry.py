@@ -78,7 +78,7 @@ class Sessions:
             return self._keep(session, self._places.get(id, (_client(id), _first(session.log))))
 
     def _nearest(self, conversation: Conversation, place: tuple[str, bytes]) -> tuple[Session | None, int]:
-        """The live session with the most messages in common, if it is followed closely or is one of few alike."""
+        """The live session with the most messages in common, of those that begin alike."""
         best: Session | None = None
         most = 0
         for id in reversed(self._alike.get(place, OrderedDict())):
@@ -86,10 +86,10 @@ class Sessions:
             if session._api != conversation.api:
                 continue
             common = common_length(session.log, conversation.messages)
-            if common > most:
+            if common > most or (best is None and not session.log):
                 best, most = session, common
-            if common >= len(session.log) - EDIT and common >= len(conversation.messages) - 2 * EDIT:
-                return session, common
+            if common == len(session.log) >= len(conversation.messages) - 2:
+                return session, common  # it only goes on: none can be nearer
         return best, most
 
     def _stored(

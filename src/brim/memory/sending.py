@@ -15,7 +15,7 @@ def as_sent(conversation: Conversation, view: View) -> Conversation:
     return replace(conversation, messages=view.messages())
 
 
-def body_of(given: Conversation, sent: Conversation, request: Any) -> Any:
+def body_of(given: Conversation, sent: Conversation, view: View, request: Any) -> Any:
     """The request in the type that it came in; the caller's own where nothing was changed."""
     if not request:
         return [message.value for message in sent.messages]
@@ -26,6 +26,8 @@ def body_of(given: Conversation, sent: Conversation, request: Any) -> Any:
         return request
     if isinstance(request, list):
         # The caller's own objects where messages are as they were, so that nothing has to be encoded for it.
-        own = {id(message): value for message, value in zip(given.messages, request, strict=True)}
-        return [own[key] if (key := id(message)) in own else message.value for message in sent.messages]
+        return [
+            request[entry.start] if entry.kind == "as is" and message is given.messages[entry.start] else message.value
+            for entry, message in zip(view.entries, sent.messages, strict=True)
+        ]
     return wire.render(sent, request)

@@ -131,6 +131,7 @@ class Session:
         """`fit` for a request that was parsed already."""
         with self._lock:
             self._api = conversation.api
+            self._measure_head(conversation, conversation.messages)
             self._follow(conversation.messages)
             return self._fitted(conversation, request)
 
@@ -143,6 +144,7 @@ class Session:
             value = wire.APIS[self._api].text_message("user", message) if isinstance(message, str) else message
             said = wire.APIS[self._api].messages.get(encode(value), f"message {len(self.log)}")
             conversation = wire.parse([], self._api, model=self.model.name, tools=self._tools, system=self._system)
+            self._measure_head(conversation, self.log)
             before, context = len(self.log), self._context
             self._append([said])
             try:
@@ -292,6 +294,11 @@ class Session:
         """What the limit leaves beside the instructions, which may be half of it."""
         return max(1, self._limit() - self._head)
 
+    def _measure_head(self, conversation: Conversation, messages: Sequence[Message]) -> None:
+        counter = self._counter()
+        instructions = sum(counter.message(message) for message in messages[:4] if message.role == "system")
+        self._head = counter.head(conversation) + instructions
+
     def _keep(self, text: str) -> str:
         self._new_blobs.append(text.encode("utf-8", "surrogatepass"))
         return handle_of(text)
@@ -309,8 +316,6 @@ class Session:
             context=tuple(self._context),
             carried=tuple(self._carried),
         )
-        instructions = sum(work.counter.message(message) for message in self.log[:4] if message.role == "system")
-        self._head = work.counter.head(conversation) + instructions
         try:
             outcome = self._bring_under(work)
         except BudgetTooSmall as refusal:
@@ -332,7 +337,7 @@ class Session:
             return report_of(before, replace(outcome, conversation=sent, groups=[], folded=[], steps=steps))
 
         tokens = work.counter.total(sent)
-        body = body_of(conversation, sent, request)
+        body = body_of(conversation, sent, self.view, request)
         return Fitted(body, sent, tokens, outcome.stash, report, lambda budget: self._at(request, log, budget))
 
     def _marked(self, work: Work, sent: Conversation) -> Conversation:

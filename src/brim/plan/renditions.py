@@ -67,6 +67,8 @@ class Renditions:
         if item.given >= item.tokens:
             item.shown, item.shown_tokens, item.fidelity = None, item.tokens, "lossless"
             return
+        if item.kind == "thinking":
+            item.given = 0  # a thought is signed: it is kept whole or goes
         if item.shown is not None and item.shown_tokens <= item.given and item.given == self._made.get(id(item)):
             return
         self._made[id(item)] = item.given
