@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from brim import wire
-from brim.conversation import Conversation
-from brim.memory.view import View
+from brim.conversation import Conversation, Message
+from brim.memory.view import Entry, View, decisions
+from brim.plan.planner import Outcome
+from brim.plan.report import Report
+from brim.plan.reporting import report_of
+from brim.plan.work import Work
 
 
 def as_sent(conversation: Conversation, view: View) -> Conversation:
@@ -31,3 +36,12 @@ def body_of(given: Conversation, sent: Conversation, view: View, request: Any) -
             for entry, message in zip(view.entries, sent.messages, strict=True)
         ]
     return wire.render(sent, request)
+
+
+def view_report(
+    work: Work, outcome: Outcome, sent: Conversation, entries: Sequence[Entry], log: Sequence[Message]
+) -> Report:
+    """What became of every message of the log, not only of those that this turn planned."""
+    before = replace(work, conversation=replace(work.conversation, messages=tuple(log)))
+    steps = decisions(entries, log, work.counter.message)
+    return report_of(before, replace(outcome, conversation=sent, groups=[], folded=[], steps=steps))

@@ -20,46 +20,31 @@ from brim.conversation import Conversation, Message, encode
 from brim.errors import BudgetTooSmall, NotFound
 from brim.fitting import Event, Fitted, OnEvent, events, fit, limit_of, tell
 from brim.ladders import handle_of
+from brim.memory import keeping
 from brim.memory.arrival import arrived
 from brim.memory.breakpoints import unmarked, with_breakpoint
 from brim.memory.bypolicy import plan_by_policy
-from brim.memory.keeping import (
-    Digests,
-    State,
-    attachments,
-    cut_record,
-    kept_entries,
-    message_record,
-    opened,
-    read_export,
-    replayed,
-    rows_of,
-    view_of,
-)
 from brim.memory.recall import Recollection, recall_text
 from brim.memory.replan import Replan
-from brim.memory.sending import as_sent, body_of
+from brim.memory.sending import as_sent, body_of, view_report
 from brim.memory.store import SessionRecord, Store, Turn
 from brim.memory.summaries import Folding, Summarizer
-from brim.memory.view import Entry, EntryKind, View, common_length, decisions
+from brim.memory.view import Entry, EntryKind, View, common_length
 from brim.plan.context import Attachment
 from brim.plan.planner import Outcome
 from brim.plan.policy import Policy
-from brim.plan.reporting import report_of
 from brim.plan.work import Work
 from brim.tokens.actuals import Actuals
 from brim.tokens.counter import Counter
 
-# How many characters of a message say what it is about.
-QUERY = 4_000
+QUERY = 4_000  # so many characters of a message say what it is about
 # What a fork has in common with the session that it leaves.
 SHARED = (
     "reserve", "actuals", "recall_mode", "breakpoints", "replans",
     "_api", "_system", "_tools", "_on_event", "_tight", "_head",
 )  # fmt: skip
 HANDLE = re.compile(r"brim:([0-9a-f]{8,64})")
-# How many folded messages one recall brings back at most.
-RECALLED = 8
+RECALLED = 8  # so many folded messages one recall brings back at most
 
 
 class Session:
@@ -94,7 +79,7 @@ class Session:
         self.policy = policy or Policy.agent()
         self.budget = budget
         self.reserve = reserve
-        self.store: Store = opened(store)
+        self.store: Store = keeping.opened(store)
         self.actuals = actuals or Actuals(self.store)
         self.recall_mode = recall
         self.breakpoints = breakpoints
@@ -113,7 +98,7 @@ class Session:
         self._new_blobs: list[bytes] = []
         self._pending: list[bytes] = []
         self._written: dict[bytes, bytes] = {}
-        self._digests = Digests()
+        self._digests = keeping.Digests()
         self._chain: list[bytes] = [b""]
         self._recollection = Recollection(self.log)
         self._counted: Counter | None = None
@@ -195,7 +180,7 @@ class Session:
             covered = min(other.view.cut(length), length)
             other.log += self.log[:covered]
             other._chain = self._chain[: covered + 1]
-            other._pending = [message_record(message.raw) for message in other.log]
+            other._pending = [keeping.message_record(message.raw) for message in other.log]
             shown = (entry.message.text for entry in other.view.entries if entry.kind != "as is")
             handles = dict.fromkeys(handle for text in shown for handle in HANDLE.findall(text))
             blobs = [self.store.find_blob(handle, self.id) for handle in handles]
@@ -243,7 +228,7 @@ class Session:
         del self._chain[length + 1 :]
         self._recollection.cut(length)
         self.folding.cut(length)
-        self._pending.append(cut_record(length))
+        self._pending.append(keeping.cut_record(length))
         return length
 
     def _append(self, messages: Sequence[Message]) -> None:
@@ -254,7 +239,7 @@ class Session:
             number = len(self.log)
             self.log.append(message)
             self._chain.append(link(self._chain[-1], message))
-            self._pending.append(message_record(message.raw))
+            self._pending.append(keeping.message_record(message.raw))
             shown = arrived(message, counter, self.policy, self._free(), self._keep) if self._tight else message
             kind: EntryKind = "as is" if shown is message else "compacted"
             if kind == "compacted":
@@ -319,26 +304,25 @@ class Session:
         try:
             outcome = self._bring_under(work)
         except BudgetTooSmall as refusal:
-            numbers = {"needed": refusal.needed, "budget": refusal.budget}
-            tell(self._on_event, Event("refused", str(refusal), numbers))
+            tell(self._on_event, Event("refused", str(refusal), {"needed": refusal.needed, "budget": refusal.budget}))
             self._save()
             raise
         for event in events(outcome):
             tell(self._on_event, event)
         self._new_blobs += [text.encode("utf-8", "surrogatepass") for text in outcome.stash.values()]
-        self._carried, self._context = [*self._carried, *self._context], []
+        if self.policy.name != "agent":  # there context is part of the view
+            self._carried, self._context = [*self._carried, *self._context], []
         self._save()
         sent = self._sent = self._marked(work, outcome.conversation)
         entries, log = tuple(self.view.entries), self.log[:]
-
-        def report() -> Any:
-            before = replace(work, conversation=replace(conversation, messages=tuple(log)))
-            steps = decisions(entries, log, work.counter.message)
-            return report_of(before, replace(outcome, conversation=sent, groups=[], folded=[], steps=steps))
-
-        tokens = work.counter.total(sent)
-        body = body_of(conversation, sent, self.view, request)
-        return Fitted(body, sent, tokens, outcome.stash, report, lambda budget: self._at(request, log, budget))
+        return Fitted(
+            body_of(conversation, sent, self.view, request),
+            sent,
+            work.counter.total(sent),
+            outcome.stash,
+            lambda: view_report(work, outcome, sent, entries, log),
+            lambda budget: self._at(request, log, budget),
+        )
 
     def _marked(self, work: Work, sent: Conversation) -> Conversation:
         wanted = self.breakpoints and self._api == "anthropic" and self.view.settled
@@ -385,11 +369,7 @@ class Session:
             self.view.replace(keep, [before, last], min(self.view.settled, keep))
 
     def _folded_messages(self) -> tuple[list[Message], int]:
-        """The messages that stand in the view no more, from the first that no summary holds; and where they end."""
-        shown = {entry.start for entry in self.view.entries if entry.kind in ("as is", "compacted")}
-        end = max((entry.end for entry in self.view.entries if entry.kind == "ledger"), default=0)
-        numbers = [number for number in range(self.folding.upto, end) if number not in shown]
-        return [self.log[number] for number in numbers], end
+        return self.view.folded_since(self.folding.upto, self.log)
 
     def _save(self) -> None:
         """Write what is new of this turn; what cannot be written is only lost to later processes."""
@@ -397,15 +377,9 @@ class Session:
             return
         digests = self._digests.of(self.view)
         fresh = [raw for raw in digests if raw not in self._written]
-        state = State(
-            kept_entries(self.view, digests),
-            self.view.settled,
-            self._tight,
-            self.replans,
-            rows_of(self._carried),
-            self.folding.text,
-            self.folding.upto,
-        )
+        entries, carried = keeping.kept_entries(self.view, digests), keeping.rows_of(self._carried)
+        made = (entries, self.view.settled, self._tight, self.replans, carried)
+        state = keeping.State(*made, self.folding.text, self.folding.upto)
         self.store.commit(
             Turn(
                 session=self.id,
@@ -422,7 +396,7 @@ class Session:
     @classmethod
     def load(cls, id: str, *, store: Store | str | Path, **settings: Any) -> Session:
         """The session of this id as it was left: the same log, and the same view of it."""
-        kept = opened(store)
+        kept = keeping.opened(store)
         found = kept.get_session(id)
         if found is None:
             raise NotFound(f"there is no session {id!r}: `sessions()` lists them")
@@ -435,15 +409,15 @@ class Session:
 
     def _restore(self) -> None:
         read, size = wire.APIS[self._api].messages.get, self._counter().message
-        self.log[:] = replayed(self.store.records(self.id), read)
+        self.log[:] = keeping.replayed(self.store.records(self.id), read)
         for message in self.log:
             self._chain.append(link(self._chain[-1], message))
         raw = self.store.get_state(self.id)
-        state = msgspec.msgpack.decode(raw, type=State) if raw else None
-        view = view_of(state, self.log, self.store.get_blob, read, size) if state else None
+        state = msgspec.msgpack.decode(raw, type=keeping.State) if raw else None
+        view = keeping.view_of(state, self.log, self.store.get_blob, read, size) if state else None
         if state is not None and view is not None:
             self.view, self._tight, self.replans = view, state.tight, state.replans
-            self._carried = attachments(state.carried)
+            self._carried = keeping.attachments(state.carried)
             self.folding.text, self.folding.upto = state.summary, state.summarized
             self._written = dict(self._digests.of(view))
             return
@@ -459,7 +433,7 @@ class Session:
     @classmethod
     def import_(cls, lines: Iterable[str] | Path, *, store: Store | str | Path | None = None) -> Session:
         """A session from what `export` wrote."""
-        head, rows = read_export(lines)
+        head, rows = keeping.read_export(lines)
         session = cls(model=head["model"], budget=head["budget"], api=head["api"], id=head["id"], store=store)
         read = wire.APIS[session._api].messages.get
         session._append([read(row.encode("utf-8", "surrogatepass"), f"line {n}") for n, row in enumerate(rows, 2)])
@@ -474,4 +448,4 @@ def link(before: bytes, message: Message) -> bytes:
 
 def sessions(store: Store | str | Path, limit: int = 50, query: str = "") -> list[SessionRecord]:
     """The last used sessions of a store, newest first."""
-    return opened(store).sessions(limit, query=query)
+    return keeping.opened(store).sessions(limit, query=query)

@@ -74,6 +74,12 @@ class View:
         whole = self.whole()
         return [number for number in range(length) if number not in whole]
 
+    def folded_since(self, start: int, log: Sequence[Message]) -> tuple[list[Message], int]:
+        """The messages from `start` on that ledger blocks stand for, and where they end."""
+        shown = {entry.start for entry in self.entries if entry.kind in ("as is", "compacted")}
+        end = max((entry.end for entry in self.entries if entry.kind == "ledger"), default=0)
+        return [log[number] for number in range(start, end) if number not in shown], end
+
     def replace(self, keep: int, entries: Sequence[Entry], settled: int) -> None:
         """A re-plan: everything after the first `keep` entries is new."""
         del self.entries[keep:]
