@@ -34,9 +34,11 @@ def chat_rows(data: Path, full: bool) -> Iterator[Row]:
         yield f"{name}: turns over", str(found.over), "0"
         yield f"{name}: tokens in the common prefix", f"{found.hits:.1%}", "≥ 86%"
         yield f"{name}: cost units", f"{found.cost:,.0f}", "≤ 110,000"
-        yield f"{name}: codes gone for good ({found.gone} of {len(chat.tool_chat(seed).codes)} one recall away)", str(
-            len(found.lost)
-        ), "0"
+        yield (
+            f"{name}: codes gone for good ({found.gone} of {len(chat.tool_chat(seed).codes)} one recall away)",
+            str(len(found.lost)),
+            "0",
+        )
         yield f"{name}: re-plans", str(found.replans), ""
 
 
