@@ -7,6 +7,7 @@ from collections.abc import Callable
 from brim.conversation import Message
 from brim.ladders import Hint, Ladder, handle_of
 from brim.ladders.rung import Room
+from brim.memory.waterline import falling
 from brim.plan.policy import Policy
 from brim.plan.rebuild import with_text
 from brim.tokens.counter import Counter
@@ -15,16 +16,15 @@ from brim.tokens.counter import Counter
 SMALL = 60
 # A lossless form must save at least this share to be worth reading in place of the original.
 SAVES = 0.1
-# What one result may take of a large window: so many tokens, or this share of it.
-ENOUGH = 500
-LARGE = 0.02
+# The share of a large budget that one result may take; of a small one it is the policy's.
+LARGE = 0.025
 
 
 def arrived(
     message: Message, counter: Counter, policy: Policy, limit: int, keep: Callable[[str], str], recall: bool = False
 ) -> Message:
     """The message with its results re-encoded without loss, and cut to the share that one result may take."""
-    most = max(64, int(min(policy.newest * limit, max(ENOUGH, LARGE * limit))))
+    most = max(64, falling(policy.newest, LARGE, limit))
     texts: dict[int, str] = {}
     for number, (part, size) in enumerate(zip(message.parts, counter.parts(message), strict=True)):
         if part.kind != "result" or part.fixed or part.json or size < SMALL:

@@ -194,6 +194,16 @@ class Recollection:
             return []  # only the most recent, for want of anything better
         return [-at for score, at in scores[:most] if score <= LEAST * scores[0][0]]
 
+    def ranked(self, query: str, most: int, without: Collection[int] = ()) -> list[int]:
+        """The last messages in the order of how much a query is about them: for filling room that is left."""
+        last = max(0, len(self._log) - 1) // SEGMENT
+        found: list[tuple[float, int]] = []
+        for place, score in enumerate(self._segment(last).score(query)):
+            number = last * SEGMENT + place
+            if score > 0 and number not in without:
+                found.append((-score, -number))
+        return [-number for _, number in sorted(found)[:most]]
+
     def _segment(self, number: int) -> Index:
         index = self._segments.setdefault(number, Index())
         start = number * SEGMENT

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from brim.conversation import Message
 from brim.errors import BudgetTooSmall
 from brim.memory.view import Entry, EntryKind, View
+from brim.memory.waterline import falling
 from brim.plan import agent
 from brim.plan.items import current, grouped
 from brim.plan.planner import Outcome
@@ -20,8 +21,8 @@ from brim.plan.work import Work
 
 # How much of the free budget may be settled before a deep re-plan.
 SETTLED = 0.95
-# What a deep re-plan settles: the policy's low waterline up to so many tokens, of a large window at least this share.
-ENOUGH, LARGE = 4_000, 0.2
+# What a deep re-plan settles of a large budget; of a small one it is the policy's low waterline.
+LARGE = 0.2
 # What a shallow re-plan leaves of a message that it settles: so many tokens, and this share of it.
 FLOOR, LEAN = 44, 0.1
 # How much dearer a shallow re-plan may be than a deep one, for the room that it makes: values and prefix weigh too.
@@ -86,7 +87,7 @@ class Replan:
     @property
     def _low(self) -> int:
         """What a deep re-plan settles: most of a small window, less of a large one, where the newest needs more."""
-        return int(max(min(self.work.policy.low * self._free, ENOUGH), LARGE * self._free))
+        return falling(self.work.policy.low, LARGE, self._free)
 
     @property
     def _free(self) -> int:

@@ -39,12 +39,10 @@ from brim.tokens.counter import Counter
 
 QUERY = 4_000  # so many characters of a message say what it is about
 # What a fork has in common with the session that it leaves.
-SHARED = (
-    "reserve", "actuals", "recall_mode", "breakpoints", "replans",
-    "_api", "_system", "_tools", "_on_event", "_tight", "_head",
-)  # fmt: skip
+SHARED = "reserve actuals recall_mode breakpoints replans _api _system _tools _on_event _tight _head".split()
 HANDLE = re.compile(r"brim:([0-9a-f]{8,64})")
 RECALLED = 8  # so many folded messages one recall brings back at most
+ENOUGH = 2_000  # so many tokens that a re-plan left free may go to a recall, if the policy's share is less
 
 
 class Session:
@@ -256,11 +254,13 @@ class Session:
             self.view.append([self._between(blocks, "context")])
             self._context = []
 
-    def _recalled(self, message: Message, room: int) -> list[Entry]:
+    def _recalled(self, message: Message, room: int, thorough: bool = False) -> list[Entry]:
         """Folded messages that a message is about, as one entry; none if there is nothing, or no room."""
         if room < 40:
             return []
-        found = self._recollection.about(message.text[:QUERY], RECALLED, self.view.whole())
+        query, shown = message.text[:QUERY], self.view.whole()
+        look = self._recollection.ranked if thorough else self._recollection.about
+        found = look(query, RECALLED * 5 if thorough else RECALLED, shown)
         text = recall_text(self.log, found, room, self._counter().text)
         return [self._between(text, "recall")] if text else []
 
@@ -362,8 +362,9 @@ class Session:
         message = self.log[last.start]
         if message.role != "user" or message.answers:
             return
-        spare = (work.limit - work.size(work.counter.head(work.conversation) + self.view.tokens)) * 9 // 10
-        for entry in self._recalled(message, min(spare - 8, int(self.policy.recall * self._free()))):
+        spare = work.limit - work.size(work.counter.head(work.conversation) + self.view.tokens)
+        room = min(spare // 2 - 8, max(int(self.policy.recall * self._free()), ENOUGH))  # the rest is for what comes
+        for entry in self._recalled(message, room, True):
             keep = len(self.view.entries) - 1
             before = replace(entry, start=last.start, end=last.start)
             self.view.replace(keep, [before, last], min(self.view.settled, keep))
