@@ -379,8 +379,8 @@ class Session:
         digests = self._digests.of(self.view)
         fresh = [raw for raw in digests if raw not in self._written]
         entries, carried = keeping.kept_entries(self.view, digests), keeping.rows_of(self._carried)
-        made = (entries, self.view.settled, self._tight, self.replans, carried)
-        state = keeping.State(*made, self.folding.text, self.folding.upto)
+        folded = (carried, self.folding.text, self.folding.upto)
+        state = keeping.State(entries, self.view.settled, self._tight, self.replans, *folded)
         self.store.commit(
             Turn(
                 session=self.id,
@@ -402,8 +402,7 @@ class Session:
         if found is None:
             raise NotFound(f"there is no session {id!r}: `sessions()` lists them")
         given = {"model": found.meta.get("model", ""), "budget": found.meta.get("budget"), **settings}
-        if "policy" not in settings and found.meta.get("policy"):
-            given["policy"] = Policy.named(str(found.meta["policy"]))
+        given.setdefault("policy", Policy.named(str(found.meta.get("policy", "agent"))))
         session = cls(id=id, store=kept, api=found.meta.get("api"), **given)
         session._restore()
         return session
