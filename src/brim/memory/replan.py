@@ -27,8 +27,9 @@ LARGE = 0.2
 FLOOR, LEAN = 44, 0.1
 # How much dearer a shallow re-plan may be than a deep one, for the room that it makes: values and prefix weigh too.
 PATIENCE = 4.0
-# A deep re-plan looks at all messages of a log up to this length; of a longer one at those that are still shown.
-WHOLE_LOG = 400
+# So many bytes of the last messages, or four for each token of the limit, are planned from what they were; what is
+# older from what is still shown of it.
+WHOLE_LOG = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,35 +132,32 @@ class Replan:
     def _units(self, start: int) -> list[Unit]:
         """What stands from message `start` of the log on, and the context that was attached there.
 
-        Of a long log only what is still shown is looked at, and its last messages: a turn must not cost more
-        because the conversation is old.
+        A turn must not cost more because the conversation is old: of a long log what is old is taken as it is shown.
         """
-        recent = start if len(self.log) - start <= WHOLE_LOG else self._recent()
+        recent = max(start, self._recent())
         found: list[Unit] = []
         between: dict[int, list[Unit]] = {}
         for entry in self.view.entries:
-            if entry.kind == "context" and entry.start >= max(start, recent):
+            if entry.kind == "context" and entry.start >= recent:
                 between.setdefault(entry.start, []).append(unit_of(entry))
             elif start <= entry.start < recent and entry.kind not in ("recall", "summary"):
-                own = entry.kind in ("as is", "compacted")
-                found.append(Unit(entry.start, entry.end, self.log[entry.start]) if own else unit_of(entry))
+                found.append(unit_of(entry))
         for number in range(recent, len(self.log)):
             found += between.get(number, ())
             found.append(Unit(number, number + 1, self.log[number]))
         return found
 
     def _recent(self) -> int:
-        """Where the last messages of a long log begin: with a message of the user, so that no step is torn."""
-        for number in range(len(self.log) - WHOLE_LOG, len(self.log)):
-            message = self.log[number]
-            if message.role == "user" and not message.answers:
-                return number
-        return len(self.log) - WHOLE_LOG if not self.view.entries else self._last_entry()
-
-    def _last_entry(self) -> int:
-        """Where the newest step begins, if the user has said nothing for long: all before it is as it is shown."""
-        groups = grouped(tuple(self.log[-WHOLE_LOG:]))
-        return len(self.log) - WHOLE_LOG + groups[-1][0]
+        """Where the messages begin that are planned from what they were: with one of the user, so no step is torn."""
+        left = max(WHOLE_LOG, 4 * self.work.limit)
+        number = len(self.log)
+        while number and left > 0:
+            number -= 1
+            left -= len(self.log[number].raw)
+        if not number:
+            return 0
+        asks = (at for at in range(number, len(self.log)) if _asks(self.log[at]))
+        return next(asks, len(self.log) - len(grouped(tuple(self.log[number:]))[-1]))
 
     def _planned(self, frozen: Sequence[Entry], units: Sequence[Unit], target: int) -> Outcome:
         """Plan messages after entries that stay as they are."""
@@ -187,11 +185,17 @@ class Replan:
                 continue
             unit = units[place - frozen]
             if unit.entry is not None:
-                found.append(replace(unit.entry, message=message, tokens=size))
+                altered = unit.entry.kind == "as is" and message is not unit.message
+                kind: EntryKind = "compacted" if altered else unit.entry.kind
+                found.append(replace(unit.entry, message=message, tokens=size, kind=kind))
             else:
-                kind: EntryKind = "as is" if message is unit.message else "compacted"
+                kind = "as is" if message is unit.message else "compacted"
                 found.append(Entry(unit.start, unit.end, message, size, kind))
         return found
+
+
+def _asks(message: Message) -> bool:
+    return message.role == "user" and not message.answers
 
 
 def unit_of(entry: Entry) -> Unit:
