@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from brim.errors import NotFound
 from brim.mcp.compacting import count_tokens
-from brim.mcp.recall import matching, page, recall
+from brim.mcp.recall import recall
 from brim.mcp.repeats import Repeats
 from brim.mcp.stash import MemoryStash
 
@@ -38,26 +38,6 @@ def test_the_oldest_make_room_in_memory_and_in_files() -> None:
             stash.get(gone)
     assert stash.put("c" * 2_000) == ""
     stash.close()
-
-
-@given(st.text(max_size=2_000), st.integers(0, 2_100), st.integers(60, 400))
-def test_a_page_stays_within_its_budget(text: str, offset: int, budget: int) -> None:
-    assert count_tokens(page(text, offset, budget, count_tokens)) <= budget
-
-
-def test_matching_lines_come_with_what_stands_around_them() -> None:
-    text = "\n".join(f"row {i} {'needle' if i == 500 else 'hay'}" for i in range(1_000))
-    found = matching(text, "needle", 200, count_tokens)
-    assert "row 498 hay\nrow 499 hay\nrow 500 needle\nrow 501 hay\nrow 502 hay" in found
-    assert found.startswith(f"[… offset {text.index('row 498')}]")
-    assert "no line matches" in matching(text, "zebra", 200, count_tokens)
-
-
-def test_a_single_long_line_is_searched_in_pieces() -> None:
-    text = '{"a":' * 50_000 + '"needle"' + "}" * 50_000
-    found = matching(text, "needle", 500, count_tokens)
-    assert '"needle"' in found
-    assert count_tokens(found) <= 900
 
 
 def test_recall_says_what_is_wrong_with_a_handle() -> None:

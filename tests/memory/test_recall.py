@@ -72,15 +72,17 @@ def test_a_long_content_is_read_page_by_page() -> None:
     while True:
         page, _, more = recall.answer(session, {"handle": handle, "offset": offset}).partition("\n[… ")
         read += page
-        if not more:
+        if "next offset" not in more:
             break
         offset = int(more.rpartition(" ")[2].rstrip("]"))
     assert read == text
 
 
-def test_a_query_starts_reading_where_it_is_found() -> None:
-    session, handle = session_with("a" * 30_000 + "needle 42")
-    assert recall.answer(session, {"handle": handle, "query": "Needle"}) == "needle 42"
+def test_a_query_reads_what_matches_in_a_content() -> None:
+    session, handle = session_with("a" * 30_000 + "\nneedle 42")
+    found = recall.answer(session, {"handle": handle, "query": "Needle"})
+    assert found.endswith("\nneedle 42\n[1 matching line]")
+    assert len(found) < 1_000
 
 
 @pytest.mark.parametrize("arguments", [{}, {"handle": 7}, {"offset": 3}, {"query": ""}])

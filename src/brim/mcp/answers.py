@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from brim.mcp import jsonrpc, merging
 from brim.mcp.jsonrpc import Id, Json, Message, is_modern
-from brim.mcp.stash import SCHEME
+from brim.recall import SCHEME
 
 if TYPE_CHECKING:
     from brim.mcp.upstream import Upstream

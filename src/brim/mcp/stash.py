@@ -9,8 +9,7 @@ from threading import Lock
 from typing import IO, Protocol
 
 from brim.errors import NotFound
-
-SCHEME = "brim:"
+from brim.recall import SCHEME
 
 
 class Stash(Protocol):

@@ -15,6 +15,7 @@ from brim.conversation import Message
 from brim.errors import NotFound
 from brim.plan.relevance import Index
 from brim.plan.words import split, terms
+from brim.recall import asked, page, read
 
 TOOL = "brim_recall"
 DESCRIPTION = "Fetch earlier content that was folded to save space: by its handle (brim:…), or by what it is about."
@@ -64,23 +65,17 @@ class Recalls(Protocol):
 
 def answer(session: Recalls, arguments: Mapping[str, Any]) -> str:
     """What the recall tool says: a page of the content of a handle, or the messages that a query is about."""
-    handle, query = arguments.get("handle"), arguments.get("query")
-    offset = arguments.get("offset")
-    start = offset if type(offset) is int and offset > 0 else 0
-    if isinstance(handle, str) and handle:
+    what = asked(arguments)
+    if what.handle:
         try:
-            text = session.recall(handle)
+            text = session.recall(what.handle)
         except NotFound as problem:
             return str(problem)
-        if isinstance(query, str) and query and not start:
-            start = max(0, text.casefold().find(query.casefold()))
-    elif isinstance(query, str) and query:
-        text = "\n\n".join(f"messages[{number}] {said}" for number, said in session.search(query)) or "nothing found"
-    else:
+        return read(text, what, PAGE, len)
+    if not what.query:
         return "give a handle (brim:…) or a query"
-    page = text[start : start + PAGE]
-    left = len(text) - start - len(page)
-    return page + (f"\n[… {left:,} more characters: go on with offset {start + len(page)}]" if left > 0 else "")
+    found = [f"messages[{number}] {said}" for number, said in session.search(what.query)]
+    return page("\n\n".join(found), what.offset, PAGE, len) if found else "nothing found"
 
 
 def answers(session: Recalls, api: str, message: Message) -> list[dict[str, Any]]:
