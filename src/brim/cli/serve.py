@@ -59,7 +59,8 @@ def run(args: argparse.Namespace) -> int:
         start = Path(args.config) if args.config else None
         if start is not None and not start.is_file():
             raise BadSetting("--config", f"there is no file {args.config}")
-        given = {"host": args.host, "port": args.port, "recall": args.recall}
+        # The sample is Brim's own text, so the demo's pages may show it.
+        given = {"host": args.host, "port": args.port, "recall": args.recall, "log_content": args.demo or None}
         return settings.load(start, gateway={name: value for name, value in given.items() if value is not None})
 
     if args.demo:

@@ -147,7 +147,7 @@ def window(report: Values, label: str = "As sent") -> Html:
 
 
 def _turns(turns: Sequence[Values], place: Place, session: str) -> Html:
-    heads = ["Turn", *numbers("Tokens"), "Window", *numbers("Folded", "Count error", "Saved"), "Outcome"]
+    heads = ["Turn", *numbers("Tokens"), "Window", *numbers("Shortened", "Count error", "Saved"), "Outcome"]
     where = ("sessions", session, "turns")
     rows = [
         el(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -89,9 +90,10 @@ async def _run(settings: Settings) -> None:
         gateway.fitter.catalog.override(MODEL, {"window": WINDOW, "max_output": 1_000})
         server = Server(gateway)
         bound = server.listen()
-        set_up(gateway.redact)
+        set_up(gateway.redact, logging.WARNING)  # the page tells what happens; the address should stay in sight
         base = address(bound)
-        print(f"Brim shows a sample conversation at {base}/brim/  (API: {base}/v1)", file=sys.stderr, flush=True)
+        print(f"Brim shows a sample conversation at {base}/brim/  (API: {base}/v1)", file=sys.stderr)
+        print("Its provider is a fake one and needs no key. Ctrl-C stops it.", file=sys.stderr, flush=True)
         replaying = asyncio.get_running_loop().create_task(replay(server, provider, base))
         await server.run_on(bound)
         replaying.cancel()
