@@ -104,9 +104,17 @@ def test_an_upstream_that_cannot_be_reached_is_a_502_in_the_providers_shape(star
 
 
 def test_a_connection_that_breaks_before_the_answer_is_a_502(gateway: Running, fake: FakeProvider) -> None:
-    fake.script(Say("x", fault=Reset(after=0)))
+    fake.script(Say("x", fault=Reset(after=0)), Say("y", fault=Reset(after=0)))
     assert gateway.chat(HI).status == 502
     assert gateway.last.outcome == "failed"
+
+
+def test_a_kept_connection_that_the_upstream_has_closed_is_replaced(gateway: Running, fake: FakeProvider) -> None:
+    assert gateway.chat(HI).status == 200
+    fake.script(Say("x", fault=Reset(after=0)), Say("here"))
+    answer = gateway.chat(HI)
+    assert answer.status == 200
+    assert answer.json["choices"][0]["message"]["content"] == "here"
 
 
 @pytest.mark.parametrize("half", [False, True], ids=["between events", "inside an event"])

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from types import TracebackType
-from typing import Final
+from typing import Any, Final
+from weakref import WeakSet
 
 from brim.errors import MissingExtra
 from brim.gateway.faults import UpstreamFault
@@ -18,6 +20,25 @@ except ImportError as problem:  # pragma: no cover, the extra is not installed
 
 _OWN_HEADERS: Final = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 Body = bytes | AsyncIterator[bytes] | None
+# Whether the connection of this task's last request had served another before.
+_kept: ContextVar[bool] = ContextVar("kept", default=False)
+
+
+class _Connector(aiohttp.TCPConnector):
+    """Tells new connections from kept ones: an upstream may have closed a kept one just now."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self._known: WeakSet[Any] = WeakSet()
+
+    async def connect(self, req: Any, traces: Any, timeout: Any) -> aiohttp.connector.Connection:
+        _kept.set(False)
+        found = await super().connect(req, traces, timeout)
+        if found.protocol in self._known:
+            _kept.set(True)
+        else:
+            self._known.add(found.protocol)
+        return found
 
 
 class Answer:
@@ -84,7 +105,7 @@ class Client:
     def __init__(self, *, connect_timeout: float, read_timeout: float, connections: int) -> None:
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=connect_timeout, sock_read=read_timeout)
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=connections, limit_per_host=connections, ttl_dns_cache=300),
+            connector=_Connector(limit=connections, limit_per_host=connections, ttl_dns_cache=300),
             timeout=timeout,
             auto_decompress=False,
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -97,9 +118,7 @@ class Client:
         """Send a request; the answer's head is there when this returns. Raises UpstreamFault."""
         named = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers]
         try:
-            response = await self._session.request(
-                method, URL(url, encoded=True), headers=named, data=body, allow_redirects=False
-            )
+            response = await self._request(method, URL(url, encoded=True), named, body)
         except aiohttp.ServerTimeoutError as problem:
             where = "was not reached" if isinstance(problem, aiohttp.ConnectionTimeoutError) else "did not answer"
             raise UpstreamFault(504, f"the upstream {where} in time", "upstream_timeout") from None
@@ -110,6 +129,16 @@ class Client:
                 502, f"the upstream cannot be reached ({_kind(problem)})", "upstream_unreachable"
             ) from None
         return Answer(response)
+
+    async def _request(self, method: str, url: URL, headers: list[tuple[str, str]], body: Body) -> Any:
+        """Send; once more if the upstream had closed the kept connection before it saw the request."""
+        send = self._session.request
+        while True:
+            try:
+                return await send(method, url, headers=headers, data=body, allow_redirects=False)
+            except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
+                if not _kept.get() or not (body is None or isinstance(body, bytes)):
+                    raise
 
     async def close(self) -> None:
         await self._session.close()
