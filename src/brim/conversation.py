@@ -104,6 +104,7 @@ class Interned:
     def __init__(self, parse: Callable[[bytes, str], Message], limit: int = 64 << 20) -> None:
         self._parse = parse
         self._seen: Recent[bytes, Message] = Recent(limit)
+        self.known = self._seen.get
 
     def get(self, raw: bytes, at: str) -> Message:
         return self._seen.get(raw) or self._seen.put(raw, self._parse(raw, at), len(raw) + 500)

@@ -75,7 +75,7 @@ def parse(
         tools=_tools(fields.get("tools")),
         fields=fields,
         model=_text(fields, "model") or model,
-        max_output=spec.max_output(_small(fields)),
+        max_output=spec.max_output(_small(fields, spec.list_field)),
     )
     spec.check(conversation)
     return conversation
@@ -152,8 +152,8 @@ def _tools(raw: bytes | None) -> bytes | None:
 def _messages(spec: Api, raw: bytes) -> tuple[Message, ...]:
     if raw[:1] == b'"' and spec is openai_responses.API:
         return (spec.messages.get(raw, spec.list_field),)
-    field, get = spec.list_field, spec.messages.get
-    return tuple([get(item, f"{field}[{n}]") for n, item in enumerate(_items(raw, field))])
+    field, get, known = spec.list_field, spec.messages.get, spec.messages.known
+    return tuple([known(item) or get(item, f"{field}[{n}]") for n, item in enumerate(_items(raw, field))])
 
 
 def _loose(raw: bytes) -> Any:
@@ -174,9 +174,9 @@ def _text(fields: Mapping[str, bytes], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _small(fields: Mapping[str, bytes]) -> dict[str, Any]:
+def _small(fields: Mapping[str, bytes], content: str) -> dict[str, Any]:
     """The fields that are settings rather than content."""
-    return {key: _loose(raw) for key, raw in fields.items() if len(raw) < 4096}
+    return {key: _loose(raw) for key, raw in fields.items() if len(raw) < 4096 and key != content}
 
 
 def render(conversation: Conversation, body: Body) -> Any:

@@ -145,6 +145,8 @@ def check_pairs(conversation: Conversation) -> None:
     """Every tool result follows the call that it answers, and no id is asked or answered twice at once."""
     open_calls: set[str] = set()
     for number, message in enumerate(conversation.messages):
+        if not message.calls and not message.answers:
+            continue
         results: dict[str, Part] = {}
         for part in message.parts:
             if part.kind == "call" and part.call:
