@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from brim.gateway.logs import tell
@@ -24,7 +24,7 @@ FLUSH_SECONDS = 0.5
 class Keeper(Protocol):
     """The part of a store that the journal writes to."""
 
-    def add_usage(self, record: UsageRecord) -> None: ...
+    def add_usages(self, records: Sequence[UsageRecord]) -> None: ...
 
     def put_value(self, name: str, value: bytes | None) -> None: ...
 
@@ -106,8 +106,8 @@ class Journal:
         assert self._keeper is not None
         records, self._waiting = self._waiting, []
         values, self._values = self._values, {}
-        for record in records:
-            self._keeper.add_usage(record)
+        if records:
+            self._keeper.add_usages(records)
         for name, value in values.items():
             self._keeper.put_value(name, value)
 

@@ -187,6 +187,10 @@ class InMemoryStore:
         with self._lock:
             self._actuals.put(key, tokens)
 
+    def add_usages(self, records: Sequence[UsageRecord]) -> None:
+        for record in records:
+            self.add_usage(record)
+
     def add_usage(self, record: UsageRecord) -> None:
         with self._lock:
             self._usage.pop(record.request, None)

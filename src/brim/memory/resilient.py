@@ -173,7 +173,10 @@ class ResilientStore:
         self._attempt(lambda disk: disk.put_actual(key, tokens), lambda: self._memory.put_actual(key, tokens))
 
     def add_usage(self, record: UsageRecord) -> None:
-        self._write("", 200, lambda store: store.add_usage(record))
+        self.add_usages([record])
+
+    def add_usages(self, records: Sequence[UsageRecord]) -> None:
+        self._write("", 200 * len(records), lambda store: store.add_usages(records))
 
     def usage(self, since: float = 0.0, model: str | None = None, limit: int = 1_000) -> list[UsageRecord]:
         none: list[UsageRecord] = []

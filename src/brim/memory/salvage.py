@@ -77,8 +77,7 @@ def salvage(aside: Path, store: SqliteStore, *, seconds: float = 10.0) -> Salvag
             left += damaged and not turns
         for name, value in _readable(db, "SELECT name, value FROM pairs"):
             store.put_value(name, value)
-        for row in _readable(db, f"SELECT {USAGE_COLUMNS} FROM usage"):
-            store.add_usage(UsageRecord(*row))
+        store.add_usages([UsageRecord(*row) for row in _readable(db, f"SELECT {USAGE_COLUMNS} FROM usage")])
     return Salvaged(whole, cut, left)
 
 

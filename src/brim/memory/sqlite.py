@@ -18,7 +18,7 @@ from brim.memory.eviction import Eviction, used_bytes
 from brim.memory.packing import Damaged, Packer
 from brim.memory.schema import LENGTH_BITS, connect, identity, key_of
 from brim.memory.store import Evicted, Limits, SessionRecord, Turn, UsageSum, blob_digest
-from brim.memory.usage import add_usage, usage, usage_sums
+from brim.memory.usage import add_usages, usage, usage_sums
 from brim.recent import Recent
 from brim.tokens.actuals import UsageRecord
 
@@ -187,8 +187,11 @@ class SqliteStore:
                     pass  # every write takes them along
 
     def add_usage(self, record: UsageRecord) -> None:
+        self.add_usages([record])
+
+    def add_usages(self, records: Sequence[UsageRecord]) -> None:
         with self._write() as db:
-            add_usage(db, record)
+            add_usages(db, records)
 
     def usage(self, since: float = 0.0, model: str | None = None, limit: int = 1_000) -> list[UsageRecord]:
         with self._read() as db:

@@ -143,6 +143,9 @@ class Store(Protocol):
     def add_usage(self, record: UsageRecord) -> None:
         """Keep a usage record; one with the same request id replaces the one before."""
 
+    def add_usages(self, records: Sequence[UsageRecord]) -> None:
+        """Keep many at once: all of them, or none if the process dies meanwhile."""
+
     def usage(self, since: float = 0.0, model: str | None = None, limit: int = 1_000) -> list[UsageRecord]:
         """Usage records from a time on, newest first."""
 

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import astuple
+from collections.abc import Sequence
+from operator import attrgetter
 
 from brim.memory.store import UsageSum
 from brim.tokens.actuals import UsageRecord
 
 COLUMNS = "request, at, provider, model, estimated, upper, actual_in, actual_out, cached, status"
+_row = attrgetter(*COLUMNS.split(", "))
+_VALUES = f"({', '.join('?' * len(COLUMNS.split(', ')))})"
+# So many records are written by one statement; a statement for each would cost several times more.
+TOGETHER = 64
 
 
-def add_usage(db: sqlite3.Connection, record: UsageRecord) -> None:
-    db.execute(f"REPLACE INTO usage({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", astuple(record))
+def add_usages(db: sqlite3.Connection, records: Sequence[UsageRecord]) -> None:
+    for start in range(0, len(records), TOGETHER):
+        batch = records[start : start + TOGETHER]
+        values = [value for record in batch for value in _row(record)]
+        db.execute(f"REPLACE INTO usage({COLUMNS}) VALUES {', '.join([_VALUES] * len(batch))}", values)
 
 
 def usage(db: sqlite3.Connection, since: float, model: str | None, limit: int) -> list[UsageRecord]:
