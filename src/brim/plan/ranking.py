@@ -22,6 +22,7 @@ KEPT = 4
 @dataclass(slots=True)
 class _Kept:
     messages: list[Message] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
     index: Index = field(default_factory=Index)
     when: str = ""
     part: int = 0
@@ -46,7 +47,8 @@ class Indexes:
     def _index(self, messages: list[Message], sizes: Callable[[Message], int]) -> Index:
         for kept in self._kept:
             known = len(kept.messages)
-            if known <= len(messages) and messages[:known] == kept.messages:
+            # The sizes too: what another model was asked must not change what this one is sent.
+            if messages[:known] == kept.messages and list(map(sizes, messages[:known])) == kept.sizes:
                 self._kept.remove(kept)
                 break
         else:
@@ -57,8 +59,10 @@ class Indexes:
             if dated is not None:
                 kept.when, text = dated.group(1), text[dated.end() :]
                 kept.part += 1
-            kept.index.add(text, when=kept.when, session=kept.part, tokens=sizes(message))
+            size = sizes(message)
+            kept.index.add(text, when=kept.when, session=kept.part, tokens=size)
             kept.messages.append(message)
+            kept.sizes.append(size)
         self._kept = [kept, *self._kept][:KEPT]
         return kept.index
 
