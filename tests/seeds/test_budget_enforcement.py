@@ -1,0 +1,179 @@
+"""Scenarios of the plan for one total budget over five layers, enforced where everything is put together."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+import brim
+from brim import Attachment, Policy
+from brim.conversation import Message
+
+
+def user(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": text}
+
+
+def assistant(text: str) -> dict[str, Any]:
+    return {"role": "assistant", "content": text}
+
+
+def prose(tokens: int, tag: str = "") -> str:
+    """Text of about so many tokens, in numbered sentences."""
+    return "".join(f"{tag}Sentence {n} tells of the harbour. " for n in range(max(1, tokens // 8)))
+
+
+def history(turns: int, tokens: int) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for n in range(turns):
+        found += [user(f"[q{n}] " + prose(tokens // 2)), assistant(f"[a{n}] " + prose(tokens // 2))]
+    return found
+
+
+def layered(messages: list[dict[str, Any]], model: str = "gpt-4o", **more: Any) -> brim.Fitted:
+    settings = more.pop("settings", {})
+    return brim.fit(messages, model=model, policy=Policy.layered(**settings), **more)
+
+
+def project(tokens: int) -> dict[str, Any]:
+    text = "".join(f"<file path='n{n}.md'>\n{prose(500, f'f{n} ')}\n</file>\n" for n in range(max(1, tokens // 500)))
+    return {"role": "system", "content": f"You answer from notes.\n<project_context>\n{text}</project_context>"}
+
+
+def test_the_total_budget_is_128000_tokens_with_4096_for_the_answer() -> None:
+    policy = Policy.layered()
+    assert (policy.total_budget, policy.output_reserve) == (128_000, 4_096)
+    assert (policy.block_chars, policy.preview_chars) == (50_000, 500)
+
+
+@pytest.mark.parametrize("policy", [Policy.layered(), Policy.agent()])
+def test_two_million_tokens_over_all_layers_never_reach_a_model_of_one_million(policy: Policy) -> None:
+    messages = [project(900_000), *history(15, 60_000), user("What is in note n3?")]
+    context = [Attachment(prose(150_000, "c "), source="c.md")]
+    carried = [Attachment(prose(50_000, "p "), source="p.md")]
+    whole = sum(brim.count(str(message["content"]), model="gpt-4o").tokens for message in messages)
+    assert whole > 1_500_000
+    fitted = brim.fit(
+        messages, model="gpt-4.1", api="openai_chat", policy=policy, context=context, carried=carried, budget=1_000_000
+    )
+    assert brim.count(fitted.messages, model="gpt-4.1").tokens <= 1_000_000
+    assert fitted.messages[-1] == user("What is in note n3?")
+
+
+def test_what_the_instructions_take_makes_context_shrink_earlier() -> None:
+    context = [Attachment(prose(60_000), source="c.md")]
+    small = layered([project(1_000), user("Why?")], context=context)
+    large = layered([project(90_000), user("Why?")], context=context)
+    assert small.report.layers[2].after > 50_000
+    assert large.report.layers[2].after < 40_000
+    assert large.tokens <= 128_000 - 4_096
+
+
+def test_the_oldest_complete_turns_are_dropped_until_the_history_fits_its_budget() -> None:
+    messages = [{"role": "system", "content": "Be brief."}, *history(10, 2_000), user("And now?")]
+    fitted = layered(messages, settings={"total_budget": 12_000, "output_reserve": 2_000})
+    kept = fitted.messages[1:]
+    assert kept == messages[-len(kept) :]
+    assert kept[0]["role"] == "user"
+    assert fitted.report.turns_dropped
+    assert fitted.tokens <= 10_000
+    # One turn more would not have fitted.
+    assert brim.count([messages[0], *messages[-len(kept) - 2 :]], model="gpt-4o").tokens > 10_000
+
+
+def test_the_most_recent_turn_is_always_there_whatever_the_other_layers_take() -> None:
+    messages = [project(11_000), *history(10, 800), user("And now?")]
+    fitted = layered(messages, context=[Attachment(prose(9_000), source="c.md")], settings={"total_budget": 16_000})
+    shown = [message["content"] for message in fitted.messages]
+    assert any(text.startswith("[q9]") for text in shown)
+    assert any(text.startswith("[a9]") for text in shown)
+    assert fitted.tokens <= 16_000 - 4_096
+
+
+def test_long_answers_are_cut_to_their_first_characters_when_dropping_is_not_enough() -> None:
+    messages = [user("[q0] Tell."), assistant("[a0] " + prose(20_000)), user("And now?")]
+    fitted = layered(messages, settings={"total_budget": 8_000})
+    answer = next(message["content"] for message in fitted.messages if message["role"] == "assistant")
+    assert answer.startswith(messages[1]["content"][:1_000])
+    assert fitted.tokens <= 8_000 - 4_096
+    assert messages[1]["content"] in fitted.stash.values()
+
+
+def test_dropped_turns_are_a_warning_to_the_log_the_callback_and_the_report(caplog: pytest.LogCaptureFixture) -> None:
+    events: list[brim.Event] = []
+    with caplog.at_level(logging.WARNING, logger="brim"):
+        fitted = layered(
+            [*history(10, 2_000), user("And now?")], settings={"total_budget": 12_000}, on_event=events.append
+        )
+    assert "oldest turns" in caplog.text
+    assert [event.kind for event in events].count("warning") == 1
+    assert "oldest turns" in str(fitted.report)
+
+
+def test_a_request_over_budget_with_only_its_last_turn_warns_and_proceeds_within_the_budget() -> None:
+    messages = [user("[q0] " + prose(9_000)), assistant("[a0] " + prose(9_000)), user("And now?")]
+    fitted = layered(messages, settings={"total_budget": 8_000})
+    assert any("over its budget" in warning for warning in fitted.report.warnings)
+    assert fitted.tokens <= 8_000 - 4_096
+    assert fitted.messages[-1] == user("And now?")
+
+
+def test_blocks_over_50000_characters_are_summarised_by_map_and_reduce() -> None:
+    asked: list[int] = []
+
+    def summarize(messages: Sequence[Message], previous: str, tokens: int) -> str:
+        asked.append(sum(len(message.text) for message in messages))
+        return "A part about the harbour."
+
+    block, small = prose(60_000), prose(4_000)
+    context = [Attachment(block, source="big.md"), Attachment(small, source="small.md")]
+    fitted = layered([user("Why?")], context=context, summarize=summarize, settings={"total_budget": 40_000})
+    assert len(asked) >= len(block) // 50_000
+    assert max(asked) <= 50_000
+    text = "".join(message["content"] for message in fitted.messages)
+    assert "A part about the harbour." in text
+    assert small in text
+    assert block in fitted.stash.values()
+    assert fitted.messages[-1] == user("Why?")
+
+
+def test_earlier_context_is_carried_as_structure_and_previews_with_its_source() -> None:
+    note = "".join(f"## Part {n}\n\n{prose(400)}\n\n" for n in range(6))
+    fitted = layered([user("Why?")], carried=[Attachment(note, source="notes/harbour.md")])
+    block = fitted.messages[0]["content"]
+    assert block.startswith("<prior_context")
+    assert "notes/harbour.md" in block
+    assert all(f"## Part {n}" in block for n in range(6))
+    assert len(block) < 6 * 700
+
+
+def test_the_report_shows_every_layer_the_total_the_threshold_and_what_was_dropped() -> None:
+    fitted = layered(
+        [project(1_000), *history(6, 3_000), user("And now?")],
+        context=[Attachment(prose(500), source="c.md")],
+        carried=[Attachment(prose(500), source="p.md")],
+        settings={"total_budget": 16_000},
+    )
+    told = fitted.report.as_dict()
+    assert [row["layer"] for row in told["layers"]] == [1, 2, 3, 4, 5]
+    assert all(row["after"] > 0 for row in told["layers"])
+    assert sum(row["after"] for row in told["layers"]) == told["after"] == fitted.tokens
+    assert told["limit"] == 16_000 - 4_096
+    assert told["turns_dropped"] > 0
+
+
+def test_tool_results_of_earlier_turns_are_compacted_where_the_budget_is_tight() -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "localSearch", "arguments": "{}"}}
+    messages = [
+        user("Find the tide tables."),
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "<localSearch>\n" + prose(9_000) + "</localSearch>"},
+        assistant("They are in n3.md."),
+        user("And now?"),
+    ]
+    fitted = layered(messages, settings={"total_budget": 8_000})
+    assert [message["role"] for message in fitted.messages] == ["user", "assistant", "tool", "assistant", "user"]
+    assert fitted.tokens <= 8_000 - 4_096

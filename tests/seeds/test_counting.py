@@ -1,0 +1,255 @@
+"""Scenarios of the RFC on counting: actuals first, never under, and a window that is never passed."""
+
+from __future__ import annotations
+
+import time
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import brim
+from brim import Model
+from brim.catalog import find
+from brim.catalog.discovery import discover
+from brim.cli.status import line
+from brim.memory.resilient import open_store
+from brim.plan.report import level_of
+from brim.testing import FakeProvider, Say
+from brim.tokens.actuals import MARGINS, Analytics, UsageRecord
+from tests.gateway.conftest import Running, Start, long_chat
+
+OWN = Model("harbor-1", "own", 32_000, None, "estimate", None, "openai_chat", "set by hand")
+
+
+def user(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": text}
+
+
+def assistant(text: str) -> dict[str, Any]:
+    return {"role": "assistant", "content": text}
+
+
+def talk(messages: int) -> list[dict[str, Any]]:
+    return [(assistant if n % 2 else user)(f"Message {n}. " + f"word{n} and more " * (n + 5)) for n in range(messages)]
+
+
+def billed(messages: list[dict[str, Any]]) -> int:
+    """What a provider with a tokenizer of its own would report."""
+    return 3 + sum(5 + ceil(len(message["content"]) / 3.1) for message in messages)
+
+
+def learned(messages: list[dict[str, Any]], store: Any = None) -> brim.Actuals:
+    actuals = brim.Actuals(store)
+    for end in range(1, len(messages) + 1, 2):
+        brim.record(messages[:end], billed(messages[:end]), model=OWN, actuals=actuals)
+    return actuals
+
+
+# Sources
+
+
+def test_the_margins_are_2_percent_on_actuals_5_on_tokenizers_and_10_on_estimates() -> None:
+    assert (MARGINS["actual"], MARGINS["exact"], MARGINS["estimated"]) == (0.02, 0.05, 0.10)
+
+
+def test_of_fifty_messages_only_the_one_being_composed_is_estimated() -> None:
+    messages = talk(49)
+    actuals = learned(messages)
+    count = brim.count([*messages, user("And now?")], model=OWN, actuals=actuals)
+    truth = billed([*messages, user("And now?")])
+    assert count.source == "actual"
+    assert abs(count.tokens - truth) <= 0.01 * truth
+    assert truth <= count.upper <= 1.05 * truth
+
+
+def test_an_edited_message_loses_its_number_and_all_others_keep_theirs() -> None:
+    messages = talk(11)
+    actuals = learned(messages)
+    edited = [*messages[:2], user("Edited, and quite another thing to say."), *messages[3:]]
+    count = brim.count(edited, model=OWN, actuals=actuals)
+    truth = billed(edited)
+    cold = brim.count(edited, model=OWN).tokens
+    assert abs(count.tokens - truth) <= 0.03 * truth < abs(cold - truth)
+    assert truth <= count.upper
+
+
+def test_identical_messages_share_their_number_wherever_they_stand() -> None:
+    messages = talk(11)
+    actuals = learned(messages)
+    moved = [messages[4], messages[5], messages[2], messages[3]]
+    count = brim.count(moved, model=OWN, actuals=actuals)
+    assert abs(count.tokens - billed(moved)) <= 0.05 * billed(moved)
+    assert billed(moved) <= count.upper
+
+
+def test_numbers_of_one_model_are_not_used_for_another() -> None:
+    messages = talk(7)
+    actuals = learned(messages)
+    other = Model("other-1", "own", 32_000, None, "estimate", None, "openai_chat", "set by hand")
+    assert brim.count(messages, model=other, actuals=actuals).source == "estimated"
+
+
+def test_numbers_survive_a_restart(tmp_path: Path) -> None:
+    messages = talk(9)
+    store = open_store(tmp_path / "brim.db")
+    learned(messages, store)
+    store.close()
+    again = open_store(tmp_path / "brim.db")
+    count = brim.count(messages, model=OWN, actuals=brim.Actuals(again))
+    assert (count.tokens, count.source) == (billed(messages), "actual")
+    again.close()
+
+
+def test_the_correction_factor_follows_what_is_reported() -> None:
+    actuals = brim.Actuals()
+    before = brim.count(talk(6), model=OWN, actuals=actuals).tokens
+    for n in range(12):
+        fresh = [user(f"Question {n}: " + f"item{n} costs money " * 40)]
+        brim.record(fresh, billed(fresh), model=OWN, actuals=actuals)
+    after = brim.count(talk(6), model=OWN, actuals=actuals).tokens
+    truth = billed(talk(6))
+    assert abs(after - truth) < abs(before - truth)
+
+
+# Never under
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "function foo() { return x + y; }",
+        "The quick brown fox",
+        "日本語テキスト",
+        '{"key": "value"}',
+        "🎉🎊 ✨",
+        "=>{}[];" * 50,
+    ],
+)
+@pytest.mark.parametrize(
+    "model", ["gpt-4o", "gpt-4", "o1", "claude-sonnet-4-5", "gemini-2.5-pro", "llama-3.1-8b-instant"]
+)
+def test_no_known_tokenizer_is_replaced_by_a_guess_from_characters(model: str, text: str) -> None:
+    count = brim.count(text, model=model)
+    assert count.source == "exact"
+    assert count.tokens <= count.upper
+
+
+@pytest.mark.parametrize(
+    ("model", "family"),
+    [
+        ("gpt-4o", "o200k"),
+        ("o1", "o200k"),
+        ("gpt-4", "cl100k"),
+        ("gpt-3.5-turbo", "cl100k"),
+        ("claude-3-opus-20240229", "claude-3"),
+    ],
+)
+def test_a_model_has_its_encoding(model: str, family: str) -> None:
+    assert find(model).family == family
+
+
+def test_an_unknown_family_is_estimated_above_what_any_known_one_takes() -> None:
+    for text in ("def f(x): return x**2\n" * 50, "日本語テキスト" * 30, '{"a": [1, 2, 3], "b": null}' * 30):
+        known = [brim.count(text, model=model).tokens for model in ("gpt-4o", "gpt-4", "claude-3-opus-20240229")]
+        assert brim.count(text, model=OWN).upper >= max(known[:2])
+
+
+def test_input_is_85_percent_of_a_window_whose_largest_output_is_unknown() -> None:
+    assert OWN.max_input() == int(32_000 * 0.85)
+
+
+def test_models_and_windows_are_discovered_from_an_api() -> None:
+    answer = {"data": [{"id": "maker/new-model", "context_window": 200_000, "max_tokens": 64_000}]}
+    (found,) = discover(answer, provider="gateway", api="openai_chat")
+    assert (found.name, found.window, found.max_output) == ("maker/new-model", 200_000, 64_000)
+    assert found.max_input() == 136_000
+
+
+def test_counting_a_new_message_takes_less_than_ten_milliseconds() -> None:
+    messages = talk(40)
+    brim.count(messages, model="gpt-4o")
+    best = min(_seconds(messages, n) for n in range(20))
+    assert best < 0.010
+
+
+def _seconds(messages: list[dict[str, Any]], n: int) -> float:
+    asked = [*messages, user(f"New message {n}. " + "some more words " * 100)]
+    start = time.perf_counter()
+    brim.count(asked, model="gpt-4o")
+    return time.perf_counter() - start
+
+
+# Analytics and the status bar
+
+
+def test_estimates_are_compared_with_what_came() -> None:
+    analytics = Analytics()
+    analytics.add(UsageRecord("r1", 1.0, "openai", "gpt-4o", 103, 110))
+    assert analytics.records()[0].status == "pending"
+    analytics.add(UsageRecord("r1", 1.0, "openai", "gpt-4o", 103, 110, 100, 20, status="success"))
+    assert len(analytics.records("gpt-4o")) == 1
+    assert analytics.statistics("gpt-4o").mean == pytest.approx(0.03)
+
+
+@pytest.mark.parametrize(
+    ("used", "level"),
+    [(0.0, "ok"), (0.749, "ok"), (0.751, "high"), (0.899, "high"), (0.901, "critical"), (1.0, "critical")],
+)
+def test_the_level_is_high_above_75_and_critical_above_90_percent(used: float, level: str) -> None:
+    assert level_of(used) == level
+
+
+def test_the_status_line_has_the_share_and_the_limit() -> None:
+    turn = {
+        "limit": 112_000,
+        "tokens_before": 101_000,
+        "tokens_after": 60_000,
+        "used": 0.61,
+        "level": "ok",
+        "model": "gpt-4o",
+    }
+    assert line(turn, 10) == "██████░░░░ 61% of 112k · gpt-4o · 41k saved"
+
+
+# Through the gateway
+
+
+def test_a_conversation_never_hits_the_limit_of_its_window(start: Start, fake: FakeProvider) -> None:
+    fake.window = 9_000
+    running = start(models={"small": {"window": 9_000, "max_output": 1_000, "family": "o200k"}})
+    chat = long_chat(40, 300)
+    for end in range(2, len(chat) + 1, 6):
+        answer = running.chat({"model": "small", "messages": chat[:end]})
+        assert answer.status == 200, answer.body
+    assert all(turn.usage.input <= turn.upper for turn in running.gateway.journal.recent if turn.usage)
+
+
+def test_the_usage_at_the_end_of_a_stream_teaches_the_next_count(gateway: Running, fake: FakeProvider) -> None:
+    fake.script(Say("hello"), Say("hello again"))
+    body = {"messages": [user("Say hello.")], "stream": True, "stream_options": {"include_usage": True}}
+    assert gateway.chat(body).status == 200
+    gateway.settled()
+    turn = gateway.last
+    assert turn.usage.input == brim.count(body["messages"], model="gpt-4o").tokens
+    actuals = gateway.gateway.fitter.actuals
+    assert brim.count(body["messages"], model="gpt-4o", actuals=actuals).source == "actual"
+    assert gateway.get("/brim/v1/live")["mean_error"] == 0
+
+
+def test_the_last_model_of_a_client_is_remembered(gateway: Running) -> None:
+    gateway.chat({"model": "gpt-4.1", "messages": [user("Hello")]}, user_agent="editor/1.0")
+    gateway.settled()
+    client = gateway.last.client
+    assert gateway.gateway.fitter.last_model(client) == "gpt-4.1"
+
+
+def test_anthropics_own_context_management_is_switched_on_where_it_is_asked_for(
+    start: Start, fake: FakeProvider
+) -> None:
+    running = start(clear_tool_uses=("claude-*",))
+    body = {"model": "claude-sonnet-4-5", "max_tokens": 100, "messages": [user("Hello")]}
+    assert running.ask("POST", "/v1/messages", body).status == 200
+    sent = fake.posts[-1]
+    assert sent.json["context_management"]["edits"][0]["type"].startswith("clear_tool_uses")
