@@ -11,7 +11,7 @@ from dataclasses import replace
 from brim.conversation import Message
 from brim.memory.view import Entry, EntryKind, View
 from brim.plan.planner import Outcome
-from brim.plan.rolling import PREFIX
+from brim.plan.rolling import CONTEXT, PREFIX
 from brim.plan.strategies import PLANNERS
 from brim.plan.work import Work
 
@@ -34,15 +34,15 @@ def _of_log(work: Work, log: list[Message]) -> list[Entry]:
 
 def _entries(work: Work, outcome: Outcome, source: list[Entry]) -> list[Entry]:
     """The planned messages as entries: those of the source where they come from it, the policy's own beside them."""
-    known = {id(entry.message): entry for entry in source}
     planned = outcome.planned or outcome.conversation
+    known = _origins(planned.messages, source)
     places = outcome.places or list(range(len(outcome.conversation.messages)))
     found: list[Entry] = []
     for message, place in zip(outcome.conversation.messages, places, strict=True):
         origin = planned.messages[place] if place >= 0 else message
         entry, size = known.get(id(origin)), work.counter.message(message)
         if entry is not None:
-            altered = message is not origin and entry.end > entry.start
+            altered = message is not entry.message and entry.end > entry.start
             kind: EntryKind = "compacted" if altered else entry.kind
             found.append(replace(entry, message=message, tokens=size, kind=kind))
             continue
@@ -50,6 +50,22 @@ def _entries(work: Work, outcome: Outcome, source: list[Entry]) -> list[Entry]:
         at = found[-1].end if found else 0
         found.append(Entry(at, at, message, size, "ledger" if summary else "context"))
     return _spanned(found)
+
+
+def _origins(planned: tuple[Message, ...], source: list[Entry]) -> dict[int, Entry]:
+    """The entries that planned messages stand for; those that a policy shortened keep their order before the last."""
+    known = {id(entry.message): entry for entry in source}
+    last = known.get(id(planned[-1])) if planned else None
+    before = [entry for entry in source if entry.message.role != "system" and last and entry.start <= last.start]
+    for message, entry in zip(reversed(planned), reversed(before), strict=False):
+        same = (message.role, message.calls, message.answers) == _kind(entry.message)
+        if same and not message.text.startswith((PREFIX, CONTEXT[:20])):
+            known.setdefault(id(message), entry)
+    return known
+
+
+def _kind(message: Message) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    return message.role, message.calls, message.answers
 
 
 def _spanned(entries: list[Entry]) -> list[Entry]:
