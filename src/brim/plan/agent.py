@@ -25,11 +25,10 @@ def plan(work: Work) -> Outcome:
 
 def enforce(work: Work, conversation: Conversation, layers: dict[int, int] | None = None, frozen: int = 0) -> Outcome:
     """The one enforcement point: a conversation that fits is left alone, any other is planned into its limit."""
-    whole = work.total(conversation)
-    if whole <= work.limit:
-        return Outcome(conversation, whole, planned=conversation)
+    if work.fits(conversation):
+        return Outcome(conversation, work.total(conversation), planned=conversation)
     if work.limit <= 0:
-        raise BudgetTooSmall(whole, work.limit)
+        raise BudgetTooSmall(work.total(conversation), work.limit)
     query = query_of(conversation)
     task = Task(
         conversation=conversation,

@@ -81,21 +81,34 @@ def grouped(messages: tuple[Message, ...]) -> list[list[int]]:
     """
     groups: list[list[int]] = []
     open_calls: set[str] = set()
+    unfinished = False
     for index, message in enumerate(messages):
-        if message.role == "user" and not message.answers:
+        if open_calls and message.role == "user" and not message.answers:
             open_calls.clear()  # the user went on without waiting for the results
-        if open_calls or (groups and _unfinished(messages[index - 1])):
+        if open_calls or unfinished:
             groups[-1].append(index)
         else:
             groups.append([index])
-        open_calls.update(message.calls)
-        open_calls.difference_update(message.answers)
+        if message.calls:
+            open_calls.update(message.calls)
+        if message.answers:
+            open_calls.difference_update(message.answers)
+        unfinished = _unfinished(message)
     return groups
 
 
 def _unfinished(message: Message) -> bool:
     """Reasoning that stands in a message of its own belongs to what comes next."""
-    return bool(message.parts) and all(part.kind == "thinking" for part in message.parts)
+    parts = message.parts
+    return bool(parts) and parts[0].kind == "thinking" and all(part.kind == "thinking" for part in parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Of a long history what is worth looking at, and about how many tokens every message has."""
+
+    chosen: set[int]
+    sizes: list[int]
 
 
 class Itemizer:
@@ -109,7 +122,7 @@ class Itemizer:
         count: Callable[[str], int],
         layers: dict[int, int] | None = None,
         frozen: int = 0,
-        chosen: set[int] | None = None,
+        seen: Seen | None = None,
     ) -> None:
         self.conversation = conversation
         self._parts = parts
@@ -117,7 +130,7 @@ class Itemizer:
         self._count = count
         self._layers = layers or {}
         self._frozen = frozen
-        self._chosen = chosen
+        self._seen = seen
         self.now = current(conversation.messages)
 
     def groups(self) -> list[Group]:
@@ -130,16 +143,18 @@ class Itemizer:
         messages = self.conversation.messages
         for index in range(self._frozen):
             found.append(Group([index], frame=self._total(messages[index]), must=True))
-        members = [[n + self._frozen for n in group] for group in grouped(messages[self._frozen :])]
-        chosen = self._chosen
+        members = grouped(messages[self._frozen :])
+        if self._frozen:
+            members = [[n + self._frozen for n in group] for group in members]
+        seen = self._seen
         passed: Group | None = None  # messages in a row that nobody looks at: they are folded together
         for number, indexes in enumerate(members):
-            if chosen is not None and number < len(members) - 1 and chosen.isdisjoint(indexes):
+            if seen is not None and number < len(members) - 1 and seen.chosen.isdisjoint(indexes):
                 if passed is None:
                     passed = Group([])
                     found.append(passed)
                 passed.members += indexes
-                passed.frame += sum([self._total(messages[index]) for index in indexes])
+                passed.frame += sum([seen.sizes[index] for index in indexes])
                 continue
             passed = None
             group = Group(indexes)

@@ -40,11 +40,11 @@ def plan(work: Work) -> Outcome:
         steps += told(work, gone, "dropped", "one of the oldest turns of a history that is over its budget")
         stash |= kept_whole([conversation.messages[index] for index in gone])
         conversation, layers = _without(conversation, layers, gone)
-    if work.total(conversation) > work.limit:
+    if not work.fits(conversation):
         conversation = _shorten_answers(work, conversation, len(gone), steps, stash)
-    if work.total(conversation) > work.limit:
+    if not work.fits(conversation):
         conversation = _shorten_context(work, conversation, layers, steps, stash)
-    if work.total(conversation) > work.limit:
+    if not work.fits(conversation):
         warnings.append("the request is over its budget even with only the most recent turn: more of it was compacted")
     outcome = agent.enforce(work, conversation, layers)
     outcome.steps, outcome.warnings = steps, [*warnings, *outcome.warnings]

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from brim.conversation import Conversation, Message, encode, leaf
 from brim.errors import BudgetTooSmall
 from brim.ladders import handle_of
-from brim.plan.items import SYSTEM, Group, Item, Itemizer, current
+from brim.plan.candidates import candidates, guessed
+from brim.plan.items import SYSTEM, Group, Item, Itemizer, Seen
 from brim.plan.pieces import WHOLE, Piece, pieces
 from brim.plan.rebuild import rebuilt
 from brim.plan.renditions import STUB, Renditions
@@ -84,7 +85,7 @@ class Planner:
             self.count,
             task.layers,
             task.frozen,
-            self._candidates(),
+            self._worth_seeing(),
         )
         self.now = itemizer.now
         self.groups = itemizer.groups()
@@ -98,33 +99,16 @@ class Planner:
             self.count, task.counter.model.family, task.limit, self._original, task.recall, task.query
         )
 
-    def _candidates(self) -> set[int] | None:
-        """Of a history many times the limit, the messages that are worth looking at; None: all of them.
-
-        What is neither relevant nor recent enough to be among them would be folded in any case.
-        """
-        messages, limit = self.task.conversation.messages, self.task.limit
-        if len(messages) < MANY:
+    def _worth_seeing(self) -> Seen | None:
+        """Of a history many times the limit, the messages that are worth looking at; None: all of them."""
+        conversation, limit = self.task.conversation, self.task.limit
+        if len(conversation.messages) < MANY:
             return None
-        sizes = [self.counter.message(message) for message in messages]
+        sizes = guessed(conversation.messages, self.counter.message)
         if sum(sizes) < LOOKED_AT * limit:
             return None
         self._relevance = self.task.relevance(limit) if self.task.relevance else None
-        ranks = self._relevance or [0.0] * len(messages)
-        chosen = {n for n, message in enumerate(messages) if message.role == "system"} | {current(messages)}
-        left = LOOKED_AT * limit
-        recent = limit
-        for n in range(len(messages) - 1, -1, -1):
-            recent -= sizes[n]
-            if recent < 0:
-                break
-            chosen.add(n)
-        for n in sorted(range(len(messages)), key=lambda n: (-ranks[n], -n)):
-            left -= sizes[n]
-            if left < 0:
-                break
-            chosen.add(n)
-        return chosen
+        return candidates(conversation.messages, sizes, self._relevance, limit, int(LOOKED_AT * limit))
 
     def run(self) -> Outcome:
         """Plan, or raise BudgetTooSmall."""

@@ -35,7 +35,7 @@ LEAST = 24
 
 def plan(work: Work) -> Outcome:
     talk = _Talk.of(work.conversation)
-    if talk.whole and not (work.context or work.carried) and work.total(work.conversation) <= work.limit:
+    if talk.whole and not (work.context or work.carried) and work.fits(work.conversation):
         return Outcome(work.conversation, work.total(work.conversation))
     fixed = replace(work.conversation, messages=tuple(talk.instructions))
     window = _Window(work, talk, work.limit - work.total(fixed))

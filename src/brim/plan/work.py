@@ -15,6 +15,8 @@ from brim.tokens.counter import Counter
 # Makes a summary of messages in at most so many tokens; the earlier summary comes first. May raise.
 Summarize = Callable[[Sequence[Message], str, int], str]
 QUERY = 4_000
+# So many messages are counted before it is asked whether they are too many.
+TOGETHER = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,16 @@ class Work:
 
     def total(self, conversation: Conversation) -> int:
         return self.size(self.counter.total(conversation))
+
+    def fits(self, conversation: Conversation) -> bool:
+        """Whether a conversation is within the limit: it is counted from its end, and only until that is known."""
+        messages, size = conversation.messages, self.counter.message
+        tokens = self.counter.head(conversation)
+        for end in range(len(messages), 0, -TOGETHER):
+            tokens += sum([size(message) for message in messages[max(0, end - TOGETHER) : end]])
+            if self.size(tokens) > self.limit:
+                return False
+        return self.size(tokens) <= self.limit
 
 
 def query_of(conversation: Conversation) -> str:
