@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from brim.plan.policy import Policy
     from brim.plan.report import Decision, Report
     from brim.prompt import Section
+    from brim.replaying import Replay, replay
     from brim.tokens.actuals import Actuals
     from brim.tokens.counter import Count, Counter
 
@@ -57,6 +58,7 @@ __all__ = [
     "NotDecodable",
     "NotFound",
     "Policy",
+    "Replay",
     "Report",
     "Section",
     "Session",
@@ -68,6 +70,7 @@ __all__ = [
     "fit",
     "ladder",
     "record",
+    "replay",
     "reshape",
     "sessions",
 ]
@@ -94,6 +97,7 @@ _HOMES = {
     "brim.plan.policy": ("Policy",),
     "brim.plan.report": ("Decision", "Report"),
     "brim.prompt": ("Section",),
+    "brim.replaying": ("Replay", "replay"),
     "brim.tokens.actuals": ("Actuals",),
     "brim.tokens.counter": ("Count", "Counter"),
 }

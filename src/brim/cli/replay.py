@@ -1,0 +1,265 @@
+"""`brim replay`: what other budgets and policies would have done to recorded requests."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from brim import settings
+from brim.cli.reading import add_model, apply_settings
+from brim.cli.showing import bar
+from brim.errors import BadInput, BadSetting
+from brim.plan.policy import NAMES, Policy
+from brim.replaying import Outcome, Problem, Replay, chart, replay
+from brim.replaying import Progress as Done
+from brim.replaying.run import CACHE_MINUTES
+
+# So many problems are shown one by one; the others are counted.
+MOST = 10
+# How wide the tables are where there is no terminal to ask.
+PLAIN_WIDTH = 130
+# So often a pipe is told how far it is.
+SECONDS = 10.0
+WINDOW = "window"
+_EXAMPLES = """examples:
+  brim replay traffic.jsonl --budget 8000,32000                     two budgets side by side
+  brim replay traffic.jsonl --budget window --policy agent,rolling  two policies at each model's own limit
+  brim replay ~/.local/share/brim/brim.db --budget 20000            sessions that a gateway kept
+  brim replay runs.jsonl --transcripts --model gpt-4o --budget 8000 whole conversations, request by request
+  zcat traffic.jsonl.gz | brim replay - --budget 8000 --out replay.json --chart replay.svg
+"""
+
+
+def add(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "replay",
+        help="what-if on recorded requests",
+        description="Show what other budgets and policies would have done to recorded requests: nothing is sent.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "files",
+        metavar="FILE",
+        nargs="+",
+        help="JSON lines of requests, JSON, .gz or .zst of these, a gateway's store or log, or - for standard input",
+    )
+    parser.add_argument(
+        "--budget",
+        "-b",
+        type=_budgets,
+        default=[None],
+        metavar="N[,N…]",
+        help="input tokens, or window for each model's own limit (the default)",
+    )
+    parser.add_argument(
+        "--policy", type=_policies, metavar="P[,P…]", help=f"of {', '.join(NAMES)} (default: from the settings, agent)"
+    )
+    add_model(parser)
+    parser.add_argument(
+        "--sessions",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="follow conversations as the gateway does (the default)",
+    )
+    parser.add_argument(
+        "--one-shot", action="store_false", dest="sessions", help="fit each request by itself, as brim.fit does"
+    )
+    parser.add_argument(
+        "--transcripts", action="store_true", help="take whole conversations apart into the requests they were made of"
+    )
+    parser.add_argument(
+        "--cache-minutes",
+        type=float,
+        default=CACHE_MINUTES,
+        metavar="M",
+        help="how long a provider's prompt cache holds, where the recording has times (default: 5)",
+    )
+    parser.add_argument("--strict", action="store_true", help="stop at the first line that cannot be read")
+    parser.add_argument("--out", metavar="FILE", help="write everything that was found there, as JSON")
+    parser.add_argument("--chart", metavar="FILE", help="write a picture there, as SVG")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    loaded = apply_settings()
+    policies = [_policy(name, loaded) for name in args.policy or [str(loaded.policy.get("name", "agent"))]]
+    sources: list[Any] = [sys.stdin.buffer if name == "-" else name for name in args.files]
+    shown = _Shown(Console(stderr=True))
+    with shown.bar or nullcontext():
+        found = replay(
+            *sources,
+            budget=args.budget,
+            policy=policies,
+            model=args.model,
+            sessions=args.sessions,
+            transcripts=args.transcripts,
+            strict=args.strict,
+            cache_minutes=args.cache_minutes,
+            on_progress=shown.progress,
+            on_problem=shown.problem,
+        )
+    shown.end(found)
+    if not found.requests:
+        raise BadInput(", ".join(args.files), "holds no request that can be replayed")
+    data = json.dumps(found.as_dict(), ensure_ascii=False)
+    if args.out:
+        Path(args.out).write_text(data + "\n", encoding="utf-8")
+    if args.chart:
+        Path(args.chart).write_text(chart(found), encoding="utf-8")
+    if args.json:
+        print(data)
+    else:
+        show(Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH), found)
+    return 0 if found.held else 1
+
+
+def _budgets(text: str) -> list[int | None]:
+    """Example: "8000,window" -> [8000, None]"""
+    found: list[int | None] = []
+    for word in filter(None, (word.strip().replace("_", "") for word in text.split(","))):
+        if word != WINDOW and not (word.isascii() and word.isdigit() and int(word)):
+            raise argparse.ArgumentTypeError(f"{word!r} is neither a number of tokens nor {WINDOW!r}")
+        found.append(None if word == WINDOW else int(word))
+    if not found:
+        raise argparse.ArgumentTypeError("names no budget")
+    return found
+
+
+def _policies(text: str) -> list[str]:
+    names = [word.strip() for word in text.split(",") if word.strip()]
+    for name in names:
+        if name not in NAMES:
+            raise argparse.ArgumentTypeError(f"{name!r} is not one of {', '.join(NAMES)}")
+    return names
+
+
+def _policy(name: str, loaded: settings.Settings) -> Policy:
+    """A policy with the settings that brim.toml has for it: those of another policy may not stand in the same file."""
+    given = {key: value for key, value in loaded.policy.items() if key not in ("name", "budget")}
+    if name != loaded.policy.get("name", "agent"):
+        given = {}
+    try:
+        return Policy.named(name, given)
+    except BadSetting as problem:
+        raise BadInput("--policy", str(problem)) from None
+
+
+class _Shown:
+    """Progress and problems on standard error: a bar on a terminal, a plain line now and then elsewhere."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.bar: Progress | None = None
+        self._problems = 0
+        self._told = time.monotonic()
+        if console.is_terminal:
+            columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[requests]}")
+            self.bar = Progress(*columns, TimeRemainingColumn(), console=console, transient=True)
+            self._task = self.bar.add_task("replaying", total=None, requests="")
+
+    def progress(self, done: Done) -> None:
+        words = f"{done.requests:,} requests"
+        if self.bar is not None:
+            self.bar.update(self._task, completed=done.read, total=done.size or None, requests=words)
+        elif time.monotonic() - self._told > SECONDS:
+            self._told = time.monotonic()
+            share = f", {done.read / done.size:.0%}" if done.size else ""
+            print(f"replaying: {words}{share}", file=sys.stderr)
+
+    def problem(self, problem: Problem) -> None:
+        self._problems += 1
+        if self._problems <= MOST:
+            self.console.print(f"left out: {problem}", highlight=False, markup=False, soft_wrap=True)
+
+    def end(self, found: Replay) -> None:
+        if found.left_out > MOST:
+            self.console.print(f"left out: {found.left_out - MOST:,} more (--out has the first 100)", highlight=False)
+
+
+def show(console: Console, found: Replay) -> None:
+    """What a replay found, as tables and bars."""
+    models = ", ".join(f"{name} ({count:,})" for name, count in found.models.items())
+    console.print(
+        f"[bold]{found.requests:,}[/] requests in {found.conversations:,} conversations: {models}", highlight=False
+    )
+    console.print(_table(found))
+    console.print(_bars(found))
+    for outcome in found.outcomes:
+        if outcome.kinds:
+            console.print(_kinds(outcome))
+    best = next((outcome for outcome in found.outcomes if outcome.largest), None)
+    if best is not None:
+        console.print(_largest(best))
+    if not found.held:
+        console.print("[red]A request would have been over its limit: please report it with its line.[/]")
+
+
+def _table(found: Replay) -> Table:
+    names = ("over", "refused", "tokens", "prefix reuse", "input cost", "compacted", "folded", "ms p50 / p95")
+    table = Table("policy", "budget", *names, box=None, header_style="bold")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for one in found.outcomes:
+        cost = "no prices" if one.usd_before is None else f"${one.usd_before:,.2f} → ${one.usd_after:,.2f}"
+        table.add_row(
+            one.policy,
+            WINDOW if one.budget is None else f"{one.budget:,}",
+            f"{one.over_before:,} → {one.over_after:,}",
+            f"{one.refused:,}",
+            f"{_short(one.tokens_before)} → {_short(one.tokens_after)}",
+            f"{one.reuse_before:.0%} → {one.reuse_after:.0%}",
+            cost,
+            f"{one.compacted:,}",
+            f"{one.folded:,}",
+            f"{one.ms_p50:.1f} / {one.ms_p95:.1f}",
+        )
+    return table
+
+
+def _short(tokens: int) -> str:
+    """Example: 950 -> "950"; 26_702 -> "26.7k"; 4_281_351 -> "4.28M" """
+    if tokens >= 1_000_000:
+        return f"{tokens / 1e6:.3g}M" if tokens < 1e9 else f"{tokens / 1e9:,.3g}G"
+    return f"{tokens / 1e3:.3g}k" if tokens >= 1_000 else str(tokens)
+
+
+def _bars(found: Replay) -> Table:
+    table = Table("", "sent, of all tokens", "", "paid, of all input cost", "", box=None, header_style="bold")
+    for one in found.outcomes:
+        sent = 1 - one.tokens_saved
+        row = [one.label, bar(sent, 30), f"{sent:.0%}"]
+        if one.usd_before and one.usd_after is not None:
+            paid = one.usd_after / one.usd_before
+            row += [f"[{'green' if paid <= 1 else 'red'}]{bar(paid, 30)}[/]", f"{paid:.0%}"]
+        table.add_row(*row)
+    return table
+
+
+def _kinds(outcome: Outcome) -> Table:
+    table = Table(outcome.label, "compacted", "folded", "tokens", box=None, header_style="bold")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for use in outcome.kinds[:6]:
+        tokens = f"{use.before:,} → {use.after:,}"
+        table.add_row(f"  {use.kind}", f"{use.compacted:,}", f"{use.folded:,}", tokens)
+    return table
+
+
+def _largest(outcome: Outcome) -> Table:
+    table = Table(f"largest items, {outcome.label}", "", "", "tokens", box=None, header_style="bold")
+    table.columns[3].justify = "right"
+    for change in outcome.largest[:5]:
+        what = f"{change.kind} of {change.tool}" if change.tool else change.kind
+        table.add_row(f"  {change.place} {change.item}", what, change.rung, f"{change.before:,} → {change.after:,}")
+    return table

@@ -1,0 +1,101 @@
+"""What a request costs: how much of it the provider has in its prompt cache from the request before, and the prices.
+
+Of the tokens of a request
+
+    read     stood at the start of the conversation's request before, and in the cache: price `cached`
+    written  go into the cache, where a provider takes a price for that: price `written`
+    fresh    all others: price `fresh`
+
+A cache holds from 1,024 tokens on and for so many minutes after a request (where the recording tells times). OpenAI
+and Gemini cache by themselves and take nothing for writing. Anthropic caches up to the breakpoints (`cache_control`)
+that a request has, so a request without one neither reads nor writes.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from brim.catalog import Prices
+from brim.conversation import Conversation, Message
+from brim.memory.view import common_length
+from brim.tokens.counter import Counter
+
+# Providers cache no prompt that is shorter.
+LEAST = 1_024
+MARK = b'"cache_control"'
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """One request: its tokens, those that the request before began with too, and its price if that is known."""
+
+    tokens: int
+    reused: int
+    usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Last:
+    """The request before: what it began with, the places where a cache entry of it ends, and when it was."""
+
+    head: tuple[str, bytes | None, bytes]
+    messages: tuple[Message, ...]
+    ends: Sequence[int]
+    at: float | None
+
+
+class Bills:
+    """Bills the requests of conversations, each against the one before it; the least used are forgotten."""
+
+    def __init__(self, minutes: float, most: int) -> None:
+        self._seconds = minutes * 60
+        self._most = most
+        self._last: OrderedDict[str, _Last] = OrderedDict()
+
+    def bill(
+        self, key: str, conversation: Conversation, counter: Counter, prices: Prices | None, at: float | None
+    ) -> Bill:
+        """What a conversation's next request costs."""
+        sizes = list(accumulate(map(counter.message, conversation.messages), initial=counter.head(conversation)))
+        total = sizes[-1]
+        head = conversation.api, conversation.tools, conversation.system.digest if conversation.system else b""
+        last = self._last.get(key)
+        alike = last is not None and last.head == head
+        common = common_length(last.messages, conversation.messages) if last and alike else 0
+        ends = _ends(conversation)
+        self._keep(key, _Last(head, conversation.messages, ends, at))
+        reused = min(total, sizes[common]) if alike else 0
+        if prices is None:
+            return Bill(total, reused, None)
+        if prices.cached is None or not ends:
+            return Bill(total, reused, prices.cost(total))
+        warm = last if alike and last and self._is_warm(last.at, at) else None
+        read = sizes[max((end for end in warm.ends if end <= common), default=0)] if warm and warm.ends else 0
+        read = read if read >= LEAST else 0
+        stored = sizes[ends[-1]]
+        written = max(0, stored - read) if prices.written is not None and stored >= LEAST else 0
+        return Bill(total, reused, prices.cost(total - read - written, read, written))
+
+    def _is_warm(self, before: float | None, now: float | None) -> bool:
+        return before is None or now is None or now - before <= self._seconds
+
+    def _keep(self, key: str, last: _Last) -> None:
+        self._last[key] = last
+        self._last.move_to_end(key)
+        if len(self._last) > self._most:
+            self._last.popitem(last=False)
+
+
+def _ends(conversation: Conversation) -> Sequence[int]:
+    """After how many messages an entry of the cache ends; none where a request asks for no caching."""
+    count = len(conversation.messages)
+    if conversation.api != "anthropic":
+        return range(count + 1)
+    if "cache_control" in conversation.fields:
+        return range(count + 1)
+    heads = (conversation.tools or b"", conversation.system.raw if conversation.system else b"")
+    ends = [0] if any(MARK in raw for raw in heads) else []
+    return ends + [number for number, message in enumerate(conversation.messages, 1) if MARK in message.raw]

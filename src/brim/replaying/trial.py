@@ -1,0 +1,148 @@
+"""One policy at one budget, over all requests."""
+
+from __future__ import annotations
+
+import time
+from array import array
+from dataclasses import dataclass
+
+from brim import fitting, wire
+from brim.catalog import Model
+from brim.conversation import Conversation
+from brim.errors import BudgetTooSmall
+from brim.memory.inmemory import InMemoryStore
+from brim.memory.registry import Sessions
+from brim.memory.session import Session
+from brim.memory.store import Limits
+from brim.plan.policy import Policy
+from brim.plan.work import Work
+from brim.replaying.bills import Bill, Bills
+from brim.replaying.changes import Changes, in_fitted, in_session
+from brim.replaying.recorded import Recorded
+from brim.replaying.result import Outcome, percentile
+from brim.tokens.actuals import Actuals
+from brim.tokens.counter import Counter
+
+# So many conversations are followed at once; those that were quiet for longest are let go, to come back if they go on.
+LIVE = 256
+STORE_BYTES = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A recorded request that was read: its conversation, by which it goes on, and what it costs as it came."""
+
+    recorded: Recorded
+    conversation: Conversation
+    model: Model
+    counter: Counter
+    key: str
+    before: Bill
+
+
+def followed() -> Sessions:
+    """Sessions that are recognised as the gateway does, in memory and within bounds."""
+    store = InMemoryStore(Limits(max_bytes=STORE_BYTES, live_seconds=0))
+    return Sessions(store, live=LIVE)
+
+
+class Trial:
+    """Takes requests in their order and adds up what would have been sent."""
+
+    def __init__(self, policy: Policy, budget: int | None, *, sessions: bool, minutes: float) -> None:
+        self.policy = policy
+        self.budget = budget
+        self._sessions = followed() if sessions else None
+        self._actuals = Actuals()
+        self._bills = Bills(minutes, LIVE)
+        self._changes = Changes(LIVE)
+        self._ms = array("d")
+        self._requests = self._over_before = self._over_after = self._refused = self._changed = 0
+        self._replans = self._unpriced = 0
+        self._tokens = [0, 0]
+        self._reused = [0, 0]
+        self._usd = [0.0, 0.0]
+
+    def take(self, arrival: Arrival) -> None:
+        """Fit a request as it would have been, and compare."""
+        self._requests += 1
+        conversation, budget = arrival.conversation, self.budget
+        limit = fitting.limit_of(arrival.model, conversation, self.policy, budget, None)
+        own = budget is None and self.policy.budget is None
+        work = Work(conversation, arrival.counter, arrival.model, self.policy, limit, own)
+        self._over_before += work.total(conversation) > limit
+        began = time.perf_counter()
+        try:
+            fitted, session = self._fitted(arrival)
+        except BudgetTooSmall:
+            self._refused += 1
+            return
+        self._ms.append((time.perf_counter() - began) * 1e3)
+        sent = fitted.conversation
+        if fitted.body is not arrival.recorded.body:
+            self._changed += 1
+            # What would have gone out is read again from its bytes, so that the count is of the real thing.
+            sent = wire.parse(fitted.body, conversation.api, model=conversation.model)
+            self._note(arrival, fitted, session)
+        self._over_after += work.total(sent) > limit
+        after = self._bills.bill(arrival.key, sent, arrival.counter, arrival.model.prices, arrival.recorded.at)
+        self._add(arrival.before, after)
+
+    def _fitted(self, arrival: Arrival) -> tuple[fitting.Fitted, Session | None]:
+        body, conversation, model = arrival.recorded.body, arrival.conversation, arrival.model
+        if self._sessions is None:
+            alone = fitting.fit(
+                body,
+                model=model,
+                budget=self.budget,
+                policy=self.policy,
+                api=conversation.api,
+                actuals=self._actuals,
+            )
+            return alone, None
+        session = self._sessions.of(conversation, arrival.recorded.session or None, model=model, actuals=self._actuals)
+        session.model, session.budget, session.policy = model, self.budget, self.policy
+        replans = session.replans
+        fitted = session.fit_parsed(body, conversation)
+        self._replans += session.replans - replans
+        return fitted, session
+
+    def _note(self, arrival: Arrival, fitted: fitting.Fitted, session: Session | None) -> None:
+        place, messages = arrival.recorded.place, arrival.conversation.messages
+        if session is not None:
+            self._changes.note(arrival.key, lambda seen: in_session(session, arrival.counter, place, seen))
+        else:
+            self._changes.note(arrival.key, lambda seen: in_fitted(fitted, messages, place, seen))
+
+    def _add(self, *bills: Bill) -> None:
+        for number, bill in enumerate(bills):
+            self._tokens[number] += bill.tokens
+            self._reused[number] += bill.reused
+            self._usd[number] += bill.usd or 0.0
+        self._unpriced += bills[0].usd is None
+
+    def outcome(self) -> Outcome:
+        priced = self._requests - self._refused > self._unpriced
+        return Outcome(
+            policy=self.policy.name,
+            budget=self.budget,
+            requests=self._requests,
+            over_before=self._over_before,
+            over_after=self._over_after,
+            refused=self._refused,
+            changed=self._changed,
+            replans=self._replans,
+            tokens_before=self._tokens[0],
+            tokens_after=self._tokens[1],
+            reused_before=self._reused[0],
+            reused_after=self._reused[1],
+            usd_before=self._usd[0] if priced else None,
+            usd_after=self._usd[1] if priced else None,
+            unpriced=self._unpriced,
+            compacted=self._changes.compacted,
+            folded=self._changes.folded,
+            kinds=self._changes.kinds,
+            largest=self._changes.largest,
+            ms_p50=percentile(self._ms, 0.5),
+            ms_p95=percentile(self._ms, 0.95),
+        )
