@@ -17,6 +17,7 @@ COMMANDS = {
     "count": "count the tokens of a text, a conversation, a request or a folder",
     "fit": "bring a request into a budget",
     "explain": "show what a fit would do, and why",
+    "replay": "what other budgets and policies would have done to recorded requests",
     "compact": "make a log, JSON, diff, page … smaller",
     "models": "list models with their windows and prices",
     "settings": "show the settings in force and where they come from",
