@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from brim import catalog, settings
 from brim.errors import BadSetting
+from brim.mcp.command import from_settings
+from brim.mcp.options import Options
+from brim.plan.policy import Policy
 
 KEY = "sk-proj-" + "a1B2c3D4" * 5
 
@@ -55,12 +60,12 @@ def test_values_of_the_environment_are_read_as_their_types(tmp_path: Path) -> No
         "BRIM_GATEWAY_READ_TIMEOUT": "2.5",
         "BRIM_GATEWAY_REDACT": "a+,b",
         "BRIM_POLICY": "rolling",
-        "BRIM_POLICY_KEEP_LAST": "6",
+        "BRIM_POLICY_RECENT_MESSAGES_TO_KEEP": "6",
     }
     loaded = settings.load(tmp_path, env)
     assert (loaded.gateway.log_content, loaded.gateway.read_timeout) == (True, 2.5)
     assert loaded.gateway.redact == ("a+", "b")
-    assert loaded.policy == {"name": "rolling", "keep_last": 6}
+    assert loaded.policy == {"name": "rolling", "recent_messages_to_keep": 6}
     assert loaded.origin("policy.name") == "environment BRIM_POLICY"
 
 
@@ -166,7 +171,11 @@ def test_a_password_in_an_address_is_refused_without_being_shown(tmp_path: Path)
         ("[models.x.prices]\nfresh = 1\noutpt = 1", ["models.x.prices.outpt", "did you mean output"]),
         ("[upstreams.x]\napi = 'anthropic'", ["upstreams.x.base_url", "is needed"]),
         ("[upstreams.x]\nbase_url = 'localhost'", ["upstreams.x.base_url", "an address such as"]),
-        ("[policy]\nname = 5", ["policy.name", "5"]),
+        ("[policy]\nname = 5", ["policy.name", "5", "one of agent, rolling, concise, layered"]),
+        ("policy = 'roling'", ["policy.name", "brim.toml", "'roling'", "one of agent, rolling"]),
+        ("[policy]\nhistory_char = 5", ["policy.history_char", "brim.toml", "did you mean history_chars"]),
+        ("[policy]\nrecent_messages_to_keep = 0", ["policy.recent_messages_to_keep", "brim.toml", "from 1 up"]),
+        ("[policy]\nhigh = 1.5", ["policy.high", "from 0 to 1"]),
         ("[store]\nmax_bytes = 1.5", ["store.max_bytes", "1.5"]),
         ("not toml", ["brim.toml", "is not TOML"]),
     ],
@@ -201,3 +210,47 @@ def test_the_reference_describes_every_setting_once() -> None:
     assert all(kind and doc for _, kind, _, doc in rows)
     assert ("gateway.port", "a whole number from 0 to 65535", "8787", "port to listen on; 0 takes a free one") in rows
     assert {"models.NAME.prices.cached", "upstreams.NAME.key_env", "policy.name", "shapes.NAME"} <= set(keys)
+
+
+def test_the_policy_table_is_that_of_the_policies() -> None:
+    assert msgspec.structs.asdict(settings.PolicyEntry()) == Policy().as_dict()
+
+
+@pytest.mark.parametrize("field", [item for item in Policy().as_dict() if item not in ("name", "system_role")])
+@pytest.mark.parametrize("value", [-1, 0, 0.5, 1, 150, 1_500])
+def test_a_value_that_a_policy_refuses_by_itself_is_refused_with_its_file(
+    tmp_path: Path, field: str, value: float
+) -> None:
+    path = write(tmp_path, f"[policy]\n{field} = {value}")
+    by_the_file = refusal(lambda: settings.load(path, {}))
+    by_the_policy = refusal(lambda: Policy.agent(**{field: value}))
+    # How fields go together (a reserve below its budget) only the policy knows.
+    assert bool(by_the_file) == bool(by_the_policy) or "must be below" in by_the_policy or "above" in by_the_policy
+    assert not by_the_file or str(path) in by_the_file
+
+
+def refusal(make: Callable[[], object]) -> str:
+    try:
+        make()
+    except BadSetting as problem:
+        return str(problem)
+    return ""
+
+
+def test_the_fields_of_the_chosen_policy_are_in_force(tmp_path: Path) -> None:
+    path = write(tmp_path, "[policy]\nname = 'rolling'\nrecent_messages_to_keep = 8\nhistory_chars = 9000")
+    rows = [row for row in settings.load(path, {}).rows() if row[0].startswith("policy.")]
+    assert rows == [
+        ("policy.name", "rolling", str(path)),
+        ("policy.max_prompt_tokens", 8192, "default"),
+        ("policy.reserved_response_tokens", 512, "default"),
+        ("policy.recent_messages_to_keep", 8, str(path)),
+        ("policy.min_recent_messages_to_keep", 2, "default"),
+        ("policy.history_chars", 9000, str(path)),
+    ]
+
+
+def test_the_defaults_of_mcp_are_those_that_hold(tmp_path: Path) -> None:
+    defaults = settings.load(tmp_path, {})
+    stated = msgspec.structs.asdict(defaults.mcp)
+    assert Options(**from_settings(settings.load(tmp_path, {}, mcp=stated))) == Options()

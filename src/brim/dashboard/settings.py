@@ -9,7 +9,8 @@ from brim.dashboard import words
 from brim.dashboard.data import DashboardData, Values
 from brim.dashboard.html import Html, el, table
 from brim.dashboard.page import Place, page
-from brim.settings.schema import NAMED, reference
+from brim.settings import reference
+from brim.settings.schema import NAMED
 
 _NAME = re.compile(rf"^({'|'.join(NAMED)})\..*\.(?=[a-z_]+$)")
 

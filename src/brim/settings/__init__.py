@@ -8,13 +8,16 @@ arguments of `load`, `BRIM_SECTION_KEY` in the environment, the nearest `brim.to
 from __future__ import annotations
 
 from brim.settings.loading import FILE, Settings, load
-from brim.settings.schema import Gateway, Mcp, ModelEntry, PriceEntry, Store, Summarizer, Upstream, reference
+from brim.settings.policy import PolicyEntry
+from brim.settings.reference import reference
+from brim.settings.schema import Gateway, Mcp, ModelEntry, PriceEntry, Store, Summarizer, Upstream
 
 __all__ = [
     "FILE",
     "Gateway",
     "Mcp",
     "ModelEntry",
+    "PolicyEntry",
     "PriceEntry",
     "Settings",
     "Store",

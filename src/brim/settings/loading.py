@@ -15,8 +15,8 @@ from typing import Any, Final, get_origin
 import msgspec
 
 from brim.errors import BadSetting
+from brim.settings.policy import PolicyEntry, in_force
 from brim.settings.schema import (
-    DEFAULT_POLICY,
     NAMED,
     SECTIONS,
     TABLES,
@@ -43,7 +43,7 @@ Values = dict[Place, tuple[Any, str]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Settings:
-    """Every setting. `policy` and `shapes` are left as tables for the code that owns their fields."""
+    """Every setting. `policy` holds what is given of it, `shapes` are left as tables for the code that owns them."""
 
     gateway: Gateway
     store: Store
@@ -63,6 +63,7 @@ class Settings:
     def rows(self) -> list[tuple[str, Any, str]]:
         """Every value in force as (key, value, origin), for `brim settings` and the dashboard; no secrets."""
         sections: dict[str, Any] = {name: getattr(self, name) for name in SECTIONS}
+        sections["policy"] = in_force(self.policy)
         leaves = _leaves(msgspec.to_builtins({name: _plain(table) for name, table in sections.items()}))
         shown = ((".".join(place), value) for place, value in leaves if value is not None)
         return [(key, value, self.origin(key)) for key, value in shown]
@@ -95,7 +96,7 @@ def load(start: Path | None = None, env: Mapping[str, str] | None = None, **over
         **tables,
         models=MappingProxyType(models),
         upstreams=MappingProxyType(upstreams),
-        policy=MappingProxyType({"name": DEFAULT_POLICY} | _tree(values, "policy")),
+        policy=MappingProxyType(_policy(values)),
         shapes=MappingProxyType(_tree(values, "shapes")),
         _origins={".".join(place): origin for place, (_, origin) in values.items()},
         _secrets={name: environment[name] for name in secrets if environment.get(name)},
@@ -138,8 +139,8 @@ def _leaves(table: Mapping[str, Any], at: Place = ()) -> Iterator[tuple[Place, A
 
 def _lay(values: Values, leaves: Iterable[tuple[Place, Any]], origin: str) -> None:
     for place, value in leaves:
-        _check_place(place, value, origin)
         refuse_secret(value, place[-1], _where(place, origin))
+        _check_place(place, value, origin)
         values[place] = value, origin
 
 
@@ -174,14 +175,14 @@ def _check_place(place: Place, value: Any, origin: str) -> None:
     section, *rest = place
     if section not in SECTIONS:
         raise _unknown(place, section, SECTIONS, origin)
-    if section in TABLES and rest:
+    if section == "policy" and rest:
+        _check_key(place, rest, PolicyEntry, origin)
+    elif section in TABLES and rest:
         _check_key(place, rest, TABLES[section], origin)
     elif section in NAMED and len(rest) > 1:
         _check_key(place, rest[1:], NAMED[section], origin)
     elif not rest or (section in (*NAMED, "shapes") and len(rest) == 1 and not isinstance(value, Mapping)):
         raise BadSetting(_where(place, origin), "must be a table")
-    if place == ("policy", "name") and not isinstance(value, str):
-        raise BadSetting(_where(place, origin), f"{value!r} is not the name of a policy")
 
 
 def _check_key(place: Place, keys: list[str], kind: type[Section], origin: str) -> None:
@@ -234,6 +235,13 @@ def _convert(kind: Any, place: Place, value: Any, origin: str) -> Any:
 def _named(section: str, values: Values) -> dict[str, Any]:
     chosen = dict.fromkeys(place[1] for place in values if place[0] == section)
     return {name: _table(NAMED[section], values, (section, name)) for name in chosen}
+
+
+def _policy(values: Values) -> dict[str, Any]:
+    """The name of the policy, and what is given of its fields; how they go together the policy itself checks."""
+    kinds = types_of(PolicyEntry)
+    given = {place[1]: _convert(kinds[place[1]], place, *values[place]) for place in values if place[0] == "policy"}
+    return {"name": PolicyEntry().name} | given
 
 
 def _plain(table: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Every setting with its type, default and description: brim.toml as classes, and the reference made of them."""
+"""Settings with their types, defaults and descriptions: the tables of brim.toml as classes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from msgspec import Meta
 
 from brim.catalog.families import Family
 
-DEFAULT_POLICY: Final = "agent"
 _URL: Final = r"^https?://(?:\[[0-9A-Fa-f:.]+\]|[^\s@?#/:\[\]]+)(?::\d{1,5})?(?:/[^\s@?#]*)?$"
 
 Count = Annotated[int, Meta(ge=1)]
@@ -86,11 +85,13 @@ class Store(Section, frozen=True, kw_only=True):
 
 
 class Mcp(Section, frozen=True, kw_only=True):
-    result_tokens: Annotated[Count, Meta(description="results above this many tokens are compacted")] = 2_000
+    result_tokens: Annotated[
+        Count, Meta(description="the most that one result may take; less from level to level as a session fills")
+    ] = 8_000
     group_tools_above: Annotated[Count, Meta(description="more tools than this are offered in groups")] = 128
-    compact_after_calls: Annotated[Count, Meta(description="calls after which results are compacted harder")] = 20
+    compact_after_calls: Annotated[Count, Meta(description="calls of a session after which results are compact")] = 12
     max_calls: Annotated[int, Meta(description="tool calls in a session; 0: no limit", ge=0)] = 0
-    call_timeout: Annotated[Seconds, Meta(description="seconds for one tool call")] = 120.0
+    call_timeout: Annotated[float, Meta(description="seconds for one tool call; 0: no limit", ge=0)] = 0.0
 
 
 class Summarizer(Section, frozen=True, kw_only=True):
@@ -107,23 +108,16 @@ NAMED: Final[dict[str, type[Section]]] = {"models": ModelEntry, "upstreams": Ups
 SECTIONS: Final = (*TABLES, *NAMED, "policy", "shapes")
 
 
-def reference() -> list[tuple[str, str, str, str]]:
-    """Every setting as (key, what it may be, default, description), in the order of the file."""
-    listed = [("policy.name", "text", DEFAULT_POLICY, "the policy; its other fields stand in the same table")]
-    for name, kind in (*TABLES.items(), *((f"{name}.NAME", kind) for name, kind in NAMED.items())):
-        listed += _reference(name, kind)
-    return [*listed, ("shapes.NAME", "a table", "", "how results of a named shape are compacted")]
-
-
-def _reference(name: str, kind: type[Section]) -> Iterator[tuple[str, str, str, str]]:
+def described(name: str, kind: type[Section]) -> Iterator[tuple[str, str, str, str]]:
+    """Each setting of a table as (key, what it may be, default, description)."""
     for item in msgspec.structs.fields(kind):
         inner = struct_in(item.type)
         if inner:
-            yield from _reference(f"{name}.{item.name}", inner)
+            yield from described(f"{name}.{item.name}", inner)
             continue
         default = "" if item.default in (msgspec.NODEFAULT, None, (), "") else str(item.default)
-        described = [note.description for note in get_args(item.type)[1:] if isinstance(note, Meta)]
-        yield f"{name}.{item.name}", allowed(item.type), default, next((text for text in described if text), "")
+        notes = [note.description for note in get_args(item.type)[1:] if isinstance(note, Meta)]
+        yield f"{name}.{item.name}", allowed(item.type), default, next((text for text in notes if text), "")
 
 
 def types_of(kind: type[Section]) -> dict[str, Any]:

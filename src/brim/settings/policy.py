@@ -1,0 +1,72 @@
+"""The [policy] table: every field of every policy, with what it may be, its default and its description."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+from brim.settings.schema import Count, Section
+
+PolicyName = Literal["agent", "rolling", "concise", "layered"]
+Share = Annotated[float, Meta(ge=0, le=1)]
+Tokens = Annotated[int, Meta(ge=0)]
+
+
+class PolicyEntry(Section, frozen=True, kw_only=True):
+    name: Annotated[PolicyName, Meta(description="how requests are brought into their budget")] = "agent"
+    budget: Annotated[Count | None, Meta(description="the largest input in tokens; none: the model's own limit")] = None
+    reserve: Annotated[
+        Tokens | None, Meta(description="tokens kept free for the answer; none: what the request asks for")
+    ] = None
+
+    high: Annotated[Share, Meta(description="agent: above this share of the limit a session re-plans")] = 1.0
+    low: Annotated[Share, Meta(description="agent: a re-plan goes down to this share of the limit")] = 0.8
+    recent: Annotated[Share, Meta(description="agent: share of the limit for the newest messages")] = 0.05
+    newest: Annotated[Share, Meta(description="agent: largest share of the limit for one arriving result")] = 0.25
+    ledger: Annotated[Share, Meta(description="agent: largest share for the record of what was folded")] = 0.03
+    recall: Annotated[Share, Meta(description="agent: share for folded content that comes back by itself")] = 0.1
+
+    max_prompt_tokens: Annotated[Count, Meta(description="rolling: the cap on prompt and answer together")] = 8192
+    reserved_response_tokens: Annotated[Tokens, Meta(description="rolling: kept free for the answer")] = 512
+    recent_messages_to_keep: Annotated[Count, Meta(description="rolling: messages that stay verbatim")] = 6
+    min_recent_messages_to_keep: Annotated[Count, Meta(description="rolling: how few they may become")] = 2
+
+    history_chars: Annotated[Count, Meta(description="concise: characters that the history may have")] = 12_000
+    summary_chars: Annotated[
+        Annotated[int, Meta(ge=200)], Meta(description="concise: characters of the longest summary")
+    ] = 2_000
+    recent_user_turns: Annotated[Count, Meta(description="concise: user turns that stay verbatim")] = 2
+    fallback_messages: Annotated[Count, Meta(description="concise: messages that stay without a summary")] = 4
+    uncounted_messages: Annotated[Count, Meta(description="concise: messages that stay of an uncountable history")] = 10
+    topic_chars: Annotated[Count, Meta(description="concise: characters of a topic in the summary")] = 80
+    system_role: Annotated[
+        bool, Meta(description="concise: false where a model has no system role: instructions are a first message")
+    ] = True
+
+    total_budget: Annotated[Count, Meta(description="layered: the budget of all layers and the answer")] = 128_000
+    output_reserve: Annotated[Tokens, Meta(description="layered: kept free for the answer")] = 4_096
+    block_chars: Annotated[Count, Meta(description="layered: context blocks above this may be summarised")] = 50_000
+    preview_chars: Annotated[Count, Meta(description="layered: preview of a section that is carried along")] = 500
+    answer_chars: Annotated[Count, Meta(description="layered: what is left of a long answer")] = 2_000
+
+
+_OF_ALL: Final = ("name", "budget", "reserve")
+
+
+def in_force(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that the chosen policy goes by, with their values; those of other policies only if they are given.
+
+    Example: in_force({"name": "rolling"}) -> {"name": "rolling", …, "max_prompt_tokens": 8192, …}
+    """
+    chosen = f"{given['name']}: "
+    found: dict[str, Any] = {}
+    for item in msgspec.structs.fields(PolicyEntry):
+        told = item.type.__metadata__[-1].description
+        if item.name in given:
+            found[item.name] = given[item.name]
+        elif item.name in _OF_ALL or told.startswith(chosen):
+            found[item.name] = item.default
+    return found
