@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, Final
-from weakref import WeakSet
 
 from brim.errors import MissingExtra
 from brim.gateway.faults import UpstreamFault
 
 try:
     import aiohttp
+    from multidict import CIMultiDict
     from yarl import URL
 except ImportError as problem:  # pragma: no cover, the extra is not installed
     raise MissingExtra("the gateway", "gateway") from problem
 
-_OWN_HEADERS: Final = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 Body = bytes | AsyncIterator[bytes] | None
 # Whether the connection of this task's last request had served another before.
 _kept: ContextVar[bool] = ContextVar("kept", default=False)
@@ -27,31 +27,55 @@ _kept: ContextVar[bool] = ContextVar("kept", default=False)
 class _Connector(aiohttp.TCPConnector):
     """Tells new connections from kept ones: an upstream may have closed a kept one just now."""
 
-    def __init__(self, **given: Any) -> None:
-        super().__init__(**given)
-        self._known: WeakSet[Any] = WeakSet()
-
-    async def connect(self, req: Any, traces: Any, timeout: Any) -> aiohttp.connector.Connection:
+    async def _create_connection(self, req: Any, traces: Any, timeout: Any) -> Any:
         _kept.set(False)
-        found = await super().connect(req, traces, timeout)
-        if found.protocol in self._known:
-            _kept.set(True)
-        else:
-            self._known.add(found.protocol)
-        return found
+        return await super()._create_connection(req, traces, timeout)
+
+
+class _Request(aiohttp.ClientRequest):
+    """A request with the headers that it is given, and none that aiohttp would add: which also takes half the time."""
+
+    def update_auto_headers(self, skip_auto_headers: object) -> None:
+        self._skip_auto_headers = _NO_TYPE
+
+    def update_cookies(self, cookies: object) -> None:
+        pass
+
+    def update_auth(self, auth: object, trust_env: bool = False) -> None:
+        pass
+
+
+_NO_TYPE: Final = CIMultiDict({"Content-Type": None})
 
 
 class Answer:
     """An upstream's answer: its head is here, its body comes as it is read."""
 
-    __slots__ = ("_response", "headers", "next", "status")
+    __slots__ = ("_content", "_response", "at_end", "forget", "headers", "next", "quiet", "seen", "status", "waiting")
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self._response = response
+        self._content = response.content
         self.status = response.status
         self.headers: tuple[tuple[bytes, bytes], ...] = response.raw_headers
         self.next: Callable[[], Awaitable[bytes]] = response.content.readany
-        """The next piece of the body; empty at its end. Call it inside `faults`."""
+        """The next piece of the body; empty at its end. Call it inside `faults`, and with `waiting` set."""
+        self.at_end: Callable[[], bool] = response.content.at_eof
+        self.waiting = False
+        self.seen, self.quiet = 0, 0.0
+        self.forget: Callable[[Answer], None] | None = None
+        connection = response.connection
+        if connection is not None and connection.protocol is not None:
+            connection.protocol.read_timeout = None  # from here on `_Silence` looks
+
+    def silent(self, now: float, most: float) -> bool:
+        """Whether nothing has come for so long although someone waits for it; then it ends with an error."""
+        if not self.waiting or self._content.total_bytes != self.seen:
+            self.seen, self.quiet = self._content.total_bytes, now
+        elif now - self.quiet >= most:
+            self._content.set_exception(aiohttp.SocketTimeoutError("silence"))
+            return True
+        return False
 
     def header(self, name: str) -> str:
         return self._response.headers.get(name, "")
@@ -70,8 +94,11 @@ class Answer:
     async def chunks(self) -> AsyncIterator[bytes]:
         """The body as it arrives; what is not read is not fetched, so a slow reader slows the upstream."""
         with self.faults():
+            self.waiting = True
             while chunk := await self.next():
+                self.waiting = False
                 yield chunk
+                self.waiting = True
 
     async def read(self, limit: int) -> bytes:
         """The whole body; UpstreamFault if it is larger than `limit`."""
@@ -87,6 +114,8 @@ class Answer:
 
     def close(self) -> None:
         """Let go: a connection whose answer was not read to its end is cut, which tells the upstream to stop."""
+        if self.forget is not None:
+            self.forget(self)
         if not self._response.closed:
             self._response.close()
 
@@ -104,12 +133,13 @@ class Client:
 
     def __init__(self, *, connect_timeout: float, read_timeout: float, connections: int) -> None:
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=connect_timeout, sock_read=read_timeout)
+        self._silence = _Silence(read_timeout)
         self._session = aiohttp.ClientSession(
             connector=_Connector(limit=connections, limit_per_host=connections, ttl_dns_cache=300),
             timeout=timeout,
             auto_decompress=False,
             cookie_jar=aiohttp.DummyCookieJar(),
-            skip_auto_headers=_OWN_HEADERS,
+            request_class=_Request,
             max_line_size=32_768,
             max_field_size=32_768,
         )
@@ -128,12 +158,16 @@ class Client:
             raise UpstreamFault(
                 502, f"the upstream cannot be reached ({_kind(problem)})", "upstream_unreachable"
             ) from None
-        return Answer(response)
+        answer = Answer(response)
+        if not answer.at_end():
+            self._silence.watch(answer)
+        return answer
 
     async def _request(self, method: str, url: URL, headers: list[tuple[str, str]], body: Body) -> Any:
         """Send; once more if the upstream had closed the kept connection before it saw the request."""
         send = self._session.request
         while True:
+            _kept.set(True)
             try:
                 return await send(method, url, headers=headers, data=body, allow_redirects=False)
             except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
@@ -141,7 +175,39 @@ class Client:
                     raise
 
     async def close(self) -> None:
+        self._silence.end()
         await self._session.close()
+
+
+class _Silence:
+    """Ends answers in which nothing comes any more. A timer for each would be set anew with each piece."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._step = min(max(seconds / 8, 0.01), 5.0)
+        self._watched: dict[Answer, None] = {}
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def watch(self, answer: Answer) -> None:
+        answer.quiet = self._loop.time()
+        answer.forget = self._forget
+        self._watched[answer] = None
+        if self._timer is None:
+            self._timer = self._loop.call_later(self._step, self._look)
+
+    def _forget(self, answer: Answer) -> None:
+        self._watched.pop(answer, None)
+
+    def _look(self) -> None:
+        now = self._loop.time()
+        for answer in [one for one in self._watched if one.silent(now, self._seconds)]:
+            self._forget(answer)
+        self._timer = self._loop.call_later(self._step, self._look) if self._watched else None
+
+    def end(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
 
 
 def _kind(problem: BaseException) -> str:

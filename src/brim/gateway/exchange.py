@@ -255,16 +255,22 @@ class Exchange(ClientSide):
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
         length = answer.header("content-length")
         left = int(length) - sum(map(len, held)) if length.isdigit() else -1
-        if left != 0:
-            read = answer.next
-            with answer.faults():
-                while chunk := await read():
-                    feed(chunk)
-                    left -= len(chunk)
-                    await send({"type": "http.response.body", "body": chunk, "more_body": left != 0})
-        if left != 0 or held:
+        if left == 0 or not await self._rest(answer, feed, left):
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         self.done()
+
+    async def _rest(self, answer: Answer, feed: Callable[[bytes], None], left: int) -> bool:
+        """Relay what comes, so many bytes or (if negative) to the end; whether the last piece was told to be it."""
+        read, at_end, send = answer.next, answer.at_end, self.send
+        with answer.faults():
+            answer.waiting = True
+            while chunk := await read():
+                answer.waiting = False
+                feed(chunk)
+                left = 0 if left < 0 and at_end() else left - len(chunk)
+                await send({"type": "http.response.body", "body": chunk, "more_body": left != 0})
+                answer.waiting = True
+        return left == 0
 
     def _overheard(self, feed: Callable[[bytes], None]) -> Callable[[bytes], None]:
         """Keep a copy of the beginning of an answer, for a log that was asked for."""
