@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from brim.conversation import Conversation, decode
-from brim.tokens.framing import Framed, anthropic, gemini, openai, responses
+from brim.tokens.framing import Framed, anthropic, gemini, openai, responses, templates
 
 Count = Callable[[str], int]
 _SCHEMAS = ("responseSchema", "response_schema", "responseJsonSchema", "response_json_schema")
@@ -26,7 +26,41 @@ class Framing:
 
 def framing_for(api: str, model: str, count: Count) -> Framing:
     """The framing of an API. Example: framing_for("openai_chat", "gpt-4o", count).message({...}) -> 8"""
-    return _MAKERS[api](model, count)
+    made = _MAKERS[api](model, count)
+    return _by_template(made, count) if api != "gemini" and templates.is_open(api, model) else made
+
+
+def _by_template(made: Framing, count: Count) -> Framing:
+    """The framing of an open model: tools and calls take what a chat template makes of them, if that is more."""
+
+    def message(value: Any) -> int:
+        size, calls = made.message(value), templates.calls_of(value)
+        if not calls:
+            return size
+        return max(size, templates.calls_tokens(calls, count) + made.message(_without_calls(value)))
+
+    def head(conversation: Conversation) -> int:
+        size, functions = made.head(conversation), _field(conversation, "functions")
+        if not conversation.tools and not functions:
+            return size
+        bare = replace(conversation, tools=None, fields=_without(conversation, "functions", "tools"))
+        return max(size, made.head(bare) + templates.tools_tokens(_tools(conversation), count, functions))
+
+    return Framing(made.key, made.verified, message, head, made.slack)
+
+
+def _without(conversation: Conversation, *names: str) -> dict[str, bytes]:
+    return {name: raw for name, raw in conversation.fields.items() if name not in names}
+
+
+def _without_calls(value: Any) -> Any:
+    """A message with what it says beside its calls."""
+    if not isinstance(value, dict) or "arguments" in value or "input" in value:
+        return {"role": "assistant", "content": ""}
+    content = value.get("content")
+    if isinstance(content, list):
+        content = [block for block in content if not (isinstance(block, dict) and block.get("type") == "tool_use")]
+    return {**value, "tool_calls": None, "content": content}
 
 
 def _field(conversation: Conversation, *names: str) -> Any:
