@@ -141,6 +141,17 @@ def test_tools_are_found_by_other_words_than_their_own() -> None:
     assert index.search("zzz") == []
 
 
+@pytest.mark.parametrize("query", ["remvoe rows", "delet tabel", "deleterows", "delete-row", "DeleteRows"])
+def test_a_tool_is_found_by_misspelt_words_and_words_run_together(query: str) -> None:
+    found = tools(
+        ("read_file", "Read the contents of a file."),
+        ("send_mail", "Send an e-mail to somebody."),
+        ("delete_rows", "Delete rows of a table."),
+        ("get_weather", "Current weather of a city."),
+    )
+    assert found[ToolIndex(found).search(query)[0]]["name"] == "delete_rows"
+
+
 def test_groups_come_from_servers_or_from_names() -> None:
     names = ["git_log", "git_diff", "git_add", "ping"]
     assert [(g.name, len(g.tools)) for g in grouping.groups(names)] == [("git", 3), ("other", 1)]

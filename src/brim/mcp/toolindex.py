@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Any
 
 from brim.docsearch.bm25 import Bm25, words
@@ -39,6 +40,11 @@ weather forecast
 product shopping price ecommerce
 summary summarize extract"""
 _SAME_WORTH = 0.5
+# A word that no tool has may be misspelt, or two words written as one.
+_MEANT_WORTH = 0.8
+_LIKENESS = 0.8
+_SHORTEST_MEANT = 4
+_MEANINGS = 2
 _NAME_WORTH = 4
 _GROUP_WORTH = 2
 _MARKUP = re.compile(r"<[^<>\n]{1,40}>|\b(?:server|tool)s?\s*:", re.IGNORECASE)
@@ -58,7 +64,7 @@ _NEAR = _near()
 
 
 class ToolIndex:
-    """BM25 over names, groups, descriptions and parameters, with the words that mean the same.
+    """BM25 over names, groups, descriptions and parameters, with words that mean the same and misspelt ones.
 
     Example: ToolIndex([{"name": "read_file"}, {"name": "send_mail"}]).search("open a document") -> [0]
     """
@@ -66,22 +72,48 @@ class ToolIndex:
     def __init__(self, tools: Sequence[Json], groups: Sequence[str] | None = None) -> None:
         named = groups if groups is not None else [""] * len(tools)
         self._names = [str(tool.get("name", "")) for tool in tools]
-        self._bm25 = Bm25((_words_of(tool, group) for tool, group in zip(tools, named, strict=True)), b=0.6)
+        documents = [_words_of(tool, group) for tool, group in zip(tools, named, strict=True)]
+        self._bm25 = Bm25(documents, b=0.6)
+        self._known = dict.fromkeys(word for document in documents for word in document)
+        self._by_start: dict[str, list[str]] = {}
+        for word in self._known:
+            self._by_start.setdefault(word[:1], []).append(word)
 
     def search(self, query: str, limit: int = 5) -> list[int]:
         """The places of the best tools, best first; a tool that is named in the query comes first of all."""
         asked = words(_MARKUP.sub(" ", query))
         scores = self._bm25.scores(asked)
-        known = frozenset(asked)
-        further = dict.fromkeys(near for word in dict.fromkeys(asked) for near in _NEAR.get(word, ()))
-        for word in further:
-            if word not in known:
-                for place, score in self._bm25.scores((word,)).items():
-                    scores[place] = scores.get(place, 0.0) + _SAME_WORTH * score
+        for word, worth in self._further(list(dict.fromkeys(asked))).items():
+            for place, score in self._bm25.scores((word,)).items():
+                scores[place] = scores.get(place, 0.0) + worth * score
         # A name of one plain word, such as "search", says nothing when it stands in a sentence.
         named = frozenset(word for word in re.findall(r"[\w.-]+", query) if not word.isalpha() or not word.islower())
         order = sorted(scores, key=lambda place: (self._names[place] not in named, -scores[place], place))
         return order[:limit]
+
+    def _further(self, asked: list[str]) -> dict[str, float]:
+        """Words that the query does not have and may mean, with what they are worth."""
+        found: dict[str, float] = {}
+        for word in asked:
+            if word not in self._known and word not in _NEAR:
+                found.update(dict.fromkeys(self._meant(word), _MEANT_WORTH))
+        for word in asked:
+            for near in _NEAR.get(word, ()):
+                found.setdefault(near, _SAME_WORTH)
+        return {word: worth for word, worth in found.items() if word not in asked}
+
+    def _meant(self, word: str) -> list[str]:
+        """What a word that no tool has may stand for.
+
+        Example: "direktori" -> ["directori"], "readfil" -> ["read", "file"]
+        """
+        if len(word) < _SHORTEST_MEANT or not word.isalpha():
+            return []
+        for cut in range(2, len(word) - 1):
+            first, second = words(word[:cut]), words(word[cut:])
+            if len(first) == len(second) == 1 and first[0] in self._known and second[0] in self._known:
+                return [first[0], second[0]]
+        return get_close_matches(word, self._by_start.get(word[0], ()), _MEANINGS, _LIKENESS)
 
 
 def _words_of(tool: Json, group: str) -> list[str]:
