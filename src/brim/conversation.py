@@ -21,8 +21,7 @@ Kind = Literal["text", "image", "audio", "file", "call", "result", "thinking", "
 Path = tuple[str | int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(msgspec.Struct, frozen=True, gc=False):
     """The smallest thing that a message is made of.
 
     `at` is where its readable leaf stands inside the message, `block` the whole that goes when it goes.
@@ -39,16 +38,22 @@ class Part:
     json: bool = False  # the leaf is a JSON value (tool-call arguments), `text` its JSON
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Message:
+class Message(msgspec.Struct, frozen=True, eq=False, gc=False):
     """One message of a conversation, or the system field. Equal bytes share one object: see `Interned`."""
 
     role: Role
     parts: tuple[Part, ...]
     raw: bytes
-    digest: bytes
+    told_digest: bytes = b""
     calls: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
+
+    @property
+    def digest(self) -> bytes:
+        """What `digest` makes of it: told by who read it, or made when it is first asked for."""
+        if not self.told_digest:
+            msgspec.structs.force_setattr(self, "told_digest", digest(self.role, self.parts))
+        return self.told_digest
 
     @property
     def value(self) -> Any:

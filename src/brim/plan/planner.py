@@ -32,6 +32,8 @@ SMALL_WORTH = 1.0
 # A conversation of more messages than this is looked at only as far as so many times its limit.
 MANY = 1_500
 LOOKED_AT = 2
+# The newest are looked at up to this share of the limit, whatever they say.
+RECENT_SEEN = 0.25
 # A plan that uses this share of the limit is full.
 FULL = 0.985
 
@@ -108,7 +110,8 @@ class Planner:
         if sum(sizes) < LOOKED_AT * limit:
             return None
         self._relevance = self.task.relevance(limit) if self.task.relevance else None
-        return candidates(conversation.messages, sizes, self._relevance, limit, int(LOOKED_AT * limit))
+        recent = int(max(RECENT_SEEN, 2 * self.task.recent) * limit)
+        return candidates(conversation.messages, sizes, self._relevance, recent, LOOKED_AT * limit)
 
     def run(self) -> Outcome:
         """Plan, or raise BudgetTooSmall."""

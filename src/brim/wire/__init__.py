@@ -179,16 +179,19 @@ def _small(fields: Mapping[str, bytes], content: str) -> dict[str, Any]:
     return {key: _loose(raw) for key, raw in fields.items() if len(raw) < 4096 and key != content}
 
 
-def render(conversation: Conversation, body: Body) -> Any:
-    """Write a conversation in the type of `body`, with every untouched message as it stood there."""
+def render(conversation: Conversation, body: Body, parsed: Conversation | None = None) -> Any:
+    """Write a conversation in the type of `body`, with every untouched message as it stood there.
+
+    `parsed` is what `body` was read as, where the caller still has it: then its messages need not be found again.
+    """
     spec = APIS[conversation.api]
     if isinstance(body, str):
         return render(conversation, body.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
     if isinstance(body, (bytes, bytearray, memoryview)):
         return _render_bytes(conversation, spec, bytes(body))
     if isinstance(body, Mapping):
-        return _render_fields(conversation, spec, body)
-    return _objects(conversation.messages, body)
+        return _render_fields(conversation, spec, body, parsed)
+    return _objects(conversation.messages, body, parsed)
 
 
 def _render_bytes(conversation: Conversation, spec: Api, body: bytes) -> bytes:
@@ -234,7 +237,7 @@ def _join(raws: list[bytes]) -> bytes:
     return b"[" + b",".join(raws) + b"]"
 
 
-def _render_fields(conversation: Conversation, spec: Api, body: Mapping[str, Any]) -> Any:
+def _render_fields(conversation: Conversation, spec: Api, body: Mapping[str, Any], parsed: Conversation | None) -> Any:
     new = _new_fields(conversation, spec, _split(body))
     if not new:
         return body
@@ -243,14 +246,18 @@ def _render_fields(conversation: Conversation, spec: Api, body: Mapping[str, Any
         if raw is None:
             del out[key]
         elif key == spec.list_field and isinstance(body[key], Sequence) and not isinstance(body[key], str):
-            out[key] = _objects(conversation.messages, body[key])
+            out[key] = _objects(conversation.messages, body[key], parsed)
         else:
             out[key] = decode(raw)
     return out
 
 
-def _objects(messages: Sequence[Message], given: Sequence[Any]) -> list[Any]:
+def _objects(messages: Sequence[Message], given: Iterable[Any], parsed: Conversation | None) -> list[Any]:
     """Messages as objects: those that were given are the caller's own, the others new."""
+    given = list(given)
+    if parsed is not None and len(parsed.messages) == len(given):
+        own = {id(message): item for message, item in zip(parsed.messages, given, strict=True)}
+        return [own[key] if (key := id(message)) in own else message.value for message in messages]
     mine = {encode(item): item for item in given}
     return [mine[raw] if (raw := message.raw) in mine else message.value for message in messages]
 

@@ -6,13 +6,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from brim.conversation import Interned, Message, Part, Path, Role, encode
-from brim.wire.api import Api, Reader, Usage, check_pairs, name_of, tokens_at
+from brim.wire.api import Api, Reader, Usage, check_pairs, name_of, plain_message, tokens_at
 
 ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
 MEDIA = {"image": "image", "document": "file", "container_upload": "file"}
 
 
 def read_message(raw: bytes, root: str) -> Message:
+    return plain_message(raw, ROLES) or _read_message(raw, root)
+
+
+def _read_message(raw: bytes, root: str) -> Message:
     reader = Reader(raw, root)
     value = reader.want(reader.value, dict, (), "an object with a role")
     role = value.get("role")

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from brim.conversation import Conversation, Interned, Message, Part, Path, Role, decode, digest, encode, show
 from brim.errors import BadBody
 
@@ -85,6 +87,30 @@ class Reader:
         calls = tuple(part.call for part in self.parts if part.kind == "call")
         answers = tuple(part.call for part in self.parts if part.kind == "result")
         return Message(role, tuple(self.parts), self.raw, digest(role, self.parts, self.blobs), calls, answers)
+
+
+class _Plain(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """A message that is nothing but a role and a text, as most are."""
+
+    role: str
+    content: str
+
+
+_plain = msgspec.json.Decoder(_Plain)
+_CONTENT: Path = ("content",)
+
+
+def plain_message(raw: bytes, roles: Mapping[str, Role]) -> Message | None:
+    """A message of only a role and a text, read at once; None for any other, and for one that is not valid."""
+    try:
+        found = _plain.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    role = roles.get(found.role)
+    if role is None:
+        return None
+    parts = (Part("text", _CONTENT, (), found.content),)
+    return Message(role, parts, raw)
 
 
 def canonical(value: Any) -> bytes:

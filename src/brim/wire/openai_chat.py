@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from brim.conversation import Interned, Message, Part, Path, Role
-from brim.wire.api import Api, Reader, Usage, check_pairs, name_of, tokens_at
+from brim.wire.api import Api, Reader, Usage, check_pairs, name_of, plain_message, tokens_at
 
 ROLES: dict[str, Role] = {
     "system": "system",
@@ -21,7 +21,15 @@ MEDIA = {"image_url": "image", "input_audio": "audio", "file": "file"}
 REASONING = ("reasoning_content", "reasoning", "reasoning_details", "thinking_blocks")
 
 
+# The roles of messages that may be nothing but a text.
+PLAIN: dict[str, Role] = {name: role for name, role in ROLES.items() if role != "tool"}
+
+
 def read_message(raw: bytes, root: str) -> Message:
+    return plain_message(raw, PLAIN) or _read_message(raw, root)
+
+
+def _read_message(raw: bytes, root: str) -> Message:
     reader = Reader(raw, root)
     value = reader.want(reader.value, dict, (), "an object with a role")
     role = value.get("role")

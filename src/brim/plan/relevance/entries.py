@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
+from bisect import bisect_left
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise
@@ -30,11 +31,16 @@ _SELF_WORDS = frozenset("I my My me we We our Our us".split())
 
 # "Ann: …", "Project Manager: …": who speaks, where a transcript writes it into the text.
 _LABEL = re.compile(r"\s*([^\W\d_][\w.'’-]{0,30}(?: [\w.'’-]{1,30}){0,3}):\s")
+# No label is longer, white space before it aside.
+_LABEL_LENGTH = 160
 _ROLES = frozenset("user assistant system tool human ai bot model developer function agent".split())
 
 _DECAY_TOKENS = 90.0
 _DECAY_LEAST, _DECAY_MOST = 0.5, 0.8
 _BLOCK_TOKENS = 500
+# By the tokens between the middles of two neighbours what a score keeps on the way: they share a subject the more
+# the nearer they are, and long entries are far apart. Beyond the last it is the least.
+_STEPS = tuple(min(_DECAY_MOST, max(_DECAY_LEAST, exp(-between / _DECAY_TOKENS))) for between in range(64))
 
 
 class Entries:
@@ -65,13 +71,16 @@ class Entries:
         self.tokens = array("q", sizes)
         self.lengths = array("q", map(len, texts))
         self.total_tokens, self.total_length = sum(sizes), sum(self.lengths)
-        self.decay = array("d", [0.0, *(_step((one + two) // 2) for one, two in pairwise(sizes))])
+        last = len(_STEPS) - 1
+        self.decay = array("d", [0.0, *[_STEPS[min(last, (one + two) // 2)] for one, two in pairwise(sizes)]])
         self.block = array("q", [before // _BLOCK_TOKENS for before in accumulate(sizes[:-1], initial=0)])
         self.kind = bytearray(len(sizes))
         self.days = array("q", [0]) * len(sizes)
         self.sessions = [0] * len(sizes)
-        for number, text in enumerate(texts):
-            self._note_speaker(number, text, "")
+        labelled = [number for number, text in enumerate(texts) if text.find(":", 0, _LABEL_LENGTH) > 0]
+        if len(labelled) * 2 >= len(texts):
+            for number in labelled:
+                self._note_speaker(number, texts[number], "")
         return self
 
     def append(
@@ -95,6 +104,24 @@ class Entries:
         self.total_length += len(text)
         self._note_speaker(number, text, speaker)
         return number
+
+    def cut(self, length: int) -> None:
+        """Forget the entries from a number on, as if they had never been added."""
+        for number in range(length, len(self.texts)):
+            self.total_tokens -= self.tokens[number]
+            self.total_length -= self.lengths[number]
+        for spoken in (self.spoken, self.labels):
+            for name, numbers in list(spoken.items()):
+                kept = bisect_left(numbers, length)
+                self.labelled -= len(numbers) - kept if spoken is self.labels else 0
+                del numbers[kept:]
+                if not numbers:
+                    del spoken[name]
+        for column in (self.texts, self.tokens, self.lengths, self.decay, self.block, self.kind, self.days):
+            del column[length:]
+        del self.sessions[length:]
+        if self.kind and not any(kind & OPENS for kind in self.kind[1:]):
+            self.kind[0] &= ~OPENS
 
     def speakers(self) -> dict[str, list[int]]:
         """The entries of each speaker. Labels count only if most entries have one: else they are text."""
@@ -125,10 +152,8 @@ def _name(speaker: str) -> str:
     return " ".join(split(speaker)).lower()
 
 
-@lru_cache(4096)
 def _step(between: int) -> float:
-    # Neighbours share a subject the more the nearer they are, and long entries are far apart.
-    return min(_DECAY_MOST, max(_DECAY_LEAST, exp(-between / _DECAY_TOKENS)))
+    return _STEPS[min(between, len(_STEPS) - 1)]
 
 
 def kind_of(text: str, found: list[str]) -> int:

@@ -43,6 +43,19 @@ def quick_scores(texts: Sequence[str], query: str) -> list[float]:
     return apply_gains(totals, entries.kind, gains(broad=question.broad, asks_when=question.asks_when))
 
 
+def _counted(term: str, holders: list[int], exact: dict[int, Counter[str]]) -> Counts:
+    """How often each holder holds a term: once, where it was not read."""
+    found = dict.fromkeys(holders, 1)
+    for number, counts in exact.items():
+        if number in found:
+            count = counts[term]
+            if count:
+                found[number] = count
+            else:
+                del found[number]
+    return found
+
+
 class _Finder:
     """Finds which texts hold a term, by searching all of them as one."""
 
@@ -66,10 +79,7 @@ class _Finder:
         held = {term: self._holders(term) for term in wanted}
         self._read_the_fullest({term: held[term] for term in asked})
         exact = {number: Counter(terms(found)) for number, found in self.read.items()}
-        return {
-            term: {number: count for number in holders if (count := exact[number][term] if number in exact else 1)}
-            for term, holders in held.items()
-        }
+        return {term: _counted(term, holders, exact) for term, holders in held.items()}
 
     def _holders(self, term: str) -> list[int]:
         """The texts in which a spelling of `term` stands, and perhaps a few in which it only seems to."""
