@@ -1,10 +1,4 @@
-"""Compact: what the ladders keep and how small, how fast they are, and headroom and TOON beside them.
-
-    python bench/compact.py --data DIR [--peers PYTHON] [--toon FOLDER] [--full] [--only json,logs,…] [--json FILE]
-
-`--peers` is the interpreter of an environment with headroom-ai, `--toon` the folder of the npm package
-@toon-format/toon. Retained values are measured on the first runs of each set; `--full` takes all of them.
-"""
+"""Compact: what the ladders keep and how small, and how fast they are. The others are in versus/payloads.py."""
 
 from __future__ import annotations
 
@@ -14,15 +8,13 @@ import random
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import peer
 import rank
 import table
-import values
 
 import brim
 from brim.plan.relevance import Index
@@ -30,39 +22,12 @@ from brim.tokens import text_counter
 
 PARTS = ("json", "shapes", "testoutput", "logs", "html", "detect")
 CHUNKS = {1_000: ">= 0.88", 2_000: ">= 0.92", 4_000: ">= 0.95", 8_000: ">= 0.96"}
-VALUES = {"tau": (">= 0.85", ">= 0.80"), "livemcp": (">= 0.90", ">= 0.85"), "bfcl-long": (">= 0.93", "")}
-SAMPLE = 60  # runs of each set
-PATIENCE = 300.0
 MEGABYTES = (2.5, 5, 10)
 count = text_counter("gpt-4o")
 
 
-def part(name: str, data: Path) -> Callable[[], Iterable[table.Row]]:
+def part(name: str, data: Path) -> table.Part:
     return lambda: importlib.import_module(f"compact_parts.{name}").rows(data)
-
-
-def peers(data: Path, python: Path | None, toon: Path | None) -> Iterator[table.Row]:
-    """The same payloads, minified, through the others."""
-    path = data / "json_tool_outputs.jsonl"
-    if not path.exists():
-        print(f"peers: no {path.name}", file=sys.stderr)
-        return
-    bodies = [json.loads(line)["body"] for line in path.read_text(encoding="utf-8").splitlines()]
-    texts = [json.dumps(body, ensure_ascii=False, separators=(",", ":")) for body in bodies]
-    asked = {f"headroom {how}": [peer.python(python), "compress.py", how] for how in ("lossless", "default")}
-    if toon:
-        asked["TOON"] = ["node", "toon.mjs", str(toon.resolve())]
-    else:
-        print("peers: no --toon FOLDER: npm install @toon-format/toon", file=sys.stderr)
-    for name, program in asked.items():
-        found = peer.ask(program, PATIENCE, json.dumps(texts))
-        if isinstance(found, str):
-            yield f"JSON payloads through {name}", found, "peer"
-            continue
-        sizes = [(count(text), count(other)) for text, other in zip(texts, found["texts"], strict=True)]
-        total = sum(new for _, new in sizes) / sum(old for old, _ in sizes)
-        middle = statistics.median(new / old for old, new in sizes)
-        yield f"JSON payloads through {name} {found['version']}", f"{total:.3f} total, {middle:.3f} median", "peer"
 
 
 def chunks(data: Path) -> Iterator[table.Row]:
@@ -77,25 +42,6 @@ def chunks(data: Path) -> Iterator[table.Row]:
     for budget, bar in CHUNKS.items():
         kept = statistics.mean(rank.kept(one["gold"], index.pack(one["q"], budget)) for one in asked)
         yield f"golden chunk (M5a) in {budget:,} tokens, {len(asked)} queries", kept, bar
-
-
-def retained_values(data: Path, full: bool) -> Iterator[table.Row]:
-    """M2 through brim.fit, at 25% of the transcript."""
-    for name, (tool_only, stale) in VALUES.items():
-        path = data / values.SETS[name]
-        if not path.exists():
-            print(f"values: no {path.name}", file=sys.stderr)
-            continue
-        score = values.run(path, 0.25, values.by_fit, None if full else SAMPLE)
-        yield f"tool-only values (M2), {name}, {len(score.tool_only)}", _share(score.tool_only), tool_only
-        if stale:
-            yield f"stale values, {name}, {len(score.stale)}", _share(score.stale), stale
-        yield f"values next to their keys, {name}, {len(score.bound)}", _share(score.bound), ">= 0.90"
-        yield f"steps over the window, {name}, of {score.steps} ({score.refused} refused)", score.over, "0"
-
-
-def _share(found: list[bool]) -> float:
-    return sum(found) / len(found) if found else 0.0
 
 
 def seen_before() -> Iterator[table.Row]:
@@ -196,23 +142,8 @@ def _seconds(make: Callable[[random.Random, int], str], megabytes: float, seed: 
     return time.process_time() - begun
 
 
-def main() -> int:
-    given = table.arguments(
-        __doc__ or "",
-        ("--peers", {"type": Path, "metavar": "PYTHON", "help": "the interpreter that has headroom-ai"}),
-        ("--toon", {"type": Path, "metavar": "FOLDER", "help": "the folder of @toon-format/toon"}),
-        ("--full", {"action": "store_true", "help": "retained values on all runs"}),
-    )
-    parts: list[table.Part] = [
-        *((name, part(name, given.data)) for name in PARTS),
-        ("peers", lambda: peers(given.data, given.peers, given.toon)),
-        ("chunks", lambda: chunks(given.data)),
-        ("seen", seen_before),
-        ("linear", linear),
-        ("values", lambda: retained_values(given.data, given.full)),
-    ]
-    return table.run(parts, given)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def parts(data: Path, quick: bool) -> dict[str, table.Part]:
+    """What is measured, by name."""
+    found = {name: part(name, data) for name in PARTS}
+    found |= {"chunks": lambda: chunks(data), "seen": seen_before}
+    return found if quick else {**found, "linear": linear}

@@ -1,8 +1,6 @@
-"""Counting: exactness, bounds, speed, and what a provider whose counts are hidden charges.
+"""Counting: exactness, bounds, hard inputs, and what a provider whose counts are hidden charges.
 
-    python bench/count.py --data DIR [--only openai,claude,fuzz,…] [--strings N] [--json FILE]
-
-What is not there (data, tiktoken, ctok, litellm, vocabularies of other makers) is said and left out.
+What is not there (data, ctok, vocabularies of other makers) is said and left out. Others are in versus/counting.py.
 """
 
 from __future__ import annotations
@@ -67,20 +65,14 @@ def provider() -> Iterator[table.Row]:
         yield f"{name}: mean over-estimate", max(one.mean_over for one in played), "<= 0.015"
 
 
-def main() -> int:
-    more = ("--strings", {"type": int, "default": fuzz.STRINGS, "metavar": "N", "help": "fuzz strings a family"})
-    given = table.arguments(__doc__ or "", more)
-    parts: list[table.Part] = [
-        ("openai", lambda: openai.rows(given.data)),
-        ("claude", lambda: claude.rows(given.data)),
-        ("fuzz", lambda: fuzz.rows(given.data, count=given.strings)),
-        ("speed", lambda: speed.rows(given.data)),
-        ("recount", recount),
-        ("import", import_cost),
-        ("provider", provider),
-    ]
-    return table.run(parts, given)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def parts(data: Path, quick: bool) -> dict[str, table.Part]:
+    """What is measured, by name."""
+    return {
+        "openai": lambda: openai.rows(data),
+        "claude": lambda: claude.rows(data),
+        "fuzz": lambda: fuzz.rows(data, count=500 if quick else fuzz.STRINGS),
+        "hard": speed.rows,
+        "recount": recount,
+        "import": import_cost,
+        "provider": provider,
+    }

@@ -1,9 +1,6 @@
-"""Fit: six shapes, fill, determinism, speed beside LangChain and LiteLLM, and what stays of what matters.
+"""Fit: six shapes in every API, fill, determinism, and speed on messages that were counted before.
 
-    python bench/fit.py --data DIR [--peers PYTHON] [--full] [--only shapes,fill,hash,scale,cold,retained] [--json FILE]
-
-`--peers` is the interpreter of an environment with langchain-openai, litellm and splintr-rs. Evidence and spans are
-measured on a part of their sets; `--full` measures all, which takes about an hour.
+The others are in versus/: shapes.py, speed.py.
 """
 
 from __future__ import annotations
@@ -12,19 +9,16 @@ import gc
 import hashlib
 import json
 import os
-import random
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import peer
-import retained
 import table
+from versus.speed import long_chat
 
 import brim
 
@@ -38,10 +32,6 @@ from tests.test_six_shapes import PRINT_FITTED, said_by_users, system_of  # noqa
 BUDGET = 8_000
 RUNS = ("tau_airline_gpt4o.jsonl", "livemcp_sonnet4.jsonl", "bfcl_long_context_replay.jsonl", "trail_agent_convs.jsonl")
 ROUNDS = 5
-PATIENCE = 240.0  # seconds for a peer
-PEERS = {"langchain": ">= 20", "litellm": ">= 20", "langchain-quick": "with Brim's tokenizer"}
-LOCOMO = {5: ">= 0.86", 10: ">= 0.91", 25: ">= 0.95"}
-QMSUM = {5: ">= 0.33", 10: ">= 0.48", 25: ">= 0.68"}
 
 
 def six_shapes() -> Iterator[table.Row]:
@@ -107,26 +97,13 @@ def hash_seeds() -> Iterator[table.Row]:
     yield f"different results of {len(printed)} processes with different hash seeds", len(set(printed)) - 1, "0"
 
 
-def long_chat(messages: int) -> list[dict[str, str]]:
-    """A chat of about 100 tokens a message, words as skewed as in language."""
-    rnd = random.Random(messages)
-    letters = "etaoinsrhldcumfpgwyb"
-    words = ["".join(rnd.choices(letters, k=rnd.randint(2, 8))) for _ in range(8_000)]
-    weights = [1 / (rank + 8) for rank in range(len(words))]
-    made = [
-        {"role": ("user", "assistant")[n % 2], "content": " ".join(rnd.choices(words, weights, k=42))}
-        for n in range(messages - 1)
-    ]
-    return [{"role": "system", "content": "Be brief."}, *made[: messages - 2], {"role": "user", "content": "And now?"}]
-
-
-def scale() -> Iterator[table.Row]:
+def scale(sizes: tuple[int, int]) -> Iterator[table.Row]:
     """Already counted: every message was in a request before; the last one is new in each round.
 
     In processor time, here and against the peers: all of them have one thread, and machines are busy.
     """
     best = {}
-    for size in (1_000, 10_000):
+    for size in sizes:
         messages = long_chat(size)
         tokens = brim.count(messages, model="gpt-4o").tokens
         times = []
@@ -142,70 +119,15 @@ def scale() -> Iterator[table.Row]:
         best[size] = min(times)
         bar = "<= 150" if size == 10_000 else ""
         yield f"{size:,} messages, {tokens:,} tokens, already counted, ms", best[size] * 1e3, bar
-    yield "growth from 1,000 to 10,000 messages, times", best[10_000] / best[1_000], "<= 12"
+    small, large = sizes
+    yield f"growth from {small:,} to {large:,} messages, times", best[large] / best[small], "<= 12"
 
 
-def cold(peers: Path | None) -> Iterator[table.Row]:
-    """Each in processes of its own that have fitted one small chat, Brim before and after the others."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "chat.json"
-        file.write_text(json.dumps(long_chat(10_000)))
-        before = _trim(sys.executable, "brim", file)
-        theirs = {name: _trim(peer.python(peers), name, file) for name in PEERS}
-        seconds = min(before["seconds"], _trim(sys.executable, "brim", file)["seconds"])
-    yield "10,000 messages from cold, ms", seconds * 1e3, ""
-    for name, found in theirs.items():
-        value: table.Value
-        if not isinstance(found, str):
-            value = found["seconds"] / seconds
-            name += f" {found['version']}"
-        elif found.startswith("more than"):
-            value = PATIENCE / seconds  # at least
-        else:
-            value = found
-        yield f"10,000 messages from cold, times as fast as {name}", value, PEERS[name.split(" ")[0]]
-
-
-def _trim(python: str, name: str, file: Path) -> Any:
-    return peer.ask([python, "trim.py", name, str(file), "100000"], PATIENCE)
-
-
-def kept(data: Path, full: bool) -> Iterator[table.Row]:
-    """Evidence (M1) and spans (M5b), by the shares of their budgets."""
-    path = data / "locomo10_min.jsonl"
-    if path.exists():
-        for share, bar in LOCOMO.items():
-            found = retained.locomo(path, share / 100, None if full else 1)
-            asked = f"{found['questions']:.0f} questions"
-            yield f"retained evidence (M1) at {share}%, {asked}", found["recall"], bar
-            yield f"multi-hop with all evidence at {share}%", found["multi-hop all"], ">= 0.5" if share == 10 else ""
-    else:
-        print(f"retained: no {path.name}: snap-research/locomo publishes it", file=sys.stderr)
-    path = data / "qmsum_test.jsonl"
-    if path.exists():
-        for share, bar in QMSUM.items():
-            found = retained.qmsum(path, share / 100, None if full else 15)
-            yield f"retained spans (M5b) at {share}%, {found['queries']:.0f} queries", found["spans"], bar
-    else:
-        print(f"retained: no {path.name}: Yale-LILY/QMSum publishes it", file=sys.stderr)
-
-
-def main() -> int:
-    given = table.arguments(
-        __doc__ or "",
-        ("--peers", {"type": Path, "metavar": "PYTHON", "help": "the interpreter that has the peers"}),
-        ("--full", {"action": "store_true", "help": "measure evidence and spans on whole sets"}),
-    )
-    parts: list[table.Part] = [
-        ("shapes", six_shapes),
-        ("fill", lambda: fill(given.data)),
-        ("hash", hash_seeds),
-        ("scale", scale),
-        ("cold", lambda: cold(given.peers)),
-        ("retained", lambda: kept(given.data, given.full)),
-    ]
-    return table.run(parts, given)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def parts(data: Path, quick: bool) -> dict[str, table.Part]:
+    """What is measured, by name."""
+    return {
+        "six": six_shapes,
+        "fill by set": lambda: fill(data),
+        "hash": hash_seeds,
+        "scale": lambda: scale((200, 1_000) if quick else (1_000, 10_000)),
+    }

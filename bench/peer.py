@@ -1,33 +1,141 @@
-"""Runs another library in its own environment, so that nothing of it comes into Brim's."""
+"""Talks to a library's worker: Brim and the others are asked in the same way, each in a process of its own.
+
+    with Worker(environment) as worker:
+        worker.open("trim_messages")
+        worker.fit(messages, 8_000).messages
+
+A worker that ends, or takes too long, is started anew for the next question; its answer is the reason.
+"""
 
 from __future__ import annotations
 
 import json
+import os
+import selectors
 import subprocess
-import sys
-from pathlib import Path
+import tempfile
+from dataclasses import dataclass, field
+from types import TracebackType
 from typing import Any
 
-HERE = Path(__file__).resolve().parent / "peers"
+from environments import PEERS, Environment
+
+PATIENCE = 300.0
+STARTING = 180.0
 
 
-def ask(program: list[str], timeout: float, stdin: str = "") -> Any | str:
-    """What a peer printed as JSON; or a text that says why there is nothing: not installed, failed, too slow."""
-    try:
-        done = subprocess.run(
-            program, input=stdin, capture_output=True, text=True, timeout=timeout, check=False, cwd=HERE
-        )
-    except subprocess.TimeoutExpired:
-        return f"more than {timeout:.0f} s"
-    except FileNotFoundError:
-        return f"no {program[0]} here"
-    if done.returncode:
-        lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
-        missing = "ModuleNotFoundError" in done.stderr or "ERR_MODULE_NOT_FOUND" in done.stderr
-        return "not installed: " + lines[-1] if missing else "failed: " + lines[-1]
-    return json.loads(done.stdout.strip().splitlines()[-1])
+class PeerProblem(Exception):
+    """A library that is not there, or could not do what it was asked; its text says why."""
 
 
-def python(given: Path | None) -> str:
-    """The interpreter of the peers' environment."""
-    return str(given) if given else sys.executable
+@dataclass(frozen=True)
+class Answer:
+    """A fitted chat, and the processor seconds that it took."""
+
+    messages: list[dict[str, Any]]
+    seconds: float
+
+
+@dataclass
+class Worker:
+    """One library in its own process, started with the first question."""
+
+    environment: Environment
+    more: dict[str, str] = field(default_factory=dict)  # of the process's environment
+    versions: dict[str, str] = field(default_factory=dict)
+    patience: float = PATIENCE
+    _process: subprocess.Popen[bytes] | None = None
+    _errors: Any = None
+    _opened: str = ""
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def open(self, how: str) -> None:
+        """Begin a new conversation in one of the library's ways."""
+        self._opened = how
+        self.ask({"do": "open", "how": how})
+
+    def fit(self, messages: list[dict[str, Any]], budget: int) -> Answer:
+        """Raises PeerProblem where the library refuses."""
+        if self._process is None:
+            self.open(self._opened)
+        found = self.ask({"do": "fit", "messages": messages, "budget": budget})
+        return Answer(found["messages"], found["seconds"])
+
+    def held(self, values: list[str]) -> list[bool] | None:
+        """Which values the library's own retrieval gives back; None where it has none."""
+        found = self.ask({"do": "held", "values": values})
+        return found["held"] if found["can"] else None
+
+    def ask(self, question: dict[str, Any]) -> dict[str, Any]:
+        process = self._process or self._start()
+        assert process.stdin is not None
+        try:
+            process.stdin.write(json.dumps(question).encode() + b"\n")
+            process.stdin.flush()
+        except BrokenPipeError:
+            raise self._ended() from None
+        answer = self._read(self.patience)
+        if "refused" in answer:
+            raise PeerProblem(str(answer["refused"]))
+        return answer
+
+    def close(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                pipe.close()
+        try:
+            process.wait(2)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        self._errors.close()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        if self.environment.problem:
+            raise PeerProblem(self.environment.problem)
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as the process)
+        self._process = subprocess.Popen(
+            self.environment.program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors,
+            env=self._surroundings(), cwd=PEERS,
+        )  # fmt: skip
+        self.versions = self._read(STARTING)["versions"]
+        return self._process
+
+    def _surroundings(self) -> dict[str, str]:
+        """Without what would bring other modules into a library's environment."""
+        ours = self.environment.name == "brim"
+        return {key: value for key, value in os.environ.items() if ours or not key.startswith("PYTHON")} | self.more
+
+    def _read(self, patience: float) -> dict[str, Any]:
+        process = self._process
+        assert process is not None
+        assert process.stdout is not None
+        with selectors.DefaultSelector() as waiting:
+            waiting.register(process.stdout, selectors.EVENT_READ)
+            ready = waiting.select(patience)
+        if not ready:
+            process.kill()
+            self.close()
+            raise PeerProblem(f"took more than {patience:.0f} s")
+        line = process.stdout.readline()
+        if not line:
+            raise self._ended()
+        found: dict[str, Any] = json.loads(line)
+        return found
+
+    def _ended(self) -> PeerProblem:
+        """The last thing that an ended worker wrote."""
+        self._errors.seek(0)
+        lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
+        self.close()
+        return PeerProblem((lines or ["ended without a word"])[-1][:300])

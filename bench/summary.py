@@ -31,6 +31,10 @@ SHOWN = {
 }
 
 
+def write(folder: Path) -> None:
+    ...
+
+
 def main() -> None:
     rows = []
     for name, wanted in SHOWN.items():

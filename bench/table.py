@@ -1,23 +1,23 @@
-"""The tables that benchmarks print: a metric, its value, its bar, and whether the bar is met.
+"""The tables of benchmarks. Those of Brim alone: a metric, its value, its bar, and whether the bar is met.
 
-row("recount, µs", 92.4, "<= 150") -> recount, µs   92.4   <= 150   ok
+("recount, µs", 92.4, "<= 150") -> {"metric": "recount, µs", "value": "92.4", "bar": "<= 150", "met": "yes"}
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import platform
 import re
-import sys
-import time
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
 
 Value = float | int | str
 Row = tuple[str, Value, str]
-Part = tuple[str, Callable[[], Iterable[Row]]]
+Part = Callable[[], Iterable[Row]]
+Cells = Mapping[str, Any]
+OURS = "Brim"
+_VERDICTS = {True: "yes", False: "no", None: ""}
 
 _BAR = re.compile(r"(>=|<=|≥|≤|=|<|>)?\s*(\d*\.?\d+)")
 _NUMBER = re.compile(r"\d*\.?\d+")
@@ -64,56 +64,35 @@ def shown(value: Value) -> str:
     return f"{value:,.1f}" if abs(value) >= 100 else f"{value:.4g}"
 
 
-def arguments(doc: str, *more: tuple[str, dict[str, object]]) -> argparse.Namespace:
-    """The command line that these benchmarks share, with flags of their own."""
-    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="the folder with the measurement data")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows there")
-    parser.add_argument("--only", metavar="NAMES", help="these parts only, separated by commas")
-    for flag, settings in more:
-        parser.add_argument(flag, **settings)  # type: ignore[arg-type]
-    return parser.parse_args()
+def judged(rows: Iterable[Row]) -> list[dict[str, str]]:
+    """Rows of Brim alone, with the verdict on each bar."""
+    return [
+        {"metric": metric, "value": shown(value), "bar": bar, "met": _VERDICTS[met(value, bar)]}
+        for metric, value, bar in rows
+    ]
 
 
-def run(parts: Sequence[Part], given: argparse.Namespace) -> int:
-    """Run parts, print their rows as they come, and return 1 if a bar was missed."""
-    wanted = given.only.split(",") if given.only else [name for name, _ in parts]
-    unknown = set(wanted) - {name for name, _ in parts}
-    if unknown:
-        print(
-            f"no part {', '.join(sorted(unknown))}: there are {', '.join(name for name, _ in parts)}", file=sys.stderr
-        )
-        return 2
-    rows: list[Row] = []
-    for name, measure in parts:
-        if name not in wanted:
-            continue
-        begun = time.perf_counter()
-        for row in measure():
-            rows.append(row)
-            print(_line(*row), flush=True)
-        print(f"  ({name}: {time.perf_counter() - begun:.0f} s)", file=sys.stderr, flush=True)
-    missed = [metric for metric, value, bar in rows if met(value, bar) is False]
-    if given.json:
-        given.json.write_text(json.dumps(_measured(rows), indent=1, ensure_ascii=False) + "\n")
-    print(f"\n{len(rows)} rows, {len(missed)} below their bar" + "".join(f"\n  {metric}" for metric in missed))
-    return 1 if missed else 0
+def missed(tables: Mapping[str, Sequence[Cells]]) -> list[str]:
+    """The metrics whose bar is not met."""
+    return [str(row["metric"]) for rows in tables.values() for row in rows if row.get("met") == "no"]
 
 
-def _measured(rows: Sequence[Row]) -> dict[str, object]:
-    """What was measured, when and on what: the numbers in the documentation are made from this."""
-    verdicts = {True: "yes", False: "no", None: ""}
-    return {
-        "command": f"python bench/{Path(sys.argv[0]).name} --data DIR",
-        "date": time.strftime("%Y-%m-%d"),
-        "machine": f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}",
-        "rows": [
-            {"metric": metric, "value": shown(value), "bar": bar, "met": verdicts[met(value, bar)]}
-            for metric, value, bar in rows
-        ],
-    }
+def rounded(row: Cells) -> dict[str, Any]:
+    """Four digits are enough to compare, and a file of them changes less.
+
+    Example: {"who": "Brim", "kept": 0.912345} -> {"who": "Brim", "kept": 0.9123}
+    """
+    return {key: float(f"{value:.4g}") if isinstance(value, float) else value for key, value in row.items()}
 
 
-def _line(metric: str, value: Value, bar: str) -> str:
-    verdict = {True: "ok", False: "MISSED", None: ""}[met(value, bar)]
-    return f"{metric:74} {shown(value):>28}   {bar:22} {verdict}".rstrip()
+def show(console: Console, title: str, rows: Sequence[Cells]) -> None:
+    """Print a table; Brim's own rows stand out."""
+    columns = list(dict.fromkeys(column for row in rows for column in row))
+    made = Table(title=title, title_justify="left", title_style="bold", header_style="dim")
+    for number, column in enumerate(columns):
+        made.add_column(column, justify="left" if number == 0 else "right", overflow="fold")
+    for row in rows:
+        ours = str(row.get(columns[0], "")).startswith(OURS)
+        cells = [shown(row[column]) if column in row else "" for column in columns]
+        made.add_row(*cells, style="bold cyan" if ours else "red" if row.get("met") == "no" else "")
+    console.print(made)

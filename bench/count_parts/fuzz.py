@@ -1,8 +1,8 @@
 """Under-counts of Brim's tokenizers against a second, independent tokenizer, on made-up strings.
 
-The second opinion is tiktoken for the OpenAI vocabularies (and Phi-4, which has the ranks of one of them), and Hugging
-Face `tokenizers` or `sentencepiece` for the others, whose files are looked for in `VOCABS/<family>/tokenizer.json` and
-`VOCABS/<family>/tokenizer.model`. What is not there is skipped and said.
+The second opinion is Hugging Face `tokenizers` or `sentencepiece`, whose files are looked for in
+`VOCABS/<family>/tokenizer.json` and `VOCABS/<family>/tokenizer.model`. What is not there is skipped and said. The
+vocabularies of OpenAI are compared with tiktoken in versus/counting.py.
 """
 
 from __future__ import annotations
@@ -15,10 +15,6 @@ from pathlib import Path
 from brim.tokens.tokenizers import tokenizer
 
 try:
-    import tiktoken
-except ImportError:
-    tiktoken = None
-try:
     import tokenizers
 except ImportError:
     tokenizers = None
@@ -28,7 +24,6 @@ except ImportError:
     sentencepiece = None
 
 STRINGS = 20_000
-TIKTOKEN_FAMILIES = {"o200k": "o200k_base", "cl100k": "cl100k_base", "gpt-oss": "o200k_base", "phi-4": "cl100k_base"}
 FILE_FAMILIES = (
     "llama-3", "qwen-2", "qwen-3", "deepseek-v3", "gemma-2", "gemma-3", "gemma-4",
     "mistral-v1", "mistral-v2", "mistral-v3", "kimi-k2", "glm-4",
@@ -81,12 +76,6 @@ def _piece(rnd: random.Random) -> str:
 
 def second_opinion(family: str, vocabs: Path) -> Callable[[str], int] | None:
     """An independent counter of `family`, or None (and a line on stderr) when there is none here."""
-    if family in TIKTOKEN_FAMILIES:
-        if tiktoken is None:
-            print(f"fuzz: {family}: tiktoken is not installed, skipped", file=sys.stderr)
-            return None
-        encoding = tiktoken.get_encoding(TIKTOKEN_FAMILIES[family])
-        return lambda text: len(encoding.encode_ordinary(text))
     return _from_json(vocabs / family / "tokenizer.json") or _from_model(vocabs / family / "tokenizer.model")
 
 
@@ -110,7 +99,7 @@ def _from_model(file: Path) -> Callable[[str], int] | None:
 def rows(data_dir: Path, vocabs: Path | None = None, count: int = STRINGS) -> list[Row]:
     """One row a family: how many of the strings Brim counts lower than the second tokenizer."""
     found: list[Row] = []
-    for family in (*TIKTOKEN_FAMILIES, *FILE_FAMILIES):
+    for family in FILE_FAMILIES:
         second = second_opinion(family, vocabs or Path(data_dir) / "vocabs")
         if second is None:
             continue

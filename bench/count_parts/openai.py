@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
 from typing import Any
 
 from brim.tokens.framing.openai import chat_tokens
 from brim.tokens.tokenizers import tokenizer
-
-os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # or its import asks the network
-try:
-    import litellm
-except ImportError:
-    litellm = None
 
 Row = tuple[str, float, str]
 FAMILIES = {"o200k_base": "o200k", "cl100k_base": "cl100k"}
@@ -49,27 +42,8 @@ def rows(data_dir: Path) -> list[Row]:
         total += truth
     if not total:
         return []
-    found: list[Row] = [
+    return [
         (f"OpenAI vectors exact, {verified} verified by the API", exact / verified, ">= 0.96"),
         ("OpenAI vectors with upper below the truth", under, "0"),
         ("OpenAI upper above the truth, share of all tokens", above / total, "small"),
     ]
-    return found + _peer_rows(data_dir)
-
-
-def _peer_rows(data_dir: Path) -> list[Row]:
-    if litellm is None:
-        print("openai: litellm is not installed, its row is skipped", file=sys.stderr)
-        return []
-    verified = [vector for vector in vectors(data_dir) if vector["api_verified"] is True]
-    exact = 0
-    for vector in verified:
-        request = dict(vector["request"])
-        if "functions" in request:
-            request["tools"] = [{"type": "function", "function": one} for one in request.pop("functions")]
-        counted = litellm.token_counter(
-            model=model_of(vector).replace("gpt-35", "gpt-3.5"),
-            messages=request["messages"], tools=request.get("tools"), tool_choice=request.get("tool_choice"),
-        )  # fmt: skip
-        exact += counted == vector["prompt_tokens"]
-    return [("LiteLLM token_counter exact on the same", exact / len(verified), "peer")]

@@ -1,10 +1,7 @@
-"""Cold counting against tiktoken on one thread, and the texts that make tokenizers slow.
+"""Texts to time counters with, and the texts that make tokenizers slow.
 
-Cold means that no text is counted twice: every round has texts of its own, and each counter sees each of them once.
-The counters take turns, and who is first alternates. A ratio is the median over the rounds of tiktoken's CPU time
-over Brim's for the same texts, so that neither a busy machine nor one lucky round decides it. What a tokenizer
-keeps from earlier texts (pieces of words that occur again) it may use, as it would in a running process; the row
-"nothing kept" empties that before every text.
+No text is counted twice: every round has texts of its own, and each counter sees each of them once. What a tokenizer
+keeps from earlier texts (pieces of words that occur again) it may use, as it would in a running process.
 """
 
 from __future__ import annotations
@@ -12,24 +9,15 @@ from __future__ import annotations
 import base64
 import json
 import random
-import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-
-import splintr
 
 from brim.tokens.tokenizers import families, tokenizer
 
-try:
-    import tiktoken
-except ImportError:
-    tiktoken = None
-
 Row = tuple[str, float, str]
 ROUNDS = 9
-ENCODINGS = {"o200k": "o200k_base", "cl100k": "cl100k_base"}
 MEGABYTE = 1_000_000
 
 # Common words, to make sentences that no earlier round had.
@@ -77,7 +65,7 @@ def _rounds(source: str, size: int, each: int) -> list[list[str]]:
     return [pieces[number * each : (number + 1) * each] for number in range(ROUNDS)]
 
 
-def _sets(data_dir: Path) -> Iterator[tuple[str, str, list[list[str]]]]:
+def sets(data_dir: Path) -> Iterator[tuple[str, str, list[list[str]]]]:
     rnd = random.Random(8)
     yield "CJK, 2,000 characters", ">= 3", [[_cjk(rnd, 2_000) for _ in range(10)] for _ in range(ROUNDS)]
     for name, bar, file, keys, size, each in (
@@ -105,59 +93,15 @@ def _megabyte_texts() -> dict[str, str]:
     }
 
 
-def _seconds(count: Callable[[str], object], texts: list[str], before: Callable[[], object] = lambda: None) -> float:
-    """CPU seconds to count `texts`, with `before` called before each and not measured."""
-    spent = 0.0
-    for text in texts:
-        before()
-        start = time.process_time()
-        count(text)
-        spent += time.process_time() - start
-    return spent
-
-
-def _ratio(
-    ours: Callable[[str], object],
-    theirs: Callable[[str], object],
-    rounds: list[list[str]],
-    before: Callable[[], object] = lambda: None,
-) -> float:
-    """The median over the rounds of their time over ours."""
-    ratios = []
-    for number, texts in enumerate(rounds):
-        if number % 2:
-            fast, slow = _seconds(ours, texts, before), _seconds(theirs, texts)
-        else:
-            slow, fast = _seconds(theirs, texts), _seconds(ours, texts, before)
-        ratios.append(slow / fast)
-    return statistics.median(ratios)
-
-
-def _ratio_rows(data_dir: Path) -> list[Row]:
-    if tiktoken is None:
-        print("speed: tiktoken is not installed, its ratios are skipped", file=sys.stderr)
-        return []
-    found: list[Row] = []
-    for family, name in ENCODINGS.items():
-        ours, theirs = tokenizer(family), tiktoken.get_encoding(name).encode_ordinary
-        ours("warm"), theirs("warm")
-        bare = splintr.Tokenizer.from_pretrained(name)
-        for label, bar, rounds in _sets(data_dir):
-            found.append((f"cold counting over tiktoken, {family}, {label}", _ratio(ours, theirs, rounds), bar))
-            kept = _ratio(bare.encode_flat, theirs, rounds, bare.clear_cache)
-            found.append((f"the same with nothing kept, {family}, {label}", kept, "for comparison"))
-    return found
-
-
-def rows(data_dir: Path) -> list[Row]:
-    """The ratios to tiktoken, and the slowest megabyte of every family."""
-    found = _ratio_rows(data_dir)
+def rows() -> list[Row]:
+    """The slowest megabyte of every family."""
     texts = _megabyte_texts()
     slowest = ("", "", 0.0)
     for family in families():
         count = tokenizer(family)
         count("warm")
         for label, text in texts.items():
-            slowest = max(slowest, (family, label, _seconds(count, [text])), key=lambda one: one[2])
-    found.append((f"slowest megabyte in CPU seconds ({slowest[0]}, {slowest[1]})", slowest[2], "<= 2"))
-    return found
+            begun = time.process_time()
+            count(text)
+            slowest = max(slowest, (family, label, time.process_time() - begun), key=lambda one: one[2])
+    return [(f"slowest megabyte in CPU seconds ({slowest[0]}, {slowest[1]})", slowest[2], "<= 2")]

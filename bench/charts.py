@@ -1,0 +1,5 @@
+"""placeholder"""
+from pathlib import Path
+
+
+def write(folder: Path) -> None: ...

@@ -1,0 +1,97 @@
+"""Counting: how often each library gives the number that the API reported, and how fast it counts texts."""
+
+from __future__ import annotations
+
+import statistics
+from pathlib import Path
+from typing import Any
+
+from count_parts import fuzz, openai, speed
+from peer import PeerProblem, Worker
+
+from versus.ways import COUNTS, TEXTS, WHO, Field, Row, Way, each
+
+
+def accuracy(field: Field, data: Path) -> list[Row]:
+    """Requests whose prompt_tokens the API reported; an under-count is what breaks a request."""
+    vectors = [one for one in openai.vectors(data) if one["api_verified"] is True]
+    if not vectors:
+        return [{WHO: "no data", "problem": "no token_vectors.json"}]
+    return each(field, COUNTS, lambda way, worker: _exact(way, worker, vectors))
+
+
+def _exact(way: Way, worker: Worker, vectors: list[dict[str, Any]]) -> Row:
+    exact = under = failed = 0
+    errors: list[float] = []
+    for vector in vectors:
+        model = openai.model_of(vector).replace("gpt-35", "gpt-3.5")
+        try:
+            [tokens] = worker.ask({"do": "count", "how": way.how, "requests": [{**vector["request"], "model": model}]})[
+                "tokens"
+            ]
+        except PeerProblem:
+            if worker.environment.problem:
+                raise
+            failed += 1
+            continue
+        truth = vector["prompt_tokens"]
+        exact += tokens == truth
+        under += tokens < truth
+        errors.append(abs(tokens - truth) / truth)
+    return {
+        "requests": len(vectors),
+        "exact": exact / len(vectors),
+        "counted too low": under / len(vectors),
+        "failed": failed,
+        "mean error": statistics.mean(errors) if errors else "–",
+        "worst error": max(errors, default=0.0),
+    }
+
+
+def throughput(field: Field, data: Path, rounds: int) -> list[Row]:
+    """Megabytes a processor second, median of the rounds; no text is counted twice, and the libraries take turns."""
+    sets = [(label, texts[:rounds]) for label, _, texts in speed.sets(data)]
+    entered = list(field.entered(TEXTS))
+    rates: dict[Way, dict[str, list[float]]] = {way: {} for way, _ in entered}
+    problems: dict[Way, str] = {}
+    for label, every in sets:
+        for number, texts in enumerate(every):
+            megabytes = sum(len(text.encode()) for text in texts) / 1e6
+            for way, worker in entered if number % 2 else entered[::-1]:
+                if way not in problems:
+                    seconds = _seconds(way, worker, texts, problems)
+                    rates[way].setdefault(label, []).append(megabytes / max(1e-9, seconds))
+    return [
+        {WHO: way.name, "problem": problems[way]}
+        if way in problems
+        else {WHO: way.name, **{f"{label}, MB/s": round(statistics.median(found), 2) for label, found in row.items()}}
+        for way, row in rates.items()
+    ]
+
+
+def _seconds(way: Way, worker: Worker, texts: list[str], problems: dict[Way, str]) -> float:
+    try:
+        return float(worker.ask({"do": "count", "how": way.how, "requests": texts})["seconds"])
+    except PeerProblem as problem:
+        problems[way] = str(problem)
+        return 0.0
+
+
+def agreement(field: Field, strings: int) -> list[Row]:
+    """Made-up texts that Brim and tiktoken count differently: of the same vocabulary there should be none."""
+    texts = list(fuzz.strings(7, strings))
+    rows: list[Row] = []
+    for how, vocabulary in (("text", "o200k"), ("text of gpt-4", "cl100k")):
+        found = {}
+        for way, worker in field.entered(TEXTS[:2]):
+            try:
+                found[way.peer] = worker.ask({"do": "count", "how": how, "requests": texts})["tokens"]
+            except PeerProblem as problem:
+                rows.append({WHO: f"{way.name}, {vocabulary}", "problem": str(problem)})
+        if len(found) == 2:
+            pairs = list(zip(found["brim"], found["tiktoken"], strict=True))
+            lower, higher = sum(ours < theirs for ours, theirs in pairs), sum(ours > theirs for ours, theirs in pairs)
+            rows.append(
+                {WHO: f"Brim against tiktoken, {vocabulary}", "strings": strings, "lower": lower, "higher": higher}
+            )
+    return rows

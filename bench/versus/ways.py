@@ -1,0 +1,121 @@
+"""Who takes part: every way of Brim and of the other libraries to bring a chat into a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import environments
+from peer import PeerProblem, Worker
+
+Row = dict[str, Any]
+WHO = "who"
+
+
+@dataclass(frozen=True)
+class Way:
+    """A library's name in bench/peers/, the way of its worker that is meant, and what tables call it."""
+
+    peer: str
+    how: str
+    name: str
+
+
+FITS = (
+    Way("brim", "session", "Brim session"),
+    Way("brim", "fit", "Brim fit"),
+    Way("langchain", "trim_messages", "LangChain trim_messages"),
+    Way("langchain", "trim_messages, parts", "LangChain trim_messages, parts"),
+    Way("langchain", "ClearToolUsesEdit", "LangChain ClearToolUsesEdit"),
+    Way("langchain", "SummarizationMiddleware", "LangChain SummarizationMiddleware"),
+    Way("litellm", "trim_messages", "LiteLLM trim_messages"),
+    Way("litellm", "compress", "LiteLLM compress"),
+    Way("llamaindex", "Memory", "LlamaIndex Memory"),
+    Way("llamaindex", "ChatMemoryBuffer", "LlamaIndex ChatMemoryBuffer"),
+    Way("headroom", "compress", "headroom compress"),
+    Way("headroom", "densify", "headroom densify"),
+    Way("pydantic_ai", "keep recent", "pydantic-ai, keep recent"),
+    Way("pydantic_ai", "summarise old", "pydantic-ai, summarise old"),
+)
+# Those that read the question, or differ in what they keep of plain chats.
+CHAT_FITS = tuple(way for way in FITS if way.how not in ("ClearToolUsesEdit", "densify", "trim_messages, parts"))
+COUNTS = (
+    Way("brim", "count", "Brim count"),
+    Way("tiktoken", "usual formula", "tiktoken and the usual formula"),
+    Way("langchain", "ChatOpenAI", "LangChain ChatOpenAI"),
+    Way("litellm", "token_counter", "LiteLLM token_counter"),
+)
+TEXTS = (
+    Way("brim", "text", "Brim count"),
+    Way("tiktoken", "text", "tiktoken encode"),
+    Way("litellm", "text", "LiteLLM token_counter"),
+)
+PACKS = (
+    Way("brim", "lossless", "Brim compact"),
+    Way("toon", "encode", "TOON encode"),
+    Way("headroom", "lossless", "headroom crusher, lossless"),
+    Way("headroom", "default", "headroom crusher, default"),
+)
+
+
+@dataclass
+class Field:
+    """The workers of all that take part, started when they are first asked and ended together."""
+
+    envs: Path
+    peers: bool = True
+    tell: Callable[[str], None] = print
+    workers: dict[str, Worker] = field(default_factory=dict)
+    _stack: ExitStack = field(default_factory=ExitStack)
+
+    def __enter__(self) -> Field:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def worker(self, name: str) -> Worker:
+        if name not in self.workers:
+            environment = environments.ours() if name == "brim" else self._made(name)
+            vocabularies = None if name == "brim" else environments.vocabularies([self._made("litellm")])
+            more = {"TIKTOKEN_CACHE_DIR": str(vocabularies)} if vocabularies else {}
+            self.workers[name] = self._stack.enter_context(Worker(environment, more))
+        return self.workers[name]
+
+    def entered(self, ways: tuple[Way, ...]) -> Iterator[tuple[Way, Worker]]:
+        """Each way with its worker; the others only where they were asked for."""
+        for way in ways:
+            if way.peer == "brim" or self.peers:
+                yield way, self.worker(way.peer)
+
+    def versions(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for name, worker in self.workers.items():
+            found |= worker.versions or {name: worker.environment.problem or "not asked"}
+        return found
+
+    def _made(self, name: str) -> environments.Environment:
+        known = self.workers.get(name)
+        if known:
+            return known.environment
+        made = environments.make(name, self.envs)
+        if made.problem:
+            self.tell(f"{name}: {made.problem}")
+        return made
+
+
+def each(field: Field, ways: tuple[Way, ...], measure: Callable[[Way, Worker], Row]) -> list[Row]:
+    """A row a way; where a library is missing or fails, the row says why."""
+    rows: list[Row] = []
+    for way, worker in field.entered(ways):
+        try:
+            rows.append({WHO: way.name, **measure(way, worker)})
+        except PeerProblem as problem:
+            rows.append({WHO: way.name, "problem": str(problem)})
+    return rows
