@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from brim.cli.reading import add_model, apply_settings
 from brim.cli.showing import bar
 from brim.errors import BadInput, BadSetting
 from brim.plan.policy import NAMES, Policy
-from brim.replaying import Outcome, Problem, Replay, chart, replay
+from brim.replaying import KindUse, Outcome, Problem, Replay, chart, replay
 from brim.replaying import Progress as Done
 from brim.replaying.run import CACHE_MINUTES
 
@@ -27,6 +28,8 @@ from brim.replaying.run import CACHE_MINUTES
 MOST = 10
 # How wide the tables are where there is no terminal to ask.
 PLAIN_WIDTH = 130
+# So many outcomes stand side by side, and so many kinds of content below each other; --out has all.
+MOST_COLUMNS, MOST_KINDS = 4, 8
 # So often a pipe is told how far it is.
 SECONDS = 10.0
 WINDOW = "window"
@@ -195,12 +198,10 @@ def show(console: Console, found: Replay) -> None:
     )
     console.print(_table(found))
     console.print(_bars(found))
-    for outcome in found.outcomes:
-        if outcome.kinds:
-            console.print(_kinds(outcome))
-    best = next((outcome for outcome in found.outcomes if outcome.largest), None)
-    if best is not None:
-        console.print(_largest(best))
+    changing = [outcome for outcome in found.outcomes if outcome.kinds]
+    if changing:
+        console.print(_kinds(changing))
+        console.print(_largest(changing[0]))
     if not found.held:
         console.print("[red]A request would have been over its limit: please report it with its line.[/]")
 
@@ -246,14 +247,26 @@ def _bars(found: Replay) -> Table:
     return table
 
 
-def _kinds(outcome: Outcome) -> Table:
-    table = Table(outcome.label, "compacted", "folded", "tokens", box=None, header_style="bold")
+def _kinds(outcomes: Sequence[Outcome]) -> Table:
+    """Tokens that left the prompt by kind of content, and of how many items that were compacted and folded."""
+    shown = outcomes[:MOST_COLUMNS]
+    table = Table("left out of prompts", *(one.label for one in shown), box=None, header_style="bold")
     for column in table.columns[1:]:
         column.justify = "right"
-    for use in outcome.kinds[:6]:
-        tokens = f"{use.before:,} → {use.after:,}"
-        table.add_row(f"  {use.kind}", f"{use.compacted:,}", f"{use.folded:,}", tokens)
+    uses = [{use.kind: use for use in one.kinds} for one in shown]
+    freed = {kind: max(_freed(found.get(kind)) for found in uses) for found in uses for kind in found}
+    for kind in sorted(freed, key=lambda kind: (-freed[kind], kind))[:MOST_KINDS]:
+        table.add_row(f"  {kind}", *(_use(found.get(kind)) for found in uses))
     return table
+
+
+def _freed(use: KindUse | None) -> int:
+    return use.before - use.after if use is not None else 0
+
+
+def _use(use: KindUse | None) -> str:
+    """Example: "49,855 (115 + 54)": tokens, of 115 items that were compacted and 54 that were folded"""
+    return f"{_freed(use):,} ({use.compacted:,} + {use.folded:,})" if use is not None else ""
 
 
 def _largest(outcome: Outcome) -> Table:

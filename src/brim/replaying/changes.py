@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
-from brim.conversation import Message, Part
+from brim.conversation import Message
 from brim.fitting import Fitted
 from brim.ladders.hints import Hint, detect
 from brim.memory.session import Session
@@ -91,7 +91,7 @@ def in_session(session: Session, counter: Counter, place: str, seen: Seen) -> It
         item = f"messages[{number}]"
         if item in seen and seen[item].rung == rung:
             continue
-        kind, name = kind_of(message)
+        kind, name = kind_of(message, session.log)
         after = entry.tokens if entry is not None else 0
         yield Change(place, item, kind, name, rung, counter.message(message), after)
 
@@ -104,11 +104,11 @@ def in_fitted(fitted: Fitted, messages: tuple[Message, ...], place: str, seen: S
             continue
         number = decision.item.partition("[")[2].partition("]")[0]
         found = messages[int(number)] if number.isdigit() and int(number) < len(messages) else None
-        kind, name = kind_of(found) if found is not None else (f"{decision.role} {decision.kind}", "")
+        kind, name = kind_of(found, messages) if found is not None else (f"{decision.role} {decision.kind}", "")
         yield Change(place, decision.item, kind, name, rung, decision.before, decision.after)
 
 
-def kind_of(message: Message) -> tuple[str, str]:
+def kind_of(message: Message, messages: Sequence[Message]) -> tuple[str, str]:
     """What a message mostly is, and the tool that it is of.
 
     Example: a tool message with a log -> ("log result", "run_tests"); a user's text -> ("user text", "")
@@ -116,10 +116,13 @@ def kind_of(message: Message) -> tuple[str, str]:
     part = max(message.parts, key=lambda part: len(part.text), default=None)
     if part is None:
         return f"{message.role} message", ""
-    return _named(part, message), part.name
-
-
-def _named(part: Part, message: Message) -> str:
     if part.kind == "result":
-        return f"{detect(part.text, Hint(tool=part.name))} result"
-    return f"{message.role} text" if part.kind == "text" else part.kind
+        tool = part.name or _called(part.call, messages)
+        return f"{detect(part.text, Hint(tool=tool))} result", tool
+    return f"{message.role} text" if part.kind == "text" else part.kind, part.name
+
+
+def _called(call: str, messages: Sequence[Message]) -> str:
+    """The tool that a call was of: most APIs do not say it again with the result."""
+    calls = (part for message in messages if call in message.calls for part in message.parts)
+    return next((part.name for part in calls if part.kind == "call" and part.call == call), "")

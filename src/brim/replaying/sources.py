@@ -124,7 +124,8 @@ def _of_chunks(chunks: Iterator[bytes], name: str) -> Found:
     lines = enumerate(_lines(chain(read, chunks)), 1)
     number, first = next(((number, line) for number, line in lines if line.strip()), (0, b""))
     second = next(lines, (0, b""))
-    if second[0] and not _whole(first) and second[1].lstrip()[:1] not in (b"{", b"["):
+    begun = first.lstrip()[:1], second[1].lstrip()[:1]
+    if second[0] and not _whole(first) and (begun[1] not in (b"{", b"[") or begun == (b"[", b"{")):
         whole = b"".join([first, second[1], *(line for _, line in lines)])  # one value over many lines
         yield from _of_value(whole, f"{name}:{number}")
         return
