@@ -10,7 +10,6 @@ import pytest
 
 from brim import catalog, settings
 from brim.errors import BadSetting
-from brim.mcp.command import from_settings
 from brim.mcp.options import Options
 from brim.plan.policy import Policy
 
@@ -253,4 +252,4 @@ def test_the_fields_of_the_chosen_policy_are_in_force(tmp_path: Path) -> None:
 def test_the_defaults_of_mcp_are_those_that_hold(tmp_path: Path) -> None:
     defaults = settings.load(tmp_path, {})
     stated = msgspec.structs.asdict(defaults.mcp)
-    assert Options(**from_settings(settings.load(tmp_path, {}, mcp=stated))) == Options()
+    assert Options.of(settings.load(tmp_path, {}, mcp=stated).mcp) == Options()

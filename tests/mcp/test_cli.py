@@ -16,6 +16,7 @@ from brim.mcp import command
 from brim.mcp.child import Log
 from brim.mcp.compacting import count_tokens
 from brim.mcp.options import Options
+from brim.mcp.upstream import StdioUpstream, Upstream
 
 from .conftest import FAKE, connected, run, text_of
 
@@ -33,34 +34,102 @@ def parsed(*arguments: str) -> argparse.Namespace:
     return parser.parse_args(["mcp", *arguments])
 
 
+def options(*arguments: str) -> Options:
+    return command.options_of(command.settings_of(parsed("wrap", *arguments, "--", "x")))
+
+
+def upstreams(*arguments: str) -> list[Upstream]:
+    args = parsed("wrap", *arguments)
+    return command.servers_of(args, command.settings_of(args), Log())
+
+
 def servers(*arguments: str) -> list[str]:
-    return [server.name for server in command.servers_of(parsed("wrap", *arguments), Options(), Log())]
+    return [server.name for server in upstreams(*arguments)]
 
 
 def test_flags_change_the_options_they_name() -> None:
-    args = parsed("wrap", "--level", "compact", "--budget", "1000", "--exempt", "read_*", "--max-calls", "9", "--", "x")
-    options = command.options_of(args)
-    assert options.level == "compact"
-    assert options.result_tokens == {"full": 1_000, "standard": 1_000, "compact": 1_000, "minimal": 800}
-    assert options.exempts("read_file")
-    assert options.max_calls == 9
-    off = command.options_of(parsed("wrap", "--no-compact", "--no-shrink", "--grouping", "off", "--", "x"))
-    assert off.transparent
-    assert command.options_of(parsed("wrap", "--", "x")) == Options()
+    some = options("--level", "compact", "--budget", "1000", "--exempt", "read_*", "--max-calls", "9")
+    assert some.level == "compact"
+    assert some.result_tokens == {"full": 1_000, "standard": 1_000, "compact": 1_000, "minimal": 800}
+    assert some.exempts("read_file")
+    assert some.max_calls == 9
+    assert options("--no-compact", "--no-shrink", "--grouping", "off").transparent
+    assert options("--no-repeat").repeat_seconds == 0
+    assert options() == Options()
 
 
-def test_the_settings_file_and_the_environment_count_when_they_say_something(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+# Each setting of [mcp]: a value, its flag where it has one, and what it changes in the wrapper's options.
+SETTINGS: list[tuple[str, object, str, str, object]] = [
+    ("compact", False, "", "compact", False),
+    ("level", "minimal", "--level", "level", "minimal"),
+    ("session_tokens", 5_000, "--session-tokens", "session_tokens", 5_000),
+    ("session_calls", 7, "--session-calls", "session_calls", 7),
+    ("standard_at", 0.01, "", "rises", (0.01, 0.3, 0.7)),
+    ("compact_at", 0.5, "", "rises", (0.05, 0.5, 0.7)),
+    ("minimal_at", 0.9, "", "rises", (0.05, 0.3, 0.9)),
+    ("hint_every", 3, "--hint-every", "hint_every", 3),
+    ("recall_tokens", 900, "", "recall_tokens", 900),
+    ("shrink", False, "", "shrink", False),
+    ("description_tokens", 20, "--description-tokens", "description_tokens", 20),
+    ("grouping", "virtual", "--grouping", "grouping", "virtual"),
+    ("group_tools_above", 20, "--threshold", "tool_threshold", 20),
+    ("group_tokens_above", 300, "", "tool_tokens", 300),
+    ("max_calls", 50, "--max-calls", "max_calls", 50),
+    ("repeat_seconds", 5.0, "--repeat-seconds", "repeat_seconds", 5.0),
+    ("call_timeout", 7.0, "--timeout", "call_timeout", 7.0),
+    ("largest_message", 1_000, "", "largest_message", 1_000),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "flag", "option", "expected"), SETTINGS)
+def test_a_setting_holds_from_file_environment_and_flag(
+    name: str,
+    value: object,
+    flag: str,
+    option: str,
+    expected: object,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    (tmp_path / "brim.toml").write_text("[mcp]\nmax_calls = 50\ngroup_tools_above = 20\n")
-    monkeypatch.setenv("BRIM_MCP_CALL_TIMEOUT", "7")
-    options = command.options_of(parsed("wrap", "--max-calls", "3", "--", "x"))
-    assert (options.max_calls, options.tool_threshold, options.call_timeout) == (3, 20, 7.0)
-    (tmp_path / "brim.toml").write_text("[mcp]\nresult_tokens = 500\ncompact_after_calls = 10\n")
-    given = command.from_settings(settings.load())
-    assert given["result_tokens"]["full"] == 500
-    full = Options(**given)
-    assert full.session_calls * full.rises[1] == pytest.approx(10, abs=0.5)
+    assert getattr(Options(), option) != expected
+    (tmp_path / "brim.toml").write_text(f"[mcp]\n{name} = {json.dumps(value)}\n")
+    assert getattr(options(), option) == expected
+    assert settings.load().origin(f"mcp.{name}") == str(tmp_path / "brim.toml")
+    (tmp_path / "brim.toml").unlink()
+    if flag:
+        assert getattr(options(flag, str(value)), option) == expected
+    monkeypatch.setenv(f"BRIM_MCP_{name.upper()}", json.dumps(value).strip('"'))
+    assert getattr(options(), option) == expected
+
+
+def test_every_setting_of_mcp_reaches_the_wrapper() -> None:
+    elsewhere = {"result_tokens", "standard_tokens", "compact_tokens", "minimal_tokens", "exempt", "token_env"}
+    assert {name for name, *_ in SETTINGS} | elsewhere == set(settings.Mcp.__struct_fields__)
+
+
+def test_a_flag_goes_before_the_file_and_the_largest_budget_before_those_of_the_levels(tmp_path: Path) -> None:
+    text = '[mcp]\nmax_calls = 50\nexempt = ["read_*", "cat"]\nresult_tokens = 900\nminimal_tokens = 100\n'
+    (tmp_path / "brim.toml").write_text(text)
+    some = options("--max-calls", "3")
+    assert (some.max_calls, some.exempt) == (3, ("read_*", "cat"))
+    assert some.result_tokens == {"full": 900, "standard": 900, "compact": 900, "minimal": 100}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("level = 'loud'", "mcp.level"),
+        ("session_calls = 0", "mcp.session_calls"),
+        ("result_tokens = 10", "mcp.result_tokens"),
+        ("compact_at = 0.9", "must not fall"),
+        ("repeat_seconds = -1", "mcp.repeat_seconds"),
+        ("levels = 'auto'", "did you mean level"),
+    ],
+)
+def test_a_setting_that_cannot_hold_is_refused(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "brim.toml").write_text(f"[mcp]\n{text}\n")
+    with pytest.raises(BadSetting, match=said):
+        options()
 
 
 def test_a_shape_of_ones_own_is_used(tmp_path: Path) -> None:
@@ -72,10 +141,10 @@ fields = { id = "person_id" }
 rest = false
 """
     (tmp_path / "brim.toml").write_text(table)
-    given = command.from_settings(settings.load())
+    shapes = command.options_of(settings.load()).shapes
 
     async def scene() -> None:
-        async with connected(level="compact", **given) as client:
+        async with connected(level="compact", shapes=shapes) as client:
             people = [{"person_id": f"p{i}", "biography": f"was born in {i} and {i * 7}"} for i in range(40)]
             blocks = [{"type": "text", "text": json.dumps({"people": people})}]
             text = text_of(await client.call("raw", result={"content": blocks}))
@@ -94,6 +163,41 @@ def test_several_servers_need_names_and_get_them(tmp_path: Path) -> None:
     assert servers("--config", str(config), "--", "extra") == ["server1", "a", "b"]
     with pytest.raises(BadSetting, match="two servers"):
         servers("--server", "a=x", "--server", "a=y")
+
+
+def test_a_token_comes_from_the_environment_and_never_from_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("aiohttp")
+    monkeypatch.setenv("SOME_TOKEN", "t-1")
+
+    def headers(*arguments: str) -> list[dict[str, str]]:
+        return [upstream._headers for upstream in upstreams(*arguments)]  # type: ignore[attr-defined]
+
+    assert headers("--url", "http://x", "--token-env", "SOME_TOKEN") == [{"Authorization": "Bearer t-1"}]
+    assert headers("--url", "http://x", "--header", "X-Key: ${SOME_TOKEN}") == [{"X-Key": "t-1"}]
+    config = tmp_path / "mcp.json"
+    one = {"url": "http://x/${env:ROOM:-main}", "headers": {"Authorization": "Token ${SOME_TOKEN}"}}
+    config.write_text(json.dumps({"mcpServers": {"a": one}}))
+    assert headers("--config", str(config)) == [{"Authorization": "Token t-1"}]
+    monkeypatch.delenv("SOME_TOKEN")
+    for wrong in (["--token-env", "SOME_TOKEN"], ["--header", "X-Key: ${SOME_TOKEN}"], ["--config", str(config)]):
+        with pytest.raises(BadSetting, match="SOME_TOKEN is not set"):
+            upstreams("--url", "http://x", *wrong)
+
+
+def test_a_configured_command_gets_its_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATA", "/data")
+    config = tmp_path / "mcp.json"
+    one = {"command": "server", "args": ["--root", "${DATA}"], "env": {"KEY": "${DATA}/key"}}
+    config.write_text(json.dumps({"mcpServers": {"a": one}}))
+    (upstream,) = upstreams("--config", str(config))
+    assert isinstance(upstream, StdioUpstream)
+    assert upstream._command == ["server", "--root", "/data"]
+    assert upstream._env == {"KEY": "/data/key"}
+    config.write_text(json.dumps({"mcpServers": {"a": {"args": []}}}))
+    with pytest.raises(BadSetting, match="neither command nor url"):
+        upstreams("--config", str(config))
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ _LEVELS = ("full", "standard", "compact", "minimal")
 _WRAP_EXAMPLES = """examples:
   brim mcp wrap -- npx -y @modelcontextprotocol/server-filesystem /data
   brim mcp wrap --exempt 'read_*' --max-calls 50 -- mcp-server-git --repository .
-  brim mcp wrap --url https://example.com/mcp --header 'Authorization: Bearer …'
+  brim mcp wrap --url https://example.com/mcp --token-env EXAMPLE_TOKEN
   brim mcp wrap --server git='mcp-server-git' --server time='mcp-server-time'
   brim mcp wrap --config mcp.json            every server of an mcpServers file
 """
@@ -56,23 +56,46 @@ def _add_servers(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--url", action="append", default=[], metavar="[NAME=]URL", help="a server over streamable HTTP"
     )
-    parser.add_argument("--header", action="append", default=[], metavar="'NAME: VALUE'", help="sent to every --url")
+    parser.add_argument(
+        "--header",
+        action="append",
+        default=[],
+        metavar="'NAME: VALUE'",
+        help="sent to every --url; ${VARIABLE} is taken from the environment",
+    )
+    parser.add_argument(
+        "--token-env", metavar="VARIABLE", help="environment variable with the bearer token for servers over HTTP"
+    )
     parser.add_argument("--config", metavar="FILE", help='a JSON file with {"mcpServers": {NAME: {command|url …}}}')
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND …", help="the server to start")
 
 
 def _add_wrap(commands: Any) -> None:
+    """The flags that have a setting carry its name, and no default: the settings have it."""
     parser = _sub(commands, "wrap", "run MCP servers and keep what they send within budgets", _WRAP_EXAMPLES)
     parser.add_argument(
         "--level", choices=("auto", *_LEVELS), help="how much a result says (auto: as the session fills)"
     )
-    parser.add_argument("--budget", type=int, metavar="TOKENS", help="the most that one result may take")
-    parser.add_argument("--session-tokens", type=int, metavar="N", help="results that fill a session (100000)")
+    number: dict[str, Any] = {"type": int, "metavar": "N"}
+    parser.add_argument(
+        "--budget", dest="result_tokens", type=int, metavar="TOKENS", help="the most that one result may take (8000)"
+    )
+    parser.add_argument("--session-tokens", **number, help="tokens of results that fill a session (100000)")
+    parser.add_argument("--session-calls", **number, help="calls that fill a session (40)")
+    parser.add_argument("--hint-every", **number, help="calls between two hints that results are cut (10)")
     parser.add_argument("--exempt", action="append", metavar="TOOL", help="results pass untouched; patterns allowed")
-    parser.add_argument("--max-calls", type=int, metavar="N", help="cap on tool calls of the session (off)")
+    parser.add_argument("--max-calls", **number, help="cap on tool calls of the session (off)")
     parser.add_argument("--grouping", choices=("auto", "meta", "virtual", "off"), help="how very many tools are listed")
-    parser.add_argument("--threshold", type=int, metavar="N", help="more tools than this are grouped (128)")
-    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="give up on a silent server (off)")
+    parser.add_argument(
+        "--threshold", dest="group_tools_above", **number, help="more tools than this are grouped (128)"
+    )
+    parser.add_argument("--description-tokens", **number, help="longer descriptions of tools are cut (80)")
+    parser.add_argument(
+        "--repeat-seconds", type=float, metavar="SECONDS", help="a repeated read-only call is answered again (60)"
+    )
+    parser.add_argument(
+        "--timeout", dest="call_timeout", type=float, metavar="SECONDS", help="give up on a silent server (off)"
+    )
     parser.add_argument("--no-compact", action="store_true", help="leave results as they are")
     parser.add_argument("--no-shrink", action="store_true", help="leave tool definitions as they are")
     parser.add_argument("--no-repeat", action="store_true", help="send identical read-only calls every time")

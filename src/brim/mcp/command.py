@@ -8,81 +8,70 @@ import importlib
 import json
 import shlex
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from brim import settings
 from brim.errors import BadSetting
-from brim.ladders.shapes import Shape
 from brim.mcp.child import Log
-from brim.mcp.options import LEVELS, Level, Options
+from brim.mcp.options import Options
 from brim.mcp.stdio import wrap_stdio
 from brim.mcp.upstream import StdioUpstream, Upstream
 
-
-def options_of(args: argparse.Namespace) -> Options:
-    """The wrapper's settings: its defaults, changed by brim.toml and the environment, then by the command line."""
-    given = from_settings(settings.load())
-    flags: dict[str, Any] = {
-        "level": args.level,
-        "session_tokens": args.session_tokens,
-        "exempt": tuple(args.exempt) if args.exempt else None,
-        "max_calls": args.max_calls,
-        "grouping": args.grouping,
-        "tool_threshold": args.threshold,
-        "call_timeout": args.timeout,
-        "result_tokens": _budgets(args.budget) if args.budget is not None else None,
-        "compact": False if args.no_compact else None,
-        "shrink": False if args.no_shrink else None,
-        "repeat_seconds": 0.0 if args.no_repeat else None,
-    }
-    return Options(**given | {name: value for name, value in flags.items() if value is not None})
+# Flags that are called as their setting is.
+_FLAGS = (
+    "level",
+    "result_tokens",
+    "session_tokens",
+    "session_calls",
+    "exempt",
+    "max_calls",
+    "grouping",
+    "group_tools_above",
+    "description_tokens",
+    "hint_every",
+    "repeat_seconds",
+    "call_timeout",
+    "token_env",
+)
 
 
-def _budgets(tokens: int) -> dict[Level, int]:
-    """One budget for all levels: it is the largest, and lower levels keep their own where that is smaller."""
-    own = Options().result_tokens
-    return {level: tokens if level == "full" else min(own[level], tokens) for level in LEVELS}
+def settings_of(args: argparse.Namespace) -> settings.Settings:
+    """All settings, the flags of the command line before brim.toml and the environment."""
+    flags: dict[str, Any] = {name: getattr(args, name, None) for name in _FLAGS}
+    for off, name, value in (
+        ("no_compact", "compact", False),
+        ("no_shrink", "shrink", False),
+        ("no_repeat", "repeat_seconds", 0.0),
+    ):
+        if getattr(args, off, False):
+            flags[name] = value
+    return settings.load(mcp=flags)
 
 
-def from_settings(loaded: settings.Settings) -> dict[str, Any]:
-    """What [mcp] and [shapes] say; a value that nobody set leaves the wrapper's own default."""
-    mcp = loaded.mcp
-    read: dict[str, Callable[[], dict[str, Any]]] = {
-        "result_tokens": lambda: {"result_tokens": _budgets(mcp.result_tokens)},
-        "group_tools_above": lambda: {"tool_threshold": mcp.group_tools_above},
-        "compact_after_calls": lambda: {"session_calls": round(mcp.compact_after_calls / Options().rises[1])},
-        "max_calls": lambda: {"max_calls": mcp.max_calls},
-        "call_timeout": lambda: {"call_timeout": mcp.call_timeout},
-    }
-    found: dict[str, Any] = {}
-    for name, option in read.items():
-        if loaded.origin(f"mcp.{name}") != "default":
-            found |= option()
-    if loaded.shapes:
-        found["shapes"] = tuple(Shape.from_dict(name, table) for name, table in loaded.shapes.items())
-    return found
+def options_of(loaded: settings.Settings) -> Options:
+    return Options.of(loaded.mcp, loaded.shapes)
 
 
-def servers_of(args: argparse.Namespace, options: Options, log: Log) -> list[Upstream]:
+def servers_of(args: argparse.Namespace, loaded: settings.Settings, log: Log) -> list[Upstream]:
     """The servers that the command line names; BadSetting when there is none."""
     found: list[Upstream] = []
+    largest = loaded.mcp.largest_message
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
     if command:
-        found.append(_stdio(command, "", options, log))
+        found.append(StdioUpstream(command, log=log, largest=largest))
     for text in args.server:
         name, _, line = text.partition("=")
         if not line:
             raise BadSetting("--server", f"{text!r} is not NAME=COMMAND")
-        found.append(_stdio(shlex.split(line), name, options, log))
-    headers = dict(_header(text) for text in args.header)
+        found.append(StdioUpstream(shlex.split(line), name=name, log=log, largest=largest))
+    headers = {**_token(loaded), **dict(_header(text) for text in args.header)}
     for text in args.url:
         name, mark, url = text.partition("=")
         named = bool(mark) and "://" not in name
         found.append(_http(url if named else text, name if named else "", headers))
     if args.config:
-        found += _from_config(Path(args.config), options, log)
+        found += _from_config(Path(args.config), loaded, log)
     if not found:
         raise BadSetting("COMMAND", "no server is named: give one after --, or with --server, --url or --config")
     return _named(found)
@@ -100,50 +89,73 @@ def _named(found: list[Upstream]) -> list[Upstream]:
     return found
 
 
-def _stdio(command: list[str], name: str, options: Options, log: Log, **more: Any) -> StdioUpstream:
-    return StdioUpstream(command, name=name, log=log, largest=options.largest_message, **more)
-
-
 def _http(url: str, name: str, headers: dict[str, str]) -> Upstream:
     http = importlib.import_module("brim.mcp.http")  # needs aiohttp, which a stdio wrapper does not
     upstream: Upstream = http.HttpUpstream(url, name=name, headers=headers)
     return upstream
 
 
+def _token(loaded: settings.Settings) -> dict[str, str]:
+    """The header with the token that the settings name a variable for."""
+    variable = loaded.mcp.token_env
+    if not variable:
+        return {}
+    token = loaded.secret(variable)
+    if not token:
+        raise BadSetting("mcp.token_env", f"the environment variable {variable} is not set")
+    return {"Authorization": f"Bearer {token}"}
+
+
 def _header(text: str) -> tuple[str, str]:
     name, mark, value = text.partition(":")
     if not mark:
-        raise BadSetting("--header", f"{text!r} is not 'NAME: VALUE'")
-    return name.strip(), value.strip()
+        raise BadSetting("--header", "one is not 'NAME: VALUE'")
+    return name.strip(), settings.filled(value.strip(), f"--header {name.strip()}")
 
 
-def _from_config(path: Path, options: Options, log: Log) -> list[Upstream]:
+def _from_config(path: Path, loaded: settings.Settings, log: Log) -> list[Upstream]:
+    """The servers of an mcpServers file; its texts may name environment variables as ${NAME}."""
     try:
         servers = json.loads(path.read_text(encoding="utf-8"))["mcpServers"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        listed = [(str(name), dict(one)) for name, one in servers.items()]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadSetting("--config", f"{path} is no file with mcpServers: {error}") from error
-    found: list[Upstream] = []
-    for name, one in servers.items():
-        if "url" in one:
-            found.append(_http(one["url"], name, dict(one.get("headers", {}))))
-        else:
-            command = [one["command"], *one.get("args", [])]
-            found.append(_stdio(command, name, options, log, env=one.get("env"), cwd=one.get("cwd")))
-    return found
+    return [_configured(name, one, path, loaded, log) for name, one in listed]
+
+
+def _configured(name: str, one: dict[str, Any], path: Path, loaded: settings.Settings, log: Log) -> Upstream:
+    where = f"{path} {name}"
+
+    def fill(value: Any) -> str:
+        return settings.filled(str(value), where)
+
+    if "url" in one:
+        headers = {key: fill(value) for key, value in dict(one.get("headers") or {}).items()}
+        return _http(fill(one["url"]), name, {**_token(loaded), **headers})
+    if "command" not in one:
+        raise BadSetting(where, "has neither command nor url")
+    return StdioUpstream(
+        [fill(part) for part in (one["command"], *(one.get("args") or ()))],
+        name=name,
+        log=log,
+        largest=loaded.mcp.largest_message,
+        env={key: fill(value) for key, value in dict(one.get("env") or {}).items()} or None,
+        cwd=fill(one["cwd"]) if one.get("cwd") else None,
+    )
 
 
 def wrap(args: argparse.Namespace) -> int:
     log = Log()
-    options = options_of(args)
-    return asyncio.run(wrap_stdio(servers_of(args, options, log), options, log))
+    loaded = settings_of(args)
+    return asyncio.run(wrap_stdio(servers_of(args, loaded, log), options_of(loaded), log))
 
 
 def audit(args: argparse.Namespace) -> int:
     auditing = importlib.import_module("brim.mcp.audit")  # draws tables, which a wrapper has no use for
     log = Log()
-    options = Options()
+    loaded = settings_of(args)
     try:
-        report = asyncio.run(auditing.audit(servers_of(args, options, log), options, log))
+        report = asyncio.run(auditing.audit(servers_of(args, loaded, log), options_of(loaded), log))
     except OSError as error:
         raise BadSetting("COMMAND", f"the server cannot be started: {error}") from error
     sys.stdout.write(auditing.render(report, as_json=args.json))

@@ -3,50 +3,75 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
-from typing import Literal
+from typing import Any, Literal
 
 from brim.errors import BadSetting
 from brim.ladders.shapes import Shape
+from brim.settings.schema import Mcp
 
 Level = Literal["full", "standard", "compact", "minimal"]
 LEVELS: tuple[Level, ...] = ("full", "standard", "compact", "minimal")
 Grouping = Literal["auto", "meta", "virtual", "off"]
 
 
+_DEFAULT = Mcp()
+
+
 def _default_tokens() -> dict[Level, int]:
-    return {"full": 8_000, "standard": 4_000, "compact": 2_000, "minimal": 800}
+    return tokens_by_level(_DEFAULT)
+
+
+def tokens_by_level(mcp: Mcp) -> dict[Level, int]:
+    """The most that one result may take at each level; none is above `result_tokens`."""
+    own = {"standard": mcp.standard_tokens, "compact": mcp.compact_tokens, "minimal": mcp.minimal_tokens}
+    return {level: min(own.get(level, mcp.result_tokens), mcp.result_tokens) for level in LEVELS}
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The settings of `brim mcp wrap`; the defaults are those of the command.
+    """The settings of `brim mcp wrap`; the defaults are those of `[mcp]`.
 
     `result_tokens` is the most that one result may take at each level. The level rises as the session fills:
     its fill is the larger of tokens sent ÷ `session_tokens` and calls made ÷ `session_calls`, and
     `rises` says at which fills it becomes standard, compact and minimal. `level` other than "auto" fixes it.
     """
 
-    compact: bool = True
-    level: Level | Literal["auto"] = "auto"
+    compact: bool = _DEFAULT.compact
+    level: Level | Literal["auto"] = _DEFAULT.level
     result_tokens: Mapping[Level, int] = field(default_factory=_default_tokens)
-    session_tokens: int = 100_000
-    session_calls: int = 40
-    rises: tuple[float, float, float] = (0.05, 0.3, 0.7)
-    exempt: tuple[str, ...] = ()
+    session_tokens: int = _DEFAULT.session_tokens
+    session_calls: int = _DEFAULT.session_calls
+    rises: tuple[float, float, float] = (_DEFAULT.standard_at, _DEFAULT.compact_at, _DEFAULT.minimal_at)
+    exempt: tuple[str, ...] = _DEFAULT.exempt
     shapes: tuple[Shape, ...] = ()
-    shrink: bool = True
-    description_tokens: int = 80
-    grouping: Grouping = "auto"
-    tool_threshold: int = 128
-    tool_tokens: int = 25_000
-    max_calls: int = 0
-    repeat_seconds: float = 60.0
-    hint_every: int = 10
-    recall_tokens: int = 4_000
-    call_timeout: float = 0.0
-    largest_message: int = 512 << 20
+    shrink: bool = _DEFAULT.shrink
+    description_tokens: int = _DEFAULT.description_tokens
+    grouping: Grouping = _DEFAULT.grouping
+    tool_threshold: int = _DEFAULT.group_tools_above
+    tool_tokens: int = _DEFAULT.group_tokens_above
+    max_calls: int = _DEFAULT.max_calls
+    repeat_seconds: float = _DEFAULT.repeat_seconds
+    hint_every: int = _DEFAULT.hint_every
+    recall_tokens: int = _DEFAULT.recall_tokens
+    call_timeout: float = _DEFAULT.call_timeout
+    largest_message: int = _DEFAULT.largest_message
+
+    @classmethod
+    def of(cls, mcp: Mcp, shapes: Mapping[str, Mapping[str, Any]] | None = None) -> Options:
+        """What `[mcp]` and `[shapes]` say."""
+        same = [
+            item.name for item in fields(cls) if item.name in Mcp.__struct_fields__ and item.name != "result_tokens"
+        ]
+        return cls(
+            **{name: getattr(mcp, name) for name in same},
+            result_tokens=tokens_by_level(mcp),
+            rises=(mcp.standard_at, mcp.compact_at, mcp.minimal_at),
+            tool_threshold=mcp.group_tools_above,
+            tool_tokens=mcp.group_tokens_above,
+            shapes=tuple(Shape.from_dict(name, dict(table)) for name, table in (shapes or {}).items()),
+        )
 
     def __post_init__(self) -> None:
         if self.level not in ("auto", *LEVELS):
@@ -56,7 +81,8 @@ class Options:
         if set(self.result_tokens) != set(LEVELS) or any(size < 50 for size in self.result_tokens.values()):
             raise BadSetting("mcp.result_tokens", "needs full, standard, compact and minimal, each at least 50")
         if list(self.rises) != sorted(self.rises) or len(self.rises) != 3:
-            raise BadSetting("mcp.rises", "needs three rising shares, such as [0.05, 0.3, 0.7]")
+            shown = ", ".join(f"{share:g}" for share in self.rises)
+            raise BadSetting("mcp.standard_at, compact_at, minimal_at", f"must not fall, and are {shown}")
 
     def exempts(self, tool: str) -> bool:
         """Whether results of the tool are to pass untouched: a name or a pattern such as `fs__read_*`."""

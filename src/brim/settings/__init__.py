@@ -11,6 +11,7 @@ from brim.settings.loading import FILE, Settings, load
 from brim.settings.policy import PolicyEntry
 from brim.settings.reference import reference
 from brim.settings.schema import Gateway, Mcp, ModelEntry, PriceEntry, Store, Summarizer, Upstream
+from brim.settings.variables import filled
 
 __all__ = [
     "FILE",
@@ -23,6 +24,7 @@ __all__ = [
     "Store",
     "Summarizer",
     "Upstream",
+    "filled",
     "load",
     "reference",
 ]

@@ -14,6 +14,8 @@ from brim.catalog.families import Family
 _URL: Final = r"^https?://(?:\[[0-9A-Fa-f:.]+\]|[^\s@?#/:\[\]]+)(?::\d{1,5})?(?:/[^\s@?#]*)?$"
 
 Count = Annotated[int, Meta(ge=1)]
+Tokens = Annotated[int, Meta(ge=50)]
+Share = Annotated[float, Meta(ge=0)]
 Seconds = Annotated[float, Meta(gt=0)]
 Price = Annotated[float, Meta(ge=0)]
 EnvName = Annotated[str, Meta(pattern=r"^([A-Za-z_][A-Za-z0-9_]{0,63})?$")]
@@ -85,13 +87,42 @@ class Store(Section, frozen=True, kw_only=True):
 
 
 class Mcp(Section, frozen=True, kw_only=True):
-    result_tokens: Annotated[
-        Count, Meta(description="the most that one result may take; less from level to level as a session fills")
-    ] = 8_000
+    """The wrapper's settings; `brim.mcp.options` takes its defaults from here."""
+
+    compact: Annotated[bool, Meta(description="compact results")] = True
+    level: Annotated[
+        Literal["auto", "full", "standard", "compact", "minimal"],
+        Meta(description="how much a result says; auto: less as the session fills"),
+    ] = "auto"
+    result_tokens: Annotated[Tokens, Meta(description="the most that one result may take, at any level")] = 8_000
+    standard_tokens: Annotated[Tokens, Meta(description="the same at level standard")] = 4_000
+    compact_tokens: Annotated[Tokens, Meta(description="the same at level compact")] = 2_000
+    minimal_tokens: Annotated[Tokens, Meta(description="the same at level minimal")] = 800
+    session_tokens: Annotated[Count, Meta(description="tokens of results that fill a session")] = 100_000
+    session_calls: Annotated[Count, Meta(description="calls that fill a session")] = 40
+    standard_at: Annotated[Share, Meta(description="fill from which on results are standard")] = 0.05
+    compact_at: Annotated[Share, Meta(description="fill from which on results are compact")] = 0.3
+    minimal_at: Annotated[Share, Meta(description="fill from which on results are minimal")] = 0.7
+    hint_every: Annotated[Count, Meta(description="calls between two hints that results are being cut")] = 10
+    exempt: Annotated[tuple[str, ...], Meta(description="names or globs of tools whose results pass untouched")] = ()
+    recall_tokens: Annotated[Tokens, Meta(description="the most that one answer of brim_recall may take")] = 4_000
+    shrink: Annotated[bool, Meta(description="shrink tool definitions")] = True
+    description_tokens: Annotated[Count, Meta(description="longer descriptions of tools are cut")] = 80
+    grouping: Annotated[
+        Literal["auto", "meta", "virtual", "off"],
+        Meta(description="how very many tools are listed; auto: behind meta-tools above the limits"),
+    ] = "auto"
     group_tools_above: Annotated[Count, Meta(description="more tools than this are offered in groups")] = 128
-    compact_after_calls: Annotated[Count, Meta(description="calls of a session after which results are compact")] = 12
+    group_tokens_above: Annotated[Count, Meta(description="tools of more tokens than this, likewise")] = 25_000
     max_calls: Annotated[int, Meta(description="tool calls in a session; 0: no limit", ge=0)] = 0
+    repeat_seconds: Annotated[
+        float, Meta(description="seconds in which a repeated read-only call is answered from memory; 0: never", ge=0)
+    ] = 60.0
     call_timeout: Annotated[float, Meta(description="seconds for one tool call; 0: no limit", ge=0)] = 0.0
+    largest_message: Annotated[Count, Meta(description="bytes of one message of a server")] = 512 * 1024 * 1024
+    token_env: Annotated[
+        EnvName, Meta(description="environment variable with the bearer token for servers over HTTP; empty: none")
+    ] = ""
 
 
 class Summarizer(Section, frozen=True, kw_only=True):
