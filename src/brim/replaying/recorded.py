@@ -80,6 +80,7 @@ def kind_of(value: Mapping[str, bytes]) -> Kind:
 def fields_of(raw: bytes) -> dict[str, bytes]:
     """The fields of a JSON object as they are written. Raises NoRequest."""
     try:
+        raw.decode("utf-8", "surrogatepass")  # fields are taken as bytes: nobody else would look
         return {key: bytes(value) for key, value in _fields.decode(raw).items()}
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         value = decoded(raw)
