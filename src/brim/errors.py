@@ -49,8 +49,10 @@ class UnknownModel(BrimError, LookupError):
         self.name = name
         self.near = tuple(near)
         hint = f"did you mean {', '.join(self.near)}? " if self.near else ""
+        asked = f"no model {name!r} is known: {hint}" if name else "no model is named: give one, such as gpt-4o; "
         super().__init__(
-            f"no model {name!r} is known: {hint}`brim models` lists them, and brim.toml can add one ([models.NAME])"
+            f"{asked}`brim models` lists them; brim.toml adds one to the commands and the gateway ([models.NAME]), "
+            "and model=brim.Model(…) one to a call"
         )
 
 

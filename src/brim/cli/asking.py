@@ -23,7 +23,8 @@ class Asker:
         loaded = settings.load()
         gateway = loaded.gateway
         host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(gateway.host, gateway.host)
-        self.url = (url or f"http://{host}:{gateway.port}").rstrip("/")
+        # The dashboard's address and the clients' base address mean the same gateway.
+        self.url = (url or f"http://{host}:{gateway.port}").rstrip("/").removesuffix("/brim").removesuffix("/v1")
         self._token = loaded.secret(gateway.access_token_env) if gateway.access_token_env else None
 
     def get(self, path: str) -> Any:

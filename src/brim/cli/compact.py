@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import brim
-from brim.cli.reading import add_model, apply_settings, read_text
+from brim.cli.reading import add_model, apply_settings, as_text, place_of, read_bytes, tokens
 from brim.errors import BadInput
 from brim.ladders import KINDS
 from brim.ladders.shapes import LEVELS, Shape, reshape
@@ -34,7 +34,9 @@ def add(subparsers: Any) -> None:
     )
     parser.add_argument("file", metavar="FILE", nargs="?", default="-", help="a file, or - for standard input")
     add_model(parser)
-    parser.add_argument("--budget", "-b", type=int, metavar="N", help="at most this many tokens; without it, no loss")
+    parser.add_argument(
+        "--budget", "-b", type=tokens, metavar="N", help="at most this many tokens; without it, no loss"
+    )
     parser.add_argument("--kind", "-k", choices=sorted(KINDS), help="what it is (default: found out)")
     parser.add_argument("--query", "-q", default="", help="what you are after: parts about it stay first")
     parser.add_argument("--explain", action="store_true", help="show every rung with its size")
@@ -51,14 +53,14 @@ def _reshaped(text: str, args: argparse.Namespace, tables: Mapping[str, Any]) ->
     try:
         value = json.loads(text)
     except ValueError as problem:
-        raise BadInput("standard input" if args.file == "-" else args.file, f"is not JSON ({problem})") from None
+        raise BadInput(place_of(args.file), f"is not JSON ({problem})") from None
     own = [Shape.from_dict(name, table) for name, table in tables.items()]
     return json.dumps(reshape(value, args.level, tool=args.tool, shapes=own), ensure_ascii=False, separators=(",", ":"))
 
 
 def run(args: argparse.Namespace) -> int:
     loaded = apply_settings()
-    text = read_text(args.file)
+    text = as_text(read_bytes(args.file), args.file)
     if args.level:
         text = _reshaped(text, args, loaded.shapes)
     hint = brim.Hint(path="" if args.file == "-" else args.file)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from rich.table import Table
 
 import brim
 from brim import catalog, wire
-from brim.cli.reading import add_model, apply_settings, read_bytes, request_in
+from brim.cli.reading import add_model, apply_settings, as_text, json_problem, place_of, read_bytes, request_in
 from brim.errors import BadInput
 from brim.plan.items import current
 from brim.plan.report import LAYERS, level_of
@@ -50,8 +51,10 @@ def run(args: argparse.Namespace) -> int:
     data = read_bytes(args.file)
     request = request_in(data)
     if request is None:
-        count = brim.count(data.decode("utf-8", "replace"), model=_model(args, ""))
-        _print(args, count, {})
+        model_name = _model(args, "")
+        if problem := json_problem(data):
+            print(f"{place_of(args.file)} is not JSON ({problem}): counted as plain text", file=sys.stderr)
+        _print(args, brim.count(as_text(data, args.file), model=model_name), {})
         return 0
     conversation = wire.parse(request, model=args.model or "")
     model = catalog.find(_model(args, conversation.model))

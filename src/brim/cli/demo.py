@@ -14,7 +14,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 import brim
-from brim.cli.reading import add_model, apply_settings
+from brim.cli.reading import add_model, apply_settings, tokens
 from brim.cli.showing import RUNGS, STYLE, bar, show_report
 from brim.plan.report import LAYERS, Decision, Report
 
@@ -50,7 +50,7 @@ def add(subparsers: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_model(parser)
-    parser.add_argument("--budget", "-b", type=int, default=BUDGET, metavar="N", help="input tokens (default: 8000)")
+    parser.add_argument("--budget", "-b", type=tokens, default=BUDGET, metavar="N", help="input tokens (default: 8000)")
     parser.add_argument("--all", action="store_true", help="show every item, not only the large ones")
     parser.add_argument("--save", metavar="FILE", help="write the sample there and do nothing else")
     parser.set_defaults(run=run)

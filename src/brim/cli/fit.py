@@ -11,13 +11,14 @@ from typing import Any
 from rich.console import Console
 
 import brim
-from brim.cli.reading import add_model, apply_settings, need_request
+from brim.cli.reading import add_model, apply_settings, need_request, tokens
 from brim.cli.showing import show_report
 from brim.plan.policy import NAMES, Policy
 
 _EXAMPLES = """examples:
   brim fit chat.json --model gpt-4o --budget 8000 --out fitted.json
   brim fit - --model claude-sonnet-4-5 --budget 20000 < body.json
+  brim fit chat.json --model gpt-4o --budget 8k --out fitted.json --stash originals.json
   brim fit chat.json --model gpt-4o --policy rolling --explain
 """
 
@@ -33,6 +34,7 @@ def add(subparsers: Any) -> None:
     add_request(parser)
     parser.add_argument("--explain", action="store_true", help="say on standard error what was done, and why")
     parser.add_argument("--out", metavar="FILE", help="write the fitted request there instead of printing it")
+    parser.add_argument("--stash", metavar="FILE", help="write the originals of what left the request there, by handle")
     parser.add_argument("--json", action="store_true", help="print the report as JSON instead of the request")
     parser.set_defaults(run=run)
 
@@ -40,7 +42,9 @@ def add(subparsers: Any) -> None:
 def add_request(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", nargs="?", default="-", help="a JSON file, or - for standard input")
     add_model(parser)
-    parser.add_argument("--budget", "-b", type=int, metavar="N", help="input tokens; without it the model's own limit")
+    parser.add_argument(
+        "--budget", "-b", type=tokens, metavar="N", help="input tokens; without it the model's own limit"
+    )
     parser.add_argument("--reserve", type=int, metavar="N", help="tokens to keep free for the answer")
     parser.add_argument("--policy", choices=NAMES, help="how (default: agent)")
 
@@ -65,6 +69,8 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write(body + "\n")
     if args.out:
         Path(args.out).write_text(body + "\n", encoding="utf-8")
+    if args.stash:
+        Path(args.stash).write_text(json.dumps(found.stash, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     console = Console(stderr=True)
     if args.explain:
         show_report(console, found.report)

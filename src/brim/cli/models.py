@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
@@ -13,6 +14,9 @@ from rich.table import Table
 from brim import catalog
 from brim.cli.reading import apply_settings
 
+NUMBERS = ("window", "output", "input", "tokenizer", "in $", "cached $", "out $")
+# Below this width columns are left out; a listing that no terminal shows is this wide.
+NARROW, WIDE = 110, 160
 _EXAMPLES = """examples:
   brim models                  all of them
   brim models claude-sonnet    those with this in their name
@@ -43,36 +47,40 @@ def run(args: argparse.Namespace) -> int:
     if not found:
         catalog.find(args.pattern)  # says which names are near
         return 1
-    table = Table(
-        "model",
-        "provider",
-        "window",
-        "output",
-        "input limit",
-        "tokenizer",
-        "in $",
-        "cached $",
-        "out $",
-        box=None,
-        header_style="bold",
-    )
-    table.columns[0].no_wrap = True
-    for column in (2, 3, 4, 6, 7, 8):
-        table.columns[column].justify = "right"
-    for model in found:
-        prices = model.prices
-        table.add_row(
-            model.name,
-            model.provider,
-            f"{model.window:,}",
-            f"{model.max_output:,}" if model.max_output else "?",
-            f"{model.max_input():,}",
-            model.family,
-            *((_price(prices.fresh), _price(prices.cached), _price(prices.output)) if prices else ("", "", "")),
-        )
-    Console().print(table)
-    Console().print(f"{len(found):,} models", highlight=False)
+    console = Console()
+    if not console.is_terminal:
+        console.width = max(console.width, WIDE)  # a file or a pipe has no edge
+    console.print(_table(found, narrow=console.width < NARROW))
+    console.print(f"{len(found):,} models", highlight=False)
     return 0
+
+
+def _table(models: Sequence[catalog.Model], *, narrow: bool) -> Table:
+    """What models take and cost; a narrow one leaves out what follows from the rest, so that names can be read."""
+    table = Table(box=None, header_style="bold")
+    table.add_column("model", overflow="fold")
+    table.add_column("provider", overflow="fold", max_width=12)
+    left_out = ("input", "cached $") if narrow else ()
+    for name in (name for name in NUMBERS if name not in left_out):
+        table.add_column(name, justify="left" if name == "tokenizer" else "right", no_wrap=True)
+    for model in models:
+        prices = model.prices
+        told = {
+            "window": short(model.window),
+            "output": short(model.max_output) if model.max_output else "?",
+            "input": short(model.max_input()),
+            "tokenizer": model.family,
+            "in $": _price(prices.fresh if prices else None),
+            "cached $": _price(prices.cached if prices else None),
+            "out $": _price(prices.output if prices else None),
+        }
+        table.add_row(model.name, model.provider, *(told[name] for name in NUMBERS if name not in left_out))
+    return table
+
+
+def short(tokens: int) -> str:
+    """Example: 128_000 -> "128k"; 1_047_576 -> "1,048k"; 950 -> "950" """
+    return f"{tokens / 1_000:,.0f}k" if tokens >= 10_000 else f"{tokens:,}"
 
 
 def _price(value: float | None) -> str:

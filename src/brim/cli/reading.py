@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,43 @@ ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function
 ITEMS = frozenset({"message", "function_call", "function_call_output", "reasoning"})
 
 
+_NUMBER = re.compile(r"(-?\d[\d_,]*(?:\.\d+)?)([km]?)", re.IGNORECASE)
+_TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
+
+
+def tokens(text: str) -> int:
+    """A number of tokens as people write it. Example: "8000", "8_000", "8,000", "8k" -> 8000; "1.5M" -> 1500000"""
+    found = _NUMBER.fullmatch(text.strip())
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of tokens: give 8000, 8_000 or 8k")
+    size = float(found[1].replace("_", "").replace(",", "")) * _TIMES[found[2].lower()]
+    if size < 1 or size != int(size):
+        raise argparse.ArgumentTypeError(f"{text} is not a number of tokens: give 1 or more")
+    return int(size)
+
+
 def read_bytes(name: str) -> bytes:
-    return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    if name != "-":
+        return Path(name).read_bytes()
+    if sys.stdin.isatty():
+        print("reading standard input: end it with Ctrl-D, or name a file", file=sys.stderr)
+    return sys.stdin.buffer.read()
 
 
-def read_text(name: str) -> str:
-    return read_bytes(name).decode("utf-8", "replace")
+def as_text(data: bytes, name: str) -> str:
+    """The text of a file; what is not UTF-8 is replaced, and that is said."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as problem:
+        print(
+            f"{place_of(name)} is not UTF-8 text (byte {problem.start:,}): what cannot be read is replaced",
+            file=sys.stderr,
+        )
+        return data.decode("utf-8", "replace")
+
+
+def place_of(name: str) -> str:
+    return "standard input" if name == "-" else name
 
 
 def request_in(data: bytes) -> Any | None:
@@ -69,17 +101,20 @@ def need_request(name: str) -> Any:
     found = request_in(data)
     if found is not None:
         return found
-    value, place = _json(data), "standard input" if name == "-" else name
+    value, place = _json(data), place_of(name)
     if isinstance(value, list) and any(map(_is_message, value)):
         return value  # reading it says which message is none
     if value is None and data.lstrip()[:1] in (b"{", b"["):
-        raise BadInput(place, f"is not JSON ({_problem(data)})")
+        raise BadInput(place, f"is not JSON ({json_problem(data)})")
     raise BadInput(
         place, "is no request: give a JSON list of messages, or a request body with messages, input or contents"
     )
 
 
-def _problem(data: bytes) -> str:
+def json_problem(data: bytes) -> str:
+    """What keeps data that begins like JSON from being it; empty if nothing does, or if it is something else."""
+    if data.lstrip()[:1] not in (b"{", b"[") or _json(data) is not None:
+        return ""
     try:
         json.loads(data)
     except ValueError as problem:

@@ -38,6 +38,7 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps([dict(zip(names, row, strict=False)) for row in rows]))
         return 0
     table = Table(*names, box=None, header_style="bold")
+    table.columns[0].no_wrap = True
     for row in rows:
         table.add_row(*row)
     Console().print(table)

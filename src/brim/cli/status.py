@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     style = STYLE[turn["level"]]
     console = Console()
-    console.print(f"[{style}]{line(turn, 40)}[/]", highlight=False)
+    console.print(f"[{style}]{line(turn, 24)}[/]", highlight=False)
     console.print(
         f"{turn['tokens_before']:,} → {turn['tokens_after']:,} tokens · {turn['folded']} folded · "
         f"session {turn['session']} · {found['requests']:,} requests since the start",
