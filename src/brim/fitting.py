@@ -11,7 +11,7 @@ from typing import Any
 from brim import catalog, wire
 from brim.catalog import Model
 from brim.conversation import Conversation
-from brim.errors import BudgetTooSmall
+from brim.errors import BadInput, BudgetTooSmall
 from brim.plan import strategies
 from brim.plan.context import Attachment, made
 from brim.plan.planner import Outcome
@@ -79,7 +79,7 @@ def fit(
     tools: Any = None,
     system: Any = None,
     tool_choice: Any = None,
-    policy: Policy | None = None,
+    policy: Policy | str | None = None,
     context: Iterable[Attachment | str] | None = None,
     carried: Iterable[Attachment | str] | None = None,
     api: str | None = None,
@@ -98,7 +98,7 @@ def fit(
         request, api, model=model if isinstance(model, str) else "", tools=tools, system=system, tool_choice=tool_choice
     )
     found = model if isinstance(model, Model) else catalog.find(model or conversation.model)
-    policy = policy or Policy.agent()
+    policy = Policy.named(policy) if isinstance(policy, str) else policy or Policy.agent()
     counter = Counter(found, conversation.api, actuals)
     work = Work(
         conversation=conversation,
@@ -125,6 +125,9 @@ def limit_of(model: Model, conversation: Conversation, policy: Policy, budget: i
     A budget is the caller's own number, less the reserve where one is given; without it the window holds, less what
     the answer may take (what the request itself asks for, or the model's largest output).
     """
+    for name, given, least in (("budget", budget, 1), ("reserve", reserve, 0)):
+        if given is not None and (not isinstance(given, int) or isinstance(given, bool) or given < least):
+            raise BadInput(name, f"{given!r} is not a number of tokens: give a whole number of at least {least}")
     reserve = reserve if reserve is not None else policy.reserve
     budget = budget if budget is not None else policy.budget
     if budget is not None:

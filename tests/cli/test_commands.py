@@ -101,3 +101,27 @@ def test_search_in_a_folder_that_is_not_there_finds_nothing(run: Run) -> None:
     done = run("search", "nowhere", "refund")
     assert done.code == 1
     assert done.out == "No feature files found\n"
+
+
+def test_a_misspelt_command_brings_the_near_one(run: Run) -> None:
+    done = run("expalin")
+    assert done.code == 2
+    assert done.err == "brim: there is no command 'expalin'\ndid you mean explain?\n"
+
+
+def test_a_gateway_that_does_not_run_gives_exit_code_1_and_says_how_to_start_it(run: Run) -> None:
+    done = run("status", "--url", "http://127.0.0.1:9/brim/")
+    assert done.code == 1
+    assert done.err == "brim status: no gateway answers at http://127.0.0.1:9: start one with `brim serve`\n"
+
+
+def test_a_listing_of_models_that_no_terminal_shows_cuts_no_name(run: Run) -> None:
+    names = {line.split()[0] for line in run("models").out.splitlines()[1:-1]}
+    assert {"gpt-4o-mini-audio-preview-2024-12-17", "claude-sonnet-4-5"} <= names
+
+
+def test_the_settings_of_the_chosen_policy_are_shown(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BRIM_POLICY", "rolling")
+    rows = {row["setting"]: row for row in run("settings", "--json").json}
+    assert rows["policy.max_prompt_tokens"]["value"] == "8192"
+    assert "policy.history_chars" not in rows

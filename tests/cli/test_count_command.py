@@ -90,3 +90,18 @@ def test_what_is_missing_or_unknown_is_named(run: Run, tmp_path: Path) -> None:
         done = run(*args, stdin="hello")
         assert (done.code, done.out) == (2, "")
         assert words in done.err
+
+
+def test_what_begins_like_json_and_is_none_is_counted_as_text_and_that_is_said(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "chat.json").write_text('[{"role": "user", "content": "hi"}')
+    done = run("count", "chat.json", "--model", "gpt-4o")
+    assert done.code == 0
+    assert "chat.json is not JSON" in done.err
+    assert "counted as plain text" in done.err
+    assert run("count", "--model", "gpt-4o", stdin="[a note] about {braces}\n").out
+
+
+def test_bytes_that_are_no_text_are_counted_with_a_word_on_that(run: Run) -> None:
+    done = run("count", "--model", "gpt-4o", stdin=b"abc\xff\xfe")
+    assert done.code == 0
+    assert "standard input is not UTF-8 text (byte 3)" in done.err

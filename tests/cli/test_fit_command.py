@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -119,3 +120,30 @@ def test_a_bad_setting_is_refused_with_its_name(run: Run, file: str, tmp_path: P
     done = run("fit", file, "--model", "gpt-4o", "--budget", "900")
     assert done.code == 2
     assert "recent_messages_to_kep" in done.err
+
+
+@pytest.mark.parametrize("budget", ["1000", "1_000", "1,000", "1k", "1K", "0.001M"])
+def test_a_budget_may_be_written_as_people_write_numbers(run: Run, file: str, budget: str) -> None:
+    assert run("explain", file, "--model", "gpt-4o", "--budget", budget, "--json").json["limit"] == 1_000
+
+
+@pytest.mark.parametrize("budget", ["0", "-5", "some", "1.5", "8kk", ""])
+def test_a_budget_that_is_no_number_of_tokens_is_refused(run: Run, file: str, budget: str) -> None:
+    done = run("fit", file, "--model", "gpt-4o", f"--budget={budget}")
+    assert done.code == 2
+    assert "is not a number of tokens" in done.err
+
+
+def test_what_left_the_request_is_written_by_its_handles(run: Run, file: str, chat: Chat, tmp_path: Path) -> None:
+    fitted = run("fit", file, "--model", "gpt-4o", "--budget", "1000", "--stash", "originals.json").json
+    originals = json.loads((tmp_path / "originals.json").read_text())
+    assert all(re.fullmatch(r"brim:[0-9a-f]{8}", handle) for handle in originals)
+    gone = [message["content"] for message in chat if message not in fitted]
+    assert gone
+    assert all(any(text in original for original in originals.values()) for text in gone)
+
+
+def test_a_folder_that_is_not_there_is_named(run: Run, file: str) -> None:
+    done = run("fit", file, "--model", "gpt-4o", "--out", "nowhere/fitted.json")
+    assert done.code == 2
+    assert "there is no folder 'nowhere'" in done.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import importlib
 import logging
 import os
@@ -51,7 +52,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"brim {brim.__version__}")
         return 0
     if given[0] not in COMMANDS:
-        print(f"brim: there is no command {given[0]!r}\n\n{overview()}", file=sys.stderr)
+        near = difflib.get_close_matches(given[0], COMMANDS, n=2)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"\n{overview()}"
+        print(f"brim: there is no command {given[0]!r}\n{hint}", file=sys.stderr)
         return 2
     logging.basicConfig(format="brim: %(message)s", level=logging.ERROR)
     parser = argparse.ArgumentParser(prog="brim")
@@ -61,9 +64,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return int(args.run(args))
     except BrimError as problem:
         print(f"brim {given[0]}: {problem}", file=sys.stderr)
-        return 1 if isinstance(problem, brim.BudgetTooSmall) else 2
+        return 1 if isinstance(problem, (brim.BudgetTooSmall, brim.NotFound)) else 2
     except FileNotFoundError as problem:
-        print(f"brim {given[0]}: there is no file {problem.filename!r}", file=sys.stderr)
+        folder = os.path.dirname(str(problem.filename))
+        missing = f"folder {folder!r}" if folder and not os.path.isdir(folder) else f"file {problem.filename!r}"
+        print(f"brim {given[0]}: there is no {missing}", file=sys.stderr)
         return 2
     except IsADirectoryError as problem:
         print(f"brim {given[0]}: {problem.filename!r} is a folder", file=sys.stderr)

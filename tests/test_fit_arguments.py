@@ -1,0 +1,39 @@
+"""What `brim.fit` refuses before it plans anything, and the short ways to say things."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import brim
+
+MESSAGES = [{"role": "user", "content": "hello " * 50}]
+
+
+@pytest.mark.parametrize("budget", [0, -5, 8_000.5, "8000", True])
+def test_a_budget_that_is_no_number_of_tokens_is_refused(budget: Any) -> None:
+    with pytest.raises(brim.BadInput, match=r"budget: .* is not a number of tokens"):
+        brim.fit(MESSAGES, model="gpt-4o", budget=budget)
+
+
+@pytest.mark.parametrize("budget", [None, 100])
+def test_a_negative_reserve_never_raises_the_limit(budget: int | None) -> None:
+    with pytest.raises(brim.BadInput, match="reserve: -50 is not a number of tokens"):
+        brim.fit(MESSAGES, model="gpt-4o", budget=budget, reserve=-50)
+
+
+def test_a_policy_may_be_given_by_its_name() -> None:
+    assert brim.fit(MESSAGES, model="gpt-4o", policy="rolling").report.policy == "rolling"
+    with pytest.raises(brim.BadSetting, match="'roling' is not one of agent, rolling, concise, layered"):
+        brim.fit(MESSAGES, model="gpt-4o", policy="roling")
+
+
+def test_a_model_that_is_not_named_is_asked_for() -> None:
+    with pytest.raises(brim.UnknownModel, match="no model is named"):
+        brim.fit(MESSAGES)
+
+
+def test_a_model_of_ones_own_goes_by_what_is_said_of_it() -> None:
+    own = brim.Model("own-1", "me", 4_000, 1_000, "llama-3", None, "openai_chat", "set by hand")
+    assert brim.fit(MESSAGES, model=own).report.limit == 3_000
