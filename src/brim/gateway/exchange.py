@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from brim.conversation import decode
 from brim.errors import BadBody, BrimError, BudgetTooSmall
 from brim.gateway import bodies, overflow, refusals, usage
 from brim.gateway.client import Answer
@@ -286,7 +287,10 @@ class Exchange(ClientSide):
         """Write prompt and answer to the log, which masks what is to be masked."""
         asked = [message.text[:LONGEST_LOGGED] for message in turn.sent.messages] if turn.sent else []
         said = b"".join(self.spoken)[:LONGEST_LOGGED].decode("utf-8", "replace")
-        tell("content", session=turn.session, turn=turn.number, request=asked, answer=said)
+        # The request as it came, whole, so that `brim replay` can take it from the log.
+        came = {key: decode(raw) for key, raw in self.result.original.fields.items()} if self.result else None
+        about: dict[str, Any] = {"session": turn.session, "turn": turn.number, "api": turn.api, "model": turn.model}
+        tell("content", **about, body=came, request=asked, answer=said)
 
     def done(self) -> None:
         reader, turn = self.reader, self.turn
