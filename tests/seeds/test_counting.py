@@ -248,7 +248,7 @@ def test_the_last_model_of_a_client_is_remembered(gateway: Running) -> None:
 def test_anthropics_own_context_management_is_switched_on_where_it_is_asked_for(
     start: Start, fake: FakeProvider
 ) -> None:
-    running = start(clear_tool_uses=("claude-*",))
+    running = start(gateway={"clear_tool_uses": ["claude-*"]})
     body = {"model": "claude-sonnet-4-5", "max_tokens": 100, "messages": [user("Hello")]}
     assert running.ask("POST", "/v1/messages", body).status == 200
     sent = fake.posts[-1]

@@ -72,7 +72,7 @@ def options_of(settings: Settings, *, upstream: str = "", clear_tool_uses: tuple
         policy=Policy.named(str(policy.pop("name")), policy),
         settings=settings,
         token=token,
-        clear_tool_uses=clear_tool_uses,
+        clear_tool_uses=(*gateway.clear_tool_uses, *clear_tool_uses),
     )
 
 

@@ -69,6 +69,9 @@ class Gateway(Section, frozen=True, kw_only=True):
         Literal["auto", "tool", "off"],
         Meta(description="bring folded content back by itself, by the tool alone, or never"),
     ] = "auto"
+    clear_tool_uses: Annotated[
+        tuple[str, ...], Meta(description="names or globs of models to switch on Anthropic's context management for")
+    ] = ()
     body_limit: Annotated[Count, Meta(description="largest request body in bytes")] = 64 * 1024 * 1024
     connect_timeout: Annotated[Seconds, Meta(description="seconds to reach an upstream")] = 10.0
     read_timeout: Annotated[Seconds, Meta(description="seconds without a byte from an upstream")] = 600.0
