@@ -11,14 +11,31 @@ from hypothesis import strategies as st
 
 import brim
 from brim import catalog, wire
+from brim.plan.work import Work
 from brim.tokens.counter import Counter
 from tests.conversations import problems, requests
+from tests.wide_requests import ATTACHED, altered, wide_requests
 
-POLICIES = st.sampled_from([brim.Policy.agent(), brim.Policy.rolling(), brim.Policy.concise(), brim.Policy.layered()])
+POLICIES = st.sampled_from(
+    [
+        brim.Policy.agent(),
+        brim.Policy.rolling(),
+        brim.Policy.concise(),
+        brim.Policy.layered(),
+        brim.Policy.rolling(recent_messages_to_keep=3, min_recent_messages_to_keep=1, reserved_response_tokens=10),
+        brim.Policy.concise(history_chars=600, summary_chars=300, system_role=False),
+        brim.Policy.layered(block_chars=400, preview_chars=60, answer_chars=80),
+    ]
+)
+Request = tuple[str, dict[str, Any], str]
 
 
 def measured(api: str, body: Any, model: str) -> int:
-    return Counter(catalog.find(model), api).total(wire.parse(body, api))
+    """The size that counts against a budget: the upper bound where the vocabulary is only guessed."""
+    found = catalog.find(model)
+    conversation = wire.parse(body, api)
+    counter = Counter(found, api)
+    return Work(conversation, counter, found, brim.Policy.agent(), 0, own_limit=False).total(conversation)
 
 
 def attempt(body: Any, **settings: Any) -> tuple[Any, brim.BudgetTooSmall | None]:
@@ -28,9 +45,9 @@ def attempt(body: Any, **settings: Any) -> tuple[Any, brim.BudgetTooSmall | None
         return None, refusal
 
 
-@given(requests(), st.integers(20, 6000), st.booleans())
+@given(wide_requests(), st.integers(20, 6000), st.booleans())
 def test_a_fitted_request_is_within_its_budget_valid_and_leaves_its_input_alone(
-    request: tuple[str, dict[str, Any], str], budget: int, as_bytes: bool
+    request: Request, budget: int, as_bytes: bool
 ) -> None:
     api, body, model = request
     given_body: Any = json.dumps(body).encode() if as_bytes else body
@@ -45,30 +62,39 @@ def test_a_fitted_request_is_within_its_budget_valid_and_leaves_its_input_alone(
     assert type(fitted.body) is type(given_body)
     assert measured(api, out, model) <= budget
     assert problems(api, out) == []
+    assert altered(api, body, out) == []
 
 
-@given(requests(), st.integers(60, 6000), POLICIES)
-def test_every_policy_holds_the_ceiling(
-    request: tuple[str, dict[str, Any], str], budget: int, policy: brim.Policy
+@given(wide_requests(), st.integers(60, 6000), POLICIES, ATTACHED, ATTACHED)
+def test_every_policy_holds_the_ceiling_with_whatever_context(
+    request: Request, budget: int, policy: brim.Policy, context: Any, carried: Any
 ) -> None:
     api, body, model = request
-    try:
-        fitted = brim.fit(body, model=model, budget=budget, api=api, policy=policy)
-    except brim.BudgetTooSmall:
+    before = copy.deepcopy(body)
+    fitted, refusal = attempt(
+        body, model=model, budget=budget, api=api, policy=policy, context=context, carried=carried
+    )
+    assert body == before
+    if refusal is not None:
+        assert refusal.needed > refusal.budget == budget
         return
     assert measured(api, fitted.body, model) <= budget
     assert problems(api, fitted.body) == []
+    assert altered(api, body, fitted.body) == []
+    report = fitted.report
+    assert report.after == fitted.tokens <= budget
+    assert sum(layer.after for layer in report.layers) == report.after
 
 
-@given(requests())
-def test_a_request_that_fits_is_given_back_byte_for_byte(request: tuple[str, dict[str, Any], str]) -> None:
+@given(wide_requests())
+def test_a_request_that_fits_is_given_back_byte_for_byte(request: Request) -> None:
     api, body, model = request
     raw = json.dumps(body, indent=1).encode()
     assert brim.fit(raw, model=model, budget=10_000_000, api=api).body == raw
 
 
 @given(requests(), st.integers(100, 3000))
-def test_the_same_request_gives_the_same_bytes(request: tuple[str, dict[str, Any], str], budget: int) -> None:
+def test_the_same_request_gives_the_same_bytes(request: Request, budget: int) -> None:
     api, body, model = request
     try:
         first = brim.fit(body, model=model, budget=budget, api=api)
