@@ -41,7 +41,7 @@ def tools() -> list[dict[str, Any]]:
         {"name": "counter", "inputSchema": OBJECT, "annotations": READ_ONLY},
         {"name": "mixed", "inputSchema": number},
     ]
-    for name in ("write", "die", "hang", "garbage", "flood", "wrong", "progress", "sample", "extend", "raw"):
+    for name in ("later", "write", "die", "hang", "garbage", "flood", "wrong", "progress", "sample", "extend", "raw"):
         found.append({"name": name, "inputSchema": OBJECT})
     for i in range(int(argument("--tools"))):
         schema = {"type": "object", "properties": {f"p{i}": {"type": "string", "description": f"The value {i}"}}}
@@ -63,6 +63,10 @@ def call(id: Any, params: dict[str, Any]) -> dict[str, Any] | None:
     name, given = params["name"], params.get("arguments") or {}
     n = int(given.get("n", 10))
     state["calls"] += 1
+    if "task" in params or name == "later":
+        state["task"] = {**params, "name": given.get("name", name), "task": None}
+        task = {"taskId": f"t{os.getpid()}", "status": "working"}
+        return {"task": task} if "task" in params else {"resultType": "task", **task}
     if name == "echo":
         return text(str(given.get("text")))
     if name == "lines":
@@ -111,6 +115,10 @@ def fault(id: Any, name: str, params: dict[str, Any]) -> dict[str, Any] | None:
     return text(f"{name} done")
 
 
+def finished(id: Any) -> dict[str, Any] | None:
+    return call(id, {key: value for key, value in state["task"].items() if key != "task"})
+
+
 def hello(modern: bool, params: dict[str, Any]) -> dict[str, Any]:
     capabilities: dict[str, Any] = {"tools": {"listChanged": True}, "prompts": {}, "logging": {}}
     if "--no-resources" not in sys.argv:
@@ -154,6 +162,15 @@ def answer(message: dict[str, Any]) -> dict[str, Any] | None:
         result = {"resources": [{"uri": f"mem://{os.getpid()}", "name": "me"}]}
     elif method == "resources/read":
         result = {"contents": [{"uri": params["uri"], "text": str(os.getpid())}]}
+    elif method.startswith("tasks/") and method != "tasks/list" and params["taskId"] != f"t{os.getpid()}":
+        write({"id": message["id"], "error": {"code": -32602, "message": "no such task"}})
+        return None
+    elif method == "tasks/result":
+        result = finished(message["id"])
+    elif method == "tasks/get":
+        result = {"taskId": params["taskId"], "status": "completed", "result": finished(message["id"])}
+    elif method == "tasks/list":
+        result = {"tasks": [{"taskId": f"t{os.getpid()}", "status": "completed"}]}
     elif method in ("ping", "logging/setLevel"):
         result = {}
     elif method == "subscriptions/listen":

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from brim.mcp import calls
 from brim.mcp.child import Lines
 from brim.mcp.compacting import count_tokens
 
@@ -122,6 +123,27 @@ def test_a_result_of_many_megabytes_comes_within_its_budget() -> None:
             handle = result["_meta"]["dev.brim/result"]["handles"][0]
             found = await client.call("brim_recall", handle=handle, offset=12_000_000)
             assert "line 328304 of the output" in text_of(found)
+
+    run(scene())
+
+
+@pytest.mark.parametrize("n", [300, 30_000])
+def test_a_result_that_cannot_be_compacted_goes_out_as_it_came(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise KeyError("a fault of a ladder")
+
+    monkeypatch.setattr(calls, "fit_result", broken)
+
+    async def scene() -> None:
+        async with connected() as client:
+            result = await client.call("lines", n=n)
+            assert f"line {n - 1} of" in text_of(result)
+            assert "_meta" not in result
+            assert text_of(await client.call("echo", text="x")) == "x"
+            await asyncio.sleep(0.05)
+            said = client.log.getvalue().decode()
+            assert "a result of lines passes uncompacted" in said
+            assert "KeyError: 'a fault of a ladder'" in said
 
     run(scene())
 

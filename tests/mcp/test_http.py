@@ -21,6 +21,7 @@ from brim.mcp.child import Log
 from brim.mcp.compacting import count_tokens
 from brim.mcp.http import HttpUpstream, header_paths, header_value, server_sent
 from brim.mcp.options import Options
+from brim.mcp.refusals import refusal
 from brim.mcp.stash import MemoryStash
 from brim.mcp.wrapper import Wrapper
 
@@ -184,9 +185,46 @@ def test_a_refusal_and_a_server_that_is_not_there_are_said_clearly() -> None:
         async with serving("wrong", handshake=False) as (client, _):
             refused = await client.ask("initialize", HELLO)
             assert "HTTP 401: who are you?" in refused["error"]["message"]
+            assert "--token-env" in refused["error"]["message"]
             client.wrapper.upstreams[0]._url = "http://127.0.0.1:9/mcp"
             absent = await client.ask("ping", {})
             assert "cannot be reached" in absent["error"]["message"]
+
+    run(scene())
+
+
+@pytest.mark.parametrize(
+    ("status", "challenge", "with_token", "said"),
+    [
+        (401, "", False, ["wants a token (HTTP 401)", "--token-env", "npx -y mcp-remote https://x/mcp"]),
+        (
+            401,
+            'Bearer resource_metadata="https://x/.well-known/oauth-protected-resource", scope="files:read"',
+            False,
+            ["scope 'files:read'", "said at https://x/.well-known/oauth-protected-resource"],
+        ),
+        (401, 'Bearer error="invalid_token", error_description="expired"', True, ["invalid_token, expired", "renew"]),
+        (403, 'Bearer error="insufficient_scope", scope=admin', True, ["insufficient_scope", "scope 'admin'"]),
+    ],
+)
+def test_a_refusal_says_what_to_do_and_no_secret(
+    status: int, challenge: str, with_token: bool, said: list[str]
+) -> None:
+    text = refusal("https://me:pw@x/mcp?key=1", status, challenge, with_token=with_token)
+    assert all(part in text for part in said), text
+    assert "pw" not in text
+    assert "key=1" not in text
+
+
+@pytest.mark.parametrize("name", ["pretty", "large"])
+def test_an_answer_above_the_limit_fails_its_call_only(name: str) -> None:
+    async def scene() -> None:
+        async with serving() as (client, _):
+            client.wrapper.upstreams[0]._largest = 20  # type: ignore[attr-defined]
+            over = await client.ask("tools/call", {"name": name})
+            assert "over the limit of 20 bytes" in json.dumps(over)
+            client.wrapper.upstreams[0]._largest = 1 << 20  # type: ignore[attr-defined]
+            assert text_of(await client.call("pretty")) == "pretty done"
 
     run(scene())
 
@@ -200,6 +238,8 @@ def test_stateless_requests_carry_their_headers_and_closing_the_stream_cancels()
             assert headers["MCP-Protocol-Version"] == "2026-07-28"
             assert headers["Mcp-Method"] == "tools/call"
             assert headers["Mcp-Name"] == "pretty"
+            await client.result("tasks/get", {"taskId": "t1", "_meta": MODERN_META})
+            assert server.headers[-1]["Mcp-Name"] == "t1"
             assert headers["Mcp-Param-Region"] == "=?base64?WsO8cmljaA==?="
             assert "Mcp-Session-Id" not in headers
             id, _ = client.post("tools/call", {"name": "wait", "_meta": MODERN_META})

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from brim.mcp import grouping, jsonrpc
@@ -14,6 +16,7 @@ from brim.mcp.recall import recall
 from brim.mcp.repeats import Repeats
 from brim.mcp.results import SMALL_BYTES, Fitted, Limits, fit_result, text_result
 from brim.mcp.session import Session, Sessions
+from brim.mcp.tasks import Tasks
 
 if TYPE_CHECKING:
     from brim.mcp.wrapper import Wrapper
@@ -44,6 +47,7 @@ class Calls:
         self._options = wrapper.options
         self._sessions = Sessions(wrapper.options)
         self._repeats = Repeats(wrapper.options.repeat_seconds)
+        self._tasks: Tasks[Call] = Tasks()
 
     @property
     def idle(self) -> bool:
@@ -78,7 +82,7 @@ class Calls:
             return
         session.calls += 1
         arguments = params.get("arguments")
-        key = self._repeat_key(tool, arguments, budget)
+        key = self._repeat_key(tool, arguments, budget) if "task" not in params else b""
         again = self._repeats.look(key) if key else None
         if again is not None:
             self._wrapper.send(jsonrpc.response(id, again))
@@ -106,6 +110,20 @@ class Calls:
         waiting = self._wrapper.pending.get(call.id)
         if waiting is not None:
             waiting.modern = call.modern
+
+    def task(self, message: Message, id: Id) -> bool:
+        """Take a request about a task that a call became; False when it is about none that is known."""
+        began = self._tasks.call(message.params())
+        owner = self._wrapper.owner_of(began.tool) if began is not None else None
+        if began is None or owner is None:
+            return False
+        call = replace(began, id=id, repeat_key=b"")
+        finish: dict[str, Callable[[Message], None]] = {
+            "tasks/result": lambda answer: self._answer(answer, call),
+            "tasks/get": lambda answer: self._polled(answer, call),
+        }
+        self._wrapper.forward(message, owner[0], finish=finish.get(message.method or ""))
+        return True
 
     # The wrapper's own tools
 
@@ -140,7 +158,9 @@ class Calls:
 
     def _answer(self, answer: Message, call: Call) -> None:
         raw = answer.raw_result()
-        if answer.failed or not self._compacts(call) or (len(raw) < SMALL_BYTES and not _limited(call.budget)):
+        if self._tasks.began(raw, answer.result() if b'"taskId"' in raw else {}, call):
+            self._wrapper.send(answer.line)
+        elif answer.failed or not self._compacts(call) or (len(raw) < SMALL_BYTES and not _limited(call.budget)):
             call.session.count(len(raw) // 4)
             self._keep(call, answer, None)
             self._wrapper.send(answer.line)
@@ -156,14 +176,29 @@ class Calls:
         fitted = await asyncio.to_thread(lambda: self._fit(answer.result(), call))
         self._finish(answer, call, fitted)
 
+    def _polled(self, answer: Message, call: Call) -> None:
+        """The state of a task; where it holds the task's result, that is compacted."""
+        state = answer.result() if not answer.failed and self._compacts(call) else {}
+        inner = state.get("result")
+        fitted = self._fit(inner, call) if isinstance(inner, dict) else None
+        if fitted is None or not fitted.changed:
+            self._wrapper.send(answer.line)
+        else:
+            self._wrapper.send(jsonrpc.response(call.id, {**state, "result": fitted.result}))
+
     def _fit(self, result: Json, call: Call) -> Fitted:
         if result.get("resultType", "complete") != "complete" or not isinstance(result.get("content"), list):
-            return Fitted(result, 0, 0, False)  # an interim result or a task: not ours to shorten
+            return Fitted(result, 0, 0, False)  # an interim result: not ours to shorten
         try:
             return fit_result(result, self._limits(call), call.tool, self._wrapper.stash, _query(call.arguments))
-        except Exception as error:  # the outermost handler of a call: whatever fails here, the result goes out
-            self._wrapper.log.say(f"a result of {call.tool} passes uncompacted: {type(error).__name__}: {error}")
-            return Fitted(result, 0, 0, False)
+        except Exception as error:
+            # The outermost handler of a call. Compacting is an extra: whatever is wrong with it, the client gets what
+            # the server sent, the other calls go on, and the log says where it broke.
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{place.filename.rpartition('/')[2]}:{place.lineno}"
+            said = f"{type(error).__name__}: {error}"[:300]
+            self._wrapper.log.say(f"a result of {call.tool} passes uncompacted, {where} failed: {said}")
+            return Fitted(result, len(jsonrpc.dump(result)) // 4, 0, False)
 
     def _limits(self, call: Call) -> Limits:
         level = call.budget.level or call.session.level

@@ -69,7 +69,7 @@ def servers_of(args: argparse.Namespace, loaded: settings.Settings, log: Log) ->
     for text in args.url:
         name, mark, url = text.partition("=")
         named = bool(mark) and "://" not in name
-        found.append(_http(url if named else text, name if named else "", headers))
+        found.append(_http(url if named else text, name if named else "", headers, largest))
     if args.config:
         found += _from_config(Path(args.config), loaded, log)
     if not found:
@@ -89,9 +89,9 @@ def _named(found: list[Upstream]) -> list[Upstream]:
     return found
 
 
-def _http(url: str, name: str, headers: dict[str, str]) -> Upstream:
+def _http(url: str, name: str, headers: dict[str, str], largest: int) -> Upstream:
     http = importlib.import_module("brim.mcp.http")  # needs aiohttp, which a stdio wrapper does not
-    upstream: Upstream = http.HttpUpstream(url, name=name, headers=headers)
+    upstream: Upstream = http.HttpUpstream(url, name=name, headers=headers, largest=largest)
     return upstream
 
 
@@ -131,7 +131,7 @@ def _configured(name: str, one: dict[str, Any], path: Path, loaded: settings.Set
 
     if "url" in one:
         headers = {key: fill(value) for key, value in dict(one.get("headers") or {}).items()}
-        return _http(fill(one["url"]), name, {**_token(loaded), **headers})
+        return _http(fill(one["url"]), name, {**_token(loaded), **headers}, loaded.mcp.largest_message)
     if "command" not in one:
         raise BadSetting(where, "has neither command nor url")
     return StdioUpstream(

@@ -17,6 +17,7 @@ from typing import Any
 from brim.errors import MissingExtra
 from brim.mcp import jsonrpc
 from brim.mcp.jsonrpc import VERSION_KEY, Id, Json, Malformed, Message, is_modern, meta_of
+from brim.mcp.refusals import refusal, shown
 from brim.mcp.upstream import Events
 
 try:
@@ -26,7 +27,16 @@ except ImportError:  # the stdio wrapper works without it
 
 _PLAIN = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
 _RESUMES = 3
-_NAMED = ("tools/call", "prompts/get")
+# What of a request the stateless version repeats in the header Mcp-Name.
+_NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_NAMED |= dict.fromkeys(("tasks/get", "tasks/update", "tasks/cancel"), "taskId")
+
+
+class _TooLarge(Exception):
+    """An answer is over the limit."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"the server's answer is over the limit of {limit:,} bytes: ask for less at a time")
 
 
 @dataclass(slots=True)
@@ -40,12 +50,16 @@ class _Resume:
 class HttpUpstream:
     """One server behind a URL; `headers` go with every request."""
 
-    def __init__(self, url: str, *, name: str = "", headers: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, url: str, *, name: str = "", headers: Mapping[str, str] | None = None, largest: int = 512 << 20
+    ) -> None:
         if aiohttp is None:
             raise MissingExtra("an MCP server over HTTP", "gateway")
         self.name = name
         self.alive = False
         self._url = url
+        self._shown = shown(url)
+        self._largest = largest
         self._headers = dict(headers or {})
         self._http: aiohttp.ClientSession | None = None
         self._events: Events | None = None
@@ -96,7 +110,9 @@ class HttpUpstream:
             async with self._http.post(self._url, data=line, headers=self._headers_for(message)) as answer:
                 await self._answered(answer, message)
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
-            self._failed(message, f"{self._url} cannot be reached: {error or type(error).__name__}")
+            self._failed(message, f"{self._shown} cannot be reached: {error or type(error).__name__}")
+        except _TooLarge as error:
+            self._failed(message, str(error), jsonrpc.TOO_LARGE)
         finally:
             if message.id is not None:
                 self._posts.pop(message.id, None)
@@ -111,8 +127,8 @@ class HttpUpstream:
         if is_modern(params):
             headers["MCP-Protocol-Version"] = str(meta_of(params)[VERSION_KEY])
             headers["Mcp-Method"] = message.method or ""
-            name = params.get("uri" if message.method == "resources/read" else "name")
-            if isinstance(name, str) and message.method in (*_NAMED, "resources/read"):
+            name = params.get(_NAMED.get(message.method or "", ""))
+            if isinstance(name, str):
                 headers["Mcp-Name"] = header_value(name)
             if message.method == "tools/call":
                 headers.update(self._mirrored(params))
@@ -142,6 +158,9 @@ class HttpUpstream:
         if answer.status == 404 and self._session:
             self._expired()
             return
+        if answer.status in (401, 403) and (answer.status == 401 or "WWW-Authenticate" in answer.headers):
+            await self._refused(answer, message)
+            return
         if message.method == "initialize" and answer.ok:
             self._session = answer.headers.get("Mcp-Session-Id", "")
         kind = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
@@ -150,16 +169,32 @@ class HttpUpstream:
         elif answer.status == 202 or (answer.ok and not message.is_request):
             await answer.read()
         else:
-            self._body(await answer.read(), answer.status, message)
+            self._body(await self._read(answer), answer.status, message)
         if message.method == "notifications/initialized":
             self._spawn(self._listen())
+
+    async def _refused(self, answer: aiohttp.ClientResponse, message: Message) -> None:
+        challenge = ", ".join(answer.headers.getall("WWW-Authenticate", []))
+        said = (await self._read(answer))[:200].decode("utf-8", "replace").strip()
+        with_token = any(name.lower() == "authorization" for name in self._headers)
+        self._failed(message, refusal(self._url, answer.status, challenge, said, with_token=with_token))
+
+    async def _read(self, answer: aiohttp.ClientResponse) -> bytes:
+        parts: list[bytes] = []
+        size = 0
+        async for part in answer.content.iter_any():
+            size += len(part)
+            if size > self._largest:
+                raise _TooLarge(self._largest)
+            parts.append(part)
+        return b"".join(parts)
 
     def _body(self, body: bytes, status: int, message: Message) -> None:
         try:
             found = jsonrpc.decode(body)
         except Malformed:
             text = body[:300].decode("utf-8", "replace").strip()
-            self._failed(message, f"{self._url} answered HTTP {status}: {text or 'nothing'}")
+            self._failed(message, f"{self._shown} answered HTTP {status}: {text or 'nothing'}")
             return
         if found.is_response and found.id is None:
             self._failed(message, str(found.error().get("message", f"HTTP {status}")))
@@ -176,7 +211,7 @@ class HttpUpstream:
             await asyncio.sleep(resume.seconds)
             done = await self._take_up(message, resume)
         if not done and message is not None and message.is_request:
-            self._failed(message, f"{self._url} ended its stream without an answer")
+            self._failed(message, f"{self._shown} ended its stream without an answer")
 
     async def _take_up(self, message: Message, resume: _Resume) -> bool:
         assert self._http is not None
@@ -186,7 +221,7 @@ class HttpUpstream:
 
     async def _events_of(self, answer: aiohttp.ClientResponse, message: Message | None, resume: _Resume) -> bool:
         """Deliver the messages of a stream; whether the answer to `message` was among them."""
-        async for event in server_sent(answer.content.iter_any()):
+        async for event in server_sent(answer.content.iter_any(), self._largest):
             resume.last = event.get("id", resume.last)
             if event.get("retry", "").isdigit():
                 resume.seconds = int(event["retry"]) / 1000
@@ -222,9 +257,9 @@ class HttpUpstream:
                 if isinstance(tool, dict) and (headers := header_paths(tool.get("inputSchema"))):
                     self._param_headers[str(tool.get("name"))] = headers
 
-    def _failed(self, message: Message, text: str) -> None:
+    def _failed(self, message: Message, text: str, code: int = jsonrpc.SERVER_GONE) -> None:
         if message.is_request and message.id is not None and self._events is not None:
-            self._events.from_server(self, jsonrpc.error_response(message.id, jsonrpc.SERVER_GONE, text))
+            self._events.from_server(self, jsonrpc.error_response(message.id, code, text))
 
     def _expired(self) -> None:
         """The server no longer knows the session: the next request begins a new one."""
@@ -241,7 +276,7 @@ class HttpUpstream:
     async def _listen(self) -> None:
         assert self._http is not None
         resume = _Resume()
-        with contextlib.suppress(aiohttp.ClientError, OSError):
+        with contextlib.suppress(aiohttp.ClientError, OSError, _TooLarge):
             while self.alive and self._version:
                 last = {"Last-Event-ID": resume.last} if resume.last else {}
                 async with self._http.get(self._url, headers={**self._get_headers(), **last}) as answer:
@@ -282,30 +317,34 @@ class HttpUpstream:
             task.cancel()
 
 
-async def server_sent(chunks: AsyncIterator[bytes]) -> AsyncIterator[dict[str, str]]:
+async def server_sent(chunks: AsyncIterator[bytes], largest: int = 512 << 20) -> AsyncIterator[dict[str, str]]:
     """The events of a stream, each a dict of its fields; several `data` lines are one text.
 
     Example: b'id: 1\\ndata: {}\\n\\n' -> {"id": "1", "data": "{}"}
     """
     fields: dict[str, str] = {}
-    async for line in _text_lines(chunks):
-        if not line:
-            if fields:
-                yield fields
-                fields = {}
-            continue
+    data: list[str] = []
+    size = 0
+    async for line in _text_lines(chunks, largest):
         name, _, value = line.partition(":")
         value = value.removeprefix(" ")
-        if name == "data":
-            fields["data"] = f"{fields['data']}\n{value}" if "data" in fields else value
+        if not line and (fields or data):
+            yield {**fields, "data": "\n".join(data)} if data else fields
+            fields, data, size = {}, [], 0
+        elif name == "data":
+            data.append(value)
+            size += len(value)
+            if size > largest:
+                raise _TooLarge(largest)
         elif name in ("id", "event", "retry"):
             fields[name] = value
-    if "data" in fields:
-        yield fields
+    if data:
+        yield {**fields, "data": "\n".join(data)}
 
 
-async def _text_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[str]:
+async def _text_lines(chunks: AsyncIterator[bytes], largest: int) -> AsyncIterator[str]:
     parts: list[bytes] = []
+    held = 0
     after_return = False
     async for chunk in chunks:
         if after_return and chunk[:1] == b"\n":
@@ -316,9 +355,12 @@ async def _text_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[str]:
         *lines, rest = chunk.split(b"\n")
         for line in lines:
             yield b"".join([*parts, line]).decode("utf-8", "replace")
-            parts = []
+            parts, held = [], 0
         if rest:
             parts.append(rest)
+            held += len(rest)
+            if held > largest:
+                raise _TooLarge(largest)
 
 
 def _one_line(data: bytes) -> bytes:

@@ -11,6 +11,7 @@ _MERGED_LISTS = {
     "prompts/list": "prompts",
     "resources/list": "resources",
     "resources/templates/list": "resourceTemplates",
+    "tasks/list": "tasks",
 }
 LISTS = frozenset(_MERGED_LISTS)
 # Asked of every server, and answered when all have answered.

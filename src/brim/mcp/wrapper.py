@@ -26,6 +26,8 @@ from brim.mcp.upstream import Upstream
 _LINKS_SINCE = "2025-06-18"
 _SUBSCRIPTION_KEY = "io.modelcontextprotocol/subscriptionId"
 _TOOLS_CHANGED = "notifications/tools/list_changed"
+# Requests that wait, by their nature, for as long as it takes.
+_SILENT = ("subscriptions/listen", "tasks/result")
 
 
 @dataclass(slots=True)
@@ -118,12 +120,19 @@ class Wrapper:
         elif method in ("initialize", "server/discover"):
             self._hello = message if method == "initialize" else self._hello
             self._run(id, self._answers.greet(message, id))
-        elif method is not None and method.startswith("resources/") and self._answers.own_resource(message, id):
+        elif self._known(message, id):
             return
         elif self._several:
             self._run(id, self._answers.route(message, id))
         else:
             self.forward(message, self.upstreams[0])
+
+    def _known(self, message: Message, id: Id) -> bool:
+        """Take what is about a result that the wrapper has given or is waiting for; False when it is not."""
+        method = message.method or ""
+        if method.startswith("resources/"):
+            return self._answers.own_resource(message, id)
+        return method.startswith("tasks/") and self._calls.task(message, id)
 
     def _client_notification(self, message: Message) -> None:
         if message.method == "notifications/cancelled":
@@ -350,7 +359,7 @@ class Wrapper:
 
     def _start_timer(self, id: Id, waiting: Pending) -> None:
         seconds = self.options.call_timeout
-        if seconds > 0 and waiting.method != "subscriptions/listen":
+        if seconds > 0 and waiting.method not in _SILENT:
             loop = asyncio.get_running_loop()
             waiting.timer = loop.call_later(seconds, self._timed_out, id, waiting)
 
