@@ -115,6 +115,13 @@ def test_a_gateway_that_does_not_run_gives_exit_code_1_and_says_how_to_start_it(
     assert done.err == "brim status: no gateway answers at http://127.0.0.1:9: start one with `brim serve`\n"
 
 
+@pytest.mark.parametrize("command", ["status", "top"])
+def test_an_address_that_is_none_is_refused(run: Run, command: str) -> None:
+    done = run(command, "--url", "localhost:8787")
+    assert done.code == 2
+    assert "--url: 'localhost:8787' is not an address such as http://127.0.0.1:8787" in done.err
+
+
 def test_a_listing_of_models_that_no_terminal_shows_cuts_no_name(run: Run) -> None:
     names = {line.split()[0] for line in run("models").out.splitlines()[1:-1]}
     assert {"gpt-4o-mini-audio-preview-2024-12-17", "claude-sonnet-4-5"} <= names

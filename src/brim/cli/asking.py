@@ -9,7 +9,7 @@ import urllib.request
 from typing import Any
 
 from brim import settings
-from brim.errors import NotFound
+from brim.errors import BadSetting, NotFound
 
 
 def add_address(parser: argparse.ArgumentParser) -> None:
@@ -25,6 +25,8 @@ class Asker:
         host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(gateway.host, gateway.host)
         # The dashboard's address and the clients' base address mean the same gateway.
         self.url = (url or f"http://{host}:{gateway.port}").rstrip("/").removesuffix("/brim").removesuffix("/v1")
+        if not self.url.startswith(("http://", "https://")):
+            raise BadSetting("--url", f"{url!r} is not an address such as http://127.0.0.1:8787")
         self._token = loaded.secret(gateway.access_token_env) if gateway.access_token_env else None
 
     def get(self, path: str) -> Any:
