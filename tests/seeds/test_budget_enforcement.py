@@ -150,6 +150,21 @@ def test_earlier_context_is_carried_as_structure_and_previews_with_its_source() 
     assert len(block) < 6 * 700
 
 
+def test_context_of_a_turn_is_carried_into_the_next_ones_in_short() -> None:
+    note = "".join(f"## Part {n}\n\n{prose(400)}\n\n" for n in range(6))
+    session = brim.Session(model="gpt-4o", policy=Policy.layered())
+    session.attach(note, source="notes/harbour.md", type="file")
+    first = session.say("What is in part 2?")
+    session.record({"choices": [{"message": assistant("Sentences.")}]})
+    second = session.say("And in part 3?")
+    assert note in first.messages[0]["content"]
+    assert [row.after > 0 for row in first.report.layers] == [True, False, True, False, True]
+    block = next(message["content"] for message in second.messages if "<prior_context" in message["content"])
+    assert "notes/harbour.md" in block
+    assert note not in block
+    assert [row.after > 0 for row in second.report.layers] == [True, True, False, True, True]
+
+
 def test_the_report_shows_every_layer_the_total_the_threshold_and_what_was_dropped() -> None:
     fitted = layered(
         [project(1_000), *history(6, 3_000), user("And now?")],
