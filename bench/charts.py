@@ -1,5 +1,182 @@
-"""placeholder"""
+"""The charts of docs/benchmarks/, drawn from the numbers there.
+
+python bench/charts.py            draw them anew
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+import record
+import svg
+
+Rows = Sequence[Mapping[str, Any]]
+WHO = "who"
+OURS = "Brim"
+# A share of steps over the window below this is none.
+NEVER = 0.005
+NOT_HELD = ("turns over", "invalid", "refused", "newest message lost")
 
 
-def write(folder: Path) -> None: ...
+def drawn(folder: Path) -> dict[str, str]:
+    """Every chart by its file's name, of those whose numbers are there."""
+    found: dict[str, str] = {}
+    for file, (name, table, draw) in CHARTS.items():
+        measured = record.read(folder, name)
+        rows = (measured or {}).get("tables", {}).get(table)
+        if rows:
+            found[file] = draw(rows)
+    return found
+
+
+def write(folder: Path) -> None:
+    for file, text in drawn(folder).items():
+        (folder / file).write_text(text, encoding="utf-8")
+
+
+def stale(folder: Path) -> list[str]:
+    """Charts that do not show the numbers beside them."""
+    return [
+        file
+        for file, text in drawn(folder).items()
+        if not (folder / file).is_file() or (folder / file).read_text(encoding="utf-8") != text
+    ]
+
+
+def values_chart(rows: Rows) -> str:
+    """Values kept against prefix reuse: the mean over the sets."""
+    points = []
+    for name in dict.fromkeys(str(row[WHO]) for row in rows):
+        mine = [row for row in rows if row[WHO] == name and _is_number(row.get("tool-only values kept"))]
+        if not mine:
+            continue
+        over = statistics.mean(
+            min(1.0, row["steps over"] + row["invalid"] + row["newest message lost"]) for row in mine
+        )
+        note = "" if over < NEVER else f"{over:.0%} not held"
+        points.append(
+            svg.Point(
+                name,
+                statistics.mean(row["prefix reuse"] for row in mine),
+                statistics.mean(row["tool-only values kept"] for row in mine),
+                _kind(name, over),
+                note,
+            )
+        )
+    sets = ", ".join(dict.fromkeys(str(row["set"]) for row in rows if "set" in row))
+    said = "; ".join(f"{point.name} {point.y:.0%} kept, {point.x:.0%} reused" for point in points)
+    return svg.scatter(
+        "What later tool calls need, and what the prompt cache can reuse",
+        f"Recorded agent runs ({sets}) in windows of a quarter of their length. {said}.",
+        points,
+        ("tokens of a request that the cache already has", "values of later calls still in the request"),
+        [
+            ("ours", "Brim"),
+            ("held", "always within the window"),
+            ("over", "not held: over the window, refused by the API, or without the newest message"),
+        ],
+    )
+
+
+def shapes_chart(rows: Rows) -> str:
+    bars = _bars(rows, "held, of 6", low=False)
+    return svg.bars(
+        "Six ordinary shapes of oversized request, brought into 8,000 tokens",
+        "Shapes that fit, are valid and keep the system text and the last instruction.",
+        bars,
+        "shapes held, of 6",
+    )
+
+
+def speed_chart(rows: Rows) -> str:
+    column = next(key for key in rows[0] if key.endswith("first, ms") and not key.startswith("1,000 "))
+    return svg.bars(
+        "A chat of 10,000 messages into a tenth of its tokens",
+        "Processor milliseconds of the first fit, in which every message is counted.",
+        _bars(rows, column),
+        "milliseconds of processor time, less is better",
+        log=True,
+    )
+
+
+def cost_chart(rows: Rows) -> str:
+    return svg.bars(
+        "A tool chat of 40 turns in a window of 20,000 tokens",
+        "Input tokens paid, where those in the common prefix with the request before cost a tenth.",
+        _bars(
+            rows,
+            "cost units",
+            not_held,
+            "turns not held",
+        ),
+        "tokens paid, less is better; orange: some turns are over the window, invalid or refused",
+    )
+
+
+def json_chart(rows: Rows) -> str:
+    return svg.bars(
+        "Recorded REST answers as text for a model",
+        "Tokens of the form, as a share of those of minified JSON.",
+        _bars(rows, "tokens ÷ minified", lambda row: 1 - row["leaf values kept"], "of leaf values lost"),
+        "tokens ÷ tokens of minified JSON, less is better",
+    )
+
+
+def evidence_chart(rows: Rows) -> str:
+    return svg.bars(
+        "Turns that answer a question, in a tenth of a long chat",
+        "Share of the evidence that stands in the request, the question being the current message.",
+        _bars(rows, "kept at 10%", lambda row: row["requests over"], "of requests over", low=False),
+        "share of the evidence kept",
+    )
+
+
+def not_held(row: Mapping[str, Any]) -> float:
+    return float(max(row.get(key, 0) for key in NOT_HELD))
+
+
+def _bars(
+    rows: Rows,
+    column: str,
+    fault: Callable[[Mapping[str, Any]], float] = lambda row: 0.0,
+    said: str = "",
+    low: bool = True,
+) -> list[svg.Bar]:
+    """A bar a row; what is wrong with its number stands beside it."""
+    bars = []
+    for row in rows:
+        value, name = row.get(column), str(row[WHO])
+        if not _is_number(value):
+            reason = next((str(cell) for key, cell in row.items() if key != WHO and isinstance(cell, str)), "no number")
+            bars.append(svg.Bar(name, None, "held", reason[:70]))
+            continue
+        wrong = fault(row)
+        shown = f"{wrong:.0%} {said}" if 0 < wrong < 1 else f"{wrong:.0f} {said}"
+        bars.append(svg.Bar(name, float(value), _kind(name, wrong), shown if wrong >= NEVER else ""))  # type: ignore[arg-type]
+    sign = 1 if low else -1
+    return sorted(bars, key=lambda bar: (bar.kind != "ours", bar.value is None, sign * (bar.value or 0), bar.name))
+
+
+def _kind(name: str, wrong: float) -> str:
+    return "ours" if name.startswith(OURS) else "held" if wrong < NEVER else "over"
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+CHARTS: dict[str, tuple[str, str, Callable[[Rows], str]]] = {
+    "values.svg": ("values", "25", values_chart),
+    "shapes.svg": ("fit", "shapes", shapes_chart),
+    "speed.svg": ("fit", "speed", speed_chart),
+    "cost.svg": ("chat", "turns", cost_chart),
+    "json.svg": ("compact", "json", json_chart),
+    "evidence.svg": ("evidence", "questions", evidence_chart),
+}
+
+
+if __name__ == "__main__":
+    write(record.FOLDER)

@@ -156,10 +156,10 @@ def table(title: str, found: dict[str, tuple[float, float]]) -> dict[str, Any]:
 async def parts(args: argparse.Namespace, proxies: list[Proxy]) -> dict[str, Any]:
     result: dict[str, Any] = {}
     if args.only in (None, "json"):
-        found = await compare(proxies, args.rounds, 1_500, stream=False, at_once=args.at_once)
+        found = await compare(proxies, args.rounds, 400, stream=False, at_once=args.at_once)
         result["json"] = table("3 KB JSON", found)
     if args.only in (None, "stream"):
-        found = await compare(proxies, args.rounds, 320, stream=True, at_once=args.at_once)
+        found = await compare(proxies, args.rounds, 100, stream=True, at_once=args.at_once)
         result["stream"] = table("stream of 100 chunks", found)
     if args.only in (None, "large"):
         usual, slow, cold = await added(proxies[0], proxies[1], 40)
@@ -202,7 +202,7 @@ async def run(args: argparse.Namespace) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--json", metavar="FILE", help="write the numbers there")
     parser.add_argument("--serve", nargs="*", default=[], help="more flags for brim serve, such as --serve=--memory")
     parser.add_argument("--only", choices=("json", "stream", "large"), help="one part of it")

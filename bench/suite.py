@@ -57,8 +57,8 @@ def fit_tables(run: Run) -> Tables:
     sizes = (200, 1_000) if run.quick else speed.SIZES
     return {
         "shapes": lambda: shapes.six(run.field),
-        "fill": lambda: shapes.fill(run.field, run.data, 1 if run.quick else 4),
-        "speed": lambda: speed.table(run.field, 2 if run.quick else 4, sizes),
+        "fill": lambda: shapes.fill(run.field, run.data, 1 if run.quick else 3),
+        "speed": lambda: speed.table(run.field, 1 if run.quick else 4, sizes),
         "brim": _own(fit.parts(run.data, run.quick)),
     }
 
@@ -71,15 +71,15 @@ def compact_tables(run: Run) -> Tables:
 
 
 def value_tables(run: Run) -> Tables:
-    runs = 4 if run.quick else 40
+    runs = 4 if run.quick else 20
     return {
-        f"{share}%": lambda share=share: kept.value_table(run.field, run.data, share, runs)  # type: ignore[misc]
+        str(share): lambda share=share: kept.value_table(run.field, run.data, share, runs)  # type: ignore[misc]
         for share in kept.SHARES
     }
 
 
 def chat_tables(run: Run) -> Tables:
-    return {"40 turns": lambda: chat.table(run.field)}
+    return {"turns": lambda: chat.table(run.field)}
 
 
 def evidence_tables(run: Run) -> Tables:

@@ -1,56 +1,169 @@
-"""The few rows that the README shows, out of what the benchmarks wrote.
+"""The few rows that the README shows, out of what the benchmarks wrote: docs/benchmarks/*.json -> summary.json.
 
-python bench/summary.py            docs/benchmarks/{count,fit,compact}.json -> docs/benchmarks/summary.json
+Beside Brim's number stands that of the best other way, and which that is. Where a budget is to be held, the best is
+sought among those that held it.
 """
 
 from __future__ import annotations
 
-import json
+import statistics
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-FOLDER = Path(__file__).parent.parent / "docs/benchmarks"
-# Which metrics, by how they start, and what the README calls them.
-SHOWN = {
-    "count": {
-        "OpenAI vectors exact": "OpenAI requests counted as the API did, share",
-        "exact on 2,264 documents, claude-3": "Claude documents counted as the API did, %",
-        "recount of a known": "Recount of a known 200-message conversation, µs",
-    },
-    "compact": {
-        "JSON payloads (M3), lossless": "JSON without loss, tokens ÷ minified",
-        "JSON payloads, (key, identifier) pairs kept at 10%": "Identifiers kept with their keys in 10% of the tokens",
-        "test output (M4a) failing ids / exceptions at 1,000": "Failing tests / exception lines kept in 1,000 tokens",
-        "logs (M4b) templates / warn-error at 5%": "Log templates / warnings and errors kept in 5% of the tokens",
-        "golden chunk (M5a) in 2,000 tokens": "The right code chunk is among 2,000 tokens of chunks",
-    },
-    "fit": {
-        "shapes within 8,000 tokens": "Six ordinary shapes of oversized request, within 8,000 tokens and valid",
-        "fill, all": "Share of the budget used where more content existed",
-        "retained evidence (M1) at 10%": "Turns that answer a question, kept in 10% of a long chat",
-    },
+import record
+
+WHO = "who"
+OURS = ("Brim session", "Brim fit", "Brim count", "Brim compact")
+NEVER = 0.005
+Rows = Sequence[Mapping[str, Any]]
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A row of the summary: a column of a benchmark's table, Brim's own way there, and whether less is better.
+
+    `column` is how the column starts; `held` tells which of the others may be the best one.
+    """
+
+    said: str
+    benchmark: str
+    table: str
+    column: str
+    ours: str
+    low: bool = False
+    held: Callable[[Row], bool] = lambda row: True
+
+    def row(self, rows: Rows) -> dict[str, str] | None:
+        column = next((key for row in rows for key in row if key.startswith(self.column)), None)
+        mine = [row[column] for row in rows if row[WHO] == self.ours and column in row] if column else []
+        if not column or not mine:
+            return None
+        return _row(self.said, shown(mine[0]), best(rows, column, self.low, self.held), self.benchmark)
+
+
+def never(*columns: str) -> Callable[[Row], bool]:
+    """Rows whose shares or numbers in these columns are none."""
+    return lambda row: all(row.get(column, 0) < NEVER for column in columns)
+
+
+NOT_HELD = ("turns over", "steps over", "invalid", "refused", "newest message lost")
+SHOWN = (
+    Shown("Six shapes of oversized request held in 8,000 tokens", "fit", "shapes", "held, of 6", "Brim fit"),
+    Shown(
+        "Share of the budget used, where no request was over",
+        "fit", "fill", "budget used", "Brim fit", held=never("over the budget", "refused"),
+    ),
+    Shown(
+        "Values that later calls need, kept in a quarter of the run",
+        "values", "25", "tool-only values kept", "Brim session", held=never(*NOT_HELD),
+    ),
+    Shown(
+        "Prefix of those requests that a cache can reuse",
+        "values", "25", "prefix reuse", "Brim session", held=never(*NOT_HELD),
+    ),
+    Shown(
+        "Tokens paid for a tool chat of 40 turns in 20,000, with a cache",
+        "chat", "turns", "cost units", "Brim session", low=True, held=never(*NOT_HELD),
+    ),
+    Shown(
+        "Turns that answer a question, kept in 10% of a long chat",
+        "evidence", "questions", "kept at 10%", "Brim fit", held=never("requests over"),
+    ),
+    Shown(
+        "JSON without loss, tokens ÷ minified",
+        "compact", "json", "tokens ÷ minified", "Brim compact", low=True,
+        held=lambda row: row["leaf values kept"] > 0.999,
+    ),
+    Shown("Requests with tools counted as OpenAI did, share", "count", "accuracy", "exact, tools", "Brim count"),
+    Shown("Counting new code, MB a second", "count", "speed", "10 KB code", "Brim count"),
+    Shown("10,000 messages into a tenth, first, ms", "fit", "speed", "10,000 messages, first", "Brim fit", low=True),
+)  # fmt: skip
+# What is measured of Brim alone, by how the metric starts.
+ALONE = {
+    "test output (M4a) failing ids / exceptions at 1,000": "Failing tests / exception lines kept in 1,000 tokens",
+    "logs (M4b) templates / warn-error at 5%": "Log templates / warnings and errors kept in 5% of the tokens",
+    "golden chunk (M5a) in 2,000 tokens": "The right code chunk is among 2,000 tokens of chunks",
 }
 
 
+def best(rows: Rows, column: str, low: bool = False, held: Callable[[Row], bool] = lambda row: True) -> str:
+    """The best number of the others in a column, with its name. Example: "0.71 (LangChain trim_messages)" """
+    others = [row for row in rows if row[WHO] not in OURS and _number(row.get(column)) and held(row)]
+    if not others:
+        return "none holds it"
+    chosen = (min if low else max)(others, key=lambda row: row[column])
+    return f"{shown(chosen[column])} ({chosen[WHO]})"
+
+
+def shown(value: Any) -> str:
+    """Example: 0.9123 -> "0.912"; 12345 -> "12,345"; 90.06 -> "90.1" """
+    if not _number(value):
+        return str(value)
+    if abs(value) >= 100 or value == int(value):
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+def rows_of(found: Mapping[str, Mapping[str, Any]]) -> Iterator[dict[str, str]]:
+    for one in SHOWN:
+        rows = found.get(one.benchmark, {}).get("tables", {}).get(one.table, ())
+        row = one.row(means(rows) if one.benchmark == "values" else rows)
+        if row:
+            yield row
+    for start, said in ALONE.items():
+        for row in found.get("compact", {}).get("tables", {}).get("brim", ()):
+            if str(row["metric"]).startswith(start):
+                yield _row(said, str(row["value"]).partition(" (")[0], "not measured", "compact")
+
+
+def made(folder: Path) -> dict[str, Any] | None:
+    """The summary of the files in a folder; None where there are none."""
+    names = dict.fromkeys(one.benchmark for one in SHOWN)
+    found = {name: measured for name in names if (measured := record.read(folder, name))}
+    if not found:
+        return None
+    rows = list(rows_of(found))
+    latest = max(found.values(), key=lambda measured: measured["date"])
+    about = {"command": "make bench DATA=DIR", "date": latest["date"], "machine": latest["machine"]}
+    return {**about, "tables": {"table": rows, "versions": versions(found.values())}}
+
+
+def versions(measured: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """Every library that took part, once, with its version or why it did not."""
+    found: dict[str, str] = {}
+    for one in measured:
+        found |= {name: said for name, said in one["versions"].items() if name != "commit" and said != "not asked"}
+    return [{"library": name, "version": found[name]} for name in sorted(found, key=str.lower)]
+
+
 def write(folder: Path) -> None:
-    ...
+    summary = made(folder)
+    if summary:
+        record.write(folder, "summary", summary)
 
 
-def main() -> None:
-    rows = []
-    for name, wanted in SHOWN.items():
-        path = FOLDER / f"{name}.json"
-        if not path.is_file():
-            continue
-        measured = json.loads(path.read_text(encoding="utf-8"))
-        for start, title in wanted.items():
-            for row in measured["rows"]:
-                if row["metric"].startswith(start):
-                    rows.append({"what": title, "measured": row["value"], "by": f"`bench/{name}.py`"})
-                    break
-    summary = {"command": "make bench DATA=DIR && python bench/summary.py", "date": measured["date"]}
-    summary["machine"] = measured["machine"]
-    (FOLDER / "summary.json").write_text(json.dumps({**summary, "rows": rows}, indent=1, ensure_ascii=False) + "\n")
+def _row(said: str, ours: str, others: str, benchmark: str) -> dict[str, str]:
+    return {"what": said, "Brim": ours, "best of the others": others, "by": f"`brim bench {benchmark}`"}
+
+
+def means(rows: Rows) -> list[dict[str, Any]]:
+    """One row a way, with the means over the sets; of what must not be, the most."""
+    found = []
+    for name in dict.fromkeys(str(row[WHO]) for row in rows):
+        mine = [row for row in rows if row[WHO] == name and _number(row.get("tool-only values kept"))]
+        if mine:
+            kept = {key: statistics.mean(row[key] for row in mine) for key in ("tool-only values kept", "prefix reuse")}
+            wrong = {key: max(row[key] for row in mine) for key in NOT_HELD if key in mine[0]}
+            found.append({WHO: name, **kept, **wrong})
+    return found
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 if __name__ == "__main__":
-    main()
+    write(record.FOLDER)

@@ -9,16 +9,16 @@ WHOLE = 2_000
 
 
 def summary(texts: Sequence[str]) -> str:
-    """The beginning of every text, newest first, while there is room; a real model may keep more or less.
+    """The beginning of the first text, which says what it is about, then of the newest ones while there is room.
 
     Example: summary(["Order 12 is late.", "I shall look."]) -> "- Order 12 is late.\\n- I shall look."
     """
-    lines: list[str] = []
-    left = WHOLE
-    for text in reversed(texts):
-        line = "- " + " ".join(text[:BEGINNING].split())
-        if len(line) > left:
-            break
-        lines.append(line)
+    lines = ["- " + " ".join(text[:BEGINNING].split()) for text in texts]
+    kept: list[str] = []
+    left = WHOLE - sum(map(len, lines[:1]))
+    for line in reversed(lines[1:]):
         left -= len(line) + 1
-    return "\n".join(reversed(lines))
+        if left < 0:
+            break
+        kept.append(line)
+    return "\n".join([*lines[:1], *reversed(kept)])

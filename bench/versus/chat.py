@@ -7,7 +7,7 @@ import json
 from memory_parts import chat as toolchat
 from peer import PeerProblem, Worker
 
-from versus.requests import Chat, shared, size, wrong
+from versus.requests import Chat, answerable, shared, size, wrong
 from versus.ways import FITS, WHO, Field, Row, Way, each
 
 
@@ -23,13 +23,16 @@ def table(field: Field, seed: int = 7) -> list[Row]:
 def _played(way: Way, worker: Worker, chat: toolchat.Chat, sent: list[Chat]) -> Row:
     worker.open(way.how)
     requests: list[Chat] = []
-    refused = 0
+    refused = lost = 0
     for messages in sent:
         try:
             requests.append(worker.fit(messages, toolchat.BUDGET).messages)
         except PeerProblem:
             refused += 1
-    return _row(chat, requests, refused, worker.held(list(chat.codes)))
+            continue
+        lost += not answerable(messages, requests[-1])
+    row = _row(chat, requests, refused, worker.held(list(chat.codes)))
+    return {**row, "newest message lost": lost}
 
 
 def _row(chat: toolchat.Chat, requests: list[Chat], refused: int, held: list[bool] | None) -> Row:

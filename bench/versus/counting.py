@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 from pathlib import Path
 from typing import Any
@@ -21,31 +22,38 @@ def accuracy(field: Field, data: Path) -> list[Row]:
 
 
 def _exact(way: Way, worker: Worker, vectors: list[dict[str, Any]]) -> Row:
-    exact = under = failed = 0
+    exact: dict[str, list[bool]] = {kind: [] for kind in ("text", "tools", "images")}
+    under = failed = 0
     errors: list[float] = []
     for vector in vectors:
         model = openai.model_of(vector).replace("gpt-35", "gpt-3.5")
+        question = {"do": "count", "how": way.how, "requests": [{**vector["request"], "model": model}]}
+        tokens, truth = None, vector["prompt_tokens"]
         try:
-            [tokens] = worker.ask({"do": "count", "how": way.how, "requests": [{**vector["request"], "model": model}]})[
-                "tokens"
-            ]
+            [tokens] = worker.ask(question)["tokens"]
         except PeerProblem:
             if worker.environment.problem:
                 raise
             failed += 1
-            continue
-        truth = vector["prompt_tokens"]
-        exact += tokens == truth
-        under += tokens < truth
-        errors.append(abs(tokens - truth) / truth)
+        exact[kind_of(vector["request"])].append(tokens == truth)
+        if tokens is not None:
+            under += tokens < truth
+            errors.append(abs(tokens - truth) / truth)
     return {
-        "requests": len(vectors),
-        "exact": exact / len(vectors),
+        **{f"exact, {kind} ({len(found)})": sum(found) / max(1, len(found)) for kind, found in exact.items()},
         "counted too low": under / len(vectors),
-        "failed": failed,
-        "mean error": statistics.mean(errors) if errors else "–",
-        "worst error": max(errors, default=0.0),
+        "failed": failed / len(vectors),
+        "median error": statistics.median(errors) if errors else "–",
     }
+
+
+def kind_of(request: dict[str, Any]) -> str:
+    """What is in a request beside text. Example: {"messages": [], "functions": [{}]} -> "tools" """
+    said = json.dumps(request["messages"])
+    if "image_url" in said:
+        return "images"
+    tools = request.get("tools") or request.get("functions") or '"tool_calls"' in said or '"function_call"' in said
+    return "tools" if tools else "text"
 
 
 def throughput(field: Field, data: Path, rounds: int) -> list[Row]:

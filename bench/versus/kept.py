@@ -12,7 +12,7 @@ import values
 from peer import PeerProblem, Worker
 
 import brim
-from versus.requests import Chat, mended, size, wrong
+from versus.requests import Chat, answerable, mended, size, wrong
 from versus.ways import CHAT_FITS, FITS, WHO, Field, Row, Way, each
 
 SHARES = (25, 50)
@@ -26,6 +26,7 @@ class Stepper:
     def __init__(self, way: Way, worker: Worker) -> None:
         self._way, self._worker = way, worker
         self.invalid = 0
+        self.unanswerable = 0
         self.asked = 0
         self.seconds = 0.0
 
@@ -42,6 +43,7 @@ class Stepper:
                 raise
             raise brim.BudgetTooSmall(size(messages), window, [(str(problem), 0)]) from None
         self.seconds += answer.seconds
+        self.unanswerable += not answerable(messages, answer.messages)
         if wrong(answer.messages):
             self.invalid += 1
             return mended(answer.messages)
@@ -71,6 +73,7 @@ def _valued(way: Way, worker: Worker, name: str, path: Path, share: float, runs:
         "steps over": score.over / steps,
         "refused": score.refused / steps,
         "invalid": stepper.invalid / max(1, stepper.asked),
+        "newest message lost": stepper.unanswerable / max(1, stepper.asked),
         "values": len(score.tool_only),
         "ms a step": 1e3 * stepper.seconds / max(1, stepper.asked),
     }

@@ -43,6 +43,17 @@ def wrong(messages: Chat) -> list[str]:
     return found or ([] if messages else ["no messages"])
 
 
+def answerable(asked: Chat, fitted: Chat) -> bool:
+    """Whether a request ends on what the model is to answer: the newest message, whole or shortened.
+
+    Example: answerable([system, user], [system]) -> False
+    """
+    if not fitted:
+        return False
+    newest, last = asked[-1], fitted[-1]
+    return bool(last["role"] == newest["role"] and last.get("tool_call_id") == newest.get("tool_call_id"))
+
+
 def mended(messages: Chat) -> Chat:
     """The same texts in a request that can be read: pairs that were torn apart become plain messages.
 

@@ -12,16 +12,17 @@ from versus.requests import Chat, size
 from versus.ways import CHAT_FITS, WHO, Field, Row, Way
 
 SIZES = (1_000, 10_000)
-TOO_SLOW = 8.0  # seconds: once is enough
+TOO_SLOW = 5.0  # seconds: once is enough
+PATIENCE = 60.0
 
 
 @dataclass
 class Times:
-    """Seconds of one way by size of the chat: of the first fit, and of those after it."""
+    """Seconds of one way by size of the chat: of the first fit, and of those after it; or why there are none."""
 
     first: dict[int, float] = field(default_factory=dict)
     again: dict[int, list[float]] = field(default_factory=dict)
-    problem: str = ""
+    problems: dict[int, str] = field(default_factory=dict)
 
     def add(self, messages: int, seconds: float) -> None:
         if messages in self.first:
@@ -30,7 +31,7 @@ class Times:
             self.first[messages] = seconds
 
     def wanted(self, messages: int) -> bool:
-        return not self.problem and self.first.get(messages, 0.0) < TOO_SLOW
+        return messages not in self.problems and self.first.get(messages, 0.0) < TOO_SLOW
 
 
 def long_chat(messages: int) -> Chat:
@@ -53,6 +54,8 @@ def table(field: Field, rounds: int, sizes: tuple[int, ...] = SIZES) -> list[Row
     """
     found: dict[Way, Times] = {}
     entered = list(field.entered(tuple(way for way in CHAT_FITS if way.how != "session")))
+    for _, worker in entered:
+        worker.patience = PATIENCE
     for number in range(rounds + 1):
         for messages in sizes:
             chat = long_chat(messages)
@@ -73,18 +76,20 @@ def _timed(way: Way, worker: Worker, chat: Chat, budget: int, times: Times) -> N
         worker.open(way.how)
         times.add(len(chat), worker.fit(chat, budget).seconds)
     except PeerProblem as problem:
-        times.problem = str(problem)
+        times.problems[len(chat)] = str(problem)
 
 
 def _row(times: Times, sizes: tuple[int, ...]) -> Row:
-    if times.problem:
-        return {"problem": times.problem}
-    best = {messages: min(times.again.get(messages) or [times.first[messages]]) for messages in sizes}
+    if not times.first:
+        return {"problem": next(iter(times.problems.values()), "not asked")}
+    best = {messages: min([*times.again.get(messages, ()), seconds]) for messages, seconds in times.first.items()}
     row: Row = {}
     for messages in sizes:
-        row[f"{messages:,} messages, first, ms"] = _ms(times.first[messages])
+        first = times.first.get(messages)
+        row[f"{messages:,} messages, first, ms"] = times.problems.get(messages, "–") if first is None else _ms(first)
         row[f"{messages:,} messages, again, ms"] = _ms(best[messages]) if messages in times.again else "–"
-    row["growth, times"] = best[sizes[-1]] / max(1e-9, best[sizes[0]])
+    small, large = sizes[0], sizes[-1]
+    row["growth, times"] = best[large] / max(1e-9, best[small]) if {small, large} <= best.keys() else "–"
     return row
 
 

@@ -1,0 +1,58 @@
+"""`brim bench` runs what is asked for, writes where it should, and says what is missing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import brim
+from brim.cli import main
+from brim.cli.bench import suite as found_suite
+
+
+def test_the_list_names_every_benchmark(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "--list"]) == 0
+    listed = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    assert listed == ["count", "fit", "compact", "values", "chat", "evidence", "memory", "gateway", "mcp"]
+
+
+def test_an_unknown_name_or_folder_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "speling", "--data", str(tmp_path)]) == 2
+    assert "no benchmark speling" in " ".join(capsys.readouterr().err.split())
+    assert main(["bench", "fit", "--data", str(tmp_path / "none")]) == 2
+    assert "where the data is published" in " ".join(capsys.readouterr().err.split())
+
+
+def test_outside_a_checkout_the_error_says_where_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(brim, "__file__", str(tmp_path / "lib/site-packages/brim/__init__.py"))
+    with pytest.raises(brim.NotFound, match="clone the repository and run `make bench DATA=DIR`"):
+        found_suite()
+
+
+def test_brim_alone_is_measured_without_data_and_written_with_its_circumstances(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, out = tmp_path / "data", tmp_path / "out"
+    data.mkdir()
+    asked = ["bench", "fit", "values", "--data", str(data), "--quick", "--no-peers", "--only", "shapes,25"]
+    assert main([*asked, "--out", str(out)]) == 0
+    assert "Brim session" in capsys.readouterr().out
+    measured = json.loads((out / "fit.json").read_text())
+    assert measured["command"] == "brim bench fit --data DIR --quick --no-peers --only shapes,25"
+    assert {"date", "machine", "versions", "seconds"} <= measured.keys()
+    assert measured["versions"]["brim"] == brim.__version__
+    assert [row["held, of 6"] for row in measured["tables"]["shapes"]] == [6, 6]
+    assert json.loads((out / "values.json").read_text())["tables"]["25"] == []
+    assert (out / "shapes.svg").exists()
+
+
+def test_a_part_of_a_benchmark_is_not_written_over_the_published_numbers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    published = found_suite().parent / "docs/benchmarks"
+    before = {path.name: path.stat().st_mtime_ns for path in published.iterdir()}
+    assert main(["bench", "values", "--data", str(tmp_path), "--no-peers", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["values"]["tables"] == {"25": [], "50": []}
+    assert before == {path.name: path.stat().st_mtime_ns for path in published.iterdir()}
