@@ -11,6 +11,7 @@ import asyncio
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -44,14 +45,18 @@ def binary(name: str) -> list[str]:
 
 
 def repository(folder: Path) -> Path:
+    """A repository that is the same, to the byte, whenever it is made."""
     root = folder / "repo"
     root.mkdir()
-    git = ["git", "-C", str(root), "-c", "user.name=t", "-c", "user.email=t@example.com"]
+    git = ["git", "-C", str(root)]
+    dates = {"GIT_AUTHOR_DATE": "2026-01-01T00:00:00Z", "GIT_COMMITTER_DATE": "2026-01-01T00:00:00Z"}
     subprocess.run(["git", "init", "-q", "-b", "main", str(root)], check=True)
+    subprocess.run([*git, "config", "user.name", "t"], check=True)
+    subprocess.run([*git, "config", "user.email", "t@example.com"], check=True)
     for i in range(30):
         (root / f"file{i}.py").write_text("\n".join(f"def f{i}_{k}(x):\n    return x + {k}\n" for k in range(40)))
         subprocess.run([*git, "add", "."], check=True)
-        subprocess.run([*git, "commit", "-qm", f"Add file {i}"], check=True)
+        subprocess.run([*git, "commit", "-qm", f"Add file {i}"], check=True, env={**os.environ, **dates})
     (root / "file3.py").write_text("changed = True\n")
     return root
 
@@ -67,6 +72,13 @@ def git_case(folder: Path) -> tuple[list[str], Calls]:
         ("git_diff", {**at, "target": "HEAD~5"}),
         ("git_branch", {**at, "branch_type": "local"}),
         ("git_show", {**at, "revision": "nonsense"}),
+        ("git_add", {**at, "files": ["file3.py"]}),
+        ("git_diff_staged", at),
+        ("git_reset", at),
+        ("git_create_branch", {**at, "branch_name": "side"}),
+        ("git_checkout", {**at, "branch_name": "side"}),
+        ("git_add", {**at, "files": ["file3.py"]}),
+        ("git_commit", {**at, "message": "Change a file"}),
     ]
     return [*binary("mcp-server-git"), "--repository", root], calls
 
@@ -85,17 +97,30 @@ def filesystem_case(folder: Path) -> tuple[list[str], Calls]:
         ("get_file_info", {"path": path}),
         ("list_allowed_directories", {}),
         ("read_text_file", {"path": "/etc/passwd"}),
+        ("read_file", {"path": path, "head": 3}),
+        ("read_media_file", {"path": path}),
+        ("write_file", {"path": str(root / "new.txt"), "content": "first\nsecond\n"}),
+        ("edit_file", {"path": str(root / "new.txt"), "edits": [{"oldText": "first", "newText": "1st"}]}),
+        ("create_directory", {"path": str(root / "below")}),
+        ("move_file", {"source": str(root / "new.txt"), "destination": str(root / "below" / "new.txt")}),
+        ("list_directory_with_sizes", {"path": str(root), "sortBy": "size"}),
     ]
     return [*node("server-filesystem"), str(root)], calls
 
 
 def memory_case(folder: Path) -> tuple[list[str], Calls]:
     entities = [{"name": f"n{i}", "entityType": "person", "observations": [f"likes {i}"]} for i in range(200)]
+    knows = {"from": "n1", "to": "n2", "relationType": "knows"}
     calls: Calls = [
         ("create_entities", {"entities": entities}),
         ("read_graph", {}),
         ("search_nodes", {"query": "likes 7"}),
         ("open_nodes", {"names": ["n3"]}),
+        ("create_relations", {"relations": [knows]}),
+        ("add_observations", {"observations": [{"entityName": "n3", "contents": ["likes tea"]}]}),
+        ("delete_observations", {"deletions": [{"entityName": "n3", "observations": ["likes tea"]}]}),
+        ("delete_relations", {"relations": [knows]}),
+        ("delete_entities", {"entityNames": ["n3"]}),
     ]
     env = ["env", f"MEMORY_FILE_PATH={folder / 'memory.json'}"]
     return [*env, *node("server-memory")], calls
@@ -111,6 +136,7 @@ def sqlite_case(folder: Path) -> tuple[list[str], Calls]:
         ("read_query", {"query": numbers}),
         ("list_tables", {}),
         ("describe_table", {"table_name": "t"}),
+        ("append_insight", {"insight": "squares grow"}),
     ]
     return [*binary("mcp-server-sqlite"), "--db-path", str(folder / "db.sqlite")], calls
 
@@ -128,9 +154,23 @@ def everything_case(folder: Path) -> tuple[list[str], Calls]:
         ("trigger-sampling-request", {"prompt": "say it", "maxTokens": 20}),
         ("trigger-elicitation-request", {}),
         ("get-roots-list", {}),
+        ("get-env", {}),
+        ("gzip-file-as-resource", {"name": "a.gz", "data": "data:text/plain,hello", "outputType": "resourceLink"}),
+        ("toggle-simulated-logging", {}),
+        ("toggle-simulated-logging", {}),
+        ("toggle-subscriber-updates", {}),
+        ("toggle-subscriber-updates", {}),
+        ("trigger-url-elicitation", {"url": "https://example.com/open", "elicitationId": "e1"}),
+        ("simulate-research-query", {"topic": "tides"}),
         ("no-such-tool", {}),
     ]
     return node("server-everything"), calls
+
+
+def time_case(folder: Path) -> tuple[list[str], Calls]:
+    at = {"source_timezone": "Europe/Berlin", "time": "16:30", "target_timezone": "Asia/Tokyo"}
+    calls: Calls = [("get_current_time", {"timezone": "Mars/Base"}), ("convert_time", at)]
+    return binary("mcp-server-time"), calls
 
 
 CASES: dict[str, Callable[[Path], tuple[list[str], Calls]]] = {
@@ -138,6 +178,7 @@ CASES: dict[str, Callable[[Path], tuple[list[str], Calls]]] = {
     "filesystem": filesystem_case,
     "memory": memory_case,
     "sqlite": sqlite_case,
+    "time": time_case,
     "everything": everything_case,
 }
 
@@ -148,6 +189,8 @@ async def sample(context: Any, params: types.CreateMessageRequestParams) -> type
 
 
 async def elicit(context: Any, params: Any) -> types.ElicitResult:
+    if isinstance(params, types.ElicitRequestURLParams):
+        return types.ElicitResult(action="decline")
     return types.ElicitResult(action="accept", content={"name": "Ada", "check": True})
 
 
@@ -165,16 +208,20 @@ async def _said(work: Any) -> Any:
 
 async def observe(command: list[str], calls: Calls, *, features: bool) -> dict[str, Any]:
     """All that a client sees of a server."""
-    seen: dict[str, Any] = {"progress": []}
+    seen: dict[str, Any] = {"progress": [], "logged": False}
 
     async def progress(done: float, total: float | None, message: str | None) -> None:
         seen["progress"].append((done, total))
+
+    async def logged(params: types.LoggingMessageNotificationParams) -> None:
+        seen["logged"] = True
 
     client = Client(
         StdioServerParameters(command=command[0], args=command[1:]),
         sampling_callback=sample,
         elicitation_callback=elicit,
         list_roots_callback=roots,
+        logging_callback=logged,
     )
     async with client as c:
         await asyncio.sleep(0.4)  # servers that ask for roots, or add tools for what the client can do
@@ -204,9 +251,10 @@ async def _features(c: Client, seen: dict[str, Any]) -> None:
 
 
 def plain(seen: dict[str, Any]) -> dict[str, Any]:
-    """Without what differs from run to run: times, and the tool list, which has a rule of its own."""
+    """Without what differs from run to run: times, new commits, and the tool list, which has a rule of its own."""
     text = json.dumps({key: value for key, value in seen.items() if key != "tools"})
-    text = re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z|\d{1,2}:\d\d:\d\d [AP]M|GMT[^\"]*", "TIME", text)
+    text = re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)|\d{1,2}:\d\d:\d\d [AP]M|GMT[^\"]*", "TIME", text)
+    text = re.sub(r"(with hash |session )[0-9a-f-]{36,40}", r"\1ID", text)
     found: dict[str, Any] = json.loads(text)
     return found
 
@@ -215,17 +263,24 @@ def run(work: Any) -> Any:
     return asyncio.run(asyncio.wait_for(work, 120))
 
 
+def seen_by(name: str, folder: Path, *before: str) -> tuple[dict[str, Any], Calls]:
+    """What a client sees of a server, in a folder that is made anew for it at the same place."""
+    shutil.rmtree(folder / "case", ignore_errors=True)
+    (folder / "case").mkdir()
+    command, calls = CASES[name](folder / "case")
+    return run(observe([*before, *command], calls, features=name == "everything")), calls
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_results_are_the_same_when_nothing_is_compacted(name: str, tmp_path: Path) -> None:
-    command, calls = CASES[name](tmp_path)
-    calls = [(tool, arguments) for tool, arguments in calls if tool not in ("create_entities", "create_table")]
-    features = name == "everything"
-    direct = run(observe(command, calls, features=features))
+    direct, calls = seen_by(name, tmp_path)
+    uncalled = {tool["name"] for tool in direct["tools"]["tools"]} - {tool for tool, _ in calls}
+    assert not uncalled
     for flags in (["--no-compact"], ["--no-compact", "--no-shrink", "--grouping", "off", "--no-repeat"]):
-        wrapped = run(observe([*WRAP, *flags, "--", *command], calls, features=features))
+        wrapped, _ = seen_by(name, tmp_path, *WRAP, *flags, "--")
         assert plain(wrapped) == plain(direct)
     assert wrapped["tools"] == direct["tools"]
-    small = run(observe([*WRAP, "--", *command], calls, features=features))
+    small, _ = seen_by(name, tmp_path, *WRAP, "--")
     for key, value in plain(direct).items():
         if len(json.dumps(value)) < 2_000 and "structuredContent" not in json.dumps(value):
             assert plain(small)[key] == value
@@ -233,8 +288,7 @@ def test_results_are_the_same_when_nothing_is_compacted(name: str, tmp_path: Pat
 
 @pytest.mark.parametrize("name", CASES)
 def test_every_call_is_valid_when_results_are_cut_hard(name: str, tmp_path: Path) -> None:
-    command, calls = CASES[name](tmp_path)
-    seen = run(observe([*WRAP, "--level", "minimal", "--budget", "120", "--", *command], calls, features=False))
+    seen, _ = seen_by(name, tmp_path, *WRAP, "--level", "minimal", "--budget", "120", "--")
     tools = {tool["name"]: tool for tool in seen["tools"]["tools"]}
     assert "brim_recall" in tools
     for key, value in seen.items():
