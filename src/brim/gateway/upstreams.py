@@ -52,6 +52,16 @@ class Target:
             query = urlencode([pair for pair in parse_qsl(query, keep_blank_values=True) if pair[0] != "key"])
         return f"{base}{path}?{query}" if query else base + path
 
+    @property
+    def root(self) -> str:
+        """Where the server itself is, without a version. Example: http://127.0.0.1:8080/v1 -> http://127.0.0.1:8080"""
+        return _BASE_VERSION.sub("", self.base_url.rstrip("/"))
+
+    @property
+    def well_known(self) -> bool:
+        """Whether this is a provider's own service."""
+        return any(self.root == _BASE_VERSION.sub("", url) for _, url, _ in KNOWN)
+
     def key_headers(self, api: str) -> list[tuple[bytes, bytes]]:
         """The header that carries Brim's own key for this upstream; none if the client's is used."""
         if self.key is None:
