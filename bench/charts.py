@@ -5,20 +5,18 @@ python bench/charts.py            draw them anew
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import record
+import summary
 import svg
+from summary import NEVER, NOT_HELD
 
 Rows = Sequence[Mapping[str, Any]]
 WHO = "who"
 OURS = "Brim"
-# A share of steps over the window below this is none.
-NEVER = 0.005
-NOT_HELD = ("turns over", "invalid", "refused", "newest message lost")
 
 
 def drawn(folder: Path) -> dict[str, str]:
@@ -47,24 +45,15 @@ def stale(folder: Path) -> list[str]:
 
 
 def values_chart(rows: Rows) -> str:
-    """Values kept against prefix reuse: the mean over the sets."""
+    """Values kept against prefix reuse, over all sets."""
     points = []
-    for name in dict.fromkeys(str(row[WHO]) for row in rows):
-        mine = [row for row in rows if row[WHO] == name and _is_number(row.get("tool-only values kept"))]
-        if not mine:
-            continue
-        over = statistics.mean(
-            min(1.0, row["steps over"] + row["invalid"] + row["newest message lost"]) for row in mine
-        )
-        note = "" if over < NEVER else f"{over:.0%} not held"
+    for row in summary.means(rows):
+        name, refused = str(row[WHO]), float(row["refused"])
+        wrong = min(1.0, sum(float(row.get(key, 0)) for key in NOT_HELD))
+        note = f"{wrong:.0%} not held" if wrong > refused + NEVER else f"{refused:.0%} refused"
+        kept = float(row["tool-only values kept"])
         points.append(
-            svg.Point(
-                name,
-                statistics.mean(row["prefix reuse"] for row in mine),
-                statistics.mean(row["tool-only values kept"] for row in mine),
-                _kind(name, over),
-                note,
-            )
+            svg.Point(name, float(row["prefix reuse"]), kept, _kind(name, wrong), note if wrong >= NEVER else "")
         )
     sets = ", ".join(dict.fromkeys(str(row["set"]) for row in rows if "set" in row))
     said = "; ".join(f"{point.name} {point.y:.0%} kept, {point.x:.0%} reused" for point in points)

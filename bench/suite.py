@@ -47,6 +47,7 @@ class Run:
 def count_tables(run: Run) -> Tables:
     return {
         "accuracy": lambda: counting.accuracy(run.field, run.data),
+        "claude": lambda: counting.of_claude(run.field, run.data, 200 if run.quick else 10),
         "speed": lambda: counting.throughput(run.field, run.data, 3 if run.quick else 9),
         "agreement": lambda: counting.agreement(run.field, 1_000 if run.quick else 20_000),
         "brim": _own(count.parts(run.data, run.quick)),
@@ -95,7 +96,7 @@ def memory_tables(run: Run) -> Tables:
     """Values and evidence are benchmarks of their own."""
     names = [name for name in memory.PARTS if name not in ("values", "evidence")]
     parts = {name: (lambda name=name: memory.PARTS[name](run.data, not run.quick)) for name in names}
-    return {"brim": _own(parts)}  # type: ignore[arg-type]
+    return {"brim": _own(parts)}
 
 
 def gateway_tables(run: Run) -> Tables:

@@ -78,6 +78,7 @@ SHOWN = (
         held=lambda row: row["leaf values kept"] > 0.999,
     ),
     Shown("Requests with tools counted as OpenAI did, share", "count", "accuracy", "exact, tools", "Brim count"),
+    Shown("Documents counted as Claude Opus 5 does, share", "count", "claude", "exact, claude-opus-5", "Brim count"),
     Shown("Counting new code, MB a second", "count", "speed", "10 KB code", "Brim count"),
     Shown("10,000 messages into a tenth, first, ms", "fit", "speed", "10,000 messages, first", "Brim fit", low=True),
 )  # fmt: skip
@@ -150,14 +151,18 @@ def _row(said: str, ours: str, others: str, benchmark: str) -> dict[str, str]:
 
 
 def means(rows: Rows) -> list[dict[str, Any]]:
-    """One row a way, with the means over the sets; of what must not be, the most."""
+    """One row a way: values of all sets together, the means over the sets of the rest."""
     found = []
     for name in dict.fromkeys(str(row[WHO]) for row in rows):
         mine = [row for row in rows if row[WHO] == name and _number(row.get("tool-only values kept"))]
         if mine:
-            kept = {key: statistics.mean(row[key] for row in mine) for key in ("tool-only values kept", "prefix reuse")}
-            wrong = {key: max(row[key] for row in mine) for key in NOT_HELD if key in mine[0]}
-            found.append({WHO: name, **kept, **wrong})
+            kept = sum(row["tool-only values kept"] * row["values"] for row in mine) / sum(
+                row["values"] for row in mine
+            )
+            rest = {
+                key: statistics.mean(row[key] for row in mine) for key in ("prefix reuse", *NOT_HELD) if key in mine[0]
+            }
+            found.append({WHO: name, "tool-only values kept": kept, **rest})
     return found
 
 

@@ -8,7 +8,7 @@ from memory_parts import chat as toolchat
 from peer import PeerProblem, Worker
 
 from versus.requests import Chat, answerable, shared, size, wrong
-from versus.ways import FITS, WHO, Field, Row, Way, each
+from versus.ways import LONG_FITS, WHO, Field, Row, Way, each
 
 
 def table(field: Field, seed: int = 7) -> list[Row]:
@@ -16,7 +16,7 @@ def table(field: Field, seed: int = 7) -> list[Row]:
     chat = toolchat.tool_chat(seed)
     lengths = [length for length in chat.requests if "tool_calls" not in chat.messages[length]]
     sent = [chat.messages[:length] for length in lengths]
-    rows = each(field, FITS, lambda way, worker: _played(way, worker, chat, sent))
+    rows = each(field, LONG_FITS, lambda way, worker: _played(way, worker, chat, sent))
     return [*rows, {WHO: "sending everything", **_row(chat, sent, 0, None)}]
 
 

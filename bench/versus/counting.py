@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import statistics
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from count_parts import fuzz, openai, speed
+from count_parts import claude, fuzz, openai, speed
 from peer import PeerProblem, Worker
 
-from versus.ways import COUNTS, TEXTS, WHO, Field, Row, Way, each
+from versus.ways import CLAUDE, COUNTS, TEXTS, WHO, Field, Row, Way, each
+
+# Of each model the family that its documents were counted for.
+MODELS = {"claude-3-5-haiku-latest": "claude-3", "claude-opus-5": "claude-opus-5"}
 
 
 def accuracy(field: Field, data: Path) -> list[Row]:
@@ -54,6 +58,29 @@ def kind_of(request: dict[str, Any]) -> str:
         return "images"
     tools = request.get("tools") or request.get("functions") or '"tool_calls"' in said or '"function_call"' in said
     return "tools" if tools else "text"
+
+
+def of_claude(field: Field, data: Path, every: int) -> list[Row]:
+    """Documents whose input_tokens the Claude API reported, every so many of them, for an old and a new tokenizer."""
+    documents = list(islice(claude.documents(data / "claude"), 0, None, every))
+    if not documents:
+        return [{WHO: "no data", "problem": "no claude/"}]
+    return each(field, CLAUDE, lambda way, worker: _of_claude(way, worker, documents))
+
+
+def _of_claude(way: Way, worker: Worker, documents: list[tuple[str, str, dict[str, int]]]) -> Row:
+    row: Row = {"documents": len(documents)}
+    for model, family in MODELS.items():
+        texts = [text for _, text, _ in documents]
+        chats = [{"model": model, "max_tokens": 1, "messages": [{"role": "user", "content": text}]} for text in texts]
+        counted = worker.ask({"do": "count", "how": way.how, "requests": texts if way.how == "text" else chats})[
+            "tokens"
+        ]
+        pairs = [(tokens, reported[family]) for tokens, (_, _, reported) in zip(counted, documents, strict=True)]
+        row[f"exact, {family}"] = sum(tokens == truth for tokens, truth in pairs) / len(pairs)
+        row[f"counted too low, {family}"] = sum(tokens < truth for tokens, truth in pairs) / len(pairs)
+        row[f"lowest ÷ truth, {family}"] = min(tokens / truth for tokens, truth in pairs)
+    return row
 
 
 def throughput(field: Field, data: Path, rounds: int) -> list[Row]:

@@ -13,7 +13,7 @@ from peer import PeerProblem, Worker
 
 import brim
 from versus.requests import Chat, answerable, mended, size, wrong
-from versus.ways import CHAT_FITS, FITS, WHO, Field, Row, Way, each
+from versus.ways import FITS, PLAIN_FITS, WHO, Field, Row, Way, each
 
 SHARES = (25, 50)
 EVIDENCE = (5, 10, 25)
@@ -85,7 +85,7 @@ def evidence(field: Field, data: Path, chats: int, questions: int) -> list[Row]:
     if not path.exists():
         return [{WHO: "no data", "problem": f"no {path.name}: snap-research/locomo publishes it"}]
     cases = list(_questions(path, chats, questions))
-    return each(field, CHAT_FITS, lambda way, worker: _found(way, worker, cases, weigh=lambda text: 1))
+    return each(field, PLAIN_FITS, lambda way, worker: _found(way, worker, cases, weigh=lambda text: 1))
 
 
 def spans(field: Field, data: Path, meetings: int) -> list[Row]:
@@ -94,7 +94,7 @@ def spans(field: Field, data: Path, meetings: int) -> list[Row]:
     if not path.exists():
         return [{WHO: "no data", "problem": f"no {path.name}: Yale-LILY/QMSum publishes it"}]
     cases = list(_queries(path, meetings))
-    return each(field, CHAT_FITS, lambda way, worker: _found(way, worker, cases, weigh=len))
+    return each(field, PLAIN_FITS, lambda way, worker: _found(way, worker, cases, weigh=len))
 
 
 Case = tuple[Chat, list[str]]  # a request, and the messages that answer its last one

@@ -9,7 +9,7 @@ from typing import Any
 from peer import PeerProblem, Worker
 
 from versus.requests import Chat, size
-from versus.ways import CHAT_FITS, WHO, Field, Row, Way
+from versus.ways import PLAIN_FITS, WHO, Field, Row, Way
 
 SIZES = (1_000, 10_000)
 TOO_SLOW = 5.0  # seconds: once is enough
@@ -53,7 +53,7 @@ def table(field: Field, rounds: int, sizes: tuple[int, ...] = SIZES) -> list[Row
     Every fit is a new conversation to the library: what it remembers by content it may use.
     """
     found: dict[Way, Times] = {}
-    entered = list(field.entered(tuple(way for way in CHAT_FITS if way.how != "session")))
+    entered = list(field.entered(tuple(way for way in PLAIN_FITS if way.how != "session")))
     for _, worker in entered:
         worker.patience = PATIENCE
     for number in range(rounds + 1):

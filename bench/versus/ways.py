@@ -41,13 +41,21 @@ FITS = (
     Way("pydantic_ai", "keep recent", "pydantic-ai, keep recent"),
     Way("pydantic_ai", "summarise old", "pydantic-ai, summarise old"),
 )
-# Those that read the question, or differ in what they keep of plain chats.
-CHAT_FITS = tuple(way for way in FITS if way.how not in ("ClearToolUsesEdit", "densify", "trim_messages, parts"))
+# This one counts the whole history again for each message that it drops: long chats take it minutes.
+SLOW = ("ChatMemoryBuffer",)
+LONG_FITS = tuple(way for way in FITS if way.how not in SLOW)
+# For chats without tools: the rest would give what others of the same library give, or everything.
+PLAIN_FITS = tuple(way for way in LONG_FITS if way.how not in ("ClearToolUsesEdit", "densify", "trim_messages, parts"))
 COUNTS = (
     Way("brim", "count", "Brim count"),
     Way("tiktoken", "usual formula", "tiktoken and the usual formula"),
     Way("langchain", "ChatOpenAI", "LangChain ChatOpenAI"),
     Way("litellm", "token_counter", "LiteLLM token_counter"),
+)
+CLAUDE = (
+    Way("brim", "count", "Brim count"),
+    Way("litellm", "token_counter", "LiteLLM token_counter"),
+    Way("tiktoken", "text", "tiktoken o200k"),
 )
 TEXTS = (
     Way("brim", "text", "Brim count"),

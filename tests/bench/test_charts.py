@@ -19,7 +19,15 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def way(name: str, kept: float, prefix: float, over: float = 0.0, **more: Any) -> dict[str, Any]:
     wrong = {"steps over": over, "invalid": 0.0, "refused": 0.0, "newest message lost": 0.0}
-    return {"who": name, "set": "one", "tool-only values kept": kept, "prefix reuse": prefix, **wrong, **more}
+    return {
+        "who": name,
+        "set": "one",
+        "tool-only values kept": kept,
+        "prefix reuse": prefix,
+        "values": 10,
+        **wrong,
+        **more,
+    }
 
 
 ROWS = [
