@@ -37,3 +37,15 @@ def test_a_model_that_is_not_named_is_asked_for() -> None:
 def test_a_model_of_ones_own_goes_by_what_is_said_of_it() -> None:
     own = brim.Model("own-1", "me", 4_000, 1_000, "llama-3", None, "openai_chat", "set by hand")
     assert brim.fit(MESSAGES, model=own).report.limit == 3_000
+
+
+@pytest.mark.parametrize("piece", ["A text.", brim.Attachment("A text.", source="a.md")])
+def test_one_piece_of_context_need_not_stand_in_a_list(piece: Any) -> None:
+    alone = brim.fit(MESSAGES, model="gpt-4o", context=piece, carried=piece)
+    assert alone.messages == brim.fit(MESSAGES, model="gpt-4o", context=[piece], carried=[piece]).messages
+
+
+@pytest.mark.parametrize("text", [b"bytes", {"a": 1}, None])
+def test_what_is_no_text_is_not_compacted(text: Any) -> None:
+    with pytest.raises(brim.BadInput, match="must be text"):
+        brim.compact(text)

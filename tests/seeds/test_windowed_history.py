@@ -120,6 +120,34 @@ def test_a_huge_single_message_is_condensed_and_not_dropped() -> None:
     assert fitted.tokens <= ROOM
 
 
+ONE_LINE = {
+    "minified JSON": json.dumps(
+        {"rows": [[n, n * 7 % 1013, f"berth-{n}"] for n in range(9_000)]}, separators=(",", ":")
+    ),
+    "an address": "https://example.com/?" + "&".join(f"key{n}={n * 31}" for n in range(9_000)),
+    "a language without spaces": "港に船が入り潮が満ちる" * 4_000,
+    "hexadecimal digits": "".join(f"{n * 7919:x}" for n in range(20_000)),
+    "one word": "b" * 200_000,
+}
+
+
+@pytest.mark.parametrize("policy", ["agent", "rolling"])
+@pytest.mark.parametrize("ask", ["", "What is this? "])
+@pytest.mark.parametrize("kind", ONE_LINE)
+def test_a_huge_single_line_is_condensed_and_not_refused(kind: str, ask: str, policy: str) -> None:
+    fitted = brim.fit([user(ask + ONE_LINE[kind])], model=MODEL, budget=4_000, policy=policy)
+    assert fitted.tokens <= 4_000
+    text = fitted.messages[0]["content"]
+    assert text.startswith(ask or ONE_LINE[kind][:60])
+    assert text.endswith(ONE_LINE[kind][-60:])
+
+
+@pytest.mark.parametrize("policy", ["agent", "rolling"])
+def test_a_log_that_is_pasted_without_a_word_is_condensed_and_not_refused(policy: str) -> None:
+    log = "\n".join(f"2026-03-09T06:30:{n % 60:02}Z INFO checkout event={n * 7919:x} done" for n in range(4_000))
+    assert brim.fit([user(log)], model=MODEL, budget=4_000, policy=policy).tokens <= 4_000
+
+
 def test_large_context_is_trimmed_to_what_the_messages_leave() -> None:
     messages = [*talk(3, 100), user("How deep is berth 7?")]
     document = "\n".join(f"Berth {n} is {n / 2} m deep." for n in range(5_000))

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from brim import tokens
-from brim.errors import BadSetting, MissingExtra, NotDecodable
+from brim.errors import BadInput, BadSetting, MissingExtra, NotDecodable
 from brim.ladders import plain
 from brim.ladders.detect import Hint, detect
 from brim.ladders.rung import Counter, Fidelity, Room, Rung
@@ -165,8 +165,10 @@ def compact(
 
     Example: brim.compact('[{"id": 1, "ok": true}, {"id": 2, "ok": true}]').fidelity -> "lossless"
     """
-    if budget is not None and budget < 0:
-        raise BadSetting("budget", f"{budget} is not a number of tokens: give 0 or more, or leave it out")
+    if not isinstance(text, str):
+        raise BadInput("text", f"must be text, not {type(text).__name__}: decode bytes, and dump values as JSON")
+    if budget is not None and (not isinstance(budget, int) or budget < 0):
+        raise BadSetting("budget", f"{budget!r} is not a number of tokens: give 0 or more, or leave it out")
     key = (text, budget, kind, model, hint, stash is not None, recall, query)
     found = _seen.get(key)
     if found is None:

@@ -47,7 +47,10 @@ class Attachment:
         return f"<{tag} source={quoteattr(self.source)} type={quoteattr(self.type)}>\n{text}\n</{tag}>"
 
 
-def made(context: Iterable[Attachment | str]) -> list[Attachment]:
+def made(context: Attachment | str | Iterable[Attachment | str]) -> list[Attachment]:
+    """Pieces of context from what callers give: one of them, or several."""
+    if isinstance(context, (Attachment, str)):
+        context = [context]
     return [piece if isinstance(piece, Attachment) else Attachment(piece) for piece in context]
 
 

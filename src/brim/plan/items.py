@@ -206,7 +206,9 @@ class Itemizer:
     def _cut(self, group: Group, index: int, number: int, part: Part, size: int) -> list[Item]:
         """The blocks of a text, with the instruction between them."""
         spans = [(span.start, span.end, True, span.name) for span in blocks(part.text)]
-        if not spans and group.layer == 5 and len(part.text) > 4 * INSTRUCTION:
+        # A message of one long line is no instruction as a whole, nor all of it data: a question may stand at its ends.
+        alone = len(spans) == 1 and not (part.text[: spans[0][0]] + part.text[spans[0][1] :]).strip()
+        if (not spans or alone) and group.layer == 5 and len(part.text) > 4 * INSTRUCTION:
             spans = [(*_middle(part.text), True, "")]
         items: list[Item] = []
         at = 0
