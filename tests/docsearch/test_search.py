@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from brim.cli import search as cli
 from brim.docsearch import (
-    FEATURES,
     LEARNINGS,
     Folder,
     anthropic_tool,
@@ -24,6 +23,7 @@ from brim.docsearch import (
     search,
 )
 from brim.docsearch.sections import sections
+from brim.docsearch.sizes import count_tokens
 from brim.errors import BadSetting
 
 
@@ -216,11 +216,36 @@ def test_tool_definitions_have_the_shape_of_their_api() -> None:
     assert openai_tool(name="find")["function"]["name"] == "find"
 
 
-def test_the_instructions_name_the_tool_and_say_when_to_call_it() -> None:
-    text = instructions(FEATURES, name="find_specs")
-    assert text.startswith("FEATURE SPECIFICATIONS INSTRUCTIONS:\n")
-    assert 'find_specs({"keywords": ["chat", "history"]})' in text
-    assert [part in text for part in ("WHEN TO USE:", "HOW TO USE:", "IMPORTANT:")] == [True] * 3
+def test_the_instructions_are_those_of_the_specification() -> None:
+    assert instructions(name="naide_searchFeatures") == (
+        "FEATURE SPECIFICATIONS INSTRUCTIONS:\n"
+        "You have access to the naide_searchFeatures tool to retrieve relevant feature specifications.\n"
+        "\n"
+        "WHEN TO USE:\n"
+        "- At the START of each new task, search for relevant features using keywords from the user's request\n"
+        "- When working on a topic that may have an existing feature spec\n"
+        "- When you need to check acceptance criteria or implementation details for a feature\n"
+        "\n"
+        "HOW TO USE:\n"
+        "- Call naide_searchFeatures with an array of keywords relevant to the current task\n"
+        '- Example: naide_searchFeatures({ keywords: ["chat", "history"] }) for chat history work\n'
+        '- Example: naide_searchFeatures({ keywords: ["token", "limit", "memory"] }) for token management\n'
+        "\n"
+        "IMPORTANT:\n"
+        "- Feature specs contain requirements and acceptance criteria — always check before implementing\n"
+        "- If a relevant feature spec exists, follow its requirements\n"
+        "- If no features are found, proceed based on the user's request"
+    )
+    assert instructions(LEARNINGS).startswith("LEARNINGS INSTRUCTIONS:\nYou have access to the search_learnings tool")
+
+
+def test_a_list_of_very_many_files_stays_within_a_budget(tmp_path: Path) -> None:
+    write(tmp_path, {f"area/feature-{number:04}.md": "text" for number in range(600)})
+    for keywords in ([], ["zebra"]):
+        found = search(tmp_path, keywords, budget=300)
+        assert count_tokens(found.text) <= 300
+        assert found.text.endswith("[… cut]")
+        assert len(found.files) == 600
 
 
 def test_the_command_prints_the_text_and_tells_by_its_status_whether_it_found(

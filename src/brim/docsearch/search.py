@@ -74,7 +74,8 @@ def search(
         return Found(collection.none(), (), 0, ())
     asked = [word for keyword in keywords if (word := keyword.strip().lower())]
     if not asked:
-        return Found(collection.listing(names), (), 0, names)
+        listed = collection.listing(names)
+        return Found(_within(listed, budget, count) if budget else listed, (), 0, names)
     if rank is None:
         rank = "bm25" if len(documents) > LARGE_FOLDER or budget is not None else "keywords"
     if rank == "keywords":

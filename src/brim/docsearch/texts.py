@@ -12,6 +12,7 @@ class Collection:
 
     tool: str
     noun: str
+    nouns: str
     folder: str
     description: str
     keyword_hint: str
@@ -41,23 +42,24 @@ class Collection:
 FEATURES = Collection(
     tool="search_features",
     noun="feature",
+    nouns="feature specifications",
     folder=".prompts/features",
     description=(
-        "Search the project's feature specifications for relevant context by keywords. Returns the matching "
-        "specifications, with requirements, acceptance criteria and implementation details."
+        "Search project feature specifications (`.prompts/features/`) for relevant context based on keywords. "
+        "Returns matching feature specs that contain requirements, acceptance criteria, and implementation details."
     ),
     keyword_hint="Keywords to search for in feature files (e.g., ['chat', 'history', 'token'])",
     note=("These feature specifications apply to this task: follow their requirements and acceptance criteria."),
     title="FEATURE SPECIFICATIONS INSTRUCTIONS",
     when=(
-        "At the START of each new task, with keywords from the user's request",
-        "When working on a topic that may have a feature specification",
-        "When you need acceptance criteria or implementation details of a feature",
+        "At the START of each new task, search for relevant features using keywords from the user's request",
+        "When working on a topic that may have an existing feature spec",
+        "When you need to check acceptance criteria or implementation details for a feature",
     ),
     important=(
-        "Specifications hold requirements and acceptance criteria: check them before implementing",
-        "If a relevant specification exists, follow its requirements",
-        "If none is found, proceed from the user's request",
+        "Feature specs contain requirements and acceptance criteria — always check before implementing",
+        "If a relevant feature spec exists, follow its requirements",
+        "If no features are found, proceed based on the user's request",
     ),
     examples=(
         (("chat", "history"), "chat history work"),
@@ -68,6 +70,7 @@ FEATURES = Collection(
 LEARNINGS = Collection(
     tool="search_learnings",
     noun="learning",
+    nouns="learnings",
     folder=".prompts/learnings",
     description=(
         "Search the project's recorded learnings by keywords. Returns the matching notes on past mistakes, "
@@ -77,13 +80,13 @@ LEARNINGS = Collection(
     note="Apply these learnings: they record mistakes made before in this project and what solved them.",
     title="LEARNINGS INSTRUCTIONS",
     when=(
-        "At the START of each new task, with keywords from the user's request",
+        "At the START of each new task, search for relevant learnings using keywords from the user's request",
         "When something fails, before trying a fix",
         "When working on a topic that has caused trouble before",
     ),
     important=(
         "Do not repeat a mistake that a learning describes",
-        "If none is found, proceed from the user's request",
+        "If no learnings are found, proceed based on the user's request",
     ),
     examples=(
         (("build", "timeout"), "a build that hangs"),

@@ -56,15 +56,15 @@ def instructions(collection: Collection = FEATURES, *, name: str | None = None) 
     tool = name or collection.tool
     lines = [
         f"{collection.title}:",
-        f"You have access to the {tool} tool, which retrieves the relevant {collection.noun} files.",
+        f"You have access to the {tool} tool to retrieve relevant {collection.nouns}.",
         "",
         "WHEN TO USE:",
         *(f"- {when}" for when in collection.when),
         "",
         "HOW TO USE:",
-        f"- Call {tool} with an array of keywords for the current task",
+        f"- Call {tool} with an array of keywords relevant to the current task",
         *(
-            f"- Example: {tool}({json.dumps({'keywords': list(keywords)})}) for {purpose}"
+            f"- Example: {tool}({{ keywords: {json.dumps(list(keywords))} }}) for {purpose}"
             for keywords, purpose in collection.examples
         ),
         "",
