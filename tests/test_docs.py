@@ -71,6 +71,23 @@ def test_code_that_would_not_work_is_told(block: str, problem: str) -> None:
     assert problem in found
 
 
+@pytest.mark.parametrize(
+    ("block", "problem"),
+    [
+        ("```python\nbrim.fit(messages)\n```\n", "Python that no test runs"),
+        ("```json\n{'a': 1}\n```\n", "JSON that does not parse"),
+        ("```\nbrim demo\n```\n", "says no language"),
+    ],
+)
+def test_code_in_the_documentation_that_nothing_checks_is_told(block: str, problem: str) -> None:
+    (found,) = blocks.wrong_code("docs/page.md", block)
+    assert problem in found
+
+
+def test_an_example_that_is_a_file_counts_as_run() -> None:
+    assert list(blocks.wrong_code("docs/page.md", "<!-- example: sum.py -->\n```python\nprint(2)\n```\n")) == []
+
+
 def test_code_that_works_is_not_told() -> None:
     page = (
         "```console\n$ brim fit chat.json --model gpt-4o --budget 8000\nno command: brim squash\n```\n"

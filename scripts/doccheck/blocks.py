@@ -12,6 +12,7 @@ import ast
 import contextlib
 import importlib
 import io
+import json
 import os
 import re
 import shlex
@@ -28,7 +29,8 @@ from brim.errors import BrimError
 
 BLOCK = re.compile(r"^<!-- (example|output): (.+?) -->\n(```[a-z]*\n)(.*?)^```[ \t]*$", re.M | re.S)
 MARK = re.compile(r"^<!-- (?:example|output): .+? -->$", re.M)
-FENCE = re.compile(r"^(?:```)(\w+)[ \t]*\n(.*?)^```[ \t]*$", re.M | re.S)
+FENCE = re.compile(r"^(?:```)(\w*)[ \t]*\n(.*?)^```[ \t]*$", re.M | re.S)
+SHOWN = re.compile(r"<!-- example: .+? -->\n\Z")
 CALL = re.compile(r"(?:^|[|;&(] *)brim +(?=[a-z])")
 MAIN = "import sys; from brim.cli import main; sys.exit(main())"
 # Placeholders for people, which no parser takes for a number.
@@ -90,15 +92,25 @@ def failing_examples(root: Path, shown: set[str]) -> Iterator[str]:
 
 
 def wrong_code(page: str, text: str) -> Iterator[str]:
-    """Python that does not parse, settings that do not load, commands that do not exist."""
-    for language, code in FENCE.findall(text):
-        if language == "python":
+    """Python that does not parse or that nobody runs, settings that do not load, commands that do not exist."""
+    for found in FENCE.finditer(text):
+        language, code = found.groups()
+        if language == "python" and page.startswith("docs/") and not SHOWN.search(text[: found.start()]):
+            yield f"{page}: Python that no test runs: make it a file in docs/examples ({code.strip()[:50]!r}…)"
+        elif language == "python":
             try:
                 ast.parse(code)
             except SyntaxError as problem:
                 yield f"{page}: Python that does not parse: {problem.msg} ({(problem.text or '').strip()})"
         elif language == "toml":
             yield from (f"{page}: {problem}" for problem in _bad_settings(code))
+        elif language == "json":
+            try:
+                json.loads(code)
+            except ValueError as problem:
+                yield f"{page}: JSON that does not parse: {problem}"
+        elif not language and CALL.search(code):
+            yield f"{page}: a block with a command of brim says no language: make it sh or console"
         elif language in ("console", "sh", "bash"):
             yield from (f"{page}: {problem}" for problem in _bad_commands(code))
 

@@ -55,14 +55,14 @@ def unreasoned_dependencies(root: Path) -> Iterator[str]:
 
 
 def wrong_policy_settings(root: Path) -> Iterator[str]:
-    """docs/fitting.md has a row for every setting of a policy, with its default."""
-    text = (root / "docs/fitting.md").read_text(encoding="utf-8")
+    """docs/policies.md has a row for every setting of a policy, with its default."""
+    text = (root / "docs/policies.md").read_text(encoding="utf-8")
     for name, value in Policy().as_dict().items():
         found = re.search(rf"^\| `{name}` \| ([^|]*) \|", text, re.M)
         shown = "none" if value is None else str(value).lower()
         if name == "name":
             continue
         if not found:
-            yield f"docs/fitting.md: no row for the setting {name}"
+            yield f"docs/policies.md: no row for the setting {name}"
         elif found[1].strip().replace(",", "") != shown:
-            yield f"docs/fitting.md: the default of {name} is {shown}, not {found[1].strip()}"
+            yield f"docs/policies.md: the default of {name} is {shown}, not {found[1].strip()}"

@@ -19,9 +19,9 @@ def traffic(tmp_path: Path) -> str:
 
 
 def test_a_replay_shows_every_policy_at_every_budget(run: Run, traffic: str) -> None:
-    done = run("replay", traffic, "--budget", "3000,window", "--policy", "agent,rolling")
+    done = run("replay", traffic, "--budget", "3k,window", "--policy", "agent,rolling")
     assert done.code == 0
-    for words in ("10 requests in 1 conversations: gpt-4o (10)", "agent at 3,000", "rolling at the window"):
+    for words in ("10 requests in 1 conversation: gpt-4o (10)", "agent at 3,000", "rolling at the window"):
         assert words in done.out
     for words in ("prefix reuse", "input cost", "ms p50 / p95", "log result", "traffic.jsonl:", "█"):
         assert words in done.out
@@ -74,8 +74,9 @@ def test_a_file_without_a_request_is_an_error(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("flags", "problem"),
     [
-        (["--budget", "many"], "'many' is neither a number of tokens nor 'window'"),
-        (["--budget", "0"], "neither a number"),
+        (["--budget", "many"], "'many' is not a number of tokens"),
+        (["--budget", "8k,0"], "0 is not a number of tokens"),
+        (["--budget", ","], "names no budget: give such as 8000,32k,window"),
         (["--policy", "gentle"], "'gentle' is not one of agent, rolling, concise, layered"),
     ],
 )

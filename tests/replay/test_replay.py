@@ -156,7 +156,7 @@ def test_the_result_is_json_and_reads_as_text() -> None:
     data = json.loads(json.dumps(found.as_dict()))
     assert data["held"] is True
     assert [one["budget"] for one in data["outcomes"]] == [2_000, None]
-    assert str(found).splitlines()[0] == "6 requests of 1 conversations"
+    assert str(found).splitlines()[0] == "6 requests of 1 conversation"
     assert "agent at 2,000: 4 of 6 requests over -> 0" in str(found)
 
 

@@ -16,12 +16,13 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from brim import settings
-from brim.cli.reading import add_model, apply_settings
+from brim.cli.reading import add_model, apply_settings, tokens
 from brim.cli.showing import bar
 from brim.errors import BadInput, BadSetting
 from brim.plan.policy import NAMES, Policy
 from brim.replaying import KindUse, Outcome, Problem, Replay, chart, replay
 from brim.replaying import Progress as Done
+from brim.replaying.result import counted
 from brim.replaying.run import CACHE_MINUTES
 
 # So many problems are shown one by one; the others are counted.
@@ -34,10 +35,10 @@ MOST_COLUMNS, MOST_KINDS = 4, 8
 SECONDS = 10.0
 WINDOW = "window"
 _EXAMPLES = """examples:
-  brim replay traffic.jsonl --budget 8000,32000                     two budgets side by side
-  brim replay traffic.jsonl --budget window --policy agent,rolling  two policies at each model's own limit
-  brim replay ~/.local/share/brim/brim.db --budget 20000            sessions that a gateway kept
-  brim replay runs.jsonl --transcripts --model gpt-4o --budget 8000 whole conversations, request by request
+  brim replay traffic.jsonl --budget 8k,32k                            two budgets side by side
+  brim replay traffic.jsonl --budget window --policy agent,rolling    two policies at each model's own limit
+  brim replay ~/.local/share/brim/brim.db --budget 20000              sessions that a gateway kept
+  brim replay runs.jsonl --transcripts --model gpt-4o --budget 8000   whole conversations, request by request
   zcat traffic.jsonl.gz | brim replay - --budget 8000 --out replay.json --chart replay.svg
 """
 
@@ -69,10 +70,7 @@ def add(subparsers: Any) -> None:
     )
     add_model(parser)
     parser.add_argument(
-        "--sessions",
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help="follow conversations as the gateway does (the default)",
+        "--sessions", action="store_true", default=True, help="follow conversations as the gateway does (the default)"
     )
     parser.add_argument(
         "--one-shot", action="store_false", dest="sessions", help="fit each request by itself, as brim.fit does"
@@ -128,14 +126,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _budgets(text: str) -> list[int | None]:
-    """Example: "8000,window" -> [8000, None]"""
-    found: list[int | None] = []
-    for word in filter(None, (word.strip().replace("_", "") for word in text.split(","))):
-        if word != WINDOW and not (word.isascii() and word.isdigit() and int(word)):
-            raise argparse.ArgumentTypeError(f"{word!r} is neither a number of tokens nor {WINDOW!r}")
-        found.append(None if word == WINDOW else int(word))
+    """Example: "8k,window" -> [8000, None]"""
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    found = [None if word == WINDOW else tokens(word) for word in words]
     if not found:
-        raise argparse.ArgumentTypeError("names no budget")
+        raise argparse.ArgumentTypeError(f"names no budget: give such as 8000,32k,{WINDOW}")
     return found
 
 
@@ -193,9 +188,8 @@ class _Shown:
 def show(console: Console, found: Replay) -> None:
     """What a replay found, as tables and bars."""
     models = ", ".join(f"{name} ({count:,})" for name, count in found.models.items())
-    console.print(
-        f"[bold]{found.requests:,}[/] requests in {found.conversations:,} conversations: {models}", highlight=False
-    )
+    read = f"{counted(found.requests, 'request')} in {counted(found.conversations, 'conversation')}"
+    console.print(f"[bold]{read}[/]: {models}", highlight=False)
     console.print(_table(found))
     console.print(_bars(found))
     changing = [outcome for outcome in found.outcomes if outcome.kinds]

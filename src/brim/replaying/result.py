@@ -141,10 +141,15 @@ class Replay:
         return asdict(self) | {"outcomes": [outcome.as_dict() for outcome in self.outcomes], "held": self.held}
 
     def __str__(self) -> str:
-        head = f"{self.requests:,} requests of {self.conversations:,} conversations"
+        head = f"{counted(self.requests, 'request')} of {counted(self.conversations, 'conversation')}"
         if self.left_out:
             head += f", {self.left_out:,} left out"
         return "\n".join([head, *map(str, self.outcomes)])
+
+
+def counted(number: int, noun: str) -> str:
+    """Example: (1, "request") -> "1 request"; (2000, "request") -> "2,000 requests" """
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def percentile(values: Sequence[float], share: float) -> float:

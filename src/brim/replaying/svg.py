@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from html import escape
 
-from brim.replaying.result import Outcome, Replay
+from brim.replaying.result import Outcome, Replay, counted
 
 LABEL, WIDTH, GAP, ROW, TOP = 190, 200, 84, 30, 84
 STYLE = (
@@ -28,15 +28,15 @@ def chart(replay: Replay) -> str:
     if all(outcome.usd_before is None for outcome in replay.outcomes):
         del panels[1]
     width = LABEL + len(panels) * (WIDTH + GAP) + 10
+    title = f"Replay of {counted(replay.requests, 'request')} in {counted(replay.conversations, 'conversation')}"
     height = TOP + ROW * len(replay.outcomes) + 34
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
         ' role="img" aria-labelledby="t d">',
-        f'<title id="t">Replay of {replay.requests:,} requests</title>',
+        f'<title id="t">{title}</title>',
         f'<desc id="d">{escape(str(replay))}</desc>',
         f"<style>{STYLE}</style>",
-        f'<text class="title" x="10" y="26">Replay of {replay.requests:,} requests in '
-        f"{replay.conversations:,} conversations</text>",
+        f'<text class="title" x="10" y="26">{title}</text>',
         '<text class="small" x="10" y="46">Bars are shares of sending everything; a line marks the share without '
         "Brim.</text>",
         *_panels(panels, replay),

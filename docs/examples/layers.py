@@ -1,0 +1,12 @@
+import json
+from pathlib import Path
+
+import brim
+
+chat = json.loads(Path("sample.json").read_text())
+fitted = brim.fit(chat["messages"], tools=chat["tools"], model="gpt-4o", budget=8_000)
+for use in fitted.report.layers:
+    print(f"L{use.layer} {use.name:20} {use.before:6,} -> {use.after:5,} tokens")
+
+for decision in sorted(fitted.plan, key=lambda decision: -decision.before)[:4]:
+    print(f"{decision.item:21} {decision.rung:8} {decision.before:5,} -> {decision.after:5,}  {decision.reason}")

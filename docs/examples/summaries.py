@@ -1,0 +1,21 @@
+import asyncio
+import json
+from pathlib import Path
+
+import brim
+from brim.summarize.llm import LlmSummarizer
+
+
+async def ask(system: str, text: str, tokens: int) -> str:
+    """Your model. For one behind an address: brim.summarize.endpoint.Endpoint(url, model)."""
+    return "A customer's order was late; the cause was found in the webhook log and a fix was tested."
+
+
+messages = json.loads(Path("sample.json").read_text())["messages"]
+session = brim.Session(model="gpt-4o", budget=6_000, summarizer=LlmSummarizer(ask, max_tokens=500_000))
+for end in range(2, 40, 3):
+    session.fit(messages[:end])
+
+print(asyncio.run(session.summarize()))  # made now; without this call it is made after session.record(...)
+sent = [session.fit(messages[:end]).messages for end in range(40, len(messages) + 1, 3)]
+print(any("webhook log" in str(request) for request in sent))
