@@ -27,7 +27,7 @@ def made(
         "command": command,
         "date": time.strftime("%Y-%m-%d"),
         "machine": machine(),
-        "versions": {**{name: version(name) for name in OURS}, "commit": commit(), **versions},
+        "versions": {**versions, **{name: version(name) for name in OURS}, "commit": commit()},
         "seconds": round(seconds),
         "tables": {name: [table.rounded(row) for row in rows] for name, rows in tables.items()},
     }

@@ -29,9 +29,11 @@ import summary
 import table
 from rich.console import Console
 from versus import chat, counting, kept, payloads, shapes, speed
-from versus.ways import Field
+from versus.ways import WHO, Field
 
 HERE = Path(__file__).resolve().parent
+# Tables with times: all that are in them are measured in one run.
+TIMED = {("count", "speed"), ("fit", "speed"), ("compact", "json")}
 Tables = dict[str, Callable[[], list[Any]]]
 
 
@@ -163,20 +165,42 @@ def _measured(name: str, run: Run, given: argparse.Namespace, told: Console) -> 
     begun = time.perf_counter()
     only = given.only.split(",") if given.only else None
     tables: dict[str, list[Any]] = {}
+    before = record.read(given.out or record.FOLDER, name) if given.ours else None
     for part, measure in BENCHMARKS[name][1](run).items():
         if only and part not in only:
             continue
         since = time.perf_counter()
+        known = before["tables"].get(part) if before and (name, part) not in TIMED else None
+        run.field.peers = not given.no_peers and not known
         tables[part] = _in_first_column(measure())
+        if known:
+            tables[part] = renewed(known, tables[part])
         if not given.json:
             table.show(Console(), f"{name}: {part}", tables[part])
         told.print(f"  {part}: {time.perf_counter() - since:.0f} s", style="dim")
     below = table.missed(tables)
     if below:
         told.print(f"  below their bar: {len(below)}\n    " + "\n    ".join(below), style="dim")
-    flags = [flag for flag, on in (("--quick", run.quick), ("--no-peers", given.no_peers)) if on]
+    flags = [flag for flag, on in (("--quick", run.quick), ("--no-peers", given.no_peers), ("--ours", before)) if on]
     flags += [f"--only {given.only}"] if given.only else []
-    return record.made(record.command([name], flags), tables, run.field.versions(), time.perf_counter() - begun)
+    versions = {**(before or {}).get("versions", {}), **run.field.versions()}
+    return record.made(record.command([name], flags), tables, versions, time.perf_counter() - begun)
+
+
+def renewed(known: list[dict[str, Any]], fresh: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A table with Brim's rows as they are now and those of the others as they were.
+
+    Example: renewed([{"who": "Brim", "n": 1}, {"who": "X", "n": 2}], [{"who": "Brim", "n": 3}]) -> Brim 3, X 2
+    """
+    if not fresh or WHO not in fresh[0]:
+        return fresh
+
+    def key(row: dict[str, Any]) -> tuple[str, str]:
+        return str(row[WHO]), str(row.get("set", ""))
+
+    now = {key(row): row for row in fresh}
+    kept = [now.pop(key(row), row) for row in known]
+    return [*kept, *now.values()]
 
 
 def _in_first_column(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ _STYLE = """
   .ink { fill: #1f2328 } .soft { fill: #59636e } .grid { stroke: #e6e9ed }
   .ours { fill: #0a6ebd; stroke: #0a6ebd } .held { fill: #6b7480; stroke: #6b7480 }
   .over { fill: none; stroke: #c4500c } .overbar { fill: #c4500c; opacity: .55 } .overink { fill: #a8430a }
+  .name { paint-order: stroke; stroke: #ffffff; stroke-width: 4px; stroke-linejoin: round }
   .oursink { fill: #0a5f9f } .limit { stroke: #8c959f; stroke-width: .8 }
   text { font-family: system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif }
   @media (prefers-color-scheme: dark) {
@@ -24,6 +25,7 @@ _STYLE = """
     .ink { fill: #e6edf3 } .soft { fill: #9da7b3 } .grid { stroke: #232a33 }
     .ours { fill: #58a6ff; stroke: #58a6ff } .held { fill: #9da7b3; stroke: #9da7b3 }
     .over { stroke: #f0883e } .overbar { fill: #f0883e } .overink { fill: #f0a060 }
+    .name { stroke: #0d1117 }
     .oursink { fill: #79c0ff } .limit { stroke: #6e7681 }
   }
 """.rstrip()
@@ -92,7 +94,8 @@ def scatter(
         x, y = place(point)
         box, anchor = _label(point, x, y, taken, plot)
         taken.append(box)
-        labels += _named(point, box, anchor, x, y)
+        lines += _leader(box, anchor, x, y)
+        labels.append(_named(point, box, anchor))
         if point.kind == "ours":
             lines.append(f'<circle class="ours" cx="{x:.1f}" cy="{y:.1f}" r="8"/>')
         else:
@@ -125,16 +128,23 @@ def _size(point: Point) -> float:
     return FONT + 2 if point.kind == "ours" else FONT
 
 
-def _named(point: Point, box: Box, anchor: str, x: float, y: float) -> Iterator[str]:
-    """The name, and a thin line to its point where they are not beside each other."""
-    at = {"start": box.left, "end": box.right, "middle": (box.left + box.right) / 2}[anchor]
-    middle = (box.top + box.bottom) / 2
+def _leader(box: Box, anchor: str, x: float, y: float) -> Iterator[str]:
+    """A thin line from a point to its name where they are not beside each other."""
+    at, middle = _end(box, anchor), (box.top + box.bottom) / 2
     if math.hypot(at - x, middle - y) > 24:
         yield f'<path class="limit" d="M{x:.1f} {y:.1f}L{at:.1f} {middle:.1f}"/>'
+
+
+def _named(point: Point, box: Box, anchor: str) -> str:
     ink = {"ours": "oursink", "over": "overink"}.get(point.kind, "ink")
     note = f'  <tspan font-size="{FONT - 1}" opacity=".8">{escape(point.note)}</tspan>' if point.note else ""
     weight = "700" if point.kind == "ours" else "400"
-    yield _text(at, box.top + 13, point.name, ink, _size(point), anchor, weight).replace("</text>", f"{note}</text>")
+    made = _text(_end(box, anchor), box.top + 13, point.name, f"name {ink}", _size(point), anchor, weight)
+    return made.replace("</text>", f"{note}</text>")
+
+
+def _end(box: Box, anchor: str) -> float:
+    return {"start": box.left, "end": box.right, "middle": (box.left + box.right) / 2}[anchor]
 
 
 def _grid(plot: Box) -> Iterator[str]:

@@ -17,7 +17,7 @@ def table(field: Field, seed: int = 7) -> list[Row]:
     lengths = [length for length in chat.requests if "tool_calls" not in chat.messages[length]]
     sent = [chat.messages[:length] for length in lengths]
     rows = each(field, LONG_FITS, lambda way, worker: _played(way, worker, chat, sent))
-    return [*rows, {WHO: "sending everything", **_row(chat, sent, 0, None)}]
+    return [*rows, {WHO: "sending everything", **_row(chat, sent, 0, None), "newest message lost": 0}]
 
 
 def _played(way: Way, worker: Worker, chat: toolchat.Chat, sent: list[Chat]) -> Row:

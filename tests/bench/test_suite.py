@@ -56,3 +56,17 @@ def test_a_part_of_a_benchmark_is_not_written_over_the_published_numbers(
     assert main(["bench", "values", "--data", str(tmp_path), "--no-peers", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["values"]["tables"] == {"25": [], "50": []}
     assert before == {path.name: path.stat().st_mtime_ns for path in published.iterdir()}
+
+
+def test_brim_can_be_measured_anew_beside_rows_of_others_that_are_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    others = {"who": "Other trim", "held, of 6": 2}
+    old = {"versions": {"other": "3.1"}, "tables": {"shapes": [{"who": "Brim fit", "held, of 6": 0}, others]}}
+    (tmp_path / "fit.json").write_text(json.dumps(old))
+    asked = ["bench", "fit", "--data", str(tmp_path), "--quick", "--ours", "--only", "shapes", "--out", str(tmp_path)]
+    assert main(asked) == 0
+    measured = json.loads((tmp_path / "fit.json").read_text())
+    assert [row["held, of 6"] for row in measured["tables"]["shapes"]] == [6, 2, 6]
+    assert measured["versions"]["other"] == "3.1"
+    assert "--ours" in measured["command"]
