@@ -6,6 +6,7 @@ import base64
 import binascii
 import hmac
 from collections.abc import Mapping
+from functools import lru_cache
 
 from brim.gateway.faults import Refused
 from brim.gateway.headers import one
@@ -22,11 +23,18 @@ def check(headers: Mapping[bytes, bytes], options: Options) -> None:
         if not _has_token(headers, options.token.encode()):
             raise Refused(401, "an access token is needed: send it as x-brim-token or as the API key", "access_token")
         return
-    host = one(headers, b"host")
-    if host and not is_loopback(_name(host)):
+    if not _served(headers.get(b"host", b"")):
+        host = one(headers, b"host")
         raise Refused(403, f"the host name {host[:80]!r} is not served without an access token", "host_not_allowed")
     if headers.get(b"sec-fetch-site") == b"cross-site":
         raise Refused(403, "requests from other web sites are not served without an access token", "cross_site")
+
+
+@lru_cache(256)
+def _served(host: bytes) -> bool:
+    """Whether a host name is loopback's, or there is none."""
+    name = host.decode("latin-1").strip()
+    return not name or is_loopback(_name(name))
 
 
 def _name(host: str) -> str:

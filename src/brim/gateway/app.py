@@ -16,6 +16,7 @@ from brim.gateway.discovery import Discovery, key_of
 from brim.gateway.exchange import Exchange
 from brim.gateway.faults import Refused
 from brim.gateway.fitting import Fitter
+from brim.gateway.gate import Gate
 from brim.gateway.journal import Journal
 from brim.gateway.logs import Redaction, log, tell
 from brim.gateway.metrics import Metrics
@@ -54,7 +55,7 @@ class Gateway:
         self.discovery: Discovery
         self.views = Views(self)
         self._own = admin_app(self, dashboard(self.views) if dashboard else None)
-        self._gate = asyncio.Semaphore(options.gateway.concurrency)
+        self._gate = Gate(options.gateway.concurrency)
         self._boot = secrets.token_hex(6)
         self._ids = itertools.count(1)
         self._idle = asyncio.Event()
@@ -99,8 +100,13 @@ class Gateway:
         self.metrics.running += 1
         self._idle.clear()
         try:
-            async with self._gate:
+            gate = self._gate
+            if gate.full():
+                await gate.wait()
+            try:
                 await exchange.run()
+            finally:
+                gate.leave()
         finally:
             self.metrics.running -= 1
             if not self.metrics.running:
@@ -149,7 +155,7 @@ class Gateway:
         self.fitter.policy = options.policy
         self.fitter.catalog = options.catalog()
         self.fitter.recall = options.recall
-        self._gate = asyncio.Semaphore(options.gateway.concurrency)
+        self._gate = Gate(options.gateway.concurrency)
         self._connect(options)
         self.discovery.start()
         await discovery.close()

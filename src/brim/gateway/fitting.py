@@ -20,7 +20,7 @@ from brim.memory.inmemory import InMemoryStore
 from brim.memory.registry import Sessions
 from brim.memory.store import Store
 from brim.plan.policy import Policy
-from brim.plan.work import Work
+from brim.plan.work import size_of
 from brim.recent import Recent
 from brim.tokens.actuals import Actuals
 from brim.tokens.counter import Counter
@@ -33,11 +33,11 @@ REFIT_SHARE = 0.97
 SEEN_BYTES = 64 << 20
 # Sessions whose history is held in memory; the store has the others'.
 MOST_LIVE = 64
-# Requests below this share of their limit are far from it; after so many of a family, not every one is learnt from.
-FAR, ENOUGH = 0.25, 50
+# Requests below this share of their limit are far from it; after so many of a family, one in `SOME` is learnt from.
+FAR, ENOUGH, SOME = 0.25, 50, 32
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class FitResult:
     """A request ready to be sent, and how it came to be. `model` is None where it is not known: nothing was done."""
 
@@ -68,7 +68,8 @@ class Fitter:
         self.actuals = Actuals(self.store)
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="brim-fit")
         self._windows: dict[tuple[str, str], int] = {}
-        self._counters: dict[tuple[Model, str], Counter] = {}
+        self._narrow: dict[tuple[int, int], tuple[Model, Model]] = {}
+        self._counters: dict[tuple[int, str], Counter] = {}
         self._seen: Recent[Message, bool] = Recent(SEEN_BYTES)
         self._last_models: dict[str, str] = {}
         self._learnt: dict[str, int] = {}
@@ -113,7 +114,7 @@ class Fitter:
         limit = fitting.limit_of(model, conversation, policy, controls.budget, None)
         before = counter.total(conversation)
         own = controls.budget is None and policy.budget is None
-        upper = Work(conversation, counter, model, policy, limit, own).size(before)
+        upper = size_of(counter, before, len(conversation.messages), own)
         if upper > limit:
             return None
         return FitResult(raw, live, conversation, conversation, model, before, before, upper, limit)
@@ -214,7 +215,17 @@ class Fitter:
             if window is None:
                 return None
             return self.catalog.override(name, {"window": window})
-        return replace(model, window=window, max_output=_within(model.max_output, window)) if window else model
+        return self._narrowed(model, window) if window else model
+
+    def _narrowed(self, model: Model, window: int) -> Model:
+        """A model with the window that an upstream gives it: the same object each time, as counters go by it."""
+        known = self._narrow.get((id(model), window))
+        if known is None or known[0] is not model:
+            if len(self._narrow) > 500:
+                self._narrow.clear()
+            narrow = replace(model, window=window, max_output=_within(model.max_output, window))
+            known = self._narrow[id(model), window] = model, narrow
+        return known[1]
 
     def learn_window(self, name: str, upstream: str, window: int) -> None:
         """An upstream has said how long its context is; it is believed where it is the smaller one."""
@@ -223,23 +234,24 @@ class Fitter:
             self._windows[upstream, name] = window
 
     def counter(self, model: Model, api: str) -> Counter:
-        found = self._counters.get((model, api))
+        # The counter holds its model, so no other object can come to have the same id.
+        found = self._counters.get((id(model), api))
         if found is None:
             if len(self._counters) > 500:
                 self._counters.clear()
-            found = self._counters[model, api] = Counter(model, api, self.actuals)
+            found = self._counters[id(model), api] = Counter(model, api, self.actuals)
         return found
 
     def record(self, done: FitResult, tokens: int) -> None:
         """Learn what the provider says the request took.
 
-        Every request near its limit teaches; of those far below it, once enough was seen, one in eight does.
+        Every request near its limit teaches; of those far below it, once enough was seen, one in `SOME` does.
         """
         if done.model is None or tokens <= 0:
             return
         seen = self._learnt.get(done.model.family, 0)
         self._learnt[done.model.family] = seen + 1
-        if done.upper > FAR * done.limit or tokens > done.upper or seen < ENOUGH or seen % 8 == 0:
+        if done.upper > FAR * done.limit or tokens > done.upper or seen < ENOUGH or seen % SOME == 0:
             self.counter(done.model, done.sent.api).record(done.sent, tokens)
 
     def last_model(self, client: str) -> str:

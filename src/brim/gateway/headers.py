@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Literal
 
 from brim.gateway.upstreams import Target, is_key_header
 
@@ -26,39 +28,67 @@ def forwarded(
     access token never leaves.
     """
     own_key = target.key_headers(api)
-    listed = list(headers)
-    dropped = _named_by_connection(listed)
     kept: Pairs = []
-    for name, value in listed:
-        if name in _OURS or name in dropped or name.startswith((b"x-brim-", b"x-forwarded-", b"sec-fetch-")):
-            continue
-        if is_key_header(name) and (own_key or (token is not None and (token in value or value[:6] == b"Basic "))):
-            continue
-        if fitted and name == b"accept-encoding":
-            continue
-        kept.append((name, value))
+    named: frozenset[bytes] = frozenset()
+    for pair in headers:
+        name, value = pair
+        kind = _kind(name)
+        if kind == "keep" or (kind == "packing" and not fitted):
+            kept.append(pair)
+        elif kind == "key":
+            if not own_key and (token is None or (token not in value and value[:6] != b"Basic ")):
+                kept.append(pair)
+        elif kind == "connection":
+            named |= _named(value)
+    if named:
+        kept = [pair for pair in kept if pair[0] not in named]
     if fitted:
         kept.append((b"accept-encoding", b"identity"))
     return kept + own_key
 
 
+@lru_cache(1_024)
+def _kind(name: bytes) -> Literal["keep", "drop", "key", "packing", "connection"]:
+    """What becomes of a client's header on its way upstream."""
+    if name == b"connection":
+        return "connection"
+    if name in _OURS or name.startswith((b"x-brim-", b"x-forwarded-", b"sec-fetch-")):
+        return "drop"
+    if is_key_header(name):
+        return "key"
+    return "packing" if name == b"accept-encoding" else "keep"
+
+
 def returned(headers: Iterable[tuple[bytes, bytes]], *, changed: bool = False) -> Pairs:
     """The headers to give back to the client; the length goes where the body is made anew."""
-    listed = list(headers)
-    dropped = _named_by_connection(listed)
-    without = _FROM_UPSTREAM | {b"content-length", b"content-encoding"} if changed else _FROM_UPSTREAM
-    return [
-        (lower, value)
-        for name, value in listed
-        if (lower := name.lower()) not in without and lower not in dropped and not lower.startswith(b"x-brim-")
-    ]
-
-
-def _named_by_connection(headers: Iterable[tuple[bytes, bytes]]) -> frozenset[bytes]:
+    kept: Pairs = []
+    named: frozenset[bytes] = frozenset()
     for name, value in headers:
-        if name.lower() == b"connection" and value.lower() not in (b"keep-alive", b"close"):
-            return frozenset(part.strip().lower() for part in value.split(b","))
-    return frozenset()
+        lower = _given_back(name)
+        if lower == b"connection":
+            named |= _named(value)
+        elif lower:
+            kept.append((lower, value))
+    if named or changed:
+        without = named | {b"content-length", b"content-encoding"} if changed else named
+        kept = [pair for pair in kept if pair[0] not in without]
+    return kept
+
+
+@lru_cache(1_024)
+def _given_back(name: bytes) -> bytes:
+    """A header of an upstream as the client gets it; empty if it does not."""
+    lower = name.lower()
+    if lower == b"connection":
+        return lower
+    return b"" if lower in _FROM_UPSTREAM or lower.startswith(b"x-brim-") else lower
+
+
+def _named(value: bytes) -> frozenset[bytes]:
+    """The headers that a connection header makes hop-by-hop."""
+    if value.lower() in (b"keep-alive", b"close"):
+        return frozenset()
+    return frozenset(part.strip().lower() for part in value.split(b","))
 
 
 def with_beta(headers: Pairs, beta: str) -> Pairs:

@@ -38,14 +38,8 @@ class Work:
         return replace(self, limit=limit, own_limit=False)
 
     def size(self, tokens: int) -> int:
-        """What counts against the limit.
-
-        A budget is a number of tokens as Brim counts them. The model's own window is the provider's: there, and
-        where the tokenizer is only estimated, the upper bound counts.
-        """
-        if not self.own_limit and self.counter.source != "estimated":
-            return tokens
-        return self.counter.upper(tokens, len(self.conversation.messages))
+        """What counts against the limit."""
+        return size_of(self.counter, tokens, len(self.conversation.messages), self.own_limit)
 
     def total(self, conversation: Conversation) -> int:
         return self.size(self.counter.total(conversation))
@@ -59,6 +53,15 @@ class Work:
             if self.size(tokens) > self.limit:
                 return False
         return self.size(tokens) <= self.limit
+
+
+def size_of(counter: Counter, tokens: int, messages: int, own_limit: bool) -> int:
+    """What counts against a limit.
+
+    A budget is a number of tokens as Brim counts them. The model's own window is the provider's: there, and
+    where the tokenizer is only estimated, the upper bound counts.
+    """
+    return tokens if not own_limit and counter.source != "estimated" else counter.upper(tokens, messages)
 
 
 def query_of(conversation: Conversation) -> str:
