@@ -27,6 +27,7 @@ COMMANDS = {
     "top": "watch a running gateway in the terminal",
     "status": "one line on a running gateway, for a status line",
     "mcp": "make MCP servers frugal, audit their tools, serve Brim's own",
+    "bench": "measure Brim and the libraries beside it",
 }
 _FIRST = """Brim keeps every LLM request inside its context window: full to the brim, never over.
 
