@@ -16,6 +16,7 @@ import pytest
 from brim.mcp import calls
 from brim.mcp.child import Lines
 from brim.mcp.compacting import count_tokens
+from brim.mcp.wrapper import Wrapper
 
 from .conftest import FAKE, connected, run, text_of
 
@@ -83,7 +84,7 @@ def test_a_flood_on_stderr_does_not_stop_the_server() -> None:
 
 def test_a_server_that_is_slow_to_start_is_waited_for() -> None:
     async def scene() -> None:
-        async with connected("--slow", "0.5") as client:
+        async with connected("--slow", "0.7", call_timeout=0.5) as client:  # a limit is for calls, not for starting
             assert text_of(await client.call("echo", text="x")) == "x"
 
     run(scene())
@@ -159,6 +160,36 @@ def test_a_line_is_cut_out_of_any_pieces() -> None:
     assert [size for _, size in oversized] == [250_000]
 
 
+def test_nothing_is_left_behind_by_calls_that_went_wrong() -> None:
+    async def scene() -> None:
+        async with connected(call_timeout=0.5, names=("one", "two")) as client:
+            await client.names()
+
+            async def round_of_faults() -> None:
+                id, _ = client.post("tools/call", {"name": "one__hang"})
+                client.notify("notifications/cancelled", {"requestId": id})
+                for name in ("hang", "garbage", "wrong", "flood"):
+                    await client.call(f"one__{name}")
+                await client.call("two__lines", n=30_000)
+                assert (await client.ask("nonsense/method"))["error"]
+
+            await round_of_faults()
+            await asyncio.sleep(0.1)
+            before = held(client.wrapper)
+            for _ in range(4):
+                await round_of_faults()
+            await asyncio.sleep(0.1)
+            assert held(client.wrapper) == before
+
+    run(scene())
+
+
+def held(wrapper: Wrapper) -> tuple[int, ...]:
+    """What a wrapper keeps for calls that are under way, and the files that are open."""
+    kept = (wrapper.pending, wrapper._tasks, wrapper._running, wrapper._from_servers, wrapper._tokens)
+    return (*map(len, kept), len(asyncio.all_tasks()), len(os.listdir("/proc/self/fd")))
+
+
 def command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "brim.cli.mcp", "wrap", *arguments, "--", sys.executable, str(FAKE)]
 
@@ -219,6 +250,26 @@ def test_the_server_never_outlives_the_wrapper(number: signal.Signals) -> None:
     while _alive(pid):
         assert time.monotonic() < deadline
         time.sleep(0.02)
+    process.stdin.close()
+    process.stdout.close()
+
+
+def test_what_the_server_has_started_ends_with_the_wrapper(tmp_path: Path) -> None:
+    shell = f"{sys.executable} {FAKE}; true"  # as npx does it: the server is a child of the command
+    line = [sys.executable, "-m", "brim.cli.mcp", "wrap", "--", "sh", "-c", shell]
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(line, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(HELLO + asked("test/pid", 2))
+    process.stdin.flush()
+    answers = [json.loads(process.stdout.readline()) for _ in range(2)]
+    pid = next(answer["result"]["pid"] for answer in answers if answer["id"] == 2)
+    process.stdin.write(asked("tools/call", 3, name="hang"))
+    process.stdin.flush()
+    process.terminate()
+    process.wait(10)
+    assert not _alive(pid)
     process.stdin.close()
     process.stdout.close()
 

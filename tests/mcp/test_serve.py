@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,34 @@ def test_a_conversation_is_reported_by_layer(root: Path) -> None:
     value = report.structured_content
     assert sum(layer["tokens"] for layer in value["layers"]) <= value["tokens"] <= value["limit"]
     assert value["tokens"] > 3_000
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("map_repo", {}),
+        ("search", {"query": "start"}),
+        ("search", {"query": "start", "mode": "references"}),
+        ("search", {"query": "return", "mode": "lexical"}),
+        ("search_def_and_refs", {"symbol": "start"}),
+        ("semantic_diff", {"base": "HEAD"}),
+    ],
+)
+def test_each_code_tool_has_four_levels_that_get_shorter_and_stay_valid(
+    tool: str, arguments: dict[str, Any], root: Path
+) -> None:
+    git = ["git", "-C", str(root), "-c", "user.name=t", "-c", "user.email=t@example.com"]
+    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "Begin"]):
+        subprocess.run([*git, *command], check=True)
+    (root / "app.py").write_text("def start(x):\n    return x + 1\n\n\nstart(2)\n")
+    levels = ("full", "standard", "compact", "minimal")
+    # The client checks structured content against the tool's output schema, and fails where it does not hold.
+    _, results = served(root, *((tool, {**arguments, "level": level}) for level in levels))
+    sizes = [count_tokens(result.content[0].text) for result in results]
+    assert not any(result.is_error for result in results)
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[2] < sizes[0]
+    assert "app.py" in results[3].content[0].text or tool == "map_repo"
 
 
 def test_errors_are_results_that_say_what_is_wrong(root: Path) -> None:

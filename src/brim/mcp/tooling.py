@@ -105,10 +105,13 @@ class Tools:
     # Code
 
     def map_repo(self, path: str, level: Level) -> Json:
-        found = mapping.map_repo(self.repository, path, 1 if level == "minimal" else None)
-        if level == "minimal":
-            found.pop("test_layout", None)
-        shaped: Json = apply(found, REPO_MAP, _known(level))
+        """Each level leaves out more: the lines of files; names but in trees; all below the first folders."""
+        known = _known(level)
+        found = mapping.map_repo(self.repository, path, 1 if known == "minimal" else None, lines=known == "full")
+        if known == "minimal":
+            found = {key: value for key, value in found.items() if key not in ("dependencies", "test_layout")}
+            known = "compact"
+        shaped: Json = apply(found, REPO_MAP, known)
         return shaped
 
     def search(

@@ -26,8 +26,8 @@ from brim.mcp.upstream import Upstream
 _LINKS_SINCE = "2025-06-18"
 _SUBSCRIPTION_KEY = "io.modelcontextprotocol/subscriptionId"
 _TOOLS_CHANGED = "notifications/tools/list_changed"
-# Requests that wait, by their nature, for as long as it takes.
-_SILENT = ("subscriptions/listen", "tasks/result")
+# Requests that wait for as long as it takes: by their nature, or because the server is only starting.
+_SILENT = ("subscriptions/listen", "tasks/result", "initialize", "server/discover")
 
 
 @dataclass(slots=True)

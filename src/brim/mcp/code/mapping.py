@@ -18,15 +18,15 @@ _IMPORT = re.compile(
 _MOST_DEPENDENCIES = 40
 
 
-def map_repo(repository: Repository, path: str = "", depth: int | None = None) -> Json:
-    """The map in full form, of the whole repository or of one folder.
+def map_repo(repository: Repository, path: str = "", depth: int | None = None, *, lines: bool = True) -> Json:
+    """The map in full form, of the whole repository or of one folder, with or without the lines of each file.
 
     Example: {"languages": [{"language": "python", "files": 3}], "tree": {"path": "src", "is_dir": true, …}}
     """
     inside = path.strip("/")
     files = [name for name in repository.files() if not inside or name == inside or name.startswith(inside + "/")]
     found: Json = {"files": len(files), "languages": _languages(repository, files)}
-    found["tree"] = _tree(repository, inside or ".", files, depth)
+    found["tree"] = _tree(repository, inside or ".", files, depth, lines)
     dependencies = _dependencies(repository, files)
     if dependencies:
         found["dependencies"] = dependencies
@@ -48,7 +48,7 @@ def _languages(repository: Repository, files: list[str]) -> list[Json]:
     return [{"language": one, "files": counts[one], "lines": lines[one]} for one in ranked]
 
 
-def _tree(repository: Repository, root: str, files: list[str], depth: int | None) -> Json:
+def _tree(repository: Repository, root: str, files: list[str], depth: int | None, lines: bool) -> Json:
     prefix = "" if root == "." else root + "/"
     below: dict[str, list[str]] = {}
     children: list[Any] = []
@@ -61,11 +61,11 @@ def _tree(repository: Repository, root: str, files: list[str], depth: int | None
             children.append({"path": prefix + folder, "is_dir": True, "file_count": len(names)})
         else:
             inner = None if depth is None else depth - 1
-            children.append(_tree(repository, prefix + folder, names, inner))
+            children.append(_tree(repository, prefix + folder, names, inner, lines))
     for name in files:
         if "/" not in name[len(prefix) :]:
-            lines = repository.data(name).count(b"\n")
-            children.append({"path": name, "is_dir": False, "line_count": lines})
+            counted = {"line_count": repository.data(name).count(b"\n")} if lines else {}
+            children.append({"path": name, "is_dir": False, **counted})
     return {"path": root, "is_dir": True, "file_count": len(files), "children": children}
 
 
