@@ -112,9 +112,11 @@ class Worker:
         return self._process
 
     def _surroundings(self) -> dict[str, str]:
-        """Without what would bring other modules into a library's environment."""
-        ours = self.environment.name == "brim"
-        return {key: value for key, value in os.environ.items() if ours or not key.startswith("PYTHON")} | self.more
+        """Nothing that would bring other modules in; what a library keeps at home it keeps in its own folder."""
+        if self.environment.name == "brim":
+            return {**os.environ, **self.more}
+        kept = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+        return {**kept, "HOME": str(self.environment.folder), **self.more}
 
     def _read(self, patience: float) -> dict[str, Any]:
         process = self._process
