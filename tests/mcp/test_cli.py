@@ -103,7 +103,15 @@ def test_a_setting_holds_from_file_environment_and_flag(
 
 
 def test_every_setting_of_mcp_reaches_the_wrapper() -> None:
-    elsewhere = {"result_tokens", "standard_tokens", "compact_tokens", "minimal_tokens", "exempt", "token_env"}
+    elsewhere = {
+        "result_tokens",
+        "standard_tokens",
+        "compact_tokens",
+        "minimal_tokens",
+        "exempt",
+        "token_env",
+        "token_command",
+    }
     assert {name for name, *_ in SETTINGS} | elsewhere == set(settings.Mcp.__struct_fields__)
 
 
@@ -180,6 +188,10 @@ def test_a_token_comes_from_the_environment_and_never_from_the_command_line(
     one = {"url": "http://x/${env:ROOM:-main}", "headers": {"Authorization": "Token ${SOME_TOKEN}"}}
     config.write_text(json.dumps({"mcpServers": {"a": one}}))
     assert headers("--config", str(config)) == [{"Authorization": "Token t-1"}]
+    (tmp_path / "brim.toml").write_text("[mcp]\ntoken_command = 'print-token --now'\n")
+    (upstream,) = upstreams("--url", "http://x")
+    assert upstream._login._command == ["print-token", "--now"]  # type: ignore[attr-defined]
+    (tmp_path / "brim.toml").unlink()
     monkeypatch.delenv("SOME_TOKEN")
     for wrong in (["--token-env", "SOME_TOKEN"], ["--header", "X-Key: ${SOME_TOKEN}"], ["--config", str(config)]):
         with pytest.raises(BadSetting, match="SOME_TOKEN is not set"):

@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,10 +20,12 @@ from aiohttp import web
 
 from brim.mcp.child import Log
 from brim.mcp.compacting import count_tokens
-from brim.mcp.http import HttpUpstream, header_paths, header_value, server_sent
+from brim.mcp.eventstream import server_sent
+from brim.mcp.http import HttpUpstream, header_paths, header_value
 from brim.mcp.options import Options
 from brim.mcp.refusals import refusal
 from brim.mcp.stash import MemoryStash
+from brim.mcp.tokencommand import TokenCommand
 from brim.mcp.wrapper import Wrapper
 
 from .conftest import MODERN_META, Client, run, text_of
@@ -108,7 +111,9 @@ class Server:
 
 
 @asynccontextmanager
-async def serving(key: str = "key", *, handshake: bool = True, **settings: Any) -> AsyncIterator[tuple[Client, Server]]:
+async def serving(
+    key: str = "key", *, login: TokenCommand | None = None, handshake: bool = True, **settings: Any
+) -> AsyncIterator[tuple[Client, Server]]:
     server = Server()
     app = web.Application(client_max_size=1 << 26)
     app.add_routes([web.post("/mcp", server.post), web.get("/mcp", server.get), web.delete("/mcp", server.delete)])
@@ -117,7 +122,8 @@ async def serving(key: str = "key", *, handshake: bool = True, **settings: Any) 
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()
     port = runner.addresses[0][1]
-    upstream = HttpUpstream(f"http://127.0.0.1:{port}/mcp", headers={"Authorization": f"Bearer {key}"})
+    headers = {"Authorization": f"Bearer {key}"} if login is None else {}
+    upstream = HttpUpstream(f"http://127.0.0.1:{port}/mcp", headers=headers, login=login)
     client: Client
     stash = MemoryStash()
     log = io.BytesIO()
@@ -214,6 +220,36 @@ def test_a_refusal_says_what_to_do_and_no_secret(
     assert all(part in text for part in said), text
     assert "pw" not in text
     assert "key=1" not in text
+
+
+def test_a_token_of_a_command_is_asked_for_again_when_it_is_refused(tmp_path: Path) -> None:
+    times = tmp_path / "times"
+    script = f"echo x >> {times}; if [ $(wc -l < {times}) -lt 2 ]; then echo old; else echo key; fi"
+
+    async def scene() -> None:
+        async with serving(login=TokenCommand(["sh", "-c", script])) as (client, _):
+            results = await asyncio.gather(*(client.call("pretty") for _ in range(5)))
+            assert [text_of(result) for result in results] == ["pretty done"] * 5
+        assert times.read_text().count("x") == 2
+
+    run(scene())
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("echo wrong", "does not accept the token"),
+        ("echo signed out >&2; exit 3", "gave none (status 3): signed out"),
+        ("true", "gave none (status 0)"),
+    ],
+)
+def test_a_command_without_a_good_token_fails_the_call_clearly(script: str, said: str) -> None:
+    async def scene() -> None:
+        async with serving(login=TokenCommand(["sh", "-c", script]), handshake=False) as (client, _):
+            refused = await client.ask("initialize", HELLO)
+            assert said in refused["error"]["message"]
+
+    run(scene())
 
 
 @pytest.mark.parametrize("name", ["pretty", "large"])

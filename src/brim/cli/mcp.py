@@ -16,6 +16,7 @@ _WRAP_EXAMPLES = """examples:
   brim mcp wrap -- npx -y @modelcontextprotocol/server-filesystem /data
   brim mcp wrap --exempt 'read_*' --max-calls 50 -- mcp-server-git --repository .
   brim mcp wrap --url https://example.com/mcp --token-env EXAMPLE_TOKEN
+  brim mcp wrap --url https://example.com/mcp --token-command 'gh auth token'
   brim mcp wrap --server git='mcp-server-git' --server time='mcp-server-time'
   brim mcp wrap --config mcp.json            every server of an mcpServers file
 """
@@ -65,6 +66,9 @@ def _add_servers(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--token-env", metavar="VARIABLE", help="environment variable with the bearer token for servers over HTTP"
+    )
+    parser.add_argument(
+        "--token-command", metavar="COMMAND", help="prints that token instead; run again when it is refused"
     )
     parser.add_argument("--config", metavar="FILE", help='a JSON file with {"mcpServers": {NAME: {command|url …}}}')
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND …", help="the server to start")

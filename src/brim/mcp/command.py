@@ -33,6 +33,7 @@ _FLAGS = (
     "repeat_seconds",
     "call_timeout",
     "token_env",
+    "token_command",
 )
 
 
@@ -65,11 +66,11 @@ def servers_of(args: argparse.Namespace, loaded: settings.Settings, log: Log) ->
         if not line:
             raise BadSetting("--server", f"{text!r} is not NAME=COMMAND")
         found.append(StdioUpstream(shlex.split(line), name=name, log=log, largest=largest))
-    headers = {**_token(loaded), **dict(_header(text) for text in args.header)}
+    headers = dict(_header(text) for text in args.header)
     for text in args.url:
         name, mark, url = text.partition("=")
         named = bool(mark) and "://" not in name
-        found.append(_http(url if named else text, name if named else "", headers, largest))
+        found.append(_http(url if named else text, name if named else "", headers, loaded))
     if args.config:
         found += _from_config(Path(args.config), loaded, log)
     if not found:
@@ -89,9 +90,20 @@ def _named(found: list[Upstream]) -> list[Upstream]:
     return found
 
 
-def _http(url: str, name: str, headers: dict[str, str], largest: int) -> Upstream:
+def _http(url: str, name: str, headers: dict[str, str], loaded: settings.Settings) -> Upstream:
+    """A server over HTTP; a header of its own goes before the token of the settings."""
     http = importlib.import_module("brim.mcp.http")  # needs aiohttp, which a stdio wrapper does not
-    upstream: Upstream = http.HttpUpstream(url, name=name, headers=headers, largest=largest)
+    command = shlex.split(loaded.mcp.token_command)
+    own = any(key.lower() == "authorization" for key in headers)
+    if not own and not command:
+        headers = {**_token(loaded), **headers}
+    upstream: Upstream = http.HttpUpstream(
+        url,
+        name=name,
+        headers=headers,
+        login=http.TokenCommand(command) if command and not own else None,
+        largest=loaded.mcp.largest_message,
+    )
     return upstream
 
 
@@ -131,7 +143,7 @@ def _configured(name: str, one: dict[str, Any], path: Path, loaded: settings.Set
 
     if "url" in one:
         headers = {key: fill(value) for key, value in dict(one.get("headers") or {}).items()}
-        return _http(fill(one["url"]), name, {**_token(loaded), **headers}, loaded.mcp.largest_message)
+        return _http(fill(one["url"]), name, headers, loaded)
     if "command" not in one:
         raise BadSetting(where, "has neither command nor url")
     return StdioUpstream(

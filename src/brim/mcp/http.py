@@ -10,14 +10,16 @@ import asyncio
 import base64
 import contextlib
 import re
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from brim.errors import MissingExtra
 from brim.mcp import jsonrpc
+from brim.mcp.eventstream import TooLarge, server_sent
 from brim.mcp.jsonrpc import VERSION_KEY, Id, Json, Malformed, Message, is_modern, meta_of
 from brim.mcp.refusals import refusal, shown
+from brim.mcp.tokencommand import NoToken, TokenCommand
 from brim.mcp.upstream import Events
 
 try:
@@ -32,13 +34,6 @@ _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _NAMED |= dict.fromkeys(("tasks/get", "tasks/update", "tasks/cancel"), "taskId")
 
 
-class _TooLarge(Exception):
-    """An answer is over the limit."""
-
-    def __init__(self, limit: int) -> None:
-        super().__init__(f"the server's answer is over the limit of {limit:,} bytes: ask for less at a time")
-
-
 @dataclass(slots=True)
 class _Resume:
     """How far an event stream was read, and after how long it may be taken up again."""
@@ -48,10 +43,16 @@ class _Resume:
 
 
 class HttpUpstream:
-    """One server behind a URL; `headers` go with every request."""
+    """One server behind a URL; `headers` go with every request, and the token of `login` where there is one."""
 
     def __init__(
-        self, url: str, *, name: str = "", headers: Mapping[str, str] | None = None, largest: int = 512 << 20
+        self,
+        url: str,
+        *,
+        name: str = "",
+        headers: Mapping[str, str] | None = None,
+        login: TokenCommand | None = None,
+        largest: int = 512 << 20,
     ) -> None:
         if aiohttp is None:
             raise MissingExtra("an MCP server over HTTP", "gateway")
@@ -61,6 +62,7 @@ class HttpUpstream:
         self._shown = shown(url)
         self._largest = largest
         self._headers = dict(headers or {})
+        self._login = login
         self._http: aiohttp.ClientSession | None = None
         self._events: Events | None = None
         self._session = ""
@@ -107,15 +109,32 @@ class HttpUpstream:
     async def _post(self, line: bytes, message: Message) -> None:
         assert self._http is not None
         try:
+            await self._log_in()
             async with self._http.post(self._url, data=line, headers=self._headers_for(message)) as answer:
-                await self._answered(answer, message)
+                again = answer.status == 401 and await self._log_in(refused=True)
+                if not again:
+                    await self._answered(answer, message)
+            if again:
+                async with self._http.post(self._url, data=line, headers=self._headers_for(message)) as answer:
+                    await self._answered(answer, message)
+        except NoToken as error:
+            self._failed(message, str(error))
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             self._failed(message, f"{self._shown} cannot be reached: {error or type(error).__name__}")
-        except _TooLarge as error:
+        except TooLarge as error:
             self._failed(message, str(error), jsonrpc.TOO_LARGE)
         finally:
             if message.id is not None:
                 self._posts.pop(message.id, None)
+
+    async def _log_in(self, *, refused: bool = False) -> bool:
+        """Take the token of the command, a new one after a refusal; whether it is another than before."""
+        if self._login is None:
+            return False
+        before = self._headers.get("Authorization", "")
+        token = await self._login.token(before.removeprefix("Bearer ") if refused else "")
+        self._headers["Authorization"] = f"Bearer {token}"
+        return self._headers["Authorization"] != before
 
     def _headers_for(self, message: Message) -> dict[str, str]:
         headers = {
@@ -185,7 +204,7 @@ class HttpUpstream:
         async for part in answer.content.iter_any():
             size += len(part)
             if size > self._largest:
-                raise _TooLarge(self._largest)
+                raise TooLarge(self._largest)
             parts.append(part)
         return b"".join(parts)
 
@@ -276,7 +295,7 @@ class HttpUpstream:
     async def _listen(self) -> None:
         assert self._http is not None
         resume = _Resume()
-        with contextlib.suppress(aiohttp.ClientError, OSError, _TooLarge):
+        with contextlib.suppress(aiohttp.ClientError, OSError, TooLarge):
             while self.alive and self._version:
                 last = {"Last-Event-ID": resume.last} if resume.last else {}
                 async with self._http.get(self._url, headers={**self._get_headers(), **last}) as answer:
@@ -315,52 +334,6 @@ class HttpUpstream:
     def kill(self) -> None:
         for task in list(self._tasks):
             task.cancel()
-
-
-async def server_sent(chunks: AsyncIterator[bytes], largest: int = 512 << 20) -> AsyncIterator[dict[str, str]]:
-    """The events of a stream, each a dict of its fields; several `data` lines are one text.
-
-    Example: b'id: 1\\ndata: {}\\n\\n' -> {"id": "1", "data": "{}"}
-    """
-    fields: dict[str, str] = {}
-    data: list[str] = []
-    size = 0
-    async for line in _text_lines(chunks, largest):
-        name, _, value = line.partition(":")
-        value = value.removeprefix(" ")
-        if not line and (fields or data):
-            yield {**fields, "data": "\n".join(data)} if data else fields
-            fields, data, size = {}, [], 0
-        elif name == "data":
-            data.append(value)
-            size += len(value)
-            if size > largest:
-                raise _TooLarge(largest)
-        elif name in ("id", "event", "retry"):
-            fields[name] = value
-    if data:
-        yield {**fields, "data": "\n".join(data)}
-
-
-async def _text_lines(chunks: AsyncIterator[bytes], largest: int) -> AsyncIterator[str]:
-    parts: list[bytes] = []
-    held = 0
-    after_return = False
-    async for chunk in chunks:
-        if after_return and chunk[:1] == b"\n":
-            chunk = chunk[1:]
-        after_return = chunk.endswith(b"\r")
-        if b"\r" in chunk:
-            chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        *lines, rest = chunk.split(b"\n")
-        for line in lines:
-            yield b"".join([*parts, line]).decode("utf-8", "replace")
-            parts, held = [], 0
-        if rest:
-            parts.append(rest)
-            held += len(rest)
-            if held > largest:
-                raise _TooLarge(largest)
 
 
 def _one_line(data: bytes) -> bytes:

@@ -27,7 +27,7 @@ def refusal(url: str, status: int, challenge: str, body: str = "", *, with_token
     address = shown(url)
     if status == 403:
         return f"{address} does not allow this {what}: it wants a token{scope}"
-    name = "--token-env VARIABLE (or --header 'Authorization: Bearer ${VARIABLE}')"
+    name = "--token-env VARIABLE, or let --token-command COMMAND print it"
     if with_token:
         text = f"{address} does not accept the token {what}: renew it{scope} and start again; it is named by {name}"
     else:

@@ -126,6 +126,9 @@ class Mcp(Section, frozen=True, kw_only=True):
     token_env: Annotated[
         EnvName, Meta(description="environment variable with the bearer token for servers over HTTP; empty: none")
     ] = ""
+    token_command: Annotated[
+        str, Meta(description="command that prints that token instead, run again when it is refused; empty: none")
+    ] = ""
 
 
 class Summarizer(Section, frozen=True, kw_only=True):
