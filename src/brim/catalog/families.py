@@ -51,10 +51,14 @@ _RULES: Final[tuple[tuple[str, Family], ...]] = (
     # V2 and the first coder models have older vocabularies; V4 kept that of V3.
     (r"deepseek-(?:v2|coder|llm|moe|vl)", "estimate"),
     (r"deepseek", "deepseek-v3"),
+    (r"(?:meta-)?llama-?v?2(?![0-9])|code-?llama", "llama-2"),
+    # Gemma 1 and 2 share one vocabulary, which Gemma 3 left; "gemma-2b" is of the first.
+    (r"gemma-?(?:1|2|7b)(?![0-9])|(?:code|recurrent)gemma", "gemma-2"),
     # Models after Gemini 1.5 are published as using Gemma 3's vocabulary.
     (r"gemini|gemma|learnlm", "gemma-3"),
     # SentencePiece generations (7B, Mixtral, first Codestral, 24-02) are not the Tekken vocabulary.
-    (r"(?:open-)?(?:mistral-7b|mixtral|mathstral|codestral-(?:22b|2405|mamba)|mistral-tiny)", "estimate"),
+    # Its later versions only added control tokens.
+    (r"(?:open-)?(?:mistral-7b|mixtral|mathstral|codestral-(?:22b|2405|mamba)|mistral-tiny)", "mistral-v1"),
     (r"mistral-(?:small|medium|large)-(?:2312|2402)", "estimate"),
     (r"(?:labs-|open-)?(?:mistral|ministral|codestral|devstral|magistral|pixtral|voxtral|leanstral)-", "mistral"),
     (r"kimi-|moonlight-", "kimi-k2"),  # K3 has the merges of K2
