@@ -94,6 +94,6 @@ def test_a_task_is_told_from_a_result_that_speaks_of_one(result: dict[str, Any],
 def test_the_oldest_tasks_are_forgotten() -> None:
     tasks: Tasks[int] = Tasks()
     for number in range(5_000):
-        assert tasks.began(b'{"taskId"', {"task": {"taskId": f"t{number}"}}, number)
+        assert tasks.began(b'{"task": {"taskId": "t%d"}}' % number, number)
     assert tasks.call({"taskId": "t0"}) is None
     assert tasks.call({"taskId": "t4999"}) == 4_999

@@ -158,7 +158,7 @@ class Calls:
 
     def _answer(self, answer: Message, call: Call) -> None:
         raw = answer.raw_result()
-        if self._tasks.began(raw, answer.result() if b'"taskId"' in raw else {}, call):
+        if self._tasks.began(raw, call):
             self._wrapper.send(answer.line)
         elif answer.failed or not self._compacts(call) or (len(raw) < SMALL_BYTES and not _limited(call.budget)):
             call.session.count(len(raw) // 4)

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Generic, TypeVar
 
-from brim.mcp.jsonrpc import Json
+from brim.mcp.jsonrpc import Json, parse
 
 _KEPT = 4_096
+# What says that a call became a task is short; what is longer is a result and need not be looked through.
+_LARGEST = 64 << 10
 C = TypeVar("C")
 
 
@@ -21,11 +23,11 @@ class Tasks(Generic[C]):
     def __init__(self) -> None:
         self._calls: OrderedDict[str, C] = OrderedDict()
 
-    def began(self, raw: bytes, result: Json, call: C) -> bool:
-        """Whether a result says that the call became a task; it is then remembered."""
-        if b'"taskId"' not in raw:
+    def began(self, raw: bytes, call: C) -> bool:
+        """Whether a result, as it came, says that the call became a task; it is then remembered."""
+        if len(raw) > _LARGEST or b'"taskId"' not in raw:
             return False
-        id = task_of(result)
+        id = task_of(parse(raw))
         if not id:
             return False
         self._calls[id] = call
