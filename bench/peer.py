@@ -21,7 +21,7 @@ from typing import Any
 from environments import PEERS, Environment
 
 PATIENCE = 300.0
-STARTING = 180.0
+STARTING = 600.0
 
 
 class PeerProblem(Exception):
