@@ -32,7 +32,7 @@ OLD = 10
 
 
 def read(messages: Chat) -> list[ModelMessage]:
-    """Requests hold what was said to the model, so that what stands between two of its answers is one request."""
+    """Each message as its own, but for the returns of one response's tools, which are one request."""
     found: list[ModelMessage] = []
     names: dict[str, str] = {}
     for message in messages:
@@ -46,7 +46,7 @@ def read(messages: Chat) -> list[ModelMessage]:
         part: Any = UserPromptPart(content)
         if message["role"] == "tool":
             part = ToolReturnPart(names.get(message["tool_call_id"], "tool"), content, message["tool_call_id"])
-        if found and isinstance(found[-1], ModelRequest):
+        if message["role"] == "tool" and found and isinstance(found[-1], ModelRequest):
             found[-1] = ModelRequest(parts=[*found[-1].parts, part])
         else:
             found.append(ModelRequest(parts=[part]))
