@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -122,8 +123,10 @@ def each(field: Field, ways: tuple[Way, ...], measure: Callable[[Way, Worker], R
     """A row a way; where a library is missing or fails, the row says why."""
     rows: list[Row] = []
     for way, worker in field.entered(ways):
+        since = time.perf_counter()
         try:
             rows.append({WHO: way.name, **measure(way, worker)})
         except PeerProblem as problem:
             rows.append({WHO: way.name, "problem": str(problem)})
+        field.tell(f"    {way.name}: {time.perf_counter() - since:.0f} s")
     return rows
