@@ -355,15 +355,16 @@ class Planner:
         return conversation.messages[index]
 
     def must_stay(self) -> list[tuple[str, int]]:
-        """What cannot go, with its tokens, largest first."""
+        """What cannot go, with its tokens and those of its frame, largest first."""
         found = [("tools and framing", self.head)]
         for group in self.groups:
-            if group.must:
-                for member in group.members:
-                    name = (
-                        "system"
-                        if member == SYSTEM
-                        else f"{self.task.conversation.messages[member].role} messages[{member}]"
-                    )
-                    found.append((name, sum(item.shown_tokens for item in group.items if item.message == member)))
+            for member in group.members if group.must else ():
+                if member == SYSTEM:
+                    name, frame = "system", 0
+                else:
+                    message = self._message(member)
+                    name = f"{message.role} messages[{member}]"
+                    frame = self.counter.message(message) - sum(self.counter.parts(message))
+                shown = sum(item.shown_tokens for item in group.items if item.message == member)
+                found.append((name, shown + frame))
         return sorted(found, key=lambda entry: -entry[1])

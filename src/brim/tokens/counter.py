@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from brim import wire
 from brim.catalog import Model
-from brim.conversation import Conversation, Message, Role, decode
+from brim.conversation import Conversation, Message, Part, Role, changed, decode
 from brim.recent import Recent
 from brim.tokens.actuals import Actuals
 from brim.tokens.calibration import Calibration, Source
@@ -55,6 +55,11 @@ _sizes: dict[tuple[str, str], Recent[Message, Sizes]] = {}
 _heads: Recent[tuple[Any, ...], int] = Recent(4096)
 
 
+def _stands_alone(part: Part) -> bool:
+    """Whether a part is a block of a list that has no text: an image, a file, what only its API can read."""
+    return not part.text and part.kind not in ("call", "thinking") and isinstance((part.at or ("",))[-1], int)
+
+
 class Counter:
     """Counts requests of one API for one model."""
 
@@ -90,11 +95,13 @@ class Counter:
             # One text: what is not frame is text, and it need not be tokenized twice.
             return total, (max(0, total - self._frame(message.role)),)
         sizes = [self.text(part.text) if part.text else 0 for part in message.parts]
-        rest = total - self._frame(message.role) - sum(sizes)
-        media = [n for n, part in enumerate(message.parts) if not part.text and part.kind not in ("call", "thinking")]
-        if media and rest > 0:
+        media = [n for n, part in enumerate(message.parts) if _stands_alone(part)]
+        if media:
+            # What they take is what is missing when an empty text stands there: their frame stays with it.
+            blank = {message.parts[n].at: wire.APIS[self.api].text_block("") for n in media}
+            rest = total - self.framing.message(changed(value, blank))
             for n in media:
-                sizes[n] = rest // len(media)
+                sizes[n] = max(0, rest) // len(media)
         return total, tuple(sizes)
 
     def _frame(self, role: Role) -> int:
