@@ -11,6 +11,7 @@ import pytest
 import brim
 from brim import replaying
 from brim.replaying.result import percentile
+from brim.replaying.trial import LIVE
 from tests.replay.talks import chat, claude, gemini, responses
 
 POLICIES = ["agent", "rolling", "concise", "layered"]
@@ -173,3 +174,14 @@ def test_the_chart_is_a_picture_with_a_row_for_each_outcome() -> None:
 @pytest.mark.parametrize(("share", "value"), [(0.5, 2), (0.95, 4), (0.01, 1), (1.0, 4)])
 def test_a_percentile_is_one_of_the_values(share: float, value: int) -> None:
     assert percentile([4, 1, 3, 2], share) == value
+
+
+def test_more_conversations_than_are_held_at_once_come_back_when_they_go_on() -> None:
+    talks = [chat(3, topic=f"pier {number}") for number in range(LIVE + 6)]
+    found = brim.replay(interleaved(*talks), budget=2_000)
+    assert found.conversations == LIVE + 6
+    one = brim.replay(talks[0], budget=2_000).outcomes[0]
+    outcome = found.outcomes[0]
+    assert outcome.over_before == (LIVE + 6) * one.over_before > 0
+    assert outcome.reuse_before == pytest.approx(one.reuse_before, abs=0.01)
+    assert outcome.reuse_after == pytest.approx(one.reuse_after, abs=0.01)

@@ -19,13 +19,14 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from brim.catalog import Prices
-from brim.conversation import Conversation, Message
-from brim.memory.view import common_length
+from brim.conversation import Conversation
 from brim.tokens.counter import Counter
 
 # Providers cache no prompt that is shorter.
 LEAST = 1_024
 MARK = b'"cache_control"'
+# What a message says and under which ids: the same for two that a provider caches as one.
+Said = tuple[bytes, tuple[str, ...], tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class _Last:
     """The request before: what it began with, the places where a cache entry of it ends, and when it was."""
 
     head: tuple[str, bytes | None, bytes]
-    messages: tuple[Message, ...]
+    messages: list[Said]
     ends: Sequence[int]
     at: float | None
 
@@ -64,9 +65,10 @@ class Bills:
         head = conversation.api, conversation.tools, conversation.system.digest if conversation.system else b""
         last = self._last.get(key)
         alike = last is not None and last.head == head
-        common = common_length(last.messages, conversation.messages) if last and alike else 0
+        said = [(message.digest, message.calls, message.answers) for message in conversation.messages]
+        common = _common(last.messages, said) if last and alike else 0
         ends = _ends(conversation)
-        self._keep(key, _Last(head, conversation.messages, ends, at))
+        self._keep(key, _Last(head, said, ends, at))
         reused = min(total, sizes[common]) if alike else 0
         if prices is None:
             return Bill(total, reused, None)
@@ -87,6 +89,12 @@ class Bills:
         self._last.move_to_end(key)
         if len(self._last) > self._most:
             self._last.popitem(last=False)
+
+
+def _common(before: list[Said], now: list[Said]) -> int:
+    """How many messages two requests have in common from their start."""
+    pairs = zip(before, now, strict=False)
+    return next((number for number, (old, new) in enumerate(pairs) if old != new), min(len(before), len(now)))
 
 
 def _ends(conversation: Conversation) -> Sequence[int]:

@@ -16,7 +16,7 @@ from brim.replaying.bills import Bills
 from brim.replaying.recorded import Problem, Recorded
 from brim.replaying.result import Replay, percentile
 from brim.replaying.sources import Source, opened
-from brim.replaying.trial import LIVE, Arrival, Trial, followed
+from brim.replaying.trial import KNOWN, Arrival, Trial, followed
 from brim.tokens.actuals import Actuals
 from brim.tokens.counter import Counter
 
@@ -105,7 +105,7 @@ class _Run:
         self._left_out = 0
         self._whole = followed()
         self._actuals = Actuals()
-        self._bills = Bills(minutes, LIVE)
+        self._bills = Bills(minutes, KNOWN)
         self._counters: dict[tuple[Model, str], Counter] = {}
         self._conversations: set[str] = set()
         self._models: dict[str, int] = {}

@@ -23,8 +23,10 @@ from brim.replaying.result import Outcome, percentile
 from brim.tokens.actuals import Actuals
 from brim.tokens.counter import Counter
 
-# So many conversations are followed at once; those that were quiet for longest are let go, to come back if they go on.
-LIVE = 256
+# So many conversations are held at once, as in the gateway; others come back from the store if they go on.
+LIVE = 64
+# Of so many the last request, and what became of their content, is known.
+KNOWN = 2_000
 STORE_BYTES = 64 << 20
 
 
@@ -54,8 +56,8 @@ class Trial:
         self.budget = budget
         self._sessions = followed() if sessions else None
         self._actuals = Actuals()
-        self._bills = Bills(minutes, LIVE)
-        self._changes = Changes(LIVE)
+        self._bills = Bills(minutes, KNOWN)
+        self._changes = Changes(KNOWN)
         self._ms = array("d")
         self._requests = self._over_before = self._over_after = self._refused = self._changed = 0
         self._replans = self._unpriced = 0
