@@ -22,6 +22,7 @@ from brim.gateway.logs import Redaction, log, tell
 from brim.gateway.metrics import Metrics
 from brim.gateway.options import Options
 from brim.gateway.routes import route_of
+from brim.gateway.summarizing import Summarizing
 from brim.gateway.views import Views
 from brim.memory.store import Store
 
@@ -47,6 +48,7 @@ class Gateway:
         self.metrics = Metrics()
         self.journal = Journal(self.metrics, store)
         self.fitter = Fitter(options.policy, options.catalog(), store, recall=options.recall)
+        self.summarizing = self.fitter.summarizer = self._summarizing(options)
         self.redact = Redaction(options.gateway.redact)
         self.token_bytes = options.token.encode() if options.token else None
         self.draining = False
@@ -60,6 +62,11 @@ class Gateway:
         self._ids = itertools.count(1)
         self._idle = asyncio.Event()
         self._idle.set()
+
+    def _summarizing(self, options: Options) -> Summarizing | None:
+        if options.summarizer is None:
+            return None
+        return Summarizing(options.settings.summarizer, options.summarizer, self.fitter.model_of, self.journal)
 
     def next_id(self) -> str:
         """A name for a request that no other process gives."""
@@ -148,17 +155,20 @@ class Gateway:
 
     async def reload(self, options: Options) -> None:
         """Take new options; requests in work end by the old ones. Where the gateway listens stays."""
-        client, discovery = self.client, self.discovery
+        client, discovery, summarizing = self.client, self.discovery, self.summarizing
         self.options = options
         self.redact = Redaction(options.gateway.redact)
         self.token_bytes = options.token.encode() if options.token else None
         self.fitter.policy = options.policy
         self.fitter.catalog = options.catalog()
         self.fitter.recall = options.recall
+        self.summarizing = self.fitter.summarizer = self._summarizing(options)
         self._gate = Gate(options.gateway.concurrency)
         self._connect(options)
         self.discovery.start()
         await discovery.close()
+        if summarizing is not None:
+            await summarizing.close()
         tell("reloaded", upstreams=[target.name for target in options.targets])
         # The old connections are needed until the requests on them have ended.
         self._closing = asyncio.get_running_loop().create_task(self._close_later(client))
@@ -173,6 +183,8 @@ class Gateway:
 
     async def close(self) -> None:
         self.ready = False
+        if self.summarizing is not None:
+            await self.summarizing.close()
         await self.discovery.close()
         await self.client.close()
         await self.journal.close()

@@ -392,6 +392,8 @@ class Exchange(ClientSide):
             self._log_content(turn)
         if result is not None and found is not None and turn.status == 200:
             self.gateway.fitter.record(result, found.input)
+        if result is not None:
+            self.gateway.fitter.summarize(result.live)
 
 
 def _ignore(_: bytes) -> None:

@@ -19,6 +19,7 @@ from brim.gateway.conversations import Conversations, Live
 from brim.memory.inmemory import InMemoryStore
 from brim.memory.registry import Sessions
 from brim.memory.store import Store
+from brim.memory.summaries import Summarizer
 from brim.plan.policy import Policy
 from brim.plan.work import size_of
 from brim.recent import Recent
@@ -63,6 +64,7 @@ class Fitter:
         self.catalog = catalog
         self.store: Store = store if store is not None else InMemoryStore()
         self.recall = recall
+        self.summarizer: Summarizer | None = None
         self.conversations = Conversations()
         self.sessions = Sessions(self.store, live=MOST_LIVE)
         self.actuals = Actuals(self.store)
@@ -143,6 +145,7 @@ class Fitter:
         session = self.sessions.of(conversation, controls.session or None, model=wanted, actuals=self.actuals)
         live = self.conversations.behind(session.id, live)
         session.model, session.budget, session.policy, session.recall_mode = wanted, left, policy, self.recall
+        session.folding.summarizer = self.summarizer
         fitted = session.fit_parsed(raw, conversation)
         self._keep(live, fitted)
         folded = len(session.view.folded(len(session.log)))
@@ -253,6 +256,17 @@ class Fitter:
         self._learnt[done.model.family] = seen + 1
         if done.upper > FAR * done.limit or tokens > done.upper or seen < ENOUGH or seen % SOME == 0:
             self.counter(done.model, done.sent.api).record(done.sent, tokens)
+
+    def summarize(self, live: Live) -> None:
+        """After a response: what its session has folded is summarised beside everything else, where that is wanted.
+
+        A session that is at work on its next request is asked after that one.
+        """
+        if self.summarizer is None or not live.engaged or live.lock.locked():
+            return
+        session = self.sessions.held(live.id)
+        if session is not None:
+            session.summarize_later()
 
     def last_model(self, client: str) -> str:
         """The model that a client used last; empty if it has not been here."""

@@ -80,6 +80,12 @@ class Journal:
             if not queue.full():
                 queue.put_nowait(turn)
 
+    def keep_usage(self, record: UsageRecord) -> None:
+        """Write the numbers of a call that is no turn with the next flush."""
+        if self._keeper is not None:
+            self._waiting.append(record)
+            self._wake.set()
+
     def keep_value(self, name: str, value: bytes) -> None:
         """Write a small value with the next flush."""
         if self._keeper is not None:

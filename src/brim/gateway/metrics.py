@@ -26,7 +26,9 @@ _COUNTERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "brim_faults_total": ("Faults by kind.", ("kind",)),
     "brim_usage_missing_total": ("Answers that told no usage.", ("api",)),
     "brim_upper_exceeded_total": ("Requests that took more than the predicted upper bound.", ("model",)),
-    "brim_cost_usd_total": ("What providers charge for the requests, by list prices.", ("model",)),
+    "brim_cost_usd_total": ("What providers charge for requests and summaries, by list prices.", ("model",)),
+    "brim_summaries_total": ("Summaries by a model.", ("result",)),
+    "brim_summary_tokens_total": ("Tokens that summaries took, as providers reported them.", ("kind",)),
 }
 _HISTOGRAMS: dict[str, tuple[str, tuple[str, ...], tuple[float, ...]]] = {
     "brim_added_seconds": ("Time that Brim adds before a request is sent.", ("api",), _ADDED),

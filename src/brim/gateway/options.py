@@ -10,6 +10,7 @@ from typing import Final, Literal
 
 from brim.catalog import Catalog
 from brim.errors import BadSetting
+from brim.gateway.summarizing import summarizer_target
 from brim.gateway.upstreams import Target, only_targets, targets_of
 from brim.plan.policy import Policy
 from brim.settings import Gateway as GatewaySettings
@@ -31,6 +32,8 @@ class Options:
     """The upstream of each API that has just one, for whatever model."""
     clear_tool_uses: tuple[str, ...] = ()
     """Globs of Anthropic models for which the provider's own context management is switched on."""
+    summarizer: Target | None = None
+    """Who is asked for summaries; None: nobody."""
 
     def catalog(self) -> Catalog:
         """The models that are known, with what the settings say of them."""
@@ -73,6 +76,7 @@ def options_of(settings: Settings, *, upstream: str = "", clear_tool_uses: tuple
         settings=settings,
         token=token,
         clear_tool_uses=(*gateway.clear_tool_uses, *clear_tool_uses),
+        summarizer=summarizer_target(settings, targets),
     )
 
 

@@ -77,6 +77,11 @@ class Sessions:
                 raise NotFound(f"there is no session {id!r}")
             return self._keep(session, self._places.get(id, (_client(id), _first(session.log))))
 
+    def held(self, id: str) -> Session | None:
+        """The session of an id if it is in memory; the store is not asked."""
+        with self._lock:
+            return self._live.get(id)
+
     def _nearest(self, conversation: Conversation, place: tuple[str, bytes]) -> tuple[Session | None, int]:
         """The live session with the most messages in common, of those that begin alike."""
         best: Session | None = None

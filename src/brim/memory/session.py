@@ -164,6 +164,10 @@ class Session:
             if used is not None and self._sent is not None:
                 self._counter().record(self._sent, used)
             self._save()
+        self.summarize_later()
+
+    def summarize_later(self) -> None:
+        """After a response: have folded messages summarised beside everything else, if there is a summariser."""
         self.folding.start(self._folded_messages)
 
     def fork(self, length: int, id: str | None = None) -> Session:
@@ -370,7 +374,8 @@ class Session:
             self.view.replace(keep, [before, last], min(self.view.settled, keep))
 
     def _folded_messages(self) -> tuple[list[Message], int]:
-        return self.view.folded_since(self.folding.upto, self.log)
+        with self._lock:
+            return self.view.folded_since(self.folding.upto, self.log)
 
     def _save(self) -> None:
         """Write what is new of this turn; what cannot be written is only lost to later processes."""

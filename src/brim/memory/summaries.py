@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
+from brim.catalog import Model
 from brim.conversation import Message
 from brim.errors import BudgetTooSmall
 from brim.fitting import fit
@@ -38,6 +39,7 @@ class Folding:
         self.summarizer = summarizer
         self.text = ""
         self.upto = 0
+        self._refused = 0  # up to here a summary was tried in vain: it is tried again when more is folded
         self._thread: threading.Thread | None = None
         self._task: asyncio.Task[bool] | None = None
         self._version = 0
@@ -47,7 +49,7 @@ class Folding:
         if self.summarizer is None or self.busy:
             return
         work = folded()
-        if not work[0]:
+        if not work[0] or work[1] == self._refused:
             return
         try:
             self._task = asyncio.get_running_loop().create_task(self.run(work))
@@ -74,6 +76,7 @@ class Folding:
         text = await self.summarizer.summarize(messages, self.text, LARGEST)
         if text and version == self._version:
             self.text, self.upto = text, end
+        self._refused = 0 if text else end
         return bool(self.text)
 
     def cut(self, length: int) -> None:
@@ -100,11 +103,11 @@ class Folding:
         return naive(messages, self.text, tokens, tokenizer(FAMILY))
 
 
-def within(system: str, text: str, window: int) -> str:
+def within(system: str, text: str, window: int, model: str | Model = "gpt-4o") -> str:
     """The text of a summariser's own call, fitted like any other request."""
     request = [{"role": "system", "content": system}, {"role": "user", "content": text}]
     try:
-        fitted = fit(request, model="gpt-4o", budget=window - FRAME)
+        fitted = fit(request, model=model, budget=window - FRAME)
     except BudgetTooSmall:
         return text[: max(0, window // 4)]
     return str(fitted.messages[-1]["content"])

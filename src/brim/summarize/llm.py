@@ -40,7 +40,8 @@ class LlmSummarizer:
     """Summarises messages by asking a model.
 
     `window` is the most input tokens of one call, `max_tokens` and `max_cost` (USD, needs `prices`) what all calls
-    together may take. `fit` brings one call's texts into the window as the last word on its size.
+    together may take. Blocks of more than `block_chars` characters are summarised in parts even where they fit. `fit`
+    brings one call's texts into the window as the last word on its size; `warn` is told what went wrong.
 
     Example: LlmSummarizer(ask, window=16_000, max_tokens=200_000)
     """
@@ -53,6 +54,8 @@ class LlmSummarizer:
     max_tokens: int | None = None
     max_cost: float | None = None
     prices: Prices | None = None
+    block_chars: int | None = None
+    warn: Callable[[str], None] = log.warning
     fit: Callable[[str, str, int], str] | None = None
     spent: int = 0
     cost: float = 0.0
@@ -71,7 +74,7 @@ class LlmSummarizer:
             return None
         found = verified(text, messages, self.count, previous)
         if found is None:
-            log.warning("a summary was refused: it is empty, or no smaller than what it stands for")
+            self.warn("a summary was refused: it is empty, or no smaller than what it stands for")
         return found
 
     async def _reduced(self, text: str, previous: str, size: int) -> str | None:
@@ -99,7 +102,7 @@ class LlmSummarizer:
 
     def _end(self, text: str, start: int, room: int) -> int:
         """The end of the longest piece from `start` that takes at most `room` tokens."""
-        length = min(len(text) - start, room * 6)
+        length = min(len(text) - start, room * 6, self.block_chars or len(text))
         while length > 1 and self.count(text[start : start + length]) > room:
             length = max(1, length * 3 // 4)
         if start + length < len(text):
@@ -116,13 +119,13 @@ class LlmSummarizer:
         asked = FRAME + self.count(INSTRUCTION) + self.count(said)
         for attempt in range(self.retries + 1):
             if not self._may_spend(asked, size):
-                log.warning("the budget for summaries is spent: summaries without a model stand in")
+                self.warn("the budget for summaries is spent: summaries without a model stand in")
                 return None
             self._spend(asked, 0)
             try:
                 answer = await asyncio.wait_for(self.ask(INSTRUCTION, said, size), self.timeout)
             except Exception as problem:  # the caller's own code, or a model behind it: anything may go wrong there
-                log.warning("a summary failed (%s: %s)", type(problem).__name__, problem)
+                self.warn(f"a summary failed ({type(problem).__name__}: {problem})")
                 if attempt < self.retries:
                     await asyncio.sleep(WAIT * 2**attempt)
                 continue
