@@ -181,9 +181,48 @@ def test_a_conversation_with_an_unknown_model_goes_on_past_its_window(start: Sta
     assert gateway.get("/brim/v1/live")["over_upper"] == 0
 
 
-@pytest.mark.parametrize("each", [1_500, 2_500, 3_500])
-def test_a_message_that_only_seems_too_long_is_tried(start: Start, servers: Any, each: int) -> None:
-    """The estimate is twice too high for such a text: what must stay seems not to fit, and does."""
+def with_instructions(size: int) -> dict[str, Any]:
+    """A request whose instructions, which must stay, are about so many tokens of the o200k vocabulary."""
+    system = {"role": "system", "content": words(size)}
+    return {"model": "harbor", "messages": [system, {"role": "user", "content": "Which item costs most?"}]}
+
+
+@pytest.mark.parametrize("size", [1_200, 2_000, 3_000])
+def test_instructions_that_only_seem_too_long_are_tried(start: Start, servers: Any, size: int) -> None:
+    """The estimate of such a text is about twice too high: by it the instructions alone fill the window."""
     gateway = start(**own(servers("")))
     before(gateway)
-    assert long_talk(gateway, 4, each) == [200] * 4
+    got = gateway.ask("POST", "/v1/chat/completions", with_instructions(size))
+    assert got.status == 200
+    turn = gateway.last
+    assert turn.usage.input <= turn.upper
+    assert turn.limit < 4_096
+
+
+def test_instructions_that_are_too_long_by_any_count_are_refused_at_once(start: Start, servers: Any) -> None:
+    server = servers("")
+    gateway = start(**own(server))
+    before(gateway)
+    got = gateway.ask("POST", "/v1/chat/completions", with_instructions(9_000))
+    assert (got.status, got.json["error"]["code"]) == (400, "context_length_exceeded")
+    assert "/v1/chat/completions" not in [path for path, _ in server.asked]
+
+
+def test_what_was_tried_in_vain_is_answered_in_the_upstreams_words(start: Start, servers: Any) -> None:
+    server = servers("")
+    gateway = start(**own(server))
+    before(gateway)
+    server.window = 1_000  # it has less than it says
+    got = gateway.ask("POST", "/v1/chat/completions", with_instructions(3_000))
+    assert got.status == 400
+    assert "exceeds the available context size (1000 tokens)" in got.json["error"]["message"]
+
+
+def test_sizes_that_a_refusal_states_are_learnt_from(start: Start, servers: Any) -> None:
+    """Once a refusal has told true sizes, the conversation is fitted to the window that the server really has."""
+    server = servers("")
+    gateway = start(**own(server))
+    before(gateway)
+    server.window = 3_000
+    assert long_talk(gateway, 8, 700) == [200] * 8
+    assert gateway.gateway.fitter.model_of("harbor", "own").window == 3_000  # type: ignore[union-attr]

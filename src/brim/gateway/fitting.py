@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from brim import fitting, wire
 from brim.catalog import Catalog, Model
 from brim.conversation import Conversation, Message
-from brim.errors import UnknownModel
+from brim.errors import BudgetTooSmall, UnknownModel
 from brim.gateway.controls import Controls
 from brim.gateway.conversations import Conversations, Live
 from brim.memory.inmemory import InMemoryStore
@@ -24,12 +24,14 @@ from brim.plan.policy import Policy
 from brim.plan.work import size_of
 from brim.recent import Recent
 from brim.tokens.actuals import Actuals
-from brim.tokens.counter import Counter
+from brim.tokens.counter import LIKELY, Counter
 
 # Bodies that grew by more than this are counted in a thread: about 3 ms of work.
 COLD_BYTES = 48_000
 # What a refit leaves free below the size that an upstream stated, for what neither side counts the same.
 REFIT_SHARE = 0.97
+# A little more than what must stay, where that is tried although an estimate says that it does not fit.
+TRY_SHARE = 1.02
 # So many bytes of messages are remembered as counted before.
 SEEN_BYTES = 64 << 20
 # Sessions whose history is held in memory; the store has the others'.
@@ -92,10 +94,32 @@ class Fitter:
             return passed
         async with live.lock:
             if not large:
-                return self.fit_now(raw, conversation, live, found, controls, controls.budget)
+                return self._fit_or_try(raw, conversation, live, found, controls)
             return await asyncio.get_running_loop().run_in_executor(
-                self._threads, self.fit_now, raw, conversation, live, found, controls, controls.budget
+                self._threads, self._fit_or_try, raw, conversation, live, found, controls
             )
+
+    def _fit_or_try(
+        self, raw: bytes, conversation: Conversation, live: Live, model: Model, controls: Controls
+    ) -> FitResult:
+        """Fit; where only an estimate says that this cannot be done, make it as small as can be.
+
+        An estimate is about twice too high on code: the upstream is the judge, and if it refuses, states true sizes.
+        """
+        try:
+            return self.fit_now(raw, conversation, live, model, controls, controls.budget)
+        except BudgetTooSmall as refusal:
+            counter = self.counter(model, conversation.api)
+            if controls.budget is not None or counter.source != "estimated":
+                raise
+            likely = Counter(replace(model, family=LIKELY), conversation.api).total(conversation)
+            if refusal.needed * likely > refusal.budget * counter.total(conversation):
+                raise
+            policy = controls.policy or self.policy
+            share = 1 - policy.recall if self.recall == "tool" else 1.0
+            tried = self.fit_now(raw, conversation, live, model, controls, int(refusal.needed / share * TRY_SHARE))
+            tried.limit = refusal.budget
+            return tried
 
     def _unseen(self, conversation: Conversation) -> int:
         """How many bytes of messages were not in a request before."""
@@ -117,6 +141,8 @@ class Fitter:
         before = counter.total(conversation)
         own = controls.budget is None and policy.budget is None
         upper = size_of(counter, before, len(conversation.messages), own)
+        if upper > limit and own and counter.source == "estimated" and not live.engaged:
+            upper = counter.count(conversation).upper  # from what the provider said of its beginning
         if upper > limit:
             return None
         return FitResult(raw, live, conversation, conversation, model, before, before, upper, limit)
@@ -201,8 +227,12 @@ class Fitter:
             return None
         if tokens is not None and done.model is not None:
             self.record(done, tokens)
-        counted = done.after or self.counter(model, done.original.api).total(done.original)
+        counter = self.counter(model, done.original.api)
+        counted = done.after or counter.total(done.original)
         room = fitting.limit_of(model, done.original, controls.policy or self.policy, controls.budget, None)
+        if tokens and counter.source == "estimated":
+            wanted = counter.upper(int(counted * min(1.0, room / tokens) * REFIT_SHARE), len(done.sent.messages))
+            return self.fit_now(raw, done.original, done.live, model, controls, wanted)
         scale = min(1.0, counted / tokens) if tokens else 1.0
         budget = int(min(room, counted if window is None else room) * scale * REFIT_SHARE)
         if budget >= counted:
