@@ -7,7 +7,7 @@ from html import escape
 
 from brim.replaying.result import Outcome, Replay, counted
 
-LABEL, WIDTH, GAP, ROW, TOP = 190, 200, 84, 30, 84
+LABEL, WIDTH, GAP, ROW, TOP = 190, 200, 110, 30, 84
 STYLE = (
     "text{font:13px system-ui,sans-serif;fill:#1c2733}.small{font-size:12px;fill:#5b6b7a}.title{font-size:16px;"
     "font-weight:600}.all{fill:#dfe5ea}.part{fill:#1f7a8c}.less{fill:#b4552d}.mark{stroke:#1c2733;stroke-width:2}"
@@ -37,8 +37,8 @@ def chart(replay: Replay) -> str:
         f'<desc id="d">{escape(str(replay))}</desc>',
         f"<style>{STYLE}</style>",
         f'<text class="title" x="10" y="26">{title}</text>',
-        '<text class="small" x="10" y="46">Bars are shares of sending everything; a line marks the share without '
-        "Brim.</text>",
+        '<text class="small" x="10" y="46">Tokens and cost as shares of sending everything; the prefix as a share of the '
+        "tokens, with a line where it is without Brim.</text>",
         *_panels(panels, replay),
         "</svg>",
     ]
