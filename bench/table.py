@@ -20,7 +20,7 @@ OURS = "Brim"
 _VERDICTS = {True: "yes", False: "no", None: ""}
 
 _BAR = re.compile(r"(>=|<=|≥|≤|=|<|>)?\s*(\d*\.?\d+)")
-_NUMBER = re.compile(r"\d*\.?\d+")
+_NUMBER = re.compile(r"(?:(?<![\w.-])-)?\d*\.?\d+")
 _TESTS: dict[str, Callable[[float, float], bool]] = {
     ">=": lambda value, bar: value >= bar,
     "≥": lambda value, bar: value >= bar,

@@ -17,6 +17,8 @@ from rich.console import Console
         ("0.9 / 0.6 (12 logs)", "≥ .8 / .7", False),
         ("0.9 / 0.8", "≥ .8 / .7", True),
         (3, "peer", None),
+        ("-70.29 ms", "<= 10 ms", True),
+        ("2-4 ms", "<= 3 ms", True),
         ("no data", ">= 1", None),
     ],
 )
