@@ -149,7 +149,7 @@ def _finish(request: Any, work: Work, on_event: OnEvent | None, again: Callable[
     for event in events(outcome):
         tell(on_event, event)
     unchanged = outcome.conversation is work.conversation
-    body = request if unchanged else wire.render(outcome.conversation, request)
+    body = request if unchanged else wire.render(outcome.conversation, request, work.conversation)
     tokens = work.counter.total(outcome.conversation)
     return Fitted(body, outcome.conversation, tokens, outcome.stash, lambda: report_of(work, outcome), again)
 

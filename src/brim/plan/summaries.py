@@ -26,12 +26,16 @@ def summary(work: Work, messages: Sequence[Message], previous: str, tokens: int)
 
 
 def _asked(summarize: Summarize, messages: Sequence[Message], previous: str, tokens: int) -> str:
+    """What the caller's summariser says; nothing where it fails, which is told with its trace.
+
+    All exceptions, since this is where Brim calls other people's code: the errors of model clients have no base in
+    common (openai's, anthropic's and httpx's derive from Exception), and a fit raises nothing but its own.
+    """
     try:
         return summarize(messages, previous, tokens).strip()
-    except Exception as problem:  # the caller's own code, or a model behind it: anything may go wrong there
-        log.warning(
-            "the summariser failed (%s: %s); a summary without a model stands in", type(problem).__name__, problem
-        )
+    except Exception as problem:
+        told = (type(problem).__name__, problem)
+        log.warning("the summariser failed (%s: %s); a summary without a model stands in", *told, exc_info=True)
         return ""
 
 
