@@ -37,8 +37,8 @@ def chart(replay: Replay) -> str:
         f'<desc id="d">{escape(str(replay))}</desc>',
         f"<style>{STYLE}</style>",
         f'<text class="title" x="10" y="26">{title}</text>',
-        '<text class="small" x="10" y="46">Tokens and cost as shares of sending everything; the prefix as a share of the '
-        "tokens, with a line where it is without Brim.</text>",
+        '<text class="small" x="10" y="46">Tokens and cost as shares of sending everything; the prefix as a share of '
+        "the tokens, with a line where it is without Brim.</text>",
         *_panels(panels, replay),
         "</svg>",
     ]
