@@ -96,7 +96,11 @@ async def connected(
     options = Options(**settings)
     upstreams = [
         StdioUpstream(
-            [sys.executable, str(FAKE), *server_arguments], name=name, log=log, largest=options.largest_message
+            [sys.executable, str(FAKE), *server_arguments],
+            name=name,
+            env={"SERVER_NAME": name},
+            log=log,
+            largest=options.largest_message,
         )
         for name in names
     ]

@@ -189,6 +189,8 @@ def answer(message: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def main() -> None:
+    if "--sick" in sys.argv and os.environ.get("SERVER_NAME") == sys.argv[sys.argv.index("--sick") + 1]:
+        sys.exit("no database")
     time.sleep(argument("--slow"))
     for line in sys.stdin:
         message = json.loads(line)

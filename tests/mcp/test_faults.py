@@ -94,12 +94,36 @@ def test_a_client_can_cancel_and_a_late_answer_is_dropped() -> None:
     async def scene() -> None:
         async with connected() as client:
             id, waiting = client.post("tools/call", {"name": "hang"})
+            client.notify("notifications/cancelled", {"requestId": id})  # at once, before the server has it
+            await client.names()
+            id, waiting = client.post("tools/call", {"name": "hang"})
             client.notify("notifications/cancelled", {"requestId": id, "reason": "no longer needed"})
             await client.call("echo", text="x")
             assert not waiting.done()
             assert not client.wrapper.pending
             await asyncio.sleep(0.05)
             assert f"cancelled {id}".encode() in client.log.getvalue()
+
+    run(scene())
+
+
+def test_a_call_before_the_list_is_read_obeys_what_the_list_says() -> None:
+    async def scene() -> None:
+        async with connected(level="minimal") as client:
+            both = await asyncio.gather(client.call("read_back", n=400), client.call("rows", n=400))
+            assert len(both[0]["structuredContent"]["rows"]) == 400
+            assert count_tokens(text_of(both[1])) <= 850
+
+    run(scene())
+
+
+def test_a_tool_that_came_later_is_found_behind_meta_tools_without_a_new_list() -> None:
+    async def scene() -> None:
+        async with connected(grouping="meta") as client:
+            assert "late(" not in text_of(await client.call("brim_find", query="late"))
+            await client.use("brim_call", {"name": "extend"})
+            assert text_of(await client.call("brim_find", query="late")).startswith("late(")
+            assert text_of(await client.use("brim_call", {"name": "late"})) == "late done"
 
     run(scene())
 
@@ -186,7 +210,7 @@ def test_nothing_is_left_behind_by_calls_that_went_wrong() -> None:
 
 def held(wrapper: Wrapper) -> tuple[int, ...]:
     """What a wrapper keeps for calls that are under way, and the files that are open."""
-    kept = (wrapper.pending, wrapper._tasks, wrapper._running, wrapper._from_servers, wrapper._tokens)
+    kept = (wrapper.pending, wrapper._tasks, wrapper._running, wrapper.renaming.asked, wrapper.renaming._by_token)
     return (*map(len, kept), len(asyncio.all_tasks()), len(os.listdir("/proc/self/fd")))
 
 

@@ -177,6 +177,7 @@ def test_a_stream_that_breaks_is_taken_up_where_it_ended() -> None:
 def test_a_session_that_ended_is_begun_again() -> None:
     async def scene() -> None:
         async with serving() as (client, server):
+            await client.names()
             server.sessions.clear()
             lost = await client.call("pretty")
             assert "has ended the session" in text_of(lost)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 
-from brim.mcp.merging import merge_hello, split_name
+from brim.mcp.merging import merge_base, merge_hello, split_name
 
 from .conftest import MODERN_META, connected, run, text_of
 
@@ -60,6 +60,37 @@ def test_one_dying_server_leaves_the_other_alone() -> None:
             assert text_of(await client.call("one__echo", text="y")) == "y"
 
     run(scene())
+
+
+def test_a_server_that_cannot_start_leaves_the_others_usable() -> None:
+    async def scene() -> None:
+        async with connected("--sick", "two", names=("one", "two", "three")) as client:
+            names = await client.names()
+            assert {name.split("__")[0] for name in names if "__" in name} == {"one", "three"}
+            assert text_of(await client.call("three__echo", text="x")) == "x"
+            assert len((await client.result("prompts/list"))["prompts"]) == 2
+            await asyncio.sleep(0.05)
+            assert "no database" in client.log.getvalue().decode()
+
+    run(scene())
+
+
+def test_a_server_that_stops_answering_keeps_the_tools_that_are_known_of_it() -> None:
+    async def scene() -> None:
+        async with connected(names=("one", "two")) as client:
+            before = await client.names()
+            for _ in range(5):
+                await client.call("two__die")
+            assert await client.names() == before
+            assert "does not start again" in text_of(await client.call("two__echo", text="x"))
+
+    run(scene())
+
+
+def test_lists_of_several_servers_are_as_fresh_and_as_private_as_the_least_of_them() -> None:
+    bases = [{"ttlMs": 60, "cacheScope": "public"}, {}, {"ttlMs": 5, "cacheScope": "private", "x": 1}]
+    assert merge_base(bases) == {"ttlMs": 5, "cacheScope": "private"}
+    assert merge_base([{}, {}]) == {}
 
 
 def test_the_merged_handshake_has_the_oldest_version_and_all_capabilities() -> None:

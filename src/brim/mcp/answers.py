@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from brim.mcp import jsonrpc, merging
-from brim.mcp.jsonrpc import Id, Json, Message, is_modern
+from brim.mcp.jsonrpc import Id, Json, Message, is_modern, meta_of
 from brim.recall import SCHEME
 
 if TYPE_CHECKING:
     from brim.mcp.upstream import Upstream
     from brim.mcp.wrapper import Wrapper
 
+T = TypeVar("T")
 _PAGES = 1_000
+_PROTOCOL = "io.modelcontextprotocol/"
 
 
 class ServerError(Exception):
@@ -29,6 +32,7 @@ class Answers:
 
     def __init__(self, wrapper: Wrapper) -> None:
         self._wrapper = wrapper
+        self._upstreams = wrapper.upstreams
         self._several = len(wrapper.upstreams) > 1
         self._own_resources = False
         self._uris: dict[str, Upstream] = {}
@@ -37,11 +41,9 @@ class Answers:
         """`initialize` and `server/discover`: one answer of all servers, with what the wrapper adds."""
         assert message.method is not None
         params = message.params()
-        answers = await asyncio.gather(
-            *(self._wrapper.ask(up, message.method, params) for up in self._wrapper.upstreams)
-        )
-        named = [(up.name, answer) for up, answer in zip(self._wrapper.upstreams, answers, strict=True)]
-        result = merging.merge_hello(named) if self._several else answers[0]
+        method = message.method
+        named = await self._of_each(method, lambda up: self._wrapper.ask(up, method, params))
+        result = merging.merge_hello(named) if self._several else named[0][1]
         version = result.get("protocolVersion")
         self._wrapper.version = version if isinstance(version, str) else self._wrapper.version
         capabilities = result.get("capabilities")
@@ -87,12 +89,44 @@ class Answers:
         )
         self._wrapper.send(jsonrpc.response(id, {**base, "tools": shown}))
 
+    async def learn_tools(self, params: Json) -> None:
+        """Read the tool lists for a client that calls without having asked for them, or that has an old one."""
+        meta = {key: value for key, value in meta_of(params).items() if key.startswith(_PROTOCOL)}
+        try:
+            await self._gather_tools({"_meta": meta} if meta else {})
+        except ServerError as error:
+            self._wrapper.log.say(f"no tool list could be read: {error}")
+
     async def _gather_tools(self, params: Json) -> Json:
-        """Read the whole list of every server; the fields beside the list, as the first server gave them."""
-        pages = await asyncio.gather(*(self._pages(up, "tools/list", params) for up in self._wrapper.upstreams))
-        found = [(up.name, tools) for up, (tools, _) in zip(self._wrapper.upstreams, pages, strict=True)]
-        self._wrapper.tools.fill(found, prefixed=self._several)
-        return pages[0][1]
+        """Read the whole list of every server; the fields beside the list, as one list of them all has them.
+
+        A server that cannot answer keeps the tools that are known of it.
+        """
+        self._wrapper.tools_known = True
+        read = dict(await self._of_each("tools/list", lambda up: self._pages(up, "tools/list", params)))
+        entries = self._wrapper.tools.entries.values()
+        known = {up.name: [entry.original for entry in entries if entry.owner == up.name] for up in self._upstreams}
+        lists = [(up.name, read[up.name][0] if up.name in read else known[up.name]) for up in self._upstreams]
+        self._wrapper.tools.fill(lists, prefixed=self._several)
+        return merging.merge_base([base for _, base in read.values()])
+
+    async def _of_each(self, method: str, ask: Callable[[Upstream], Coroutine[Any, Any, T]]) -> list[tuple[str, T]]:
+        """What each server answers; one of several that fails is left out and told of in the log."""
+        answers = await asyncio.gather(*map(ask, self._upstreams), return_exceptions=True)
+        good: list[tuple[str, T]] = []
+        failed: list[BaseException] = []
+        for upstream, answer in zip(self._upstreams, answers, strict=True):
+            if isinstance(answer, BaseException):
+                failed.append(answer)
+                self._wrapper.log.say(
+                    f"the server {upstream.name} did not answer {method}: {answer}".replace("  ", " ")
+                )
+            else:
+                good.append((upstream.name, answer))
+        broken = [error for error in failed if not isinstance(error, ServerError)]
+        if broken or not good:
+            raise (broken or failed)[0]
+        return good
 
     async def _pages(self, upstream: Upstream, method: str, params: Json) -> tuple[list[Json], Json]:
         key = merging.list_key(method)
@@ -132,14 +166,14 @@ class Answers:
         wrapper = self._wrapper
         ids = [wrapper.own_id() for _ in wrapper.upstreams]
         if message.method == "subscriptions/listen":
-            wrapper.subscriptions.update(dict.fromkeys(ids, id))
+            wrapper.renaming.subscriptions.update(dict.fromkeys(ids, id))
         answers = await asyncio.gather(
             *(wrapper.ask(up, message.method, params, own) for up, own in zip(wrapper.upstreams, ids, strict=True)),
             return_exceptions=True,
         )
         for own in ids:
-            wrapper.subscriptions.pop(own, None)
-        wrapper.acknowledged.discard(id)
+            wrapper.renaming.subscriptions.pop(own, None)
+        wrapper.renaming.acknowledged.discard(id)
         good = [answer for answer in answers if isinstance(answer, dict)]
         failed = [answer for answer in answers if isinstance(answer, BaseException)]
         if not good:
@@ -148,12 +182,14 @@ class Answers:
 
     async def _merged_list(self, message: Message, id: Id, params: Json) -> None:
         assert message.method is not None
-        pages = await asyncio.gather(*(self._pages(up, message.method, params) for up in self._wrapper.upstreams))
-        named = [(up.name, items) for up, (items, _) in zip(self._wrapper.upstreams, pages, strict=True)]
-        for upstream, (items, _) in zip(self._wrapper.upstreams, pages, strict=True):
+        method = message.method
+        read = await self._of_each(method, lambda up: self._pages(up, method, params))
+        for name, (items, _) in read:
+            upstream = self._wrapper.by_name[name]
             self._uris.update({str(item.get("uri")): upstream for item in items if "uri" in item})
-        base = next((base for _, base in pages if base), {})
-        self._wrapper.send(jsonrpc.response(id, merging.merge_list(message.method, named, base)))
+        base = merging.merge_base([base for _, (_, base) in read])
+        named = [(name, items) for name, (items, _) in read]
+        self._wrapper.send(jsonrpc.response(id, merging.merge_list(method, named, base)))
 
     async def _first_that_knows(self, message: Message, id: Id, params: Json) -> None:
         """Ask the server that a name or address belongs to, else one after the other."""

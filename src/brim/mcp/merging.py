@@ -56,6 +56,21 @@ def _add_capabilities(whole: Json, part: object) -> None:
             whole[key] = value
 
 
+def merge_base(bases: Sequence[Json]) -> Json:
+    """The fields beside a list, for one list of them all: it is fresh as long as each is, and as private as any.
+
+    Example: [{"ttlMs": 60, "cacheScope": "public"}, {"ttlMs": 5, "cacheScope": "private"}] -> {"ttlMs": 5, …"private"}
+    """
+    given = [base for base in bases if base]
+    merged: Json = dict(given[0]) if given else {}
+    times = [base["ttlMs"] for base in given if isinstance(base.get("ttlMs"), int | float)]
+    if times:
+        merged["ttlMs"] = min(times)
+    if any(base.get("cacheScope") == "private" for base in given):
+        merged["cacheScope"] = "private"
+    return merged
+
+
 def merge_list(method: str, results: Sequence[tuple[str, list[Json]]], base: Json) -> Json:
     """One list from those of all servers; prompts get their server's prefix, as tools do."""
     key = _MERGED_LISTS[method]

@@ -18,13 +18,13 @@ from brim.mcp.child import Log
 from brim.mcp.compacting import count_tokens
 from brim.mcp.jsonrpc import Id, Json, Malformed, Message, is_modern, meta_of
 from brim.mcp.options import Options
+from brim.mcp.renaming import Renaming
 from brim.mcp.results import text_result
 from brim.mcp.stash import MemoryStash, Stash
 from brim.mcp.toollist import ToolList
 from brim.mcp.upstream import Upstream
 
 _LINKS_SINCE = "2025-06-18"
-_SUBSCRIPTION_KEY = "io.modelcontextprotocol/subscriptionId"
 _TOOLS_CHANGED = "notifications/tools/list_changed"
 # Requests that wait for as long as it takes: by their nature, or because the server is only starting.
 _SILENT = ("subscriptions/listen", "tasks/result", "initialize", "server/discover")
@@ -66,15 +66,13 @@ class Wrapper:
         self._several = len(self.upstreams) > 1
         self.by_name = {upstream.name: upstream for upstream in self.upstreams}
         self._answers = Answers(self)
+        self.tools_known = False
+        self._learning: asyncio.Task[None] | None = None
         self._asked = 0
-        self._from_servers: dict[Id, tuple[Upstream, Id]] = {}
-        self._token_of: dict[Id, object] = {}
-        self._tokens: dict[object, Upstream] = {}
+        self.renaming = Renaming()
         self._hello: Message | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._running: dict[Id, asyncio.Task[None]] = {}
-        self.subscriptions: dict[str, Id] = {}
-        self.acknowledged: set[Id] = set()
         self._waiting: dict[str, list[tuple[bytes, Message | None]]] = {}
         self._hold: Callable[[bool], None] = lambda held: None
 
@@ -114,7 +112,10 @@ class Wrapper:
     def _client_request(self, message: Message, id: Id) -> None:
         method = message.method
         if method == "tools/call" and not self._calls.idle:
-            self._calls.request(message, id)
+            if self.tools_known:
+                self._calls.request(message, id)
+            else:
+                self._run(id, self._call_once_known(message, id))
         elif method == "tools/list" and (self._several or not self.options.transparent):
             self._run(id, self._answers.list_tools(message, id))
         elif method in ("initialize", "server/discover"):
@@ -127,6 +128,13 @@ class Wrapper:
         else:
             self.forward(message, self.upstreams[0])
 
+    async def _call_once_known(self, message: Message, id: Id) -> None:
+        """Take a call after the tool lists are read: they say what is read-only, and what must pass untouched."""
+        if self._learning is None or self._learning.done():
+            self._learning = self._spawn(self._answers.learn_tools(message.params()))
+        await asyncio.shield(self._learning)
+        self._calls.request(message, id)
+
     def _known(self, message: Message, id: Id) -> bool:
         """Take what is about a result that the wrapper has given or is waiting for; False when it is not."""
         method = message.method or ""
@@ -138,7 +146,7 @@ class Wrapper:
         if message.method == "notifications/cancelled":
             self._cancel(message)
         elif message.method == "notifications/progress" and self._several:
-            owner = self._tokens.get(message.params().get("progressToken"))
+            owner = self.renaming.owner(message.params().get("progressToken"))
             for upstream in [owner] if owner else self.upstreams:
                 self.to_server(upstream, message.line)
         else:
@@ -161,12 +169,10 @@ class Wrapper:
         if not self._several:
             self.to_server(self.upstreams[0], message.line, message)
             return
-        found = self._from_servers.pop(message.id, None) if message.id is not None else None
-        if found is not None and message.id is not None:
-            upstream, id = found
-            self._tokens.pop(self._token_of.pop(message.id, None), None)
-            body: Json = jsonrpc.parse(message.line)
-            self.to_server(upstream, jsonrpc.dump({**body, "id": id}), message)
+        found = self.renaming.answer(message)
+        if found is not None:
+            upstream, line = found
+            self.to_server(upstream, line, message)
 
     # To a server
 
@@ -285,49 +291,15 @@ class Wrapper:
             else:
                 waiting.finish(message)
         elif message.is_request and self._several:
-            self._server_request(upstream, message)
+            self.send(self.renaming.request(upstream, message))
         else:
             if message.method == "notifications/progress":
                 self._progressed(message)
-            line = self._renamed(upstream, message) if self._several else message.line
+            elif message.method == _TOOLS_CHANGED:
+                self.tools_known = False
+            line = self.renaming.notification(upstream, message) if self._several else message.line
             if line:
                 self.send(line)
-
-    def _renamed(self, upstream: Upstream, message: Message) -> bytes:
-        """A notification of one of several servers, with the ids that the client knows; b"" when it is not for it."""
-        if message.method == "notifications/cancelled":
-            asked = (upstream, message.params().get("requestId"))
-            known = next((id for id, found in self._from_servers.items() if found == asked), None)
-            if known is None:
-                return b""
-            del self._from_servers[known]
-            return jsonrpc.notification("notifications/cancelled", {**message.params(), "requestId": known})
-        if not self.subscriptions:
-            return message.line
-        params = message.params()
-        meta = meta_of(params)
-        client_id = self.subscriptions.get(str(meta.get(_SUBSCRIPTION_KEY)))
-        if client_id is None or message.method is None:
-            return message.line
-        if message.method == "notifications/subscriptions/acknowledged":
-            if client_id in self.acknowledged:
-                return b""
-            self.acknowledged.add(client_id)
-        meta = {**meta, _SUBSCRIPTION_KEY: client_id}
-        return jsonrpc.notification(message.method, {**params, "_meta": meta})
-
-    def _server_request(self, upstream: Upstream, message: Message) -> None:
-        """With several servers their ids may be equal, so each gets one of the wrapper's."""
-        assert message.id is not None
-        self._asked += 1
-        id = f"brim/{upstream.name}/{self._asked}"
-        self._from_servers[id] = (upstream, message.id)
-        body: Json = jsonrpc.parse(message.line)
-        token = meta_of(message.params()).get("progressToken")
-        if token is not None:
-            self._tokens[token] = upstream
-            self._token_of[id] = token
-        self.send(jsonrpc.dump({**body, "id": id}))
 
     def oversized(self, upstream: Upstream, ends: bytes, size: int) -> None:
         id = jsonrpc.guess_id(ends)
@@ -340,9 +312,7 @@ class Wrapper:
 
     def gone(self, upstream: Upstream, how: str) -> None:
         self.log.say(f"the server {upstream.name} {how}".replace("  ", " "))
-        for id in [id for id, (owner, _) in self._from_servers.items() if owner is upstream]:
-            del self._from_servers[id]
-            self._tokens.pop(self._token_of.pop(id, None), None)
+        self.renaming.gone(upstream)
         lost = [id for id, waiting in self.pending.items() if waiting.upstream is upstream]
         for id in lost:
             self._fail(id, jsonrpc.SERVER_GONE, f"the server {upstream.name} {how}".replace("  ", " "))
@@ -418,8 +388,12 @@ class Wrapper:
             except ServerError as error:
                 self.send(jsonrpc.dump({"jsonrpc": "2.0", "id": id, "error": error.error}))
 
-        task = self._running[id] = self._spawn(guarded())
-        task.add_done_callback(lambda _: self._running.pop(id, None))
+        def ended(_: asyncio.Task[None]) -> None:
+            self._running.pop(id, None)
+            work.close()  # it was not begun where the client cancelled at once
+
+        self._running[id] = self._spawn(guarded())
+        self._running[id].add_done_callback(ended)
 
     @property
     def busy(self) -> bool:
