@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
+import brim
 from brim import settings
 from brim.gateway import fitting
 from brim.gateway.options import options_of
 from brim.memory.inmemory import InMemoryStore
 from brim.memory.resilient import open_store
-from brim.testing import Fail, FakeProvider, Say
+from brim.testing import Fail, FakeProvider, Raw, Say
 
 from .conftest import Running, Start, long_chat, words
 
@@ -244,6 +245,48 @@ def test_context_management_is_switched_on_for_the_models_named(start: Start, fa
     assert "context_management" not in fake.posts[-1].json
     running.ask("POST", "/v1/messages", {**body, "context_management": {"edits": []}})
     assert fake.posts[-1].json["context_management"] == {"edits": []}
+
+
+def test_context_management_is_set_model_by_model(start: Start, fake: FakeProvider) -> None:
+    wanted = {"trigger": 30_000, "keep": 5, "clear_at_least": 5_000, "exclude_tools": ["memory"], "keep_thinking": 2}
+    running = start(models={"claude-sonnet-4-5": {"context_management": wanted}})
+    body = {"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
+    running.ask("POST", "/v1/messages", body)
+    assert fake.posts[-1].json["context_management"] == {
+        "edits": [
+            {"type": "clear_thinking_20251015", "keep": {"type": "thinking_turns", "value": 2}},
+            {
+                "type": "clear_tool_uses_20250919",
+                "trigger": {"type": "input_tokens", "value": 30_000},
+                "keep": {"type": "tool_uses", "value": 5},
+                "clear_at_least": {"type": "input_tokens", "value": 5_000},
+                "exclude_tools": ["memory"],
+            },
+        ]
+    }
+    assert running.gateway.fitter.model_of("claude-sonnet-4-5", "upstream").window == 200_000  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("edited", [True, False])
+def test_a_prompt_that_the_provider_cleared_itself_teaches_nothing(
+    gateway: Running, fake: FakeProvider, edited: bool
+) -> None:
+    """Its usage is that of what was left: taken as the whole, the next count would be too low."""
+    edits = [{"type": "clear_tool_uses_20250919", "cleared_input_tokens": 900}] if edited else []
+    answer = {
+        "type": "message",
+        "role": "assistant",
+        "content": [{"type": "text", "text": "hi"}],
+        "usage": {"input_tokens": 40, "output_tokens": 2},
+        "context_management": {"applied_edits": edits},
+    }
+    fake.script(Raw((json.dumps(answer).encode(),)))
+    messages = [{"role": "user", "content": words(300)}]
+    body = {"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": messages}
+    gateway.ask("POST", "/v1/messages", body)
+    gateway.settled()
+    counted = brim.count({**body}, api="anthropic", actuals=gateway.gateway.fitter.actuals).tokens
+    assert (counted == 40) is not edited
 
 
 def test_the_openapi_document_names_every_route(gateway: Running) -> None:

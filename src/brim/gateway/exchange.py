@@ -158,6 +158,8 @@ class Exchange(ClientSide):
             try:
                 self.result = await self._fit(content, target, controls)
             except BudgetTooSmall as refusal:
+                assert self.turn is not None
+                self.turn.model = self.turn.model or self._peek(content).model
                 await self._too_long(refusal)
                 return
         result = self.result
@@ -168,8 +170,8 @@ class Exchange(ClientSide):
         elif not self.turn.model:
             self.turn.model = self._peek(content).model
         headers = forwarded(self.scope["headers"], target, self.api, fitted=True, token=self.gateway.token_bytes)
-        if self.api == "anthropic" and self.options.clear_tool_uses and not controls.bypass:
-            sent, headers = prepared(sent, headers, self.turn.model, self.options.clear_tool_uses)
+        if self.api == "anthropic" and self.options.context_management and not controls.bypass:
+            sent, headers = prepared(sent, headers, self.turn.model, self.options.context_management)
         self.turn.added_ms = (time.perf_counter() - self.began) * 1e3
         if sent is incoming.content:
             sent = incoming.raw  # as it came, packed or not
@@ -323,6 +325,7 @@ class Exchange(ClientSide):
         found = self.gateway.fitter.model_of(turn.model, turn.upstream)
         window = found.window if found else refusal.budget
         turn.status, turn.before, turn.after, turn.limit = 400, refusal.needed, 0, refusal.budget
+        turn.window = window
         turn.note = str(refusal)[:300]
         body = refusals.too_long(self.api, refusal.needed, refusal.budget, window, max(0, window - refusal.budget))
         told = [
@@ -390,7 +393,8 @@ class Exchange(ClientSide):
         self.gateway.journal.finish(turn)
         if self.options.gateway.log_content:
             self._log_content(turn)
-        if result is not None and found is not None and turn.status == 200:
+        edited = self.api == "anthropic" and self.reader is not None and self.reader.edited
+        if result is not None and found is not None and turn.status == 200 and not edited:
             self.gateway.fitter.record(result, found.input)
         if result is not None:
             self.gateway.fitter.summarize(result.live)

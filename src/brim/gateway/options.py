@@ -10,6 +10,7 @@ from typing import Final, Literal
 
 from brim.catalog import Catalog
 from brim.errors import BadSetting
+from brim.gateway.provider_options import Edits, edits_of
 from brim.gateway.summarizing import summarizer_target
 from brim.gateway.upstreams import Target, only_targets, targets_of
 from brim.plan.policy import Policy
@@ -30,8 +31,8 @@ class Options:
     token: str | None = field(default=None, repr=False)
     only: Mapping[str, Target] = field(default_factory=dict)
     """The upstream of each API that has just one, for whatever model."""
-    clear_tool_uses: tuple[str, ...] = ()
-    """Globs of Anthropic models for which the provider's own context management is switched on."""
+    context_management: Edits = ()
+    """What of Anthropic's own context management is switched on, by names or globs of models."""
     summarizer: Target | None = None
     """Who is asked for summaries; None: nobody."""
 
@@ -75,7 +76,7 @@ def options_of(settings: Settings, *, upstream: str = "", clear_tool_uses: tuple
         policy=Policy.named(str(policy.pop("name")), policy),
         settings=settings,
         token=token,
-        clear_tool_uses=(*gateway.clear_tool_uses, *clear_tool_uses),
+        context_management=edits_of(settings.models, (*gateway.clear_tool_uses, *clear_tool_uses)),
         summarizer=summarizer_target(settings, targets),
     )
 

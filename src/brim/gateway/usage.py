@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from typing import Any, Final
 
@@ -24,6 +25,8 @@ _ENDS: Final = {
     "anthropic": (b"message_stop",),
     "gemini": (b'"finishReason"',),
 }
+# An answer that tells of content that the provider itself left out: its usage is that of less than was sent.
+_EDITED: Final = re.compile(rb'"applied_edits"\s*:\s*\[\s*\{')
 _MARK: Final = 128
 _LONGEST_LINE: Final = 8 << 20
 _LONGEST_BODY: Final = 32 << 20
@@ -94,6 +97,11 @@ class StreamReader:
         """Whether the provider's mark of a complete stream has passed."""
         return any(mark in self._tail or mark in self._last for mark in _ENDS[self._api])
 
+    @property
+    def edited(self) -> bool:
+        """Whether the provider says that it left out some of the prompt."""
+        return _EDITED.search(self._last) is not None
+
     def usage(self) -> Usage | None:
         self._take(self._rest)  # a stream may end without a line break
         last = read_usage(self._last[5:], self._api) if self._last else None
@@ -124,6 +132,10 @@ class BodyReader:
     @property
     def ended(self) -> bool:
         return True
+
+    @property
+    def edited(self) -> bool:
+        return self._size <= _LONGEST_BODY and _EDITED.search(b"".join(self._pieces)) is not None
 
     def usage(self) -> Usage | None:
         if self._size > _LONGEST_BODY:
@@ -160,6 +172,10 @@ class Unpacking:
     @property
     def ended(self) -> bool:
         return self._inner.ended
+
+    @property
+    def edited(self) -> bool:
+        return self._inner.edited
 
     def usage(self) -> Usage | None:
         return self._inner.usage()

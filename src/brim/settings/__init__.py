@@ -10,11 +10,12 @@ from __future__ import annotations
 from brim.settings.loading import FILE, Settings, load
 from brim.settings.policy import PolicyEntry
 from brim.settings.reference import reference
-from brim.settings.schema import Gateway, Mcp, ModelEntry, PriceEntry, Store, Summarizer, Upstream
+from brim.settings.schema import ContextManagement, Gateway, Mcp, ModelEntry, PriceEntry, Store, Summarizer, Upstream
 from brim.settings.variables import filled
 
 __all__ = [
     "FILE",
+    "ContextManagement",
     "Gateway",
     "Mcp",
     "ModelEntry",

@@ -14,6 +14,7 @@ from brim.catalog.families import Family
 _URL: Final = r"^https?://(?:\[[0-9A-Fa-f:.]+\]|[^\s@?#/:\[\]]+)(?::\d{1,5})?(?:/[^\s@?#]*)?$"
 
 Count = Annotated[int, Meta(ge=1)]
+Number = Annotated[int, Meta(ge=0)]
 Tokens = Annotated[int, Meta(ge=50)]
 Share = Annotated[float, Meta(ge=0)]
 Seconds = Annotated[float, Meta(gt=0)]
@@ -33,6 +34,18 @@ class PriceEntry(Section, frozen=True, kw_only=True):
     written: Annotated[Price | None, Meta(description="USD per million tokens written to the prompt cache")] = None
 
 
+class ContextManagement(Section, frozen=True, kw_only=True):
+    clear_tool_uses: Annotated[bool, Meta(description="let Anthropic clear old tool results")] = True
+    trigger: Annotated[Count | None, Meta(description="input tokens above which it does (its default: 100,000)")] = None
+    keep: Annotated[Number | None, Meta(description="newest tool uses that stay (its default: 3)")] = None
+    clear_at_least: Annotated[Count | None, Meta(description="tokens to clear at once, for the cache's sake")] = None
+    clear_tool_inputs: Annotated[bool, Meta(description="clear the arguments of calls too")] = False
+    exclude_tools: Annotated[tuple[str, ...], Meta(description="tools whose results always stay")] = ()
+    keep_thinking: Annotated[
+        Number | None, Meta(description="turns whose thoughts stay, 0 for all; unset: Anthropic decides")
+    ] = None
+
+
 class ModelEntry(Section, frozen=True, kw_only=True):
     window: Annotated[Count | None, Meta(description="context window in tokens, input and output together")] = None
     input_limit: Annotated[Count | None, Meta(description="a limit on the input alone, if it is tighter")] = None
@@ -41,11 +54,14 @@ class ModelEntry(Section, frozen=True, kw_only=True):
     provider: Annotated[str | None, Meta(description="who serves the model")] = None
     api: Annotated[ApiName | None, Meta(description="wire format of the model's API")] = None
     prices: Annotated[PriceEntry | None, Meta(description="a table of prices")] = None
+    context_management: Annotated[
+        ContextManagement | None, Meta(description="Anthropic's own context management, for this model")
+    ] = None
 
     def given(self) -> dict[str, Any]:
-        """What is set, in the form that `catalog.override` takes."""
+        """What is set of the model itself, in the form that `catalog.override` takes."""
         set_here: dict[str, Any] = msgspec.to_builtins(self)
-        return {key: value for key, value in set_here.items() if value is not None}
+        return {key: value for key, value in set_here.items() if value is not None and key != "context_management"}
 
 
 class Upstream(Section, frozen=True, kw_only=True):
