@@ -83,7 +83,9 @@ def signature(value: Any) -> str:
         found = inspect.signature(value)
     except ValueError:
         return ""
-    bare = [one.replace(annotation=_bare(one.annotation)) for one in found.parameters.values()]
+    bare = [
+        one.replace(annotation=_bare(one.annotation), default=_named(one.default)) for one in found.parameters.values()
+    ]
     returned = found.empty if inspect.isclass(value) else _bare(found.return_annotation)
     plain = str(found.replace(parameters=bare, return_annotation=returned)).replace(" -> None", "")
     return plain if len(plain) < 100 else _spread(plain, [str(one) for one in bare])
@@ -102,6 +104,12 @@ def _spread(plain: str, parameters: list[str]) -> str:
 
 def _bare(annotation: Any) -> Any:
     return _Bare(annotation) if isinstance(annotation, str) else annotation
+
+
+def _named(default: Any) -> Any:
+    """A default as it is written: functions by their names, which are the same in every run."""
+    name = getattr(default, "__qualname__", "")
+    return _Bare(name) if name and not inspect.isclass(default) else default
 
 
 def text(doc: str) -> str:
@@ -148,7 +156,7 @@ def _parameters(function: Any) -> Iterator[str]:
     for one in inspect.signature(function).parameters.values():
         if one.name not in ("self", "cls"):
             stars = {one.VAR_POSITIONAL: "*", one.VAR_KEYWORD: "**"}.get(one.kind, "")
-            default = "" if one.default is one.empty else f"={one.default!r}"
+            default = "" if one.default is one.empty else f"={_named(one.default)!r}"
             yield f"{stars}{one.name}{default}"
 
 
