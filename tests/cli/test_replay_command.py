@@ -57,6 +57,12 @@ def test_bad_lines_are_told_and_the_rest_goes_on(run: Run, traffic: str, tmp_pat
     assert "left out: 2 more" in done.err
 
 
+def test_a_terminal_sees_a_bar_and_a_pipe_sees_none(run: Run, traffic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "replaying" not in run("replay", traffic).err
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "━" in run("replay", traffic).err
+
+
 def test_strict_stops_at_a_bad_line(run: Run, tmp_path: Path) -> None:
     (tmp_path / "bad.jsonl").write_bytes(lines(chat(1)) + b"{not json}\n")
     done = run("replay", "bad.jsonl", "--strict")

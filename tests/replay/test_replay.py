@@ -150,6 +150,7 @@ def test_progress_tells_requests_and_bytes(tmp_path: Any) -> None:
     assert [one.requests for one in told] == list(range(1, 9))
     assert told[-1].size == 2 * file.stat().st_size
     assert [one.read for one in told] == sorted(one.read for one in told)
+    assert told[-1].read == told[-1].size
 
 
 def test_the_result_is_json_and_reads_as_text() -> None:

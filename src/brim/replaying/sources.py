@@ -46,7 +46,9 @@ class Opened:
 
     @property
     def position(self) -> int:
-        return self.handle.tell() if self.handle is not None and self.size and not self.handle.closed else 0
+        if self.handle is None:
+            return 0
+        return self.size if self.handle.closed else self.handle.tell()
 
 
 def opened(source: Source, transcripts: bool = False) -> Opened:
