@@ -27,7 +27,7 @@ from brim.gateway import demo
 from brim.gateway.app import Gateway
 from brim.gateway.options import options_of
 from brim.gateway.serving import Server, address
-from brim.gateway.telemetry import Telemetry
+from brim.gateway.telemetry import NAMES, Telemetry
 from brim.testing import Fail, FakeProvider
 
 from .conftest import Running, long_chat
@@ -110,7 +110,32 @@ def test_turns_become_spans_and_histograms_by_the_genai_conventions(gateway: Run
     data = reader.get_metrics_data()
     assert data is not None
     names = {metric.name for metric in data.resource_metrics[0].scope_metrics[0].metrics}
-    assert names == {"gen_ai.client.token.usage", "gen_ai.client.operation.duration"}
+    assert names == {"gen_ai.client.token.usage", "gen_ai.client.operation.duration", "brim.fit.duration"}
+
+
+def test_what_a_fit_removed_is_measured(gateway: Running, fake: FakeProvider) -> None:
+    spans, reader, tracers = InMemorySpanExporter(), InMemoryMetricReader(), TracerProvider()
+    tracers.add_span_processor(SimpleSpanProcessor(spans))
+    gateway.gateway.journal.hooks.append(Telemetry(tracers, MeterProvider([reader])))
+    gateway.chat({"messages": long_chat(20), "max_tokens": 40, "stream": True}, x_brim_budget="3000")
+    gateway.settled()
+    (span,) = spans.get_finished_spans()
+    assert span.attributes is not None
+    before, after = span.attributes["brim.tokens.before"], span.attributes["brim.tokens.after"]
+    assert isinstance(before, int)
+    assert isinstance(after, int)
+    assert span.attributes["gen_ai.request.max_tokens"] == 40
+    assert span.attributes["gen_ai.request.stream"] is True
+    data = reader.get_metrics_data()
+    assert data is not None
+    metrics = {metric.name: metric.data.data_points for metric in data.resource_metrics[0].scope_metrics[0].metrics}
+    assert [point.value for point in metrics["brim.tokens.removed"]] == [before - after]  # type: ignore[union-attr]
+    assert [point.value for point in metrics["brim.overflows.avoided"]] == [1]  # type: ignore[union-attr]
+
+
+def test_every_name_of_telemetry_stands_in_the_documentation() -> None:
+    page = (Path(__file__).parent.parent.parent / "docs/telemetry.md").read_text(encoding="utf-8")
+    assert [name for name in NAMES.values() if f"`{name}`" not in page] == []
 
 
 def test_the_process_serves_reloads_and_ends_cleanly(tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def serve(
         tell("no key", logging.WARNING, upstream=name, variable=variable)
     store = open_store(None if in_memory else first.settings.store.path, limits_of(first.settings))
     gateway = Gateway(first, store=store, dashboard=dashboard())
-    if otel:
+    if otel or first.gateway.otel:
         gateway.journal.hooks.append(importlib.import_module("brim.gateway.telemetry").exporting())
     server = Server(gateway, options)
     bound = server.listen()

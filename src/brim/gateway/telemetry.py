@@ -1,6 +1,6 @@
-"""OpenTelemetry by the GenAI conventions: a span and two histograms for each turn, made when the turn has ended.
+"""OpenTelemetry by the GenAI conventions: a span and some measurements for each turn, made when the turn has ended.
 
-Nothing of a request's content is in them.
+Nothing of a request's content is in them. docs/telemetry.md lists every name.
 """
 
 from __future__ import annotations
@@ -43,9 +43,20 @@ NAMES: Final = {
     "refits": "brim.refits",
     "recalls": "brim.recalls",
     "added": "brim.added_ms",
+    "upper": "brim.tokens.upper",
+    "stream": "gen_ai.request.stream",
+    "most": "gen_ai.request.max_tokens",
     "tokens_histogram": "gen_ai.client.token.usage",
     "seconds_histogram": "gen_ai.client.operation.duration",
+    "fit_histogram": "brim.fit.duration",
+    "removed_counter": "brim.tokens.removed",
+    "avoided_counter": "brim.overflows.avoided",
+    "refits_counter": "brim.overflows.refitted",
 }
+# The bounds that the conventions ask for.
+TOKEN_BOUNDS: Final = [4**power for power in range(14)]
+SECOND_BOUNDS: Final = [0.01 * 2**power for power in range(14)]
+FIT_BOUNDS: Final = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0]
 PROVIDERS: Final = {
     "openai_chat": "openai",
     "openai_responses": "openai",
@@ -61,8 +72,18 @@ class Telemetry:
     def __init__(self, tracers: Any = None, meters: Any = None) -> None:
         self._tracer = trace.get_tracer("brim.gateway", tracer_provider=tracers)
         meter = metrics.get_meter("brim.gateway", meter_provider=meters)
-        self._tokens = meter.create_histogram(NAMES["tokens_histogram"], "{token}", "Tokens used")
-        self._seconds = meter.create_histogram(NAMES["seconds_histogram"], "s", "Duration of the operation")
+        self._tokens = meter.create_histogram(
+            NAMES["tokens_histogram"], "{token}", "Tokens used", explicit_bucket_boundaries_advisory=TOKEN_BOUNDS
+        )
+        self._seconds = meter.create_histogram(
+            NAMES["seconds_histogram"], "s", "Duration", explicit_bucket_boundaries_advisory=SECOND_BOUNDS
+        )
+        self._fits = meter.create_histogram(
+            NAMES["fit_histogram"], "s", "Time before sending", explicit_bucket_boundaries_advisory=FIT_BOUNDS
+        )
+        self._removed = meter.create_counter(NAMES["removed_counter"], "{token}", "Tokens that were not sent")
+        self._avoided = meter.create_counter(NAMES["avoided_counter"], "{request}", "Requests that did not fit")
+        self._refits = meter.create_counter(NAMES["refits_counter"], "{request}", "Requests fitted once more")
 
     def __call__(self, turn: Turn) -> None:
         shared = {
@@ -79,6 +100,13 @@ class Telemetry:
         span.end(end_time=start + int(turn.total_ms * 1_000_000))
         failed = {} if turn.outcome == "done" else {NAMES["error"]: turn.outcome}
         self._seconds.record(turn.total_ms / 1e3, {**shared, **failed})
+        self._fits.record(turn.added_ms / 1e3, shared)
+        if turn.changed:
+            self._removed.add(max(0, turn.before - turn.after), shared)
+        if turn.overflowing and turn.outcome == "done":
+            self._avoided.add(1, shared)
+        if turn.refits:
+            self._refits.add(turn.refits, shared)
         if turn.usage is not None:
             self._tokens.record(turn.usage.input, {**shared, NAMES["token_type"]: "input"})
             self._tokens.record(turn.usage.output, {**shared, NAMES["token_type"]: "output"})
@@ -91,12 +119,16 @@ def _details(turn: Turn) -> dict[str, Any]:
         NAMES["status"]: turn.status,
         NAMES["before"]: turn.before,
         NAMES["after"]: turn.after,
+        NAMES["upper"]: turn.upper,
         NAMES["limit"]: turn.limit,
+        NAMES["stream"]: turn.streamed,
         NAMES["folded"]: turn.folded,
         NAMES["refits"]: turn.refits,
         NAMES["recalls"]: turn.recalls,
         NAMES["added"]: turn.added_ms,
     }
+    if turn.sent is not None and turn.sent.max_output is not None:
+        found[NAMES["most"]] = turn.sent.max_output
     if turn.usage is not None:
         found |= {
             NAMES["input"]: turn.usage.input,

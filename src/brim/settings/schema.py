@@ -93,6 +93,7 @@ class Gateway(Section, frozen=True, kw_only=True):
     read_timeout: Annotated[Seconds, Meta(description="seconds without a byte from an upstream")] = 600.0
     shutdown_grace: Annotated[Seconds, Meta(description="seconds for running requests to end at shutdown")] = 30.0
     concurrency: Annotated[Count, Meta(description="requests in work at once; more wait")] = 256
+    otel: Annotated[bool, Meta(description="send OpenTelemetry spans and metrics as the OTEL_… variables say")] = False
     log_content: Annotated[bool, Meta(description="write prompts and answers to the log")] = False
     redact: Annotated[
         tuple[str, ...], Meta(description="regular expressions; what they match is masked in logs and the dashboard")
