@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable
+from itertools import accumulate
 
 from brim.ladders.json.skeleton import Skeleton
 from brim.ladders.selection import is_escaped
@@ -15,6 +17,9 @@ GRID = tuple(3.5 - 0.25 * step for step in range(27))
 _ESCAPED = re.compile(r"\\+n")
 # Larger results are cut by their ladder: taking them apart leaf by leaf takes longer than a fit may.
 LARGEST = 400_000
+# How often the values of a result are written to find how many fit, and when enough of the room is used.
+WRITINGS = 6
+ENOUGH = 0.98
 
 _bones: Recent[tuple[str, str], tuple[Skeleton, list[tuple[float, int]]]] = Recent(48 << 20)
 
@@ -37,3 +42,32 @@ def bones(text: str, family: str, count: Callable[[str], int]) -> tuple[Skeleton
                 taken = size
         found = _bones.put(key, (skeleton, steps), len(text) * 4 + 1000)
     return found if found[1] else None
+
+
+def filled(skeleton: Skeleton, tokens: int, count: Callable[[str], int], mark: str) -> str:
+    """As many values as fit into `tokens` tokens: the best, and of those that are worth the same the first.
+
+    A threshold takes all that are worth the same or none of them; this spends what a threshold leaves over.
+    """
+    leaves, costs = skeleton.leaves, skeleton.tree.costs
+    order = sorted(range(len(leaves)), key=lambda at: (-leaves[at].score, at))
+    reach = list(accumulate(costs[at] for at in order))
+    room = tokens - count(mark) - 1
+    best, low, high, scale = "", 0, len(order), 1.0
+    for _ in range(WRITINGS):
+        number = min(high, max(low + 1, bisect_right(reach, room / scale)))
+        if number <= low:
+            break
+        shown = [False] * len(leaves)
+        for at in order[:number]:
+            shown[at] = True
+        text = skeleton.tree.written(shown)
+        size = count(text)
+        if size <= room:
+            best, low = text, number
+            if size >= room * ENOUGH:
+                break
+        else:
+            high = number - 1
+        scale = max(0.01, size / reach[number - 1])
+    return f"{best}\n{mark}" if best else ""

@@ -27,6 +27,8 @@ TINY = 2_000
 FOLDED_TOKENS = 24
 ROUNDS = 6
 TOP_UPS = 12
+# So often what stepping down left over is spent again.
+REFILLS = 2
 # What is so small that nothing of it can be left out costs next to nothing, and often answers a later call.
 SMALL_WORTH = 1.0
 # A conversation of more messages than this is looked at only as far as so many times its limit.
@@ -249,14 +251,18 @@ class Planner:
         text = f"{head}\n{self._record}" if self._record else head
         return self.counter.text_message(self.task.conversation.api, "user", text)
 
-    def _top_up(self) -> None:
-        """Give what is left to the most valuable item that was shortened or left out: full to the brim."""
+    def _top_up(self) -> bool:
+        """Give what is left to the most valuable item that was shortened or left out: full to the brim.
+
+        Says whether anything grew.
+        """
         tried: set[int] = set()
+        before = self._total()
         for _ in range(TOP_UPS):
             self._make_notice()
             left = self.task.limit - self._total()
             if left < 8:
-                return
+                break
             short = [
                 (item, group)
                 for group in self.groups
@@ -266,7 +272,7 @@ class Planner:
                 if (item.shown is not None if group.kept else item.kind == "result" or item.tokens > WHOLE)
             ]
             if not short:
-                return
+                break
             item, group = max(short, key=lambda pair: (pair[0].weight, -pair[0].message, -pair[0].start))
             tried.add(id(item))
             if not group.kept:
@@ -276,19 +282,24 @@ class Planner:
                     each.given = self.shown.floor(each)
                     self.shown.show(each)
             self.shown.stretch(item, left)
+        return self._total() > before
 
     def _least(self, group: Group) -> int:
         return group.frame + sum(self.shown.floor(item) for item in group.items)
 
     def _enforce(self) -> Outcome:
-        """Count what will really be sent; step down until it is within the limit."""
+        """Count what will really be sent; step down until it is within the limit, and use what that left over."""
+        refills = REFILLS
         for _ in range(12):
             outcome = self._outcome()
             over = outcome.total - self.task.limit
-            if over <= 0:
+            if over > 0:
+                if not self._step_down(over + 2):
+                    break
+            elif refills and outcome.total < FULL * self.task.limit and self._top_up():
+                refills -= 1
+            else:
                 return outcome
-            if not self._step_down(over + 2):
-                raise BudgetTooSmall(outcome.total, self.task.limit, self.must_stay())
         raise BudgetTooSmall(outcome.total, self.task.limit, self.must_stay())
 
     def _step_down(self, over: int) -> bool:

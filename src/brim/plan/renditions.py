@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 
 from brim.ladders import Hint, Ladder, handle_of
 from brim.ladders import arguments as arguments_ladder
+from brim.ladders.json.skeleton import Skeleton
 from brim.ladders.rung import Room
-from brim.plan.bones import GRID, bones
+from brim.plan.bones import GRID, bones, filled
 from brim.plan.items import Item
 
 # The least that is left of a block or a result that may be shortened but not dropped.
@@ -23,6 +24,8 @@ NAMED = 0.2
 BY_VALUES = frozenset({"code", "json", "jsonl", "csv", "text", "prose", "markdown", "xml"})
 # Below this share of itself the newest result is shown by its values rather than by an extract.
 READABLE = 0.5
+# What uses this share of its room needs no more.
+NEARLY = 0.95
 
 
 class Renditions:
@@ -106,10 +109,7 @@ class Renditions:
         """A result by its values: those above the threshold, or all of them where that is as short."""
         assert item.skeleton is not None
         self._keep(item)
-        if self._named(item):
-            mark = room.mark(f"of {item.tokens:,} tokens")
-        else:
-            mark = f"[… {room.handle}]" if self.recall else "[…]"
+        mark = self._mark(item, room)
         thresholds = [worth for worth in GRID if item.threshold is not None and worth >= item.threshold]
         for threshold in reversed(thresholds):
             text = self._values(item, threshold, mark)
@@ -129,6 +129,12 @@ class Renditions:
                 return dense.text, "lossless"
         return text, "recoverable"
 
+    def _mark(self, item: Item, room: Room) -> str:
+        """What stands for the values of a result that are left out."""
+        if self._named(item):
+            return room.mark(f"of {item.tokens:,} tokens")
+        return f"[… {room.handle}]" if self.recall else "[…]"
+
     def _apart(self, item: Item, room: Room) -> str | None:
         """The newest result in so little room that its values say more than its beginning."""
         found = bones(item.text, self.family, self.count)
@@ -136,9 +142,18 @@ class Renditions:
             return None
         for worth in reversed([worth for worth in GRID if found[0].tokens_at(worth) <= room.tokens]):
             text = found[0].at(worth)
-            if self.count(text) <= room.tokens:
-                return text
+            size = self.count(text)
+            if size <= room.tokens:
+                return self._more(found[0], text, room.tokens, found[0].mark)
         return None
+
+    def _more(self, skeleton: Skeleton, text: str, tokens: int, mark: str) -> str:
+        """A result's values with some of the next worth, where a threshold left room for them."""
+        size = self.count(text)
+        if not READABLE * tokens <= size < NEARLY * tokens:
+            return text
+        more = filled(skeleton, tokens, self.count, mark)
+        return more if size < self.count(more) <= tokens else text
 
     def _named(self, item: Item) -> bool:
         return item.tokens >= NAMED * self.limit
@@ -175,13 +190,18 @@ class Renditions:
         self._strict = True
         self.show(item)
         self._strict = False
-        if item.skeleton is not None and item.shown is not None and item.shown_tokens < READABLE * item.given:
-            # Its values come in lumps that do not fit: an extract fills the room.
-            handle = handle_of(item.text)
-            rung = self.ladder(item).at(Room(item.given, self.count, handle, self.recall, self.query))
-            size = self.count(rung.text)
-            if item.shown_tokens < size <= item.given:
-                item.shown, item.shown_tokens, item.fidelity = rung.text, size, rung.fidelity
+        if item.skeleton is None or item.shown is None or item.shown_tokens >= NEARLY * item.given:
+            return
+        # Its values come in lumps that do not fit: some of the next ones fill the room, or an extract does.
+        room = Room(item.given, self.count, handle_of(item.text), self.recall, self.query)
+        if item.shown_tokens >= READABLE * item.given:
+            text, fidelity = self._more(item.skeleton, item.shown, item.given, self._mark(item, room)), item.fidelity
+        else:
+            rung = self.ladder(item).at(room)
+            text, fidelity = rung.text, rung.fidelity
+        size = self.count(text)
+        if item.shown_tokens < size <= item.given:
+            item.shown, item.shown_tokens, item.fidelity = text, size, fidelity
 
     def floor(self, item: Item) -> int:
         """The least that an item of a kept group may be given."""
