@@ -31,6 +31,31 @@ import aiohttp
 from brim.testing import FakeProvider, Say
 
 WINDOW, MODEL = 8_000, "soak-model"
+PIECES = 60
+CHATS = 128
+
+
+class Writer:
+    """A stream writer that takes its time, as a model does."""
+
+    def __init__(self, inner: asyncio.StreamWriter, provider: Provider) -> None:
+        self._inner = inner
+        self._provider = provider
+        self.write, self.close, self.transport = inner.write, inner.close, inner.transport
+
+    async def drain(self) -> None:
+        await self._inner.drain()
+        if self._provider.pause:
+            await asyncio.sleep(self._provider.pause)
+
+
+class Provider(FakeProvider):
+    """The fake provider with so many seconds between the pieces of an answer."""
+
+    pause = 0.0
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await super()._serve(reader, Writer(writer, self))  # type: ignore[arg-type]
 
 
 def arrivals(data: Path | None) -> Iterator[tuple[float, int]]:
@@ -77,9 +102,10 @@ class Soak:
     def __init__(self, url: str, seed: int = 3) -> None:
         self.url = url
         self.rng = random.Random(seed)
-        self.chats: list[list[dict[str, str]]] = [[] for _ in range(64)]
+        self.chats: list[list[dict[str, str]]] = [[] for _ in range(CHATS)]
         self.busy: set[int] = set()
-        self.sent = self.errors = 0
+        self.sent = self.errors = self.late = self.most = 0
+        self.running: list[int] = []
         self.problems: list[str] = []
 
     def text(self, tokens: int) -> str:
@@ -114,13 +140,17 @@ class Soak:
                     break
                 if now > next_look:
                     rss.append(memory(pid))
+                    self.running.append(len(self.busy))
+                    print(f"{now:7.0f} s  {rss[-1] // 1024} MB  {len(self.busy)} streams  {self.sent} sent", flush=True)
                     next_look = now + max(2.0, seconds / 60)
                 await asyncio.sleep(max(0.0, at - now))
                 free = [number for number in range(len(self.chats)) if number not in self.busy]
                 if not free:
+                    self.late += 1
                     continue
                 number = self.rng.choice(free)
                 self.busy.add(number)
+                self.most = max(self.most, len(self.busy))
                 self.sent += 1
                 task = asyncio.create_task(self.turn(session, number, tokens))
                 tasks.add(task)
@@ -136,24 +166,29 @@ def get(url: str, path: str) -> Any:
 async def main(args: argparse.Namespace) -> int:
     folder = Path(tempfile.mkdtemp())
     data = Path(args.data) if args.data else None
-    async with FakeProvider(window=WINDOW, model=MODEL, default=Say("All right, noted. " * 12, pieces=60)) as provider:
+    async with Provider(window=WINDOW, model=MODEL, default=Say("All right, noted. " * 12, pieces=PIECES)) as provider:
         process, url = start(folder, provider.url)
         soak = Soak(url)
+        provider.pause = args.seconds / PIECES
         rss = await soak.run(args.minutes * 60, data, process.pid)
+        provider.pause = 0.0
         await asyncio.sleep(1.5)
         live = await asyncio.to_thread(get, url, "/brim/v1/live")
         day = (await asyncio.to_thread(get, url, "/brim/v1/usage"))["days"]
         kept = sum(row["requests"] for row in day if row["model"] == MODEL)
         print(f"{soak.sent} requests, {soak.errors} errors {soak.problems[:3]}, {kept} usage records")
-        warm = rss[len(rss) // 4 :] or rss
+        print(f"{sum(soak.running) / len(soak.running):.0f} streams at once on average, {soak.most} at most, "
+              f"{soak.late} arrivals found every conversation busy")  # fmt: skip
+        warm = rss[len(rss) // 3 :] or rss
         print(
-            f"memory after warm-up {warm[0] // 1024} MB, at the end {rss[-1] // 1024} MB ({rss[-1] / warm[0] - 1:+.0%})"
+            f"memory after warm-up (a third) {warm[0] // 1024} MB, then {min(warm) // 1024} to {max(warm) // 1024} MB, "
+            f"at the end {rss[-1] // 1024} MB ({rss[-1] / warm[0] - 1:+.0%})"
         )
         print({key: live[key] for key in ("fitted", "overflows_avoided", "refits", "over_upper", "cache_hit_share")})
         return await killed(soak, folder, provider, process)
 
 
-async def killed(soak: Soak, folder: Path, provider: FakeProvider, process: subprocess.Popen[bytes]) -> int:
+async def killed(soak: Soak, folder: Path, provider: Provider, process: subprocess.Popen[bytes]) -> int:
     """`kill -9` under load, restart, and the same conversations go on."""
     loading = asyncio.create_task(soak.run(3, None, process.pid))
     await asyncio.sleep(2)
@@ -177,4 +212,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", metavar="DIR")
     parser.add_argument("--minutes", type=float, default=30.0)
+    parser.add_argument("--seconds", type=float, default=12.0, help="how long each answer is streamed")
     sys.exit(asyncio.run(main(parser.parse_args())))

@@ -106,13 +106,13 @@ def digest(role: str, parts: Iterable[Part], blobs: Iterable[bytes] = ()) -> byt
 class Interned:
     """Parsed messages by their bytes: one that was seen before costs one look-up."""
 
-    def __init__(self, parse: Callable[[bytes, str], Message], limit: int = 64 << 20) -> None:
+    def __init__(self, parse: Callable[[bytes, str], Message], limit: int = 32 << 20) -> None:
         self._parse = parse
         self._seen: Recent[bytes, Message] = Recent(limit)
         self.known = self._seen.get
 
     def get(self, raw: bytes, at: str) -> Message:
-        return self._seen.get(raw) or self._seen.put(raw, self._parse(raw, at), len(raw) + 500)
+        return self._seen.get(raw) or self._seen.put(raw, self._parse(raw, at), 2 * len(raw) + 700)
 
 
 def encode(value: Any) -> bytes:

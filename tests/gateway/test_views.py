@@ -11,7 +11,7 @@ import pytest
 
 import brim
 from brim import settings
-from brim.gateway import fitting
+from brim.gateway import live
 from brim.gateway.options import options_of
 from brim.memory.inmemory import InMemoryStore
 from brim.memory.resilient import open_store
@@ -101,10 +101,11 @@ def test_a_session_goes_on_after_a_restart_with_the_prefix_it_had(
     assert sessions(after) == [session]
 
 
+@pytest.mark.parametrize(("limit", "most"), [("MOST_LIVE", 1), ("LIVE_BYTES", 10_000)])
 def test_an_idle_session_is_left_to_the_store_and_taken_up_again(
-    start: Start, fake: FakeProvider, monkeypatch: pytest.MonkeyPatch
+    start: Start, fake: FakeProvider, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
 ) -> None:
-    monkeypatch.setattr(fitting, "MOST_LIVE", 1)
+    monkeypatch.setattr(live, limit, most)
     gateway = start()
     chat = long_chat(40)
     gateway.chat({"messages": chat[:76]}, x_brim_budget="9000", x_brim_session="one")

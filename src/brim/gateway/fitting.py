@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import Any
 
 from brim import fitting, wire
 from brim.catalog import Catalog, Model
@@ -16,8 +17,8 @@ from brim.conversation import Conversation, Message
 from brim.errors import BudgetTooSmall, UnknownModel
 from brim.gateway.controls import Controls
 from brim.gateway.conversations import Conversations, Live
+from brim.gateway.live import LiveSessions
 from brim.memory.inmemory import InMemoryStore
-from brim.memory.registry import Sessions
 from brim.memory.store import Store
 from brim.memory.summaries import Summarizer
 from brim.plan.policy import Policy
@@ -33,9 +34,9 @@ REFIT_SHARE = 0.97
 # A little more than what must stay, where that is tried although an estimate says that it does not fit.
 TRY_SHARE = 1.02
 # So many bytes of messages are remembered as counted before.
-SEEN_BYTES = 64 << 20
-# Sessions whose history is held in memory; the store has the others'.
-MOST_LIVE = 64
+SEEN_BYTES = 16 << 20
+# So many clients and windows are remembered.
+MOST_NAMES = 5_000
 # Requests below this share of their limit are far from it; after so many of a family, one in `SOME` is learnt from.
 FAR, ENOUGH, SOME = 0.25, 50, 32
 
@@ -68,7 +69,7 @@ class Fitter:
         self.recall = recall
         self.summarizer: Summarizer | None = None
         self.conversations = Conversations()
-        self.sessions = Sessions(self.store, live=MOST_LIVE)
+        self.sessions = LiveSessions(self.store)
         self.actuals = Actuals(self.store)
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="brim-fit")
         self._windows: dict[tuple[str, str], int] = {}
@@ -264,7 +265,7 @@ class Fitter:
         """An upstream has said how long its context is; it is believed where it is the smaller one."""
         known = self.model_of(name, upstream)
         if known is None or window < known.window:
-            self._windows[upstream, name] = window
+            _put(self._windows, (upstream, name), window)
 
     def counter(self, model: Model, api: str) -> Counter:
         # The counter holds its model, so no other object can come to have the same id.
@@ -302,14 +303,14 @@ class Fitter:
         """The model that a client used last; empty if it has not been here."""
         if client and client not in self._last_models:
             kept = self.store.get_value(last_model_key(client))
-            self._last_models[client] = kept.decode() if kept else ""
+            _put(self._last_models, client, kept.decode() if kept else "")
         return self._last_models.get(client, "")
 
     def used_model(self, client: str, model: str) -> bool:
         """Remember the model that a client uses; whether that is news."""
         if not client or not model or self._last_models.get(client) == model:
             return False
-        self._last_models[client] = model
+        _put(self._last_models, client, model)
         return True
 
     def search(self, live: Live, query: str, most: int) -> dict[str, str]:
@@ -326,6 +327,13 @@ class Fitter:
 
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _put(names: dict[Any, Any], name: Any, value: Any) -> None:
+    """Keep something by a name that others choose; of very many of them the oldest are forgotten."""
+    names[name] = value
+    if len(names) > MOST_NAMES:
+        del names[next(iter(names))]
 
 
 def last_model_key(client: str) -> str:

@@ -24,6 +24,8 @@ from brim.tokens.actuals import UsageRecord
 
 # For so long a look-up of an actual that found nothing is remembered; another process may have put it since.
 MISS_SECONDS = 30.0
+# What is held in memory of actuals; each takes so much beside its key.
+ACTUALS_BYTES, HELD = 8 << 20, 230
 # So many actuals wait for the next commit before they are written by themselves.
 MOST_WAITING = 1_000
 # The limits are looked at with the first commit and then after so many, for so long at most.
@@ -54,7 +56,7 @@ class SqliteStore:
         self._now = now
         self._lock = threading.RLock()
         self._packer = Packer()
-        self._actuals: Recent[bytes, tuple[int | None, float]] = Recent(200_000)
+        self._actuals: Recent[bytes, tuple[int | None, float]] = Recent(ACTUALS_BYTES)
         self._waiting: dict[bytes, int] = {}
         self._commits = 0
         self._eviction = Eviction(self._write, self._read, self._packer, limits)
@@ -170,11 +172,11 @@ class SqliteStore:
             db = self._db if self._process == os.getpid() and self._file is not _NO_FILE else self._live()
             row = db.execute("SELECT tokens FROM actuals WHERE key = ?", (_short(key),)).fetchone()
             tokens = int(row[0]) if row else None
-            return self._actuals.put(key, (tokens, time.monotonic() + MISS_SECONDS))[0]
+            return self._actuals.put(key, (tokens, time.monotonic() + MISS_SECONDS), len(key) + HELD)[0]
 
     def put_actual(self, key: bytes, tokens: int) -> None:
         with self._lock:
-            self._actuals.put(key, (tokens, 0.0))
+            self._actuals.put(key, (tokens, 0.0), len(key) + HELD)
             self._waiting[key] = tokens
             if len(self._waiting) >= MOST_WAITING:
                 self.flush()

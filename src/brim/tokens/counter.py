@@ -49,10 +49,13 @@ LIKELY: Final = "o200k"
 MEDIA: Final = frozenset({"image", "audio", "file"})
 # So many messages are mostly sent between one report of a provider and the next.
 TOGETHER: Final = 4
+# What is held of messages and heads whose sizes are known: they stay in memory as long.
+SIZED_BYTES: Final = 16 << 20
+HEAD_BYTES: Final = 8 << 20
 Sizes = tuple[int, tuple[int, ...]]
 # By framing and family: what a message takes, and each of its parts.
 _sizes: dict[tuple[str, str], Recent[Message, Sizes]] = {}
-_heads: Recent[tuple[Any, ...], int] = Recent(4096)
+_heads: Recent[tuple[Any, ...], int] = Recent(HEAD_BYTES)
 
 
 def _stands_alone(part: Part) -> bool:
@@ -77,12 +80,12 @@ class Counter:
         # Where the vocabulary is not known, one that is known shows how content is divided.
         self._second = None if self.tokenizer.exact else Counter(replace(model, family=LIKELY), api)
         self._frames: dict[str, int] = {}
-        self._sizes = _sizes.setdefault((self.framing.key, model.family), Recent(400_000))
+        self._sizes = _sizes.setdefault((self.framing.key, model.family), Recent(SIZED_BYTES))
 
     def sizes(self, message: Message) -> Sizes:
         """What a message takes with its frame, and what each of its parts takes."""
         found = self._sizes.get(message)
-        return found or self._sizes.put(message, self._measure(message))
+        return found or self._sizes.put(message, self._measure(message), len(message.raw) + 200)
 
     def _measure(self, message: Message) -> Sizes:
         if message.role == "system" and message.raw[:1] != b"{":  # a field of the request, counted in its head
@@ -130,7 +133,11 @@ class Counter:
             *(fields.get(name) for name in SHOWN),
         )
         found = _heads.get(key)
-        return found if found is not None else _heads.put(key, self.framing.head(conversation))
+        if found is not None:
+            return found
+        system = conversation.system
+        held = len(conversation.tools or b"") + (len(system.raw) if system else 0)
+        return _heads.put(key, self.framing.head(conversation), held + 500)
 
     def total(self, conversation: Conversation) -> int:
         """The tokenizer's number for a whole request."""

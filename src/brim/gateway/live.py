@@ -1,0 +1,46 @@
+"""The sessions that are held in memory, bounded by their number and by their size; the store has the others'."""
+
+from __future__ import annotations
+
+from brim.memory.registry import Sessions
+from brim.memory.session import Session
+from brim.memory.store import Store
+
+MOST_LIVE = 64
+# Bytes of messages in all live sessions. What is made of them (parts, search indexes, views) takes 20 to 30 times that.
+LIVE_BYTES = 2 << 20
+
+
+class LiveSessions(Sessions):
+    """Sessions of which the least used are let go when those in memory have become too many or too large."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store, live=MOST_LIVE)
+        self._most_bytes = LIVE_BYTES
+        self._sizes: dict[str, tuple[int, int]] = {}  # of each session: messages, and bytes in them
+        self._bytes = 0
+
+    @property
+    def size(self) -> int:
+        """Bytes of messages in the sessions that are live."""
+        return self._bytes
+
+    def _keep(self, session: Session, place: tuple[str, bytes]) -> Session:
+        kept = super()._keep(session, place)
+        self._weigh(session)
+        while self._bytes > self._most_bytes and len(self._live) > 1:
+            self._forget(next(iter(self._live)))
+        return kept
+
+    def _forget(self, id: str) -> None:
+        super()._forget(id)
+        self._bytes -= self._sizes.pop(id, (0, 0))[1]
+
+    def _weigh(self, session: Session) -> None:
+        """Add what a session has grown by since it was used last."""
+        count, size = before = self._sizes.get(session.id, (0, 0))
+        if len(session.log) < count:
+            count = size = 0
+        size += sum(len(message.raw) for message in session.log[count:])
+        self._sizes[session.id] = len(session.log), size
+        self._bytes += size - before[1]
