@@ -155,6 +155,21 @@ def test_a_bad_element_of_an_array_is_told_with_its_line(tmp_path: Path) -> None
     assert [one.place for one in problems] == [f"{tmp_path / 'traffic.json'}:3"]
 
 
+@pytest.mark.parametrize("bad", ['{"messages" 1}', "17", '{"hello": 1}'])
+def test_a_bad_first_element_of_an_array_does_not_hide_the_others(bad: str, tmp_path: Path) -> None:
+    (tmp_path / "traffic.json").write_text(f"[\n{bad},\n{json.dumps(TALK[0])}\n]")
+    found, problems = read(tmp_path / "traffic.json")
+    assert [messages_of(one) for one in found] == [TALK[0]["messages"]]
+    assert [one.place for one in problems] == [f"{tmp_path / 'traffic.json'}:2"]
+
+
+def test_an_array_on_the_first_line_does_not_hide_the_lines_after_it(tmp_path: Path) -> None:
+    (tmp_path / "traffic.jsonl").write_bytes(b"[1, 2]\n" + lines(TALK))
+    found, problems = read(tmp_path / "traffic.jsonl")
+    assert [messages_of(one) for one in found] == [body["messages"] for body in TALK]
+    assert {one.place for one in problems} == {f"{tmp_path / 'traffic.jsonl'}:1"}
+
+
 def test_lines_of_the_gateways_log_that_hold_no_request_are_passed_over() -> None:
     log = {"at": "2026-11-16T00:00:00.000Z", "level": "info"}
     given = [

@@ -119,19 +119,20 @@ def _of_chunks(chunks: Iterator[bytes], name: str) -> Found:
         read.append(chunk)
     if begins[:1] == b"[":
         noted = _noting(chunks, read)
-        if _is_request(next(elements(chain(list(read), noted)), (0, b""))[1]):
-            for line, raw in elements(chain(read, chunks)):
-                yield from _of_value(raw, f"{name}:{line}")
+        first = next(elements(chain(list(read), noted)), (0, b""))[1]
+        if _is_listed(first, b"".join(read).lstrip().partition(b"\n")[0]):
+            for at, raw in elements(chain(read, chunks)):
+                yield from _of_value(raw, f"{name}:{at}")
             return
     lines = enumerate(_lines(chain(read, chunks)), 1)
-    number, first = next(((number, line) for number, line in lines if line.strip()), (0, b""))
+    number, line = next(((number, line) for number, line in lines if line.strip()), (0, b""))
     second = next(lines, (0, b""))
-    begun = first.lstrip()[:1], second[1].lstrip()[:1]
-    if second[0] and not _whole(first) and (begun[1] not in (b"{", b"[") or begun == (b"[", b"{")):
-        whole = b"".join([first, second[1], *(line for _, line in lines)])  # one value over many lines
+    begun = line.lstrip()[:1], second[1].lstrip()[:1]
+    if second[0] and not _whole(line) and (begun[1] not in (b"{", b"[") or begun == (b"[", b"{")):
+        whole = b"".join([line, second[1], *(other for _, other in lines)])  # one value over many lines
         yield from _of_value(whole, f"{name}:{number}")
         return
-    yield from _of_lines(chain([(number, first), second], lines), name)
+    yield from _of_lines(chain([(number, line), second], lines), name)
 
 
 def _noting(chunks: Iterator[bytes], read: list[bytes]) -> Iterator[bytes]:
@@ -140,11 +141,13 @@ def _noting(chunks: Iterator[bytes], read: list[bytes]) -> Iterator[bytes]:
         yield chunk
 
 
-def _is_request(raw: bytes) -> bool:
+def _is_listed(element: bytes, line: bytes) -> bool:
+    """Whether an array is one of requests, by its first element; one that is neither may be a bad one of many."""
     try:
-        return raw[:1] == b"{" and kind_of(fields_of(raw)) == "request"
+        kind = kind_of(fields_of(element)) if element[:1] == b"{" else "other"
     except NoRequest:
-        return False
+        kind = "other"
+    return kind == "request" or (kind == "other" and not _whole(line))
 
 
 def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
