@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import subprocess
 import sys
@@ -13,6 +14,8 @@ from typing import Any
 
 from brim.mcp.jsonrpc import dump
 from mcp_parts.rows import Row
+
+_BLOCKS = 5
 
 _ECHO = """
 import json, sys
@@ -55,6 +58,14 @@ class Pipe:
         self._process.stdout.readline()
         return time.perf_counter() - began
 
+    def cpu(self) -> float:
+        """Seconds of CPU that the process has used, as far as the system tells."""
+        try:
+            fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        except FileNotFoundError:
+            return 0.0
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def close(self) -> None:
         self._process.communicate()
 
@@ -77,14 +88,23 @@ def latency() -> Iterator[Row]:
             starts[name] = time.perf_counter() - began
             pipes[name].ask("tools/list", {})
         yield "added at start", f"{starts['on'] - starts['direct']:.2f} s", ""
-        for size, rounds, bar in ((1_000, 300, "<= 2 ms"), (1_000_000, 30, "<= 10 ms")):
-            times: dict[str, list[float]] = {name: [] for name in pipes}
-            for _ in range(rounds):
-                for name, one in pipes.items():
-                    times[name].append(one.ask("tools/call", {"name": "text", "arguments": {"n": size}}))
-            base = statistics.median(times["direct"])
+        for size, rounds, bar in ((1_000, 60, "<= 2 ms"), (1_000_000, 12, "<= 10 ms")):
+            before = {name: pipes[name].cpu() for name in ("off", "on")}
+            blocks = [_block(pipes, size, rounds) for _ in range(_BLOCKS)]
+            best = {name: min(block[name] for block in blocks) for name in pipes}
             for name, said in (("off", "passed on"), ("on", "compacted where it must")):
-                added = (statistics.median(times[name]) - base) * 1e3
-                yield f"added p50, {size:,} bytes, {said}", f"{added:.2f} ms", bar
+                added = (best[name] - best["direct"]) * 1e3
+                yield f"added p50, {size:,} bytes, {said}, best of {_BLOCKS} blocks", f"{added:.2f} ms", bar
+                spent = (pipes[name].cpu() - before[name]) / (_BLOCKS * rounds) * 1e3
+                yield "  CPU of the wrapper a call", f"{spent:.2f} ms", ""
         for one in pipes.values():
             one.close()
+
+
+def _block(pipes: dict[str, Pipe], size: int, rounds: int) -> dict[str, float]:
+    """The median of each way, asked in turn: other work on the machine meets all of them alike."""
+    times: dict[str, list[float]] = {name: [] for name in pipes}
+    for _ in range(rounds):
+        for name, one in pipes.items():
+            times[name].append(one.ask("tools/call", {"name": "text", "arguments": {"n": size}}))
+    return {name: statistics.median(found) for name, found in times.items()}
