@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DATA ?= data
 
-.PHONY: run test check nightly bench docs browser real-servers clean
+.PHONY: run test check nightly bench docs browser real-servers real-clients clean
 
 $(READY): pyproject.toml setup.py constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -29,9 +29,8 @@ nightly: $(READY)
 
 # DATA is the folder with the measurement data: docs/benchmarks.md says where it is published.
 bench: $(READY)
-	for name in count fit compact; do \
-	  $(BIN)/python bench/$$name.py --data $(DATA) --json docs/benchmarks/$$name.json; \
-	done
+	$(BIN)/brim bench --data $(DATA)
+	$(BIN)/python scripts/check-docs --write
 
 docs: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check mkdocs-material
@@ -45,6 +44,11 @@ browser: $(READY)
 # Needs MCP servers from npm and PyPI: the head of the file says which.
 real-servers: $(READY)
 	$(BIN)/pytest tests/mcp/real_servers.py
+
+# Needs Claude Code, Codex, opencode, aider, llm, the SDKs and a llama.cpp server: `tests/real/install FOLDER`.
+CLIENTS ?= .clients
+real-clients: $(READY)
+	CLIENTS=$(CLIENTS) $(BIN)/pytest -s -p no:cacheprovider tests/real/sdks.py tests/real/command_line.py $(ARGS)
 
 clean:
 	rm -rf $(VENV) build dist src/*.egg-info
