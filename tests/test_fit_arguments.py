@@ -49,3 +49,17 @@ def test_one_piece_of_context_need_not_stand_in_a_list(piece: Any) -> None:
 def test_what_is_no_text_is_not_compacted(text: Any) -> None:
     with pytest.raises(brim.BadInput, match="must be text"):
         brim.compact(text)
+
+
+def test_a_session_takes_a_policy_by_its_name_and_refuses_what_is_none() -> None:
+    assert brim.Session(model="gpt-4o", policy="rolling").fit(MESSAGES).report.policy == "rolling"
+    for given in ("roling", 3):
+        with pytest.raises(brim.BadSetting):
+            brim.Session(model="gpt-4o", policy=given)  # type: ignore[arg-type]
+        with pytest.raises(brim.BadSetting):
+            brim.fit(MESSAGES, model="gpt-4o", policy=given)  # type: ignore[arg-type]
+
+
+def test_a_session_refuses_a_way_of_recall_that_there_is_not() -> None:
+    with pytest.raises(brim.BadInput, match="auto, tool, off"):
+        brim.Session(model="gpt-4o", recall="maybe")

@@ -98,7 +98,7 @@ def fit(
         request, api, model=model if isinstance(model, str) else "", tools=tools, system=system, tool_choice=tool_choice
     )
     found = model if isinstance(model, Model) else catalog.find(model or conversation.model)
-    policy = Policy.named(policy) if isinstance(policy, str) else policy or Policy.agent()
+    policy = Policy.of(policy)
     counter = Counter(found, conversation.api, actuals)
     work = Work(
         conversation=conversation,

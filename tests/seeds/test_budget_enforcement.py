@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -192,3 +194,37 @@ def test_tool_results_of_earlier_turns_are_compacted_where_the_budget_is_tight()
     fitted = layered(messages, settings={"total_budget": 8_000})
     assert [message["role"] for message in fitted.messages] == ["user", "assistant", "tool", "assistant", "user"]
     assert fitted.tokens <= 8_000 - 4_096
+
+
+def searched(turns: int) -> list[Any]:
+    """Turns of which each looks something up in a long list."""
+    found: list[Any] = []
+    for turn in range(turns):
+        hits = [{"path": f"notes/{turn}-{n}.md", "score": n / 7, "kind": "note"} for n in range(400)]
+        call = {"id": f"c{turn}", "type": "function", "function": {"name": "localSearch", "arguments": "{}"}}
+        found += [user(f"Look for number {turn}."), {"role": "assistant", "content": None, "tool_calls": [call]}]
+        found += [{"role": "tool", "tool_call_id": f"c{turn}", "content": json.dumps(hits)}, assistant("There it is.")]
+    return found
+
+
+def test_tool_results_are_compacted_when_their_turn_is_saved_though_all_of_it_fits() -> None:
+    session = brim.Session(model="gpt-4o", policy="layered")
+    chat = searched(3)
+    running = session.fit(chat[:3]).messages
+    assert running == chat[:3]  # the model is at work with it
+    saved = session.fit([*chat[:4], chat[4]]).messages
+    assert len(str(saved[2])) < len(str(chat[2])) / 2
+    assert saved[2]["tool_call_id"] == "c0"
+    assert [saved[n] for n in (0, 1, 3, 4)] == [chat[n] for n in (0, 1, 3, 4)]
+    later = session.fit([*chat, user("Which one was it?")]).messages
+    assert later[:4] == saved[:4]
+    assert all(len(str(later[n])) < len(str(chat[n])) / 2 for n in (6, 10))
+
+
+def test_a_saved_result_is_lossless_or_its_original_can_be_recalled() -> None:
+    session = brim.Session(model="gpt-4o", policy="layered", budget=20_000)
+    chat = searched(2)
+    shown = session.fit([*chat, user("Which one was it?")]).messages[2]["content"]
+    handle = re.search(r"brim:[0-9a-f]+", shown)
+    original = session.recall(handle.group()) if handle else json.dumps(brim.decode(shown))
+    assert json.loads(original) == json.loads(chat[2]["content"])

@@ -1,35 +1,48 @@
 """Policies other than `agent` inside a session: what they plan each turn, and what of it stays for the next.
 
 `rolling` works on what it made before: its summary is a system message of the view, and goes into the next one.
-`concise` and `layered` look at the whole log each time; the same log gives the same bytes.
+`concise` and `layered` look at the whole log each time; the same log gives the same bytes. Under `layered` the tool
+results of a turn are compacted when it is over, as they are saved.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from brim.conversation import Message
 from brim.memory.view import Entry, EntryKind, View
+from brim.plan.items import current
 from brim.plan.planner import Outcome
 from brim.plan.rolling import CONTEXT, PREFIX
 from brim.plan.strategies import PLANNERS
 from brim.plan.work import Work
 
 
-def plan_by_policy(work: Work, log: list[Message], view: View) -> Outcome:
-    """Plan this turn and bring the view to it; BudgetTooSmall leaves the view as it was."""
+def plan_by_policy(work: Work, log: list[Message], view: View, saved: Callable[[Message], Message]) -> Outcome:
+    """Plan this turn and bring the view to it; BudgetTooSmall leaves the view as it was.
+
+    `saved` gives the form in which results of finished turns are kept.
+    """
     incremental = work.policy.name == "rolling"
-    source = [entry for entry in view.entries if entry.kind != "context"] if incremental else _of_log(work, log)
+    source = [entry for entry in view.entries if entry.kind != "context"] if incremental else _of_log(work, log, saved)
     shown = replace(work.conversation, messages=tuple([entry.message for entry in source]))
     outcome = PLANNERS[work.policy.name](replace(work, conversation=shown))
-    if outcome.conversation is shown and len(source) == len(view.entries):
+    if outcome.conversation is shown and shown.messages == view.messages():
         return outcome
     view.replace(0, _entries(work, outcome, source), 0)
     return outcome
 
 
-def _of_log(work: Work, log: list[Message]) -> list[Entry]:
-    return [Entry(number, number + 1, message, work.counter.message(message)) for number, message in enumerate(log)]
+def _of_log(work: Work, log: list[Message], saved: Callable[[Message], Message]) -> list[Entry]:
+    size = work.counter.message
+    now = current(tuple(log)) if work.policy.name == "layered" else 0
+    found: list[Entry] = []
+    for number, message in enumerate(log):
+        shown = saved(message) if number < now and message.answers else message
+        kind: EntryKind = "as is" if shown is message else "compacted"
+        found.append(Entry(number, number + 1, shown, size(shown), kind))
+    return found
 
 
 def _entries(work: Work, outcome: Outcome, source: list[Entry]) -> list[Entry]:

@@ -17,7 +17,7 @@ import msgspec
 from brim import catalog, wire
 from brim.catalog import Model
 from brim.conversation import Conversation, Message, encode
-from brim.errors import BudgetTooSmall, NotFound
+from brim.errors import BadInput, BudgetTooSmall, NotFound
 from brim.fitting import Event, Fitted, OnEvent, events, fit, limit_of, tell
 from brim.ladders import handle_of
 from brim.memory import keeping
@@ -34,6 +34,7 @@ from brim.plan.context import Attachment
 from brim.plan.planner import Outcome
 from brim.plan.policy import Policy
 from brim.plan.work import Work
+from brim.recent import Recent
 from brim.tokens.actuals import Actuals
 from brim.tokens.counter import Counter
 
@@ -41,6 +42,8 @@ QUERY = 4_000  # so many characters of a message say what it is about
 # What a fork has in common with the session that it leaves.
 SHARED = "reserve actuals recall_mode breakpoints replans _api _system _tools _on_event _tight _head".split()
 HANDLE = re.compile(r"brim:([0-9a-f]{8,64})")
+RECALLS = ("auto", "tool", "off")
+SAVED_BYTES = 16 << 20  # so many bytes of results are remembered as they were saved
 RECALLED = 8  # so many folded messages one recall brings back at most
 ENOUGH = 2_000  # so many tokens that a re-plan left free may go to a recall, if the policy's share is less
 
@@ -60,7 +63,7 @@ class Session:
         model: str | Model,
         budget: int | None = None,
         reserve: int | None = None,
-        policy: Policy | None = None,
+        policy: Policy | str | None = None,
         store: Store | str | Path | None = None,
         id: str | None = None,
         api: str | None = None,
@@ -72,9 +75,11 @@ class Session:
         breakpoints: bool = True,
         on_event: OnEvent | None = None,
     ) -> None:
+        if recall not in RECALLS:
+            raise BadInput("recall", f"{recall!r} is not one of {', '.join(RECALLS)}")
         self.id = id or secrets.token_hex(16)
         self.model = model if isinstance(model, Model) else catalog.find(model)
-        self.policy = policy or Policy.agent()
+        self.policy = Policy.of(policy)
         self.budget = budget
         self.reserve = reserve
         self.store: Store = keeping.opened(store)
@@ -99,6 +104,7 @@ class Session:
         self._digests = keeping.Digests()
         self._chain: list[bytes] = [b""]
         self._recollection = Recollection(self.log)
+        self._results: Recent[bytes, Message] = Recent(SAVED_BYTES)
         self._counted: Counter | None = None
         self._lock = threading.RLock()
 
@@ -272,6 +278,14 @@ class Session:
         message = wire.text_message(self._api, "user", text)
         return Entry(len(self.log), len(self.log), message, self._counter().message(message), kind)
 
+    def _saved(self, message: Message) -> Message:
+        """A message of a finished turn as it is saved: its results compacted, once, and the same from then on."""
+        known = self._results.get(message.raw)
+        if known is None:
+            made = arrived(message, self._counter(), self.policy, self._free(), self._keep)
+            known = self._results.put(message.raw, made if made is message else self._bare(made), len(message.raw))
+        return known
+
     def _bare(self, message: Message) -> Message:
         return unmarked(message) if self._api == "anthropic" else message
 
@@ -339,7 +353,7 @@ class Session:
 
     def _bring_under(self, work: Work) -> Outcome:
         if self.policy.name != "agent":
-            outcome = plan_by_policy(work, self.log, self.view)
+            outcome = plan_by_policy(work, self.log, self.view, self._saved)
             self._tight = self._tight or not self.view.untouched()
             self.replans += outcome.conversation.messages != self.view.messages() or bool(outcome.folded)
             return replace(outcome, conversation=replace(outcome.conversation, messages=self.view.messages()))

@@ -99,6 +99,17 @@ class Policy:
         return cls._made(name, dict(settings or {}))
 
     @classmethod
+    def of(cls, given: Policy | str | None) -> Policy:
+        """What callers give as a policy: one, the name of one, or nothing for the default. Raises BadSetting."""
+        if given is None:
+            return cls.agent()
+        if isinstance(given, Policy):
+            return given
+        if isinstance(given, str):
+            return cls.named(given)
+        raise BadSetting("policy", f"{given!r} is neither a Policy nor one of {', '.join(NAMES)}")
+
+    @classmethod
     def _made(cls, name: Any, settings: dict[str, Any]) -> Policy:
         _check_kinds(cls, settings)
         return cls(name=name, **settings)
