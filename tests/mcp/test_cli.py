@@ -213,7 +213,15 @@ def test_a_configured_command_gets_its_variables(tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["--server", "nameless"], ["--config", "nowhere.json"], ["--url", "http://x", "--header", "bad"]]
+    "arguments",
+    [
+        ["--server", "a=x 'open"],
+        ["--url", "http://x", "--token-command", "x 'open"],
+        [],
+        ["--server", "nameless"],
+        ["--config", "nowhere.json"],
+        ["--url", "http://x", "--header", "bad"],
+    ],
 )
 def test_what_names_no_server_is_refused(arguments: list[str]) -> None:
     with pytest.raises(BadSetting):

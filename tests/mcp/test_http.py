@@ -193,6 +193,10 @@ def test_a_refusal_and_a_server_that_is_not_there_are_said_clearly() -> None:
             refused = await client.ask("initialize", HELLO)
             assert "HTTP 401: who are you?" in refused["error"]["message"]
             assert "--token-env" in refused["error"]["message"]
+            client.wrapper.upstreams[0]._url += "/elsewhere"
+            older = await client.ask("initialize", HELLO)
+            assert "HTTP 404" in older["error"]["message"]
+            assert "older SSE transport" in older["error"]["message"]
             client.wrapper.upstreams[0]._url = "http://127.0.0.1:9/mcp"
             absent = await client.ask("ping", {})
             assert "cannot be reached" in absent["error"]["message"]

@@ -65,7 +65,7 @@ def servers_of(args: argparse.Namespace, loaded: settings.Settings, log: Log) ->
         name, _, line = text.partition("=")
         if not line:
             raise BadSetting("--server", f"{text!r} is not NAME=COMMAND")
-        found.append(StdioUpstream(shlex.split(line), name=name, log=log, largest=largest))
+        found.append(StdioUpstream(_split(line, f"--server {name}"), name=name, log=log, largest=largest))
     headers = dict(_header(text) for text in args.header)
     for text in args.url:
         name, mark, url = text.partition("=")
@@ -90,10 +90,17 @@ def _named(found: list[Upstream]) -> list[Upstream]:
     return found
 
 
+def _split(text: str, where: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise BadSetting(where, f"{text!r} is no command line: {error}") from error
+
+
 def _http(url: str, name: str, headers: dict[str, str], loaded: settings.Settings) -> Upstream:
     """A server over HTTP; a header of its own goes before the token of the settings."""
     http = importlib.import_module("brim.mcp.http")  # needs aiohttp, which a stdio wrapper does not
-    command = shlex.split(loaded.mcp.token_command)
+    command = _split(loaded.mcp.token_command, "mcp.token_command")
     own = any(key.lower() == "authorization" for key in headers)
     if not own and not command:
         headers = {**_token(loaded), **headers}

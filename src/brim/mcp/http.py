@@ -29,6 +29,7 @@ except ImportError:  # the stdio wrapper works without it
 
 _PLAIN = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
 _RESUMES = 3
+_OLDER = "a server of the older SSE transport needs a bridge: brim mcp wrap -- npx -y mcp-remote"
 # What of a request the stateless version repeats in the header Mcp-Name.
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _NAMED |= dict.fromkeys(("tasks/get", "tasks/update", "tasks/cancel"), "taskId")
@@ -213,7 +214,8 @@ class HttpUpstream:
             found = jsonrpc.decode(body)
         except Malformed:
             text = body[:300].decode("utf-8", "replace").strip()
-            self._failed(message, f"{self._shown} answered HTTP {status}: {text or 'nothing'}")
+            older = f"; {_OLDER} {self._shown}" if status in (404, 405) and message.method == "initialize" else ""
+            self._failed(message, f"{self._shown} answered HTTP {status}: {text or 'nothing'}{older}")
             return
         if found.is_response and found.id is None:
             self._failed(message, str(found.error().get("message", f"HTTP {status}")))
