@@ -70,6 +70,14 @@ def test_strict_stops_at_a_bad_line(run: Run, tmp_path: Path) -> None:
     assert "brim replay: bad.jsonl:2: is not JSON" in done.err
 
 
+def test_a_budget_that_refuses_everything_says_so(run: Run, traffic: str, tmp_path: Path) -> None:
+    done = run("replay", traffic, "--budget", "10", "--chart", "found.svg")
+    assert done.code == 0
+    assert "all refused" in done.out
+    assert "100%" not in done.out
+    assert "all refused" in (tmp_path / "found.svg").read_text()
+
+
 def test_a_file_without_a_request_is_an_error(run: Run, tmp_path: Path) -> None:
     (tmp_path / "empty.jsonl").write_bytes(b"\n\n")
     done = run("replay", "empty.jsonl")

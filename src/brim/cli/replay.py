@@ -206,7 +206,8 @@ def _table(found: Replay) -> Table:
     for column in table.columns[1:]:
         column.justify = "right"
     for one in found.outcomes:
-        cost = "no prices" if one.usd_before is None else f"${one.usd_before:,.2f} → ${one.usd_after:,.2f}"
+        unknown = "no prices" if one.sent else "all refused"
+        cost = unknown if one.usd_before is None else f"${one.usd_before:,.2f} → ${one.usd_after:,.2f}"
         table.add_row(
             one.policy,
             WINDOW if one.budget is None else f"{one.budget:,}",
@@ -232,6 +233,8 @@ def _short(tokens: int) -> str:
 def _bars(found: Replay) -> Table:
     table = Table("", "sent, of all tokens", "", "paid, of all input cost", "", box=None, header_style="bold")
     for one in found.outcomes:
+        if not one.sent:
+            continue
         sent = 1 - one.tokens_saved
         row = [one.label, bar(sent, 30), f"{sent:.0%}"]
         if one.usd_before and one.usd_after is not None:

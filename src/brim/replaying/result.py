@@ -66,6 +66,11 @@ class Outcome:
     ms_p95: float
 
     @property
+    def sent(self) -> int:
+        """How many requests would have been sent."""
+        return self.requests - self.refused
+
+    @property
     def reuse_before(self) -> float:
         """The share of tokens that the request before had begun with, as the requests came."""
         return self.reused_before / self.tokens_before if self.tokens_before else 0.0

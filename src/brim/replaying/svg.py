@@ -67,16 +67,20 @@ def _bar(x: int, y: int, share: float, mark: float | None, words: str) -> Iterat
 
 
 def _tokens(outcome: Outcome) -> Shown:
+    if not outcome.sent:
+        return 0.0, None, "all refused"
     share = 1 - outcome.tokens_saved
     return share, None, f"{share:.0%}"
 
 
 def _money(outcome: Outcome) -> Shown:
     if not outcome.usd_before or outcome.usd_after is None:
-        return 0.0, None, "no prices"
+        return 0.0, None, "no prices" if outcome.sent else ""
     share = outcome.usd_after / outcome.usd_before
     return share, None, f"{share:.0%} (${outcome.usd_after:,.2f})"
 
 
 def _reuse(outcome: Outcome) -> Shown:
+    if not outcome.sent:
+        return 0.0, None, ""
     return outcome.reuse_after, outcome.reuse_before, f"{outcome.reuse_after:.0%}"
