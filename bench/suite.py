@@ -61,7 +61,7 @@ def fit_tables(run: Run) -> Tables:
     return {
         "shapes": lambda: shapes.six(run.field),
         "fill": lambda: shapes.fill(run.field, run.data, 1 if run.quick else 3),
-        "speed": lambda: speed.table(run.field, 1 if run.quick else 4, sizes),
+        "speed": lambda: speed.table(run.field, 1 if run.quick else 3, sizes),
         "brim": _own(fit.parts(run.data, run.quick)),
     }
 
@@ -164,13 +164,15 @@ def _measured(name: str, run: Run, given: argparse.Namespace, told: Console) -> 
     told.print(f"{name}: {BENCHMARKS[name][0]}", style="bold")
     begun = time.perf_counter()
     only = given.only.split(",") if given.only else None
+    before = record.read(given.out or record.FOLDER, name) if given.ours or (only and given.out) else None
+    written = (before or {}).get("tables", {})
     tables: dict[str, list[Any]] = {}
-    before = record.read(given.out or record.FOLDER, name) if given.ours else None
     for part, measure in BENCHMARKS[name][1](run).items():
         if only and part not in only:
+            tables |= {part: written[part]} if part in written else {}
             continue
         since = time.perf_counter()
-        known = before["tables"].get(part) if before and (name, part) not in TIMED else None
+        known = written.get(part) if given.ours and (name, part) not in TIMED else None
         run.field.peers = not given.no_peers and not known
         tables[part] = _in_first_column(measure())
         if known:
@@ -181,8 +183,8 @@ def _measured(name: str, run: Run, given: argparse.Namespace, told: Console) -> 
     below = table.missed(tables)
     if below:
         told.print(f"  below their bar: {len(below)}\n    " + "\n    ".join(below), style="dim")
-    flags = [flag for flag, on in (("--quick", run.quick), ("--no-peers", given.no_peers), ("--ours", before)) if on]
-    flags += [f"--only {given.only}"] if given.only else []
+    flags = [f"--{flag.replace('_', '-')}" for flag in ("quick", "no_peers", "ours") if getattr(given, flag)]
+    flags += [f"--only {given.only}"] if given.only and not written else []
     versions = {**(before or {}).get("versions", {}), **run.field.versions()}
     return record.made(record.command([name], flags), tables, versions, time.perf_counter() - begun)
 

@@ -92,11 +92,13 @@ ALONE = {
 
 def best(rows: Rows, column: str, low: bool = False, held: Callable[[Row], bool] = lambda row: True) -> str:
     """The best number of the others in a column, with its name. Example: "0.71 (LangChain trim_messages)" """
-    others = [row for row in rows if row[WHO] not in OURS and _number(row.get(column)) and held(row)]
+    others = [row for row in rows if row[WHO] not in OURS and _number(row.get(column))]
+    good = [row for row in others if held(row)]
     if not others:
-        return "none holds it"
-    chosen = (min if low else max)(others, key=lambda row: row[column])
-    return f"{shown(chosen[column])} ({chosen[WHO]})"
+        return "none measured"
+    chosen = (min if low else max)(good or others, key=lambda row: row[column])
+    said = f"{shown(chosen[column])} ({chosen[WHO]})"
+    return said if good else f"none holds it; {said}"
 
 
 def shown(value: Any) -> str:

@@ -119,7 +119,8 @@ def test_the_summary_takes_the_best_of_those_that_hold_the_window(folder: Path) 
 def test_a_better_number_of_another_library_stands_in_the_summary() -> None:
     rows = [{"who": "Brim fit", "ms": 100.0}, {"who": "Cutter", "ms": 3.0}, {"who": "Absent", "ms": "not installed"}]
     assert summary.best(rows, "ms", low=True) == "3 (Cutter)"
-    assert summary.best(rows[:1], "ms") == "none holds it"
+    assert summary.best(rows, "ms", held=lambda row: False) == "none holds it; 3 (Cutter)"
+    assert summary.best(rows[:1], "ms") == "none measured"
 
 
 def test_there_is_no_summary_without_numbers(tmp_path: Path) -> None:

@@ -70,3 +70,15 @@ def test_brim_can_be_measured_anew_beside_rows_of_others_that_are_kept(
     assert [row["held, of 6"] for row in measured["tables"]["shapes"]] == [6, 2, 6]
     assert measured["versions"]["other"] == "3.1"
     assert "--ours" in measured["command"]
+
+
+def test_one_table_measured_anew_leaves_the_others_of_its_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fill = [{"who": "Other trim", "requests": 3}]
+    (tmp_path / "fit.json").write_text(json.dumps({"versions": {}, "tables": {"fill": fill}}))
+    asked = ["bench", "fit", "--data", str(tmp_path), "--quick", "--no-peers", "--only", "shapes"]
+    assert main([*asked, "--out", str(tmp_path)]) == 0
+    measured = json.loads((tmp_path / "fit.json").read_text())
+    assert list(measured["tables"]) == ["shapes", "fill"]
+    assert measured["tables"]["fill"] == fill
