@@ -61,7 +61,7 @@ def values_chart(rows: Rows) -> str:
         "What later tool calls need, and what the prompt cache can reuse",
         f"Recorded agent runs ({sets}) in windows of a quarter of their length. {said}.",
         points,
-        ("tokens of a request that the cache already has", "values of later calls still in the request"),
+        ("share of a request that the prompt cache can reuse", "values of later calls still in the request"),
         [
             ("ours", "Brim"),
             ("held", "always within the window"),
