@@ -47,7 +47,7 @@ class Answers:
         version = result.get("protocolVersion")
         self._wrapper.version = version if isinstance(version, str) else self._wrapper.version
         capabilities = result.get("capabilities")
-        if isinstance(capabilities, dict) and "tools" in capabilities:
+        if isinstance(capabilities, dict) and isinstance(capabilities.get("tools"), dict):
             result = {**result, "capabilities": self._with_own(capabilities)}
         self._wrapper.send(jsonrpc.response(id, result))
 

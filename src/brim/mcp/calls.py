@@ -65,7 +65,7 @@ class Calls:
         if name == grouping.CALL and grouping.CALL not in self._wrapper.tools.entries:
             inner = params.get("arguments")
             inner = inner if isinstance(inner, dict) else {}
-            params = {**params, "name": inner.get("name"), "arguments": inner.get("arguments") or {}}
+            params = {**params, "name": str(inner.get("name")), "arguments": inner.get("arguments") or {}}
             name, rewritten = params["name"], True
             if name not in self._wrapper.tools.entries:
                 self._say(id, f"no tool is called {name!r}; {grouping.FIND} searches them", modern, error=True)

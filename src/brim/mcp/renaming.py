@@ -31,7 +31,7 @@ class Renaming:
         id = f"brim/{upstream.name}/{self._numbered}"
         self.asked[id] = (upstream, message.id)
         token = meta_of(message.params()).get("progressToken")
-        if token is not None:
+        if isinstance(token, str | int):
             self._by_token[token] = upstream
             self._token_of[id] = token
         body: Json = jsonrpc.parse(message.line)
@@ -71,7 +71,7 @@ class Renaming:
 
     def owner(self, token: object) -> Upstream | None:
         """The server whose request the client reports progress on."""
-        return self._by_token.get(token)
+        return self._by_token.get(token) if isinstance(token, str | int) else None
 
     def gone(self, upstream: Upstream) -> None:
         """A server that has ended waits for nothing."""
