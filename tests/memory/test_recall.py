@@ -9,6 +9,7 @@ import pytest
 
 from brim import wire
 from brim.memory import recall
+from brim.memory import recollection as recollecting
 from brim.memory.session import Session
 from brim.tokens.tokenizers import tokenizer
 
@@ -30,7 +31,7 @@ CALLS: dict[str, Any] = {
 def session_with(text: str) -> tuple[Session, str]:
     session = Session(model="gpt-4o", budget=50_000)
     session.say(f"Please keep this: {text[:2000]}")
-    handle = session._keep(text)
+    handle = session._writer.keep(text)
     session._save()
     return session, handle
 
@@ -109,7 +110,7 @@ def log_of(texts: list[str]) -> list[Any]:
 def test_what_a_message_is_about_is_found_among_many() -> None:
     log = log_of([f"note {number} about the weather and the hills" for number in range(300)])
     log.insert(40, log_of(["The harbour pilot of Porto is called Almeida."])[0])
-    recollection = recall.Recollection(log)
+    recollection = recollecting.Recollection(log)
     assert recollection.about("Who is the harbour pilot of Porto?", 5)[:1] == [40]
     assert recollection.about("Who is the harbour pilot of Porto?", 5, without={40}) == []
     assert recollection.search("harbour pilot Porto", 3)[0] == 40
@@ -117,7 +118,7 @@ def test_what_a_message_is_about_is_found_among_many() -> None:
 
 def test_a_log_that_is_cut_is_forgotten_from_there() -> None:
     log = log_of(["the code is K-991", "the depot is closed", "the vault is in Lisbon"])
-    recollection = recall.Recollection(log)
+    recollection = recollecting.Recollection(log)
     assert recollection.about("vault Lisbon", 3) == [2]
     assert recollection.search("vault Lisbon", 3)[0] == 2
     del log[2:]
@@ -131,8 +132,8 @@ def test_a_log_that_is_cut_is_forgotten_from_there() -> None:
 def test_recalled_text_stays_within_its_tokens() -> None:
     log = log_of(["short one", "long " * 500, "another"])
     count = tokenizer("o200k")
-    text = recall.recall_text(log, [1, 0, 2], 40, count)
+    text = recollecting.recall_text(log, [1, 0, 2], 40, count)
     assert "short one" in text
     assert "long long" not in text
     assert count(text) <= 40
-    assert recall.recall_text(log, [1], 40, count) == ""
+    assert recollecting.recall_text(log, [1], 40, count) == ""

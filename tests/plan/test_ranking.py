@@ -27,3 +27,21 @@ def test_what_another_model_was_asked_before_changes_nothing(budget: int, monkey
     monkeypatch.setattr(ranking, "_indexes", ranking.Indexes())
     brim.fit(request, model="claude-sonnet-4-5", budget=budget)
     assert brim.fit(request, model="gpt-4o", budget=budget).messages == alone
+
+
+def test_an_index_that_was_cut_ranks_as_if_nothing_had_followed() -> None:
+    texts = [f"[{day} May 2026] Ann: the violin" if day % 5 == 0 else f"Ben: note {day}" for day in range(1, 40)]
+    whole, part = ranking.Chat(), ranking.Chat()
+    for text in texts:
+        whole.add(text, len(text))
+    for text in texts[:3]:
+        part.add(text, len(text))
+    whole.cut(17)
+    whole.cut(3)
+    for text in [*texts[3:9], "Cat: a lantern and a violin"]:
+        whole.add(text, len(text))
+        part.add(text, len(text))
+    query = "When did Ann speak of the violin on 5 May?"
+    assert whole.index.score(query) == part.index.score(query)
+    assert list(whole.index.tokens) == list(part.index.tokens)
+    assert whole.index.pack(query, 60) == part.index.pack(query, 60)

@@ -15,9 +15,10 @@ from brim import wire
 from brim.conversation import Conversation, Message
 from brim.errors import NotFound
 from brim.memory.keeping import opened
-from brim.memory.session import Session, link
+from brim.memory.session import Session
 from brim.memory.store import Store
 from brim.memory.view import common_length
+from brim.memory.writing import link
 
 LIVE = 1_000
 # Sessions that begin alike are compared with a request, the last used first; with more of them prefixes decide.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from brim import wire
-from brim.conversation import Conversation, Message
+from brim.conversation import Conversation, Message, encode
 from brim.memory.view import Entry, View, decisions
 from brim.plan.planner import Outcome
 from brim.plan.report import Report
@@ -36,6 +37,21 @@ def body_of(given: Conversation, sent: Conversation, view: View, request: Any) -
             for entry, message in zip(view.entries, sent.messages, strict=True)
         ]
     return wire.render(sent, request)
+
+
+def came_back(response: Any, api: str) -> tuple[int | None, list[Message]]:
+    """The input tokens that a response tells, and the messages in it.
+
+    `response` is a response as a dict (or an SDK object), a `wire.Usage`, or a number of input tokens.
+    """
+    if isinstance(response, int):
+        return response, []
+    if isinstance(response, wire.Usage):
+        return response.input, []
+    body = response if isinstance(response, Mapping) else json.loads(encode(response))
+    usage, spec = wire.usage(body, api), wire.APIS[api]
+    replies = [spec.messages.get(encode(value), "response") for value in spec.replies(body)]
+    return usage.input if usage else None, replies
 
 
 def view_report(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import secrets
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,17 +19,18 @@ from brim.catalog import Model
 from brim.conversation import Conversation, Message, encode
 from brim.errors import BadInput, BudgetTooSmall, NotFound
 from brim.fitting import Event, Fitted, OnEvent, events, fit, limit_of, tell
-from brim.ladders import handle_of
 from brim.memory import keeping
 from brim.memory.arrival import arrived
 from brim.memory.breakpoints import unmarked, with_breakpoint
 from brim.memory.bypolicy import plan_by_policy
-from brim.memory.recall import Recollection, recall_text
+from brim.memory.recollection import Recollection
 from brim.memory.replan import Replan
-from brim.memory.sending import as_sent, body_of, view_report
-from brim.memory.store import SessionRecord, Store, Turn
+from brim.memory.sending import as_sent, body_of, came_back, view_report
+from brim.memory.store import SessionRecord, Store
 from brim.memory.summaries import Folding, Summarizer
+from brim.memory.talk import Acts, Talk
 from brim.memory.view import Entry, EntryKind, View, common_length
+from brim.memory.writing import Writer
 from brim.plan.context import Attachment
 from brim.plan.planner import Outcome
 from brim.plan.policy import Policy
@@ -38,13 +39,13 @@ from brim.recent import Recent
 from brim.tokens.actuals import Actuals
 from brim.tokens.counter import Counter
 
-QUERY = 4_000  # so many characters of a message say what it is about
 # What a fork has in common with the session that it leaves.
-SHARED = "reserve actuals recall_mode breakpoints replans _api _system _tools _on_event _tight _head".split()
+SHARED = "reserve actuals recall_mode breakpoints replans _api _system _tools _on_event _begun _tight _head".split()
 HANDLE = re.compile(r"brim:([0-9a-f]{8,64})")
 RECALLS = ("auto", "tool", "off")
 SAVED_BYTES = 16 << 20  # so many bytes of results are remembered as they were saved
-RECALLED = 8  # so many folded messages one recall brings back at most
+# A talk that takes this share of its limit is read for its first questions beforehand, so many messages a turn.
+READ_FROM, READ_AT_ONCE = 0.4, 12
 ENOUGH = 2_000  # so many tokens that a re-plan left free may go to a recall, if the policy's share is less
 
 
@@ -96,17 +97,17 @@ class Session:
         self._carried: list[Attachment] = []
         self._on_event = on_event
         self._sent: Conversation | None = None
+        self._begun = False  # whether a request was ever made of it
         self._tight = False
         self._head = 0
-        self._new_blobs: list[bytes] = []
-        self._pending: list[bytes] = []
-        self._written: dict[bytes, bytes] = {}
-        self._digests = keeping.Digests()
-        self._chain: list[bytes] = [b""]
-        self._recollection = Recollection(self.log)
+        self._writer = Writer()
+        me = weakref.proxy(self)  # a session that is let go frees its memory at once, not when cycles are looked for
+        self._recollection = Recollection(self.log, lambda message: int(me._counter().message(message)))
+        self._acts = Acts(self.log)
         self._results: Recent[bytes, Message] = Recent(SAVED_BYTES)
         self._counted: Counter | None = None
         self._lock = threading.RLock()
+        self._counter().text("Wörter …")  # a tokenizer takes a while to load: better now than in the first turn
 
     def fit(self, request: Any, *, tools: Any = None, system: Any = None, tool_choice: Any = None) -> Fitted:
         """Return the request with its history fitted; what was sent before stays as it was sent.
@@ -157,16 +158,8 @@ class Session:
         `response` is the response as a dict (or an SDK object), a `wire.Usage`, or the number of input tokens.
         """
         with self._lock:
-            if isinstance(response, int):
-                used: int | None = response
-            elif isinstance(response, wire.Usage):
-                used = response.input
-            else:
-                body = response if isinstance(response, Mapping) else json.loads(encode(response))
-                usage = wire.usage(body, self._api)
-                used = usage.input if usage else None
-                spec = wire.APIS[self._api]
-                self._append([spec.messages.get(encode(value), "response") for value in spec.replies(body)])
+            used, replies = came_back(response, self._api)
+            self._append(replies)
             if used is not None and self._sent is not None:
                 self._counter().record(self._sent, used)
             self._save()
@@ -187,19 +180,21 @@ class Session:
             other.view = View(list(self.view.entries), self.view.settled, self.view.tokens)
             covered = min(other.view.cut(length), length)
             other.log += self.log[:covered]
-            other._chain = self._chain[: covered + 1]
-            other._pending = [keeping.message_record(message.raw) for message in other.log]
             shown = (entry.message.text for entry in other.view.entries if entry.kind != "as is")
             handles = dict.fromkeys(handle for text in shown for handle in HANDLE.findall(text))
             blobs = [self.store.find_blob(handle, self.id) for handle in handles]
-            other._new_blobs = [blob for blob in blobs if blob is not None]
+            known = (blob for blob in blobs if blob is not None)
+            other._writer.forked(self._writer.chain[: covered + 1], other.log, known)
             other._append(self.log[covered:length])
             other._save()
             return other
 
     async def summarize(self) -> bool:
         """Have folded messages summarised now; True if there is a summary that the next re-plan will use."""
-        return await self.folding.run(self._folded_messages())
+        made = await self.folding.run(self._folded_messages())
+        with self._lock:
+            self._save()
+        return made
 
     def recall(self, handle: str) -> str:
         """The content behind a handle that stands in a fitted request."""
@@ -233,10 +228,10 @@ class Session:
         """Forget the log from a message on, or from a little before it; return how much of it is left."""
         length = min(self.view.cut(length), length)
         del self.log[length:]
-        del self._chain[length + 1 :]
         self._recollection.cut(length)
+        self._acts.cut(length)
         self.folding.cut(length)
-        self._pending.append(keeping.cut_record(length))
+        self._writer.cut(length)
         return length
 
     def _append(self, messages: Sequence[Message]) -> None:
@@ -246,9 +241,8 @@ class Session:
                 self._put_before(message, counter)
             number = len(self.log)
             self.log.append(message)
-            self._chain.append(link(self._chain[-1], message))
-            self._pending.append(keeping.message_record(message.raw))
-            shown = arrived(message, counter, self.policy, self._free(), self._keep) if self._tight else message
+            self._writer.add(message)
+            shown = arrived(message, counter, self.policy, self._free(), self._writer.keep) if self._tight else message
             kind: EntryKind = "as is" if shown is message else "compacted"
             if kind == "compacted":
                 shown = self._bare(shown)
@@ -256,7 +250,7 @@ class Session:
 
     def _put_before(self, message: Message, counter: Counter) -> None:
         """What stands before a new message of the user, and stays there: what it is about, and its context."""
-        if self.recall_mode == "auto" and self._tight:
+        if self.recall_mode == "auto" and self._tight and self._acts:
             spare = self._limit() - self._head - self.view.tokens - 2 * counter.message(message)
             self.view.append(self._recalled(message, min(int(self.policy.recall * self._free()), spare // 2)))
         if self._context and self.policy.name == "agent":
@@ -265,13 +259,8 @@ class Session:
             self._context = []
 
     def _recalled(self, message: Message, room: int, thorough: bool = False) -> list[Entry]:
-        """Folded messages that a message is about, as one entry; none if there is nothing, or no room."""
-        if room < 40:
-            return []
-        query, shown = message.text[:QUERY], self.view.whole()
-        look = self._recollection.ranked if thorough else self._recollection.about
-        found = look(query, RECALLED * 5 if thorough else RECALLED, shown)
-        text = recall_text(self.log, found, room, self._counter().text)
+        look = self._recollection.thoroughly if thorough else self._recollection.quickly
+        text = look(message, room, self.view.whole(), self._counter().text)
         return [self._between(text, "recall")] if text else []
 
     def _between(self, text: str, kind: EntryKind) -> Entry:
@@ -282,7 +271,7 @@ class Session:
         """A message of a finished turn as it is saved: its results compacted, once, and the same from then on."""
         known = self._results.get(message.raw)
         if known is None:
-            made = arrived(message, self._counter(), self.policy, self._free(), self._keep)
+            made = arrived(message, self._counter(), self.policy, self._free(), self._writer.keep)
             known = self._results.put(message.raw, made if made is message else self._bare(made), len(message.raw))
         return known
 
@@ -302,10 +291,6 @@ class Session:
         instructions = sum(counter.message(message) for message in messages[:4] if message.role == "system")
         self._head = counter.head(conversation) + instructions
 
-    def _keep(self, text: str) -> str:
-        self._new_blobs.append(text.encode("utf-8", "surrogatepass"))
-        return handle_of(text)
-
     def _fitted(self, conversation: Conversation, request: Any) -> Fitted:
         work = Work(
             conversation=conversation,
@@ -321,13 +306,16 @@ class Session:
         )
         try:
             outcome = self._bring_under(work)
+            self._begun = True
         except BudgetTooSmall as refusal:
+            self._begun = True
             tell(self._on_event, Event("refused", str(refusal), {"needed": refusal.needed, "budget": refusal.budget}))
             self._save()
             raise
         for event in events(outcome):
             tell(self._on_event, event)
-        self._new_blobs += [text.encode("utf-8", "surrogatepass") for text in outcome.stash.values()]
+        for text in outcome.stash.values():
+            self._writer.keep(text)
         if self.policy.name != "agent":  # there context is part of the view
             self._carried, self._context = [*self._carried, *self._context], []
         self._save()
@@ -359,7 +347,14 @@ class Session:
             return replace(outcome, conversation=replace(outcome.conversation, messages=self.view.messages()))
         size = work.size(work.counter.head(work.conversation) + self.view.tokens)
         high = work.limit - int((1 - self.policy.high) * (work.limit - work.size(self._head)))
+        asked = self._asked()
+        if asked and (self._tight or size > high):
+            talked = self._talked(work)
+            if talked is not None:
+                return talked
         if size <= high:
+            if asked and size > high * READ_FROM:
+                self._recollection.read(len(self.log) - 1, READ_AT_ONCE)
             return Outcome(as_sent(work.conversation, self.view), size)
         outcome = Replan(work, self.log, self.view, self.folding.entries(self._between)).run()
         self.replans += 1
@@ -371,6 +366,19 @@ class Session:
         self._recall_after(work, outcome)
         sent = replace(outcome.conversation, messages=self.view.messages())
         return replace(outcome, conversation=sent, total=work.total(sent))
+
+    def _asked(self) -> bool:
+        """Whether this is a talk, and its last message a question for which evidence may be brought back."""
+        return self.recall_mode == "auto" and not self._acts and bool(self.log) and self.log[-1].role == "user"
+
+    def _talked(self, work: Work) -> Outcome | None:
+        summary = self.folding.entries(self._between)
+        talk = Talk(work, self.log, self.view, self._recollection, not self._begun, summary)
+        outcome = talk.run()
+        if outcome is not None:
+            self._tight = True
+            self.replans += talk.replans
+        return outcome
 
     def _recall_after(self, work: Work, outcome: Outcome) -> None:
         """Spend what a re-plan left on what the message that caused it is about."""
@@ -392,26 +400,10 @@ class Session:
             return self.view.folded_since(self.folding.upto, self.log)
 
     def _save(self) -> None:
-        """Write what is new of this turn; what cannot be written is only lost to later processes."""
-        if not self._pending and not self._new_blobs:
-            return
-        digests = self._digests.of(self.view)
-        fresh = [raw for raw in digests if raw not in self._written]
-        entries, carried = keeping.kept_entries(self.view, digests), keeping.rows_of(self._carried)
-        folded = (carried, self.folding.text, self.folding.upto)
-        state = keeping.State(entries, self.view.settled, self._tight, self.replans, *folded)
-        self.store.commit(
-            Turn(
-                session=self.id,
-                records=tuple(self._pending),
-                blobs=tuple(dict.fromkeys([*self._new_blobs, *fresh])),
-                state=msgspec.msgpack.encode(state),
-                prefixes=[(self._chain[-1], len(self.log))],
-                meta={"model": self.model.name, "api": self._api, "budget": self.budget, "policy": self.policy.name},
-            )
-        )
-        self._written = dict(digests)
-        self._pending, self._new_blobs = [], []
+        folded = (keeping.rows_of(self._carried), self.folding.text, self.folding.upto)
+        meta = {"model": self.model.name, "api": self._api, "budget": self.budget, "policy": self.policy.name}
+        state = (self.view.settled, self._tight, self.replans, *folded)
+        self._writer.commit(self.store, self.id, self.view, state, meta)
 
     @classmethod
     def load(cls, id: str, *, store: Store | str | Path, **settings: Any) -> Session:
@@ -429,16 +421,15 @@ class Session:
     def _restore(self) -> None:
         read, size = wire.APIS[self._api].messages.get, self._counter().message
         self.log[:] = keeping.replayed(self.store.records(self.id), read)
-        for message in self.log:
-            self._chain.append(link(self._chain[-1], message))
+        self._begun = True
         raw = self.store.get_state(self.id)
         state = msgspec.msgpack.decode(raw, type=keeping.State) if raw else None
         view = keeping.view_of(state, self.log, self.store.get_blob, read, size) if state else None
+        self._writer.restored(self.log, view, raw)
         if state is not None and view is not None:
             self.view, self._tight, self.replans = view, state.tight, state.replans
             self._carried = keeping.attachments(state.carried)
             self.folding.text, self.folding.upto = state.summary, state.summarized
-            self._written = dict(self._digests.of(view))
             return
         self.view = View()
         self.view.append(Entry(number, number + 1, message, size(message)) for number, message in enumerate(self.log))
@@ -458,11 +449,6 @@ class Session:
         session._append([read(row.encode("utf-8", "surrogatepass"), f"line {n}") for n, row in enumerate(rows, 2)])
         session._save()
         return session
-
-
-def link(before: bytes, message: Message) -> bytes:
-    """The digest of a conversation up to and with a message, from the one before it."""
-    return hashlib.sha256(before + message.digest).digest()
 
 
 def sessions(store: Store | str | Path, limit: int = 50, query: str = "") -> list[SessionRecord]:

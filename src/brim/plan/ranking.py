@@ -20,12 +20,36 @@ KEPT = 4
 
 
 @dataclass(slots=True)
+class Chat:
+    """An index of messages that knows when they were said, where a time stands at their start."""
+
+    index: Index = field(default_factory=Index)
+    times: list[str] = field(default_factory=lambda: [""])  # of each part of the chat
+    parts: list[int] = field(default_factory=list)  # of each message
+
+    def add(self, text: str, tokens: int) -> None:
+        """Append a message. Example: "[8 May, 13:56] Ann: hello" opens a part of the chat that was said then"""
+        dated = _DATED.match(text[:80])
+        if dated is not None:
+            self.times.append(dated.group(1))
+            text = text[dated.end() :]
+        part = len(self.times) - 1
+        self.index.add(text, when=self.times[part], session=part, tokens=tokens)
+        self.parts.append(part)
+
+    def cut(self, length: int) -> None:
+        """Forget the messages from a number on, as if they had never been added."""
+        if length < len(self.parts):
+            self.index.cut(length)
+            del self.parts[length:]
+            del self.times[(self.parts[-1] if self.parts else 0) + 1 :]
+
+
+@dataclass(slots=True)
 class _Kept:
     messages: list[Message] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
-    index: Index = field(default_factory=Index)
-    when: str = ""
-    part: int = 0
+    chat: Chat = field(default_factory=Chat)
 
 
 class Indexes:
@@ -54,17 +78,12 @@ class Indexes:
         else:
             kept, known = _Kept(), 0
         for message in messages[known:]:
-            text = message.text
-            dated = _DATED.match(text[:80])
-            if dated is not None:
-                kept.when, text = dated.group(1), text[dated.end() :]
-                kept.part += 1
             size = sizes(message)
-            kept.index.add(text, when=kept.when, session=kept.part, tokens=size)
+            kept.chat.add(message.text, size)
             kept.messages.append(message)
             kept.sizes.append(size)
         self._kept = [kept, *self._kept][:KEPT]
-        return kept.index
+        return kept.chat.index
 
 
 _indexes = Indexes()

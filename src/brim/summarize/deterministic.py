@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from brim.conversation import Message
+from brim.recent import Recent
 
 HEADER = "[CONVERSATION SUMMARY - Earlier messages summarized to save context space]"
 TITLES = ("Topics discussed:", "Key decisions made:", "Important context:")
@@ -35,6 +36,8 @@ _FACT = re.compile(
     r"|[$€£]\s?\d[\d,.]*|\b\d[\d,.]*\s?(?:%|USD|EUR|GB|MB|ms)\b"
     r"|\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?)?\b|\b\d{3,}\b"
 )
+# Words that may hold a fact, and the word after each: looking only at them is ten times faster.
+_TELLING = re.compile(r"(?<!\S)[^\s\d@/$€£]*[\d@/$€£]\S*(?=(\s\S+)?)")
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n")
 
 
@@ -53,27 +56,46 @@ class Notes:
     open: list[str] = field(default_factory=list)
 
 
+_known: Recent[tuple[Message, int, int], Notes] = Recent(16 << 20)
+
+
 def take_notes(messages: Sequence[Message], topic_chars: int = 80, line_chars: int = 160) -> Notes:
     """Collect what a summary is made of, from as many of the newest messages as are worth reading for it."""
     notes = Notes()
     for message in _newest(messages, READ):
-        for part in message.parts:
-            if part.kind == "call":
-                notes.done.append(_call_line(part.name, part.text, line_chars))
-            elif part.kind == "result":
-                notes.facts += _facts(_ends(part.text, 20_000), 12)
-            elif part.kind == "text" and part.text.startswith(HEADER):
-                _carry(part.text, notes)
-            elif part.kind == "text" and message.role == "user":
-                notes.topics.append(clip(part.text, topic_chars))
-                notes.facts += _facts(_ends(part.text, 20_000), 24)
-            elif part.kind == "text" and message.role == "assistant":
-                notes.decisions += key_points(_ends(part.text, 40_000), line_chars)
-                notes.facts += _facts(_ends(part.text, 20_000), 12)
-                notes.open += _open_points(_ends(part.text, 40_000), line_chars)
+        one = _noted(message, topic_chars, line_chars)
+        notes.topics += one.topics
+        notes.decisions += one.decisions
+        notes.facts += one.facts
+        notes.done += one.done
+        notes.open += one.open
     for name in ("topics", "decisions", "facts", "done", "open"):
         setattr(notes, name, list(dict.fromkeys(line for line in getattr(notes, name) if line)))
     return notes
+
+
+def _noted(message: Message, topic_chars: int, line_chars: int) -> Notes:
+    """What one message holds: read once for as long as it comes back."""
+    key = (message, topic_chars, line_chars)
+    known = _known.get(key)
+    if known is not None:
+        return known
+    notes = Notes()
+    for part in message.parts:
+        if part.kind == "call":
+            notes.done.append(_call_line(part.name, part.text, line_chars))
+        elif part.kind == "result":
+            notes.facts += _facts(_ends(part.text, 20_000), 12)
+        elif part.kind == "text" and part.text.startswith(HEADER):
+            _carry(part.text, notes)
+        elif part.kind == "text" and message.role == "user":
+            notes.topics.append(clip(part.text, topic_chars))
+            notes.facts += _facts(_ends(part.text, 20_000), 24)
+        elif part.kind == "text" and message.role == "assistant":
+            notes.decisions += key_points(_ends(part.text, 40_000), line_chars)
+            notes.facts += _facts(_ends(part.text, 20_000), 12)
+            notes.open += _open_points(_ends(part.text, 40_000), line_chars)
+    return _known.put(key, notes, 500 + len(message.raw))
 
 
 def _carry(text: str, notes: Notes) -> None:
@@ -144,7 +166,21 @@ def _call_line(name: str, arguments: str, size: int) -> str:
 
 
 def _facts(text: str, most: int) -> list[str]:
-    return [match.group().rstrip(".,;:") for match, _ in zip(_FACT.finditer(text), range(most), strict=False)]
+    """The first identifiers, paths, numbers, dates and amounts of a text.
+
+    Example: "see ORD-1 and src/a.py, 5 GB" -> ["ORD-1", "src/a.py", "5 GB"]
+    """
+    found: list[str] = []
+    after = 0
+    for word in _TELLING.finditer(text):
+        if len(found) >= most:
+            break
+        for match in _FACT.finditer(text, max(after, word.start()), word.end(1) if word.group(1) else word.end()):
+            if match.start() >= word.end():
+                break  # the next word speaks for itself
+            found.append(match.group().rstrip(".,;:"))
+            after = match.end()
+    return found[:most]
 
 
 def concise(messages: Sequence[Message], limit: int = 2_000, topic_chars: int = 80) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 
 from brim.plan.relevance.entries import Entries, gains
 from brim.plan.relevance.matching import Matcher, apply_gains
@@ -41,17 +42,33 @@ class Index:
             postings[term].append(number)
         return number
 
-    def score(self, query: str, share: float = 0.1, embeddings: Embedder | None = None) -> list[float]:
+    def cut(self, length: int) -> None:
+        """Forget the entries from a number on, as if they had never been added."""
+        for text in self._entries.texts[length:]:
+            for term in terms(split(text)):
+                held = self._postings[term]
+                while held and held[-1] >= length:
+                    held.pop()
+                if not held:
+                    del self._postings[term]
+        self._entries.cut(length)
+        self._vectors.cut(length)
+
+    def score(
+        self, query: str, share: float = 0.1, embeddings: Embedder | None = None, reach: int | None = None
+    ) -> list[float]:
         """How relevant each entry is to `query`, in the order of adding; 0 or more unless embeddings are used.
 
         `share` is the part of all entries that there is room for: with more room, words that only stand
-        near the best entries count more.
+        near the best entries count more. `reach` bounds the work: so many occurrences of terms are looked at.
         """
         if not len(self):
             return []
         question = parse_question(query, self._entries.speakers())
         postings = self._postings
-        matcher = Matcher(self._entries, lambda term: Counter(postings.get(term, ())), question)
+        if reach is not None:
+            question = question.within(reach, lambda term: len(postings.get(term, ())))
+        matcher = Matcher(self._entries, lambda term: Counter(postings.get(term, ())), question, reach)
         totals = matcher.match()
         weight = _FEEDBACK * min(2.0, max(0.5, share / 0.1))
         matcher.feed_back(totals, weight, lambda term: len(postings.get(term, ())))
@@ -74,5 +91,13 @@ class Index:
             return []
         share = budget_tokens / max(1, self._entries.total_tokens)
         scores = self.score(query, share, embeddings)
-        broad = parse_question(query).broad
-        return pack(scores, self._entries.tokens, budget_tokens, self._entries.decay if broad else None)
+        return pack(scores, self._entries.tokens, budget_tokens, self.nearness(query))
+
+    @property
+    def tokens(self) -> Sequence[int]:
+        """The size of each entry."""
+        return self._entries.tokens
+
+    def nearness(self, query: str) -> Sequence[float] | None:
+        """What each entry has to do with the one before, for a question that wants whole passages; None for others."""
+        return self._entries.decay if parse_question(query).broad else None

@@ -28,12 +28,18 @@ _NAMED, _NAMED_GAIN = 1.0, 0.8
 
 
 class Matcher:
-    """One question against the entries; `look_up` tells which of them hold a term."""
+    """One question against the entries; `look_up` tells which of them hold a term.
 
-    def __init__(self, entries: Entries, look_up: Callable[[str], Counts], question: Question) -> None:
+    With `reach` the words of the best entries are looked up only as long as they occur so often together.
+    """
+
+    def __init__(
+        self, entries: Entries, look_up: Callable[[str], Counts], question: Question, reach: int | None = None
+    ) -> None:
         self.entries = entries
         self.look_up = look_up
         self.size = len(entries.texts)
+        self.reach = reach
         self.terms = self._rarest(question.terms)
         self.question = question
         mean = max(1.0, entries.total_length / max(1, self.size))
@@ -71,7 +77,11 @@ class Matcher:
                 scored.append((value * self._rarity(times), term))
         top = sorted(scored, key=lambda pair: (-pair[0], pair[1]))[:_FEEDBACK_TERMS]
         hits: dict[int, float] = {}
+        looked_at = 0
         for value, term in top:
+            looked_at += occurrences(term)
+            if self.reach is not None and looked_at > self.reach:
+                break
             for number, found in self._hits(term, weight * value / top[0][0]).items():
                 hits[number] = hits.get(number, 0.0) + found
         self._share(hits, totals)

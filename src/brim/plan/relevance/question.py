@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from brim.plan.relevance.dates import Date, dates_in
 from brim.plan.words import split, words
@@ -38,6 +39,17 @@ class Question:
     dates: tuple[Date, ...]
     broad: bool
     asks_when: bool
+
+    def within(self, reach: int, occurrences: Callable[[str], int]) -> Question:
+        """The same with as many terms as occur `reach` times together: what is asked before what is pasted, then the
+        rarest.
+        """
+        known = sorted((-weight, times, term) for term, weight in self.terms.items() if (times := occurrences(term)))
+        reached = accumulate(times for _, times, _ in known)
+        kept = {term for total, (_, _, term) in zip(reached, known, strict=True) if total <= reach}
+        if not kept and known:
+            kept = {known[0][2]}
+        return replace(self, terms={term: weight for term, weight in self.terms.items() if term in kept})
 
 
 def parse_question(text: str, speakers: Collection[str] = ()) -> Question:

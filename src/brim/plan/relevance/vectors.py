@@ -24,6 +24,9 @@ class Vectors:
     def __init__(self) -> None:
         self._units: list[array[float]] = []
 
+    def cut(self, length: int) -> None:
+        del self._units[length:]
+
     def blend(self, scores: list[float], query: str, texts: list[str], embedder: Embedder) -> list[float]:
         """Scores plus the z-scored cosines, at 0.6 of the scores' own deviation, so that neither drowns.
 

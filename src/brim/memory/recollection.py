@@ -1,0 +1,213 @@
+"""Bringing folded content back by itself: what of a log a message is about."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from math import log
+
+from brim.conversation import Message
+from brim.plan.ranking import Chat
+from brim.plan.relevance import Embedder, Index
+from brim.plan.relevance.packing import pack
+from brim.plan.relevance.related import related
+from brim.plan.words import split, terms
+
+# What a recalled message must score, of the best that there is, to be worth its place.
+LEAST = 0.45
+# A search ranks so many messages at once.
+SEGMENT = 2_000
+# A word that stands in more than this share of the messages says little; so many of the others are looked up, each in
+# the last so many messages that it stands in.
+COMMON, TELLING, REACH = 0.08, 12, 48
+# So many of the last messages of a log that was read back are looked at by itself.
+CAUGHT_UP = 4_000
+# How many characters of a message are indexed.
+INDEXED = 20_000
+# So many characters of a message say what it is about, and so many messages come back at most by a quick look. Less
+# room than so many tokens holds nothing.
+QUERY, RECALLED, LEAST_ROOM = 4_000, 8, 40
+HEADER = "[Brim recalls earlier messages that this is about]"
+_WORD = re.compile(r"\w[\w-]{2,40}")
+# What holds no word of a question scores no more than this. So many occurrences of words are looked up in a segment.
+NOTHING = 0.005
+LOOKED_UP = 800
+
+
+def _about(message: Message) -> int:
+    return len(message.raw) // 4
+
+
+@dataclass(slots=True)
+class Ranking:
+    """Messages from number `first` on with their scores and sizes, and what each has to do with the one before."""
+
+    first: int
+    scores: list[float] = field(default_factory=list)
+    sizes: array[int] = field(default_factory=lambda: array("q"))
+    near: array[float] = field(default_factory=lambda: array("d"))
+    broad: bool = False
+
+    def pack(self, room: int, least: float, without: Collection[int] = ()) -> list[int]:
+        """The numbers, in order, of those to show in so many tokens that score this share of the best."""
+        bar = max(least * max(self.scores, default=0.0), NOTHING)
+        sizes = [
+            size if score >= bar and number not in without else room + 1  # too large to be taken
+            for number, (size, score) in enumerate(zip(self.sizes, self.scores, strict=True), self.first)
+        ]
+        return [self.first + place for place in pack(self.scores, sizes, room, self.near if self.broad else None)]
+
+
+class Recollection:
+    """A log that can be asked what in it a text is about.
+
+    `about` is for every new message: it looks up the few words that tell, so it costs the same however long the log
+    is. `ranked` ranks what was said last, `search` all of it, in segments that are indexed when they are asked.
+    """
+
+    def __init__(
+        self, log: Sequence[Message], size: Callable[[Message], int] = _about, embed: Embedder | None = None
+    ) -> None:
+        self._log = log
+        self._size = size
+        self._embed = embed
+        self._segments: dict[int, Chat] = {}
+        self._postings: dict[str, list[int]] = {}
+        self._lengths: list[int] = []
+        self._first = 0  # the first message that is looked at: of a log that was read back, one of the last
+
+    def cut(self, length: int) -> None:
+        """The log was cut: what was indexed of its end is forgotten."""
+        for number, chat in self._segments.items():
+            chat.cut(max(0, length - number * SEGMENT))
+        if length < self._first + len(self._lengths):
+            del self._lengths[max(0, length - self._first) :]
+            for postings in self._postings.values():
+                del postings[bisect_left(postings, length) :]
+
+    def about(self, text: str, most: int, without: Collection[int] = ()) -> list[int]:
+        """The numbers of the messages that a text is about, best first; only those that are well above the rest."""
+        self._catch_up()
+        size = max(1, len(self._lengths))
+        mean = sum(self._lengths[-1000:]) / min(1000, size)
+        scores: dict[int, float] = {}
+        hits: Counter[int] = Counter()
+        words = self._telling(text)
+        for word in words:
+            postings = self._postings[word]
+            worth = log(1 + size / len(postings))
+            for number in postings[-REACH:]:
+                if number not in without:
+                    scores[number] = scores.get(number, 0.0) + worth
+                    hits[number] += 2 if any(map(str.isdigit, word)) else 1
+        for number in scores:
+            scores[number] /= 0.7 + 0.3 * self._lengths[number - self._first] / max(1.0, mean)
+        found = [(-score, -number) for number, score in scores.items() if hits[number] >= min(2, len(words))]
+        if not found:
+            return []
+        found.sort()
+        return [-number for score, number in found[:most] if score <= LEAST * found[0][0]]
+
+    def _telling(self, text: str) -> list[str]:
+        """The words of a text that stand in few messages, the rarest first."""
+        size = len(self._lengths)
+        known = [
+            (len(self._postings[word]), word)
+            for word in dict.fromkeys(_WORD.findall(text.casefold()))
+            if self._postings.get(word)
+        ]
+        return [word for stands, word in sorted(known) if stands <= max(COMMON * size, 4)][:TELLING]
+
+    def _catch_up(self) -> None:
+        """Look at the messages that are new."""
+        if not self._lengths:
+            self._first = max(0, len(self._log) - CAUGHT_UP)
+        for number in range(self._first + len(self._lengths), len(self._log)):
+            message = self._log[number]
+            words = dict.fromkeys(_WORD.findall(message.text[:INDEXED].casefold())) if message.role != "system" else {}
+            for word in words:
+                self._postings.setdefault(word, []).append(number)
+            self._lengths.append(len(words))
+
+    def search(self, query: str, most: int) -> list[int]:
+        """The numbers of the messages of the whole log that a query is about, best first."""
+        scores: list[tuple[float, int]] = []
+        for number in range((len(self._log) + SEGMENT - 1) // SEGMENT):
+            for place, score in enumerate(self._segment(number, len(self._log)).score(query)):
+                if score > 0:
+                    scores.append((-score, -(number * SEGMENT + place)))
+        scores.sort()
+        asked = set(terms(split(query)))
+        best = [self._log[-at].text[:INDEXED] for _, at in scores[: max(most, 4)]]
+        if not any(asked & set(terms(split(text))) for text in best):
+            return []  # only the most recent, for want of anything better
+        return [-at for score, at in scores[:most] if score <= LEAST * scores[0][0]]
+
+    def ranked(self, query: str, share: float, end: int) -> Ranking:
+        """The messages before `end` by how much they say about a question, if there is room for a share of them.
+
+        Looks at the last one or two segments, and at a bounded number of words in them.
+        """
+        last = max(0, end - 1) // SEGMENT
+        found = Ranking(max(0, last - 1) * SEGMENT)
+        for number in range(max(0, last - 1), last + 1):
+            index = self._segment(number, end)
+            found.scores += index.score(query, share, self._embed, reach=LOOKED_UP)
+            found.sizes.extend(index.tokens)
+            near = index.nearness(query)
+            found.broad = near is not None
+            found.near.extend(near if near is not None else bytes(len(index)))
+        return found
+
+    def quickly(self, message: Message, room: int, shown: Collection[int], count: Callable[[str], int]) -> str:
+        """What a new message is surely about and is not shown, in so many tokens; empty if there is nothing."""
+        found = self.about(message.text[:QUERY], RECALLED, shown) if room >= LEAST_ROOM else []
+        return recall_text(self._log, found, room, count)
+
+    def thoroughly(self, message: Message, room: int, shown: Collection[int], count: Callable[[str], int]) -> str:
+        """The same for the last message of the log, where there is time to rank everything."""
+        if room < LEAST_ROOM:
+            return ""
+        end = len(self._log) - 1
+        said = sum(map(self._size, self._log[max(0, end - SEGMENT) : end]))
+        ranking = self.ranked(message.text[:QUERY], room / max(1, said), end)
+        return recall_text(self._log, ranking.pack(room, LEAST, shown), room, count)
+
+    def read(self, end: int, most: int) -> None:
+        """Read some more of the messages before `end`, so that the first question need not wait for all of them."""
+        if not self._segments:
+            related("")  # its table takes a while to load
+            self._segments[0] = Chat()
+            return
+        last = max(0, end - 1) // SEGMENT
+        known = last * SEGMENT + len(self._segments.get(last, Chat()).index)
+        self._segment(last, min(end, known + most) if known < end else end)
+
+    def _segment(self, number: int, end: int) -> Index:
+        """The index of a segment, with the messages before `end` and no others."""
+        chat = self._segments.setdefault(number, Chat())
+        start = number * SEGMENT
+        chat.cut(max(0, end - start))
+        for at in range(start + len(chat.index), min(end, start + SEGMENT)):
+            message = self._log[at]
+            chat.add(message.text[:INDEXED] if message.role != "system" else "", self._size(message))
+        return chat.index
+
+
+def recall_text(log: Sequence[Message], numbers: Sequence[int], tokens: int, count: Callable[[str], int]) -> str:
+    """The recalled messages as one text of at most so many tokens, in the order of the log; empty if none fits."""
+    left = tokens - count(HEADER)
+    chosen: list[tuple[int, str]] = []
+    for number in numbers:
+        line = f"{log[number].role}: {log[number].text}"
+        if len(line) > left * 40:
+            continue  # more characters than so few tokens can hold
+        size = count(line) + 1
+        if size <= left:
+            chosen.append((number, line))
+            left -= size
+    return "\n".join([HEADER, *(line for _, line in sorted(chosen))]) if chosen else ""
