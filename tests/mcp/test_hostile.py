@@ -166,9 +166,8 @@ def test_nonsense_is_answered_and_never_breaks_the_wrapper(seed: int) -> None:
         for id in range(40):
             wrapper.from_client(json.dumps(chance.request(id)).encode())
             await asyncio.sleep(0)
-        for _ in range(500):
-            await asyncio.sleep(0)
-        assert not wrapper.busy
+        while wrapper.busy:  # large results are compacted in a thread; what is never answered runs into the time limit
+            await asyncio.sleep(0.001)
         stash.close()
 
     asyncio.run(asyncio.wait_for(scene(), 60))
