@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -213,3 +214,18 @@ def test_prompt_cache_reads_are_counted(gateway: Running, fake: FakeProvider) ->
     gateway.chat({"messages": chat})
     assert gateway.last.usage.cached > 10_000
     assert 0 < gateway.get("/brim/v1/live")["cache_hit_share"] < 1
+
+
+def test_what_the_provider_said_of_the_beginning_counts_before_the_tokenizer(start: Start, fake: FakeProvider) -> None:
+    """A server that takes less than is counted (it drops some tools, say) is trusted to go on so."""
+    running = start(models={"gpt-4o": {"window": 4_000}})
+    parts = [{"role": "user", "content": words(900, str(number))} for number in range(5)]
+    for number in (2, 3, 4, 5):
+        body = {"model": "gpt-4o", "messages": parts[:number], "max_tokens": 50}
+        usage = {"prompt_tokens": 450 * number, "completion_tokens": 1, "total_tokens": 450 * number + 1}
+        choices = [{"index": 0, "message": {"role": "assistant", "content": "ok"}, "finish_reason": "stop"}]
+        fake.script(Raw((json.dumps({"choices": choices, "usage": usage}).encode(),)))
+        running.ask("POST", "/v1/chat/completions", body)
+    assert running.last.before > running.last.limit
+    assert not running.last.changed
+    assert running.last.usage.input <= running.last.upper <= running.last.limit

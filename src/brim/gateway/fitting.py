@@ -142,7 +142,7 @@ class Fitter:
         before = counter.total(conversation)
         own = controls.budget is None and policy.budget is None
         upper = size_of(counter, before, len(conversation.messages), own)
-        if upper > limit and own and counter.source == "estimated" and not live.engaged:
+        if upper > limit and own and not live.engaged:
             upper = counter.count(conversation).upper  # from what the provider said of its beginning
         if upper > limit:
             return None
