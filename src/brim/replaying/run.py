@@ -70,7 +70,8 @@ def replay(
             raise BadSetting("budget", f"{tokens} is not a number of tokens: it must be 1 or more")
     made = dict.fromkeys(one if isinstance(one, Policy) else Policy.named(one) for one in policies)
     pairs = [(one, tokens) for one in made for tokens in dict.fromkeys(budgets)]
-    trials = [Trial(one, tokens, sessions=sessions, minutes=cache_minutes) for one, tokens in pairs]
+    number = len(pairs)
+    trials = [Trial(*pair, followed(number) if sessions else None, cache_minutes) for pair in pairs]
     run = _Run(trials, model, cache_minutes, strict, on_problem)
     began = time.perf_counter()
     listed = [opened(given, transcripts) for given in sources]
@@ -103,7 +104,7 @@ class _Run:
         self._on_problem = on_problem
         self._problems: list[Problem] = []
         self._left_out = 0
-        self._whole = followed()
+        self._whole = followed(len(trials))
         self._actuals = Actuals()
         self._bills = Bills(minutes, KNOWN)
         self._counters: dict[tuple[Model, str], Counter] = {}

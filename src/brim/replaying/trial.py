@@ -27,7 +27,8 @@ from brim.tokens.counter import Counter
 LIVE = 64
 # Of so many the last request, and what became of their content, is known.
 KNOWN = 2_000
-STORE_BYTES = 64 << 20
+# So many bytes of conversations that are not held are kept for that, by all trials together.
+STORE_BYTES = 256 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +43,19 @@ class Arrival:
     before: Bill
 
 
-def followed() -> Sessions:
-    """Sessions that are recognised as the gateway does, in memory and within bounds."""
-    store = InMemoryStore(Limits(max_bytes=STORE_BYTES, live_seconds=0))
+def followed(trials: int) -> Sessions:
+    """Sessions that are recognised as the gateway does, in memory and within the bounds of one of so many trials."""
+    store = InMemoryStore(Limits(max_bytes=STORE_BYTES // (trials + 1), live_seconds=0))
     return Sessions(store, live=LIVE)
 
 
 class Trial:
-    """Takes requests in their order and adds up what would have been sent."""
+    """Takes requests in their order and adds up what would have been sent; without sessions each is fitted alone."""
 
-    def __init__(self, policy: Policy, budget: int | None, *, sessions: bool, minutes: float) -> None:
+    def __init__(self, policy: Policy, budget: int | None, sessions: Sessions | None, minutes: float) -> None:
         self.policy = policy
         self.budget = budget
-        self._sessions = followed() if sessions else None
+        self._sessions = sessions
         self._actuals = Actuals()
         self._bills = Bills(minutes, KNOWN)
         self._changes = Changes(KNOWN)
