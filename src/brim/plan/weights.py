@@ -20,7 +20,7 @@ AMONG_TOOLS = 0.3
 USER_AMONG_TOOLS = 1.5
 ANSWER_AMONG_TOOLS = -0.5
 # What should stay for what is asked stays whole, unless it would take more than this share of the limit.
-WHOLE_SHARE = 0.2
+WHOLE_SHARE = 0.5
 # By layer the share of the limit up to which a block of context costs little: it was put there for a reason.
 SMALL_CONTEXT = {1: 0.05, 2: 0.05, 3: 0.05}
 # The newest results are what the model is about to read.

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 
 _RECENT = 0.05
 _PASSAGE_TOKENS = 130
+# How far around an entry its surroundings reach, and how much of its score is theirs.
+_AROUND_TOKENS = 500
+_AROUND = 0.6
 
 
 def pack(
@@ -14,10 +18,13 @@ def pack(
     """The entries to keep, in order: the newest for a twentieth of `budget`, then the best first.
 
     By score, not by score per token: short entries say little. With `decay` (0 where a session begins)
-    an entry brings its neighbours, 130 tokens to each side.
+    an entry brings its neighbours, 130 tokens to each side, and counts for what stands around it: a question that
+    wants whole passages is answered where many entries are about it.
 
     Example: pack([3.0, 1.0, 2.0], [10, 10, 10], 20) -> [0, 2]
     """
+    if decay is not None:
+        scores = _with_surroundings(scores, tokens, decay)
     kept: set[int] = set()
     left = budget - _keep_recent(kept, tokens, int(budget * _RECENT))
     least = min(tokens, default=0)
@@ -53,3 +60,22 @@ def _passage(number: int, tokens: Sequence[int], decay: Sequence[float]) -> list
         last += 1
         room -= tokens[last]
     return sorted(range(first, last + 1), key=lambda member: (abs(member - number), -member))
+
+
+def _with_surroundings(scores: Sequence[float], tokens: Sequence[int], decay: Sequence[float]) -> list[float]:
+    """Scores mixed with the mean, by tokens, of the scores within 500 tokens in the same session."""
+    middles = [end - size / 2 for end, size in zip(accumulate(tokens), tokens, strict=True)]
+    score_sums = [0.0, *accumulate(score * size for score, size in zip(scores, tokens, strict=True))]
+    token_sums = [0, *accumulate(tokens)]
+    begins = [0, *(number for number in range(1, len(scores)) if decay[number] <= 0), len(scores)]
+    found: list[float] = []
+    for begin, end in pairwise(begins):
+        first = last = begin
+        for number in range(begin, end):
+            while middles[first] < middles[number] - _AROUND_TOKENS:
+                first += 1
+            while last < end and middles[last] <= middles[number] + _AROUND_TOKENS:
+                last += 1
+            around = (score_sums[last] - score_sums[first]) / max(1, token_sums[last] - token_sums[first])
+            found.append((1 - _AROUND) * scores[number] + _AROUND * around)
+    return found
