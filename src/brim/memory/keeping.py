@@ -14,7 +14,7 @@ from brim.conversation import Message
 from brim.errors import BadInput
 from brim.memory.inmemory import InMemoryStore
 from brim.memory.resilient import open_store
-from brim.memory.store import Store
+from brim.memory.store import SessionRecord, Store
 from brim.memory.view import Entry, View
 from brim.plan.context import Attachment
 
@@ -138,3 +138,8 @@ def read_export(lines: Iterable[str] | Path) -> tuple[dict[str, Any], list[str]]
     except (IndexError, KeyError, TypeError, ValueError) as problem:
         raise BadInput("line 1", f"is not the head of an exported session ({problem})") from None
     return found, rows[1:]
+
+
+def sessions(store: Store | str | Path, limit: int = 50, query: str = "") -> list[SessionRecord]:
+    """The last used sessions of a store, newest first."""
+    return opened(store).sessions(limit, query=query)

@@ -74,7 +74,7 @@ class Recollection:
     ) -> None:
         self._log = log
         self._size = size
-        self._embed = embed
+        self.embed = embed
         self._segments: dict[int, Chat] = {}
         self._postings: dict[str, list[int]] = {}
         self._lengths: list[int] = []
@@ -156,7 +156,7 @@ class Recollection:
         found = Ranking(max(0, last - 1) * SEGMENT)
         for number in range(max(0, last - 1), last + 1):
             index = self._segment(number, end)
-            found.scores += index.score(query, share, self._embed, reach=LOOKED_UP)
+            found.scores += index.score(query, share, self.embed, reach=LOOKED_UP)
             found.sizes.extend(index.tokens)
             near = index.nearness(query)
             found.broad = near is not None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import secrets
 import threading
 import weakref
@@ -23,17 +22,19 @@ from brim.memory import keeping
 from brim.memory.arrival import arrived
 from brim.memory.breakpoints import unmarked, with_breakpoint
 from brim.memory.bypolicy import plan_by_policy
+from brim.memory.embedding import Embeddings
 from brim.memory.recollection import Recollection
 from brim.memory.replan import Replan
 from brim.memory.sending import as_sent, body_of, came_back, view_report
-from brim.memory.store import SessionRecord, Store
+from brim.memory.store import Store
 from brim.memory.summaries import Folding, Summarizer
-from brim.memory.talk import Acts, Talk
+from brim.memory.talk import ENOUGH, READ_AT_ONCE, READ_FROM, Acts, Talk
 from brim.memory.view import Entry, EntryKind, View, common_length
 from brim.memory.writing import Writer
 from brim.plan.context import Attachment
 from brim.plan.planner import Outcome
 from brim.plan.policy import Policy
+from brim.plan.relevance import Embedder
 from brim.plan.work import Work
 from brim.recent import Recent
 from brim.tokens.actuals import Actuals
@@ -41,12 +42,8 @@ from brim.tokens.counter import Counter
 
 # What a fork has in common with the session that it leaves.
 SHARED = "reserve actuals recall_mode breakpoints replans _api _system _tools _on_event _begun _tight _head".split()
-HANDLE = re.compile(r"brim:([0-9a-f]{8,64})")
 RECALLS = ("auto", "tool", "off")
 SAVED_BYTES = 16 << 20  # so many bytes of results are remembered as they were saved
-# A talk that takes this share of its limit is read for its first questions beforehand, so many messages a turn.
-READ_FROM, READ_AT_ONCE = 0.4, 12
-ENOUGH = 2_000  # so many tokens that a re-plan left free may go to a recall, if the policy's share is less
 
 
 class Session:
@@ -73,6 +70,7 @@ class Session:
         actuals: Actuals | None = None,
         recall: str = "auto",
         summarizer: Summarizer | None = None,
+        embed: Embedder | None = None,
         breakpoints: bool = True,
         on_event: OnEvent | None = None,
     ) -> None:
@@ -102,7 +100,8 @@ class Session:
         self._head = 0
         self._writer = Writer()
         me = weakref.proxy(self)  # a session that is let go frees its memory at once, not when cycles are looked for
-        self._recollection = Recollection(self.log, lambda message: int(me._counter().message(message)))
+        self._embed = Embeddings(embed, self.store) if embed is not None else None
+        self._recollection = Recollection(self.log, lambda message: int(me._counter().message(message)), self._embed)
         self._acts = Acts(self.log)
         self._results: Recent[bytes, Message] = Recent(SAVED_BYTES)
         self._counted: Counter | None = None
@@ -173,6 +172,7 @@ class Session:
         """Another session with the first messages of this one, shown as they are here; both go on by themselves."""
         with self._lock:
             other = Session(model=self.model, budget=self.budget, policy=self.policy, store=self.store, id=id)
+            other._embed = other._recollection.embed = self._embed
             for name in SHARED:
                 setattr(other, name, getattr(self, name))
             other.folding = self.folding.fork(length)
@@ -180,11 +180,9 @@ class Session:
             other.view = View(list(self.view.entries), self.view.settled, self.view.tokens)
             covered = min(other.view.cut(length), length)
             other.log += self.log[:covered]
-            shown = (entry.message.text for entry in other.view.entries if entry.kind != "as is")
-            handles = dict.fromkeys(handle for text in shown for handle in HANDLE.findall(text))
-            blobs = [self.store.find_blob(handle, self.id) for handle in handles]
-            known = (blob for blob in blobs if blob is not None)
-            other._writer.forked(self._writer.chain[: covered + 1], other.log, known)
+            handles = other.view.handles()
+            blobs = [blob for handle in handles if (blob := self.store.find_blob(handle, self.id)) is not None]
+            other._writer.forked(self._writer.chain[: covered + 1], other.log, blobs)
             other._append(self.log[covered:length])
             other._save()
             return other
@@ -252,16 +250,13 @@ class Session:
         """What stands before a new message of the user, and stays there: what it is about, and its context."""
         if self.recall_mode == "auto" and self._tight and self._acts:
             spare = self._limit() - self._head - self.view.tokens - 2 * counter.message(message)
-            self.view.append(self._recalled(message, min(int(self.policy.recall * self._free()), spare // 2)))
+            room = min(int(self.policy.recall * self._free()), spare // 2)
+            text = self._recollection.quickly(message, room, self.view.whole(), counter.text)
+            self.view.append([self._between(text, "recall")] if text else [])
         if self._context and self.policy.name == "agent":
             blocks = "\n\n".join(piece.block() for piece in self._context)
             self.view.append([self._between(blocks, "context")])
             self._context = []
-
-    def _recalled(self, message: Message, room: int, thorough: bool = False) -> list[Entry]:
-        look = self._recollection.thoroughly if thorough else self._recollection.quickly
-        text = look(message, room, self.view.whole(), self._counter().text)
-        return [self._between(text, "recall")] if text else []
 
     def _between(self, text: str, kind: EntryKind) -> Entry:
         message = wire.text_message(self._api, "user", text)
@@ -287,9 +282,9 @@ class Session:
         return max(1, self._limit() - self._head)
 
     def _measure_head(self, conversation: Conversation, messages: Sequence[Message]) -> None:
-        counter = self._counter()
-        instructions = sum(counter.message(message) for message in messages[:4] if message.role == "system")
-        self._head = counter.head(conversation) + instructions
+        size = self._counter().message
+        instructions = sum(size(message) for message in messages[:4] if message.role == "system")
+        self._head = self._counter().head(conversation) + instructions
 
     def _fitted(self, conversation: Conversation, request: Any) -> Fitted:
         work = Work(
@@ -390,9 +385,10 @@ class Session:
             return
         spare = work.limit - work.size(work.counter.head(work.conversation) + self.view.tokens)
         room = min(spare // 2 - 8, max(int(self.policy.recall * self._free()), ENOUGH))  # the rest is for what comes
-        for entry in self._recalled(message, room, True):
+        text = self._recollection.thoroughly(message, room, self.view.whole(), work.counter.text)
+        if text:
             keep = len(self.view.entries) - 1
-            before = replace(entry, start=last.start, end=last.start)
+            before = replace(self._between(text, "recall"), start=last.start, end=last.start)
             self.view.replace(keep, [before, last], min(self.view.settled, keep))
 
     def _folded_messages(self) -> tuple[list[Message], int]:
@@ -437,8 +433,7 @@ class Session:
     def export(self) -> Iterator[str]:
         """The session as JSON lines: what it is, then each message of its log."""
         yield json.dumps({"id": self.id, "model": self.model.name, "api": self._api, "budget": self.budget})
-        for message in self.log:
-            yield message.raw.decode("utf-8", "surrogatepass")
+        yield from (message.raw.decode("utf-8", "surrogatepass") for message in self.log)
 
     @classmethod
     def import_(cls, lines: Iterable[str] | Path, *, store: Store | str | Path | None = None) -> Session:
@@ -451,6 +446,4 @@ class Session:
         return session
 
 
-def sessions(store: Store | str | Path, limit: int = 50, query: str = "") -> list[SessionRecord]:
-    """The last used sessions of a store, newest first."""
-    return keeping.opened(store).sessions(limit, query=query)
+sessions = keeping.sessions

@@ -27,6 +27,8 @@ from brim.plan.work import Work, query_of
 # More evidence than this hardly answers more questions, in however large a window. Where there is a cache to keep, so
 # much of it stands beside a question, if the policy's share is less.
 EVIDENCE, ENOUGH = 6_000, 2_000
+# A talk that takes this share of its limit is read for its first questions beforehand, so many messages a turn.
+READ_FROM, READ_AT_ONCE = 0.4, 12
 # The tokens of a usual answer: what a turn costs beside its input.
 ANSWER = 400
 # What was said last stays in full if it takes at most this share of the room beside the question.

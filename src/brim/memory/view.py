@@ -5,6 +5,7 @@ The view only grows at its end between re-plans, so that the next request starts
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -12,6 +13,7 @@ from typing import Literal
 from brim.conversation import Message
 from brim.plan.report import Decision
 
+HANDLE = re.compile(r"brim:([0-9a-f]{8,64})")
 # `context`, `recall` and `summary` stand for no message of the log: start and end are the same.
 EntryKind = Literal["as is", "compacted", "ledger", "recall", "context", "summary"]
 
@@ -66,6 +68,11 @@ class View:
     def whole(self) -> set[int]:
         """The messages of the log that stand in the view as they are."""
         return {entry.start for entry in self.entries if entry.kind == "as is"}
+
+    def handles(self) -> list[str]:
+        """The handles, without their `brim:`, that stand in what is shown in another form."""
+        texts = (entry.message.text for entry in self.entries if entry.kind != "as is")
+        return list(dict.fromkeys(handle for text in texts for handle in HANDLE.findall(text)))
 
     def folded(self, length: int) -> list[int]:
         """Which of the first `length` messages of the log do not stand in the view as they are."""

@@ -10,6 +10,8 @@ from statistics import fmean, pstdev
 from typing import Protocol
 
 _WEIGHT = 0.6
+# Scores that differ by less differ only by what kind of utterance an entry is.
+_NOTHING = 0.005
 
 
 class Embedder(Protocol):
@@ -41,7 +43,8 @@ class Vectors:
         if spread == 0.0:
             return scores
         # Where no word matches, the scores say nothing and the cosines stand alone.
-        scale = _WEIGHT * (pstdev(scores) or 1.0) / spread
+        apart = pstdev(scores)
+        scale = _WEIGHT * (apart if apart > _NOTHING else 1.0) / spread
         mean = fmean(cosines)
         return [score + scale * (cosine - mean) for score, cosine in zip(scores, cosines, strict=True)]
 

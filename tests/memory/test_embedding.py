@@ -1,0 +1,60 @@
+"""Embeddings in recall: they find what shares no word with the question, and each text is embedded once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+import brim
+from brim.memory.embedding import Embeddings
+from brim.memory.inmemory import InMemoryStore
+from brim.memory.session import Session
+
+FIELDS = ({"dog", "puppy", "pet", "animal"}, {"boat", "sail", "harbour"}, {"rain", "weather", "wind"})
+
+
+class Toy:
+    """Vectors by field of meaning; remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def __call__(self, texts: list[str], /) -> Sequence[Sequence[float]]:
+        self.asked += texts
+        words = [set(text.lower().replace(".", "").replace("?", "").split()) for text in texts]
+        return [[float(len(one & field)) + 0.01 for field in FIELDS] for one in words]
+
+
+def grown(session: Session) -> Session:
+    session.say("We took the puppy home.")
+    for number in range(60):
+        session.record({"choices": [{"message": {"role": "assistant", "content": f"Noted, number {number}."}}]})
+        session.say(f"Entry {number}: the weather was grey with rain and wind over the northern hills again.")
+    session.record({"choices": [{"message": {"role": "assistant", "content": "Noted."}}]})
+    return session
+
+
+def test_a_question_finds_what_says_the_same_in_other_words() -> None:
+    plain, helped = (grown(Session(model="gpt-4o", budget=400, embed=embed)) for embed in (None, Toy()))
+    asked = "Which pet animal is ours?"
+    assert "puppy" not in "\n".join(message.text for message in plain.say(asked).conversation.messages)
+    assert "puppy" in "\n".join(message.text for message in helped.say(asked).conversation.messages)
+
+
+def test_a_text_is_embedded_once_for_all_sessions_of_a_store() -> None:
+    store, toy = InMemoryStore(), Toy()
+    one = Embeddings(toy, store)
+    vectors = one(["a dog", "a boat", "a dog"])
+    assert toy.asked == ["a dog", "a boat"]
+    assert list(vectors[0]) == list(vectors[2]) != list(vectors[1])
+    assert list(Embeddings(toy, store)(["a boat"])[0]) == list(vectors[1])
+    assert toy.asked == ["a dog", "a boat"]
+    assert [list(vector) for vector in Embeddings(toy, store, "other")(["a boat"])] == [list(vectors[1])]
+    assert toy.asked[-1] == "a boat"
+
+
+def test_an_embedder_that_gives_too_few_vectors_is_told_so() -> None:
+    broken = Embeddings(lambda texts: [[1.0]], InMemoryStore())
+    with pytest.raises(brim.BadInput, match="1 vectors for 2 texts"):
+        broken(["a", "b"])
