@@ -163,6 +163,8 @@ class Exchange(ClientSide):
                 await self._too_long(refusal)
                 return
         result = self.result
+        if result is None:
+            content = incoming.content  # nothing is offered in a request that Brim could not read
         sent = content if result is None or controls.dry_run else result.body
         assert self.turn is not None
         if result is not None:
@@ -221,7 +223,7 @@ class Exchange(ClientSide):
                 body = again.body
                 answer, held = await self.send_upstream(target, plain, body), []
         async with answer:
-            tooled = self.options.recall == "tool" and not controls.bypass and not controls.dry_run
+            tooled = self.options.recall == "tool" and self.result is not None and not controls.dry_run
             if tooled and answer.status == 200:
                 await relay_with_recall(self, answer, held, target, headers, body)
             else:

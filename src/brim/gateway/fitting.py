@@ -173,7 +173,10 @@ class Fitter:
         live = self.conversations.behind(session.id, live)
         session.model, session.budget, session.policy, session.recall_mode = wanted, left, policy, self.recall
         session.folding.summarizer = self.summarizer
-        fitted = session.fit_parsed(raw, conversation)
+        try:
+            fitted = session.fit_parsed(raw, conversation)
+        finally:
+            self.sessions.grown(session)
         self._keep(live, fitted)
         folded = len(session.view.folded(len(session.log)))
         return self._result(fitted, raw, conversation, live, model, limit, folded)

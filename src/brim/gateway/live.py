@@ -25,12 +25,13 @@ class LiveSessions(Sessions):
         """Bytes of messages in the sessions that are live."""
         return self._bytes
 
-    def _keep(self, session: Session, place: tuple[str, bytes]) -> Session:
-        kept = super()._keep(session, place)
-        self._weigh(session)
-        while self._bytes > self._most_bytes and len(self._live) > 1:
-            self._forget(next(iter(self._live)))
-        return kept
+    def grown(self, session: Session) -> None:
+        """A session has taken a request: weigh it, and let go of others if they are too large together."""
+        with self._lock:
+            if session.id in self._live:
+                self._weigh(session)
+            while self._bytes > self._most_bytes and len(self._live) > 1:
+                self._forget(next(iter(self._live)))
 
     def _forget(self, id: str) -> None:
         super()._forget(id)

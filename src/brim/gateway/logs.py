@@ -6,7 +6,9 @@ import logging
 import re
 import sys
 import time
+import traceback
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -18,6 +20,8 @@ _KEYS: Final = re.compile(
     r"|\bAKIA[A-Z0-9]{12,}|\beyJ[\w-]{10,}\.[\w.-]+|(?i:bearer)\s+[^\s\"']{6,}"
 )
 MASK: Final = "[redacted]"
+# So many frames of a trace are logged.
+DEEPEST: Final = 12
 
 
 class Redaction:
@@ -64,8 +68,30 @@ class Lines(logging.Formatter):
         entry.update(getattr(record, "fields", {}))
         if record.exc_info and record.exc_info[1] is not None:
             entry["error"] = type(record.exc_info[1]).__name__
-            entry["trace"] = self.formatException(record.exc_info)
+            entry["trace"] = trace_of(record.exc_info[1])
         return msgspec.json.encode(self._redact.deep(entry), enc_hook=str).decode()
+
+
+def trace_of(problem: BaseException) -> list[str]:
+    """Where an exception came from, the innermost place last, and what led to it first.
+
+    Neither its message nor lines of source are told: a message may quote what a client sent.
+    Example: ["KeyError", "brim/wire/api.py:91 message", "brim/wire/api.py:60 want"]
+    """
+    chain: list[BaseException] = [problem]
+    while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None and cause not in chain:
+        chain.append(cause)
+    told: list[str] = []
+    for one in reversed(chain):
+        told.append(type(one).__name__)
+        frames = traceback.extract_tb(one.__traceback__)[-DEEPEST:]
+        told += [f"{_short(frame.filename)}:{frame.lineno} {frame.name}" for frame in frames]
+    return told
+
+
+def _short(path: str) -> str:
+    """The end of a path. Example: "/usr/lib/python3.11/asyncio/tasks.py" -> "python3.11/asyncio/tasks.py" """
+    return "/".join(Path(path).parts[-3:])
 
 
 def set_up(redact: Redaction, level: int = logging.INFO) -> logging.Handler:

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from brim.gateway.recall.dialect import Asked, Event, Splice, arguments_of, event_bytes, is_ours
+from brim.gateway.recall.dialect import (
+    Asked,
+    Event,
+    Splice,
+    arguments_of,
+    event_bytes,
+    inner,
+    is_ours,
+    number_of,
+    objects,
+    text_of,
+)
 
 
 class ChatRound:
@@ -26,24 +37,25 @@ class ChatRound:
                 self._held.append(event)
                 return []
             return [event.raw]  # a comment, which keeps the connection alive
-        choice = (data.get("choices") or [{}])[0]
-        delta = choice.get("delta") or {}
-        self._text.append(delta.get("content") or "")
-        for call in delta.get("tool_calls") or []:
-            self._gather(call)
-        if delta.get("tool_calls") or choice.get("finish_reason") or not data.get("choices"):
+        choices = objects(data, "choices")
+        choice = choices[0] if choices else {}
+        delta = inner(choice, "delta")
+        self._text.append(text_of(delta, "content"))
+        for call in objects(delta, "tool_calls"):
+            self._gather(call, number_of(call, "index"))
+        if delta.get("tool_calls") or choice.get("finish_reason") or not choices:
             self._holding = True
         if self._holding:
             self._held.append(event)
             return []
         return self._emit(event)
 
-    def _gather(self, call: dict[str, Any]) -> None:
-        known = self._calls.setdefault(call.get("index", 0), {"id": "", "name": "", "arguments": ""})
-        function = call.get("function") or {}
-        known["id"] = call.get("id") or known["id"]
-        known["name"] += function.get("name") or ""
-        known["arguments"] += function.get("arguments") or ""
+    def _gather(self, call: dict[str, Any], number: int) -> None:
+        known = self._calls.setdefault(number, {"id": "", "name": "", "arguments": ""})
+        function = inner(call, "function")
+        known["id"] = text_of(call, "id") or known["id"]
+        known["name"] += text_of(function, "name")
+        known["arguments"] += text_of(function, "arguments")
         self.asked = [
             Asked(one["id"], arguments_of(one["arguments"]), one)
             for one in self._calls.values()
@@ -56,11 +68,11 @@ class ChatRound:
         if data is None:
             return [event.raw]
         if splice.round == 1:
-            splice.id, splice.created = splice.id or data.get("id", ""), splice.created or data.get("created")
+            splice.id, splice.created = splice.id or text_of(data, "id"), splice.created or data.get("created")
             return [event.raw]
         data = {**data, "id": splice.id, "created": splice.created}
-        for choice in data.get("choices") or []:
-            delta = choice.get("delta") or {}
+        for choice in objects(data, "choices"):
+            delta = inner(choice, "delta")
             if delta.pop("role", None) and not any(delta.values()) and not choice.get("finish_reason"):
                 return []
         return [event_bytes(data)]
@@ -69,13 +81,13 @@ class ChatRound:
         return [piece for event in self._held for piece in self._emit(event)]
 
     def whole(self, answer: dict[str, Any]) -> dict[str, Any]:
-        message = (answer.get("choices") or [{}])[0].get("message") or {}
-        self._text.append(message.get("content") or "")
-        for number, call in enumerate(message.get("tool_calls") or []):
-            self._gather({**call, "index": number})
+        message = inner(next(iter(objects(answer, "choices")), None), "message")
+        self._text.append(text_of(message, "content"))
+        for number, call in enumerate(objects(message, "tool_calls")):
+            self._gather(call, number)
         said = "".join(self._splice.items)
         if self.asked:
-            self._splice.items.append(message.get("content") or "")
+            self._splice.items.append(text_of(message, "content"))
         elif said and isinstance(message.get("content"), str):
             message["content"] = said + message["content"]
         return answer

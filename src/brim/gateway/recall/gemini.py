@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from brim.gateway.recall.dialect import Asked, Event, Splice, is_ours
+from brim.gateway.recall.dialect import Asked, Event, Splice, inner, is_ours, objects, text_of
 
 
 class GeminiRound:
@@ -21,7 +21,7 @@ class GeminiRound:
         if data is None:
             return [event.raw]
         calls = self._take(data)
-        ending = any("finishReason" in candidate for candidate in data.get("candidates") or [])
+        ending = any("finishReason" in candidate for candidate in objects(data, "candidates"))
         if self._held or calls or ending:
             self._held.append(event.raw)
             return []
@@ -29,14 +29,14 @@ class GeminiRound:
 
     def _take(self, answer: dict[str, Any]) -> bool:
         """Gather the parts; whether there is a call among them."""
-        candidates = answer.get("candidates") or [{}]
-        parts = [part for part in (candidates[0].get("content") or {}).get("parts") or [] if isinstance(part, dict)]
+        candidate = next(iter(objects(answer, "candidates")), None)
+        parts = objects(inner(candidate, "content"), "parts")
         self._parts += parts
         calls = [part for part in parts if isinstance(part.get("functionCall"), dict)]
         for part in calls:
             call = part["functionCall"]
             if is_ours(call.get("name")):
-                self.asked.append(Asked(str(call.get("id", "")), call.get("args"), part))
+                self.asked.append(Asked(text_of(call, "id"), call.get("args"), part))
         return bool(calls)
 
     def flush(self) -> list[bytes]:
@@ -44,19 +44,19 @@ class GeminiRound:
 
     def whole(self, answer: dict[str, Any]) -> dict[str, Any]:
         self._take(answer)
-        candidates = answer.get("candidates") or []
+        candidates = objects(answer, "candidates")
         if self.asked:
             self._splice.items += [part for part in self._parts if part.get("text") and not part.get("thought")]
         elif self._splice.items and candidates:
-            content = candidates[0].setdefault("content", {"role": "model"})
-            content["parts"] = [*self._splice.items, *(content.get("parts") or [])]
+            content = inner(candidates[0], "content") or {"role": "model"}
+            candidates[0]["content"] = {**content, "parts": [*self._splice.items, *objects(content, "parts")]}
         return answer
 
     def turns(self, answers: list[str]) -> list[Any]:
         kept = [
             part
             for part in self._parts
-            if not ("functionCall" in part and not is_ours(part["functionCall"].get("name")))
+            if not ("functionCall" in part and not is_ours(inner(part, "functionCall").get("name")))
             and ("text" not in part or part["text"])
         ]
         results = [{"functionResponse": _result(one, text)} for one, text in zip(self.asked, answers, strict=True)]

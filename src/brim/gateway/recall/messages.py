@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from brim.gateway.recall.dialect import Asked, Event, Splice, arguments_of, event_bytes, is_ours
+from brim.gateway.recall.dialect import (
+    Asked,
+    Event,
+    Splice,
+    arguments_of,
+    event_bytes,
+    inner,
+    is_ours,
+    number_of,
+    objects,
+    text_of,
+)
 
 _GROWING = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
 
@@ -22,16 +33,16 @@ class MessagesRound:
 
     def event(self, event: Event) -> list[bytes]:
         data = event.data or {}
-        kind = data.get("type")
-        if kind in ("ping", None, "error"):
+        kind = text_of(data, "type")
+        if kind in ("ping", "", "error"):
             return [event.raw]
         if kind == "message_start":
             return [event.raw] if self._splice.round == 1 else []
-        index = data.get("index", 0)
+        index = number_of(data, "index")
         if kind == "content_block_start":
-            self._blocks[index] = dict(data.get("content_block") or {})
+            self._blocks[index] = dict(inner(data, "content_block"))
         elif kind == "content_block_delta":
-            self._grow(index, data.get("delta") or {})
+            self._grow(index, inner(data, "delta"))
         elif kind == "content_block_stop":
             self._stopped(index)
         opening_tool = kind == "content_block_start" and self._blocks[index].get("type") == "tool_use"
@@ -44,11 +55,11 @@ class MessagesRound:
 
     def _grow(self, index: int, delta: dict[str, Any]) -> None:
         block = self._blocks.setdefault(index, {})
-        key = _GROWING.get(delta.get("type", ""))
+        key = _GROWING.get(text_of(delta, "type"))
         if key:
-            block[key] = block.get(key, "") + delta.get(key, "")
+            block[key] = text_of(block, key) + text_of(delta, key)
         elif delta.get("type") == "input_json_delta":
-            self._inputs[index] = self._inputs.get(index, "") + delta.get("partial_json", "")
+            self._inputs[index] = self._inputs.get(index, "") + text_of(delta, "partial_json")
 
     def _stopped(self, index: int) -> None:
         block = self._blocks.get(index, {})
@@ -56,22 +67,22 @@ class MessagesRound:
             if index in self._inputs:
                 block["input"] = arguments_of(self._inputs[index])
             if is_ours(block.get("name")):
-                self.asked.append(Asked(block.get("id", ""), block.get("input"), block))
+                self.asked.append(Asked(text_of(block, "id"), block.get("input"), block))
 
     def _shifted(self, event: Event) -> bytes:
         data = event.data
         if not self._start or data is None or "index" not in data:
             return event.raw
-        return event_bytes({**data, "index": data["index"] + self._start}, named=True)
+        return event_bytes({**data, "index": number_of(data, "index") + self._start}, named=True)
 
     def flush(self) -> list[bytes]:
         return [self._shifted(event) for event in self._held]
 
     def whole(self, answer: dict[str, Any]) -> dict[str, Any]:
-        blocks = [block for block in answer.get("content") or [] if isinstance(block, dict)]
+        blocks = objects(answer, "content")
         self._blocks = dict(enumerate(blocks))
         self.asked = [
-            Asked(block.get("id", ""), block.get("input"), block)
+            Asked(text_of(block, "id"), block.get("input"), block)
             for block in blocks
             if block.get("type") == "tool_use" and is_ours(block.get("name"))
         ]

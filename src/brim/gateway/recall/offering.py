@@ -45,12 +45,27 @@ def extended(body: bytes, list_field: str, added: list[Any]) -> bytes:
 
     Example: extended(b'{"messages":[1]}', "messages", [2]) -> b'{"messages":[1,2]}'
     """
-    fields = _fields.decode(body)
+    fields = _split(body)
     raw = bytes(fields[list_field])
     if raw[:1] == b'"':  # Responses: `input` given as one text
         items = [encode({"role": "user", "content": decode(raw)})]
     else:
-        items = [bytes(item) for item in _list.decode(raw)]
+        items = _items(raw)
     items += [encode(item) for item in added]
     fields[list_field] = msgspec.Raw(b"[" + b",".join(items) + b"]")
     return msgspec.json.encode(fields)
+
+
+def _split(body: bytes) -> dict[str, msgspec.Raw]:
+    """The fields of a body; lone surrogates are legal in JSON, and msgspec does not take them."""
+    try:
+        return _fields.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return {key: msgspec.Raw(encode(value)) for key, value in decode(body).items()}
+
+
+def _items(raw: bytes) -> list[bytes]:
+    try:
+        return [bytes(item) for item in _list.decode(raw)]
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return [encode(item) for item in decode(raw)]

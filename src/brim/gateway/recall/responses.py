@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from brim.gateway.recall.dialect import Asked, Event, Splice, arguments_of, event_bytes, is_ours
+from brim.gateway.recall.dialect import (
+    Asked,
+    Event,
+    Splice,
+    arguments_of,
+    event_bytes,
+    is_ours,
+    number_of,
+    objects,
+    text_of,
+)
 
 _OPENING = ("response.created", "response.in_progress", "response.queued")
 _CLOSING = ("response.completed", "response.incomplete", "response.failed")
@@ -42,7 +52,7 @@ class ResponsesRound:
     def _take(self, item: dict[str, Any]) -> None:
         self._items.append(item)
         if item.get("type") == "function_call" and is_ours(item.get("name")):
-            self.asked.append(Asked(str(item.get("call_id", "")), arguments_of(item.get("arguments") or ""), item))
+            self.asked.append(Asked(text_of(item, "call_id"), arguments_of(text_of(item, "arguments")), item))
 
     def _shifted(self, event: Event) -> bytes:
         """Later rounds count on where the first stopped."""
@@ -54,22 +64,22 @@ class ResponsesRound:
             return event.raw
         data = {**data, "sequence_number": number}
         if "output_index" in data:
-            data["output_index"] += self._start
+            data["output_index"] = number_of(data, "output_index") + self._start
         if data.get("type") in _CLOSING and isinstance(data.get("response"), dict):
-            inner = data["response"]
-            data["response"] = {**inner, "output": [*splice.items[: self._start], *(inner.get("output") or [])]}
+            told = data["response"]
+            data["response"] = {**told, "output": [*splice.items[: self._start], *objects(told, "output")]}
         return event_bytes(data, named=True)
 
     def flush(self) -> list[bytes]:
         return [self._shifted(event) for event in self._held]
 
     def whole(self, answer: dict[str, Any]) -> dict[str, Any]:
-        for item in answer.get("output") or []:
+        for item in objects(answer, "output"):
             self._take(item)
         if self.asked:
             self._splice.items += [item for item in self._items if item.get("type") == "message"]
             return answer
-        return {**answer, "output": [*self._splice.items, *(answer.get("output") or [])]}
+        return {**answer, "output": [*self._splice.items, *objects(answer, "output")]}
 
     def turns(self, answers: list[str]) -> list[Any]:
         kept: list[Any] = []
