@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from math import ceil
 
 from brim.conversation import Conversation
@@ -33,7 +33,10 @@ def report_of(work: Work, outcome: Outcome) -> Report:
         after=after,
         upper=max(count.upper, ceil(after)),
         source=count.source,
-        layers=layer_uses(_layers(work, given), _layers(work, outcome.conversation)),
+        layers=layer_uses(
+            _layers(work, given, _pasted(outcome, lambda item: item.tokens)),
+            _layers(work, outcome.conversation, _pasted(outcome, lambda item: item.shown_tokens)),
+        ),
         decisions=decisions,
         kept=len(outcome.conversation.messages),
         compacted=len(compacted),
@@ -43,8 +46,18 @@ def report_of(work: Work, outcome: Outcome) -> Report:
     )
 
 
-def _layers(work: Work, conversation: Conversation) -> list[int]:
-    """Tokens by layer; context blocks inside the current message count as context where the plan saw them."""
+def _pasted(outcome: Outcome, size: Callable[[Item], int]) -> dict[int, int]:
+    """The tokens of context blocks inside the current message, by their layer, where the plan saw them."""
+    found: dict[int, int] = {}
+    for group in outcome.groups:
+        for item in group.items if group.layer == 5 and group.kept else ():
+            if item.layer != 5:
+                found[item.layer] = found.get(item.layer, 0) + size(item)
+    return found
+
+
+def _layers(work: Work, conversation: Conversation, pasted: dict[int, int]) -> list[int]:
+    """Tokens by layer; `pasted` is what of the current message is context."""
     found = [0] * 5
     found[0] = work.counter.head(conversation)
     now = current(conversation.messages)
@@ -61,6 +74,10 @@ def _layers(work: Work, conversation: Conversation) -> list[int]:
         else:
             layer = 4
         found[layer - 1] += size
+    for layer, tokens in pasted.items():
+        moved = min(tokens, found[4])
+        found[4] -= moved
+        found[layer - 1] += moved
     return found
 
 
