@@ -110,9 +110,12 @@ def test_a_client_can_cancel_and_a_late_answer_is_dropped() -> None:
 def test_a_call_before_the_list_is_read_obeys_what_the_list_says() -> None:
     async def scene() -> None:
         async with connected(level="minimal") as client:
-            both = await asyncio.gather(client.call("read_back", n=400), client.call("rows", n=400))
-            assert len(both[0]["structuredContent"]["rows"]) == 400
-            assert count_tokens(text_of(both[1])) <= 850
+            _, first = client.post("tools/call", {"name": "rows", "arguments": {"n": 400}})
+            while not client.wrapper.pending:  # until the list is asked for
+                await asyncio.sleep(0)
+            second = await client.call("read_back", n=400)
+            assert len(second["structuredContent"]["rows"]) == 400
+            assert count_tokens(text_of((await first)["result"])) <= 850
 
     run(scene())
 

@@ -96,18 +96,20 @@ class Answers:
             await self._gather_tools({"_meta": meta} if meta else {})
         except ServerError as error:
             self._wrapper.log.say(f"no tool list could be read: {error}")
+            self._wrapper.tools_known = True  # as much as can be: it is not asked for again before it changes
 
     async def _gather_tools(self, params: Json) -> Json:
         """Read the whole list of every server; the fields beside the list, as one list of them all has them.
 
         A server that cannot answer keeps the tools that are known of it.
         """
-        self._wrapper.tools_known = True
+        changes = self._wrapper.tool_changes
         read = dict(await self._of_each("tools/list", lambda up: self._pages(up, "tools/list", params)))
         entries = self._wrapper.tools.entries.values()
         known = {up.name: [entry.original for entry in entries if entry.owner == up.name] for up in self._upstreams}
         lists = [(up.name, read[up.name][0] if up.name in read else known[up.name]) for up in self._upstreams]
         self._wrapper.tools.fill(lists, prefixed=self._several)
+        self._wrapper.tools_known = changes == self._wrapper.tool_changes
         return merging.merge_base([base for _, base in read.values()])
 
     async def _of_each(self, method: str, ask: Callable[[Upstream], Coroutine[Any, Any, T]]) -> list[tuple[str, T]]:

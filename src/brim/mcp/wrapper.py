@@ -67,6 +67,7 @@ class Wrapper:
         self.by_name = {upstream.name: upstream for upstream in self.upstreams}
         self._answers = Answers(self)
         self.tools_known = False
+        self.tool_changes = 0
         self._learning: asyncio.Task[None] | None = None
         self._asked = 0
         self.renaming = Renaming()
@@ -297,6 +298,7 @@ class Wrapper:
                 self._progressed(message)
             elif message.method == _TOOLS_CHANGED:
                 self.tools_known = False
+                self.tool_changes += 1
             line = self.renaming.notification(upstream, message) if self._several else message.line
             if line:
                 self.send(line)
