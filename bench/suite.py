@@ -88,7 +88,7 @@ def chat_tables(run: Run) -> Tables:
 def evidence_tables(run: Run) -> Tables:
     few = run.quick
     return {
-        "questions": lambda: kept.evidence(run.field, run.data, 1 if few else 3, 5 if few else 10),
+        "questions": lambda: kept.evidence(run.field, run.data, 1 if few else 3, 10),
         "spans": lambda: kept.spans(run.field, run.data, 1 if few else 2),
         "brim": _own(evidence.parts(run.data, run.quick)),
     }
