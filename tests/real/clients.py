@@ -129,8 +129,11 @@ class Opencode(Client):
         place.write(".config/opencode/opencode.json", json.dumps(settings))
 
     def ask(self, place: Place, text: str, first: bool) -> str:
+        return self.run(place, *([] if first else ["--continue"]), text)
+
+    def run(self, place: Place, *given: str) -> str:
         return place.run(
-            [str(place.installed / self.program), "run", *([] if first else ["--continue"]), text],
+            [str(place.installed / self.program), "run", *given],
             OPENCODE_DISABLE_AUTOUPDATE="1",
             OPENCODE_DISABLE_MODELS_FETCH="1",
             OPENCODE_DISABLE_LSP_DOWNLOAD="1",
