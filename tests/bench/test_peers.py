@@ -13,7 +13,6 @@ from versus.ways import COUNTS, FITS, PACKS, TEXTS, Field, Way, each
 
 LIBRARY = """
 import sys
-import time
 PACKAGES = ("rich",)
 
 class Keep:
@@ -27,7 +26,8 @@ class Keep:
         if budget == -1:
             sys.exit("gave up")
         if budget == -2:
-            time.sleep(60)
+            while True:
+                pass
         return [*messages[-budget:], {"role": "user", "content": str(self.seen)}]
     def held(self, value):
         return value == "old"
