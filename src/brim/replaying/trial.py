@@ -28,7 +28,7 @@ LIVE = 64
 # Of so many the last request, and what became of their content, is known.
 KNOWN = 2_000
 # So many bytes of conversations that are not held are kept for that, by all trials together.
-STORE_BYTES = 256 << 20
+STORE_BYTES = 128 << 20
 
 
 @dataclass(frozen=True, slots=True)
