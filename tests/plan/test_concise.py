@@ -249,3 +249,92 @@ def test_a_setting_that_makes_no_sense_is_refused_by_its_name(settings: Any, nam
     with pytest.raises(BadSetting) as refused:
         Policy.concise(**settings)
     assert refused.value.name == f"policy.{name}"
+
+
+def loop(steps: int, characters: int, first: int = 0) -> list[Any]:
+    """So many steps of an agent: a call and its result, which has so many characters."""
+    found: list[Any] = []
+    for n in range(first, first + steps):
+        function = {"name": "read", "arguments": json.dumps({"path": f"src/file_{n}.py"})}
+        call = {"id": f"c{n}", "type": "function", "function": function}
+        found += [{"role": "assistant", "content": None, "tool_calls": [call]}]
+        found += [{"role": "tool", "tool_call_id": f"c{n}", "content": words(characters, f"[r{n}]")}]
+    return found
+
+
+def length(messages: Any) -> int:
+    """The characters of a history: of all but the instructions and what users ask."""
+    parsed = wire.parse(messages, model=MODEL).messages
+    said = [message for message in parsed if message.role != "system" and not message.text.startswith("Read")]
+    return sum(len(part.text) for message in said for part in message.parts)
+
+
+@pytest.mark.parametrize("after", [[], [assistant("All read."), user("Read on?")]])
+def test_a_long_loop_of_tools_under_one_message_keeps_to_the_characters(after: list[Any]) -> None:
+    messages = [SYSTEM, user("Read all files."), *loop(30, 2_300), *after]
+    fitted = fit(messages, model="gpt-4.1")
+    assert length(messages) > 60_000
+    assert length(fitted.messages) <= 12_000
+    assert user("Read all files.") in fitted.messages
+    assert fitted.messages[-1] == messages[-1]
+    text = summary(fitted)
+    assert len(text) <= 2_000
+    assert "src/file_0.py" in next(iter(fitted.stash.values()))
+    calls = [call["id"] for message in fitted.messages for call in message.get("tool_calls", ())]
+    results = [message["tool_call_id"] for message in fitted.messages if message["role"] == "tool"]
+    assert calls == results == [f"c{n}" for n in range(30 - len(calls), 30)]
+    assert len(calls) >= 3
+
+
+def test_steps_of_the_last_two_turns_go_before_what_was_said_in_them() -> None:
+    turns = [[user(f"Read part {n}."), *loop(6, 1_500, 6 * n), assistant(f"Part {n} is read.")] for n in range(4)]
+    messages = [SYSTEM, *(message for turn in turns for message in turn), user("Read it?")]
+    fitted = fit(messages)
+    assert length(fitted.messages) <= 12_000
+    said = [message for message in fitted.messages if message["role"] in ("user", "assistant") and message["content"]]
+    assert [message["content"] for message in said[1:]] == [
+        "Read part 2.",
+        "Part 2 is read.",
+        "Read part 3.",
+        "Part 3 is read.",
+        "Read it?",
+    ]
+
+
+def test_the_newest_step_stays_however_long_it_is() -> None:
+    messages = [user("Read all files."), *loop(3, 300), *loop(1, 20_000, 3)]
+    fitted = fit(messages)
+    assert fitted.messages[-2:] == messages[-2:]
+    assert len(fitted.messages) == 4
+
+
+def test_steps_that_are_parallel_or_of_another_api_go_whole() -> None:
+    def step(n: int) -> list[Any]:
+        uses = [{"type": "tool_use", "id": f"t{n}{k}", "name": "read", "input": {"path": f"{n}/{k}"}} for k in "ab"]
+        content = words(1_200, f"[{n}]")
+        results = [{"type": "tool_result", "tool_use_id": f"t{n}{k}", "content": content} for k in "ab"]
+        return [{"role": "assistant", "content": uses}, {"role": "user", "content": results}]
+
+    body = {
+        "model": "claude-sonnet-4-5",
+        "max_tokens": 100,
+        "messages": [user("Read all."), *(m for n in range(12) for m in step(n))],
+    }
+    fitted = fit(body, model="claude-sonnet-4-5")
+    sent = wire.parse(fitted.body).messages
+    assert len(sent) < len(body["messages"])
+    assert [call for message in sent for call in message.calls] == [
+        answer for message in sent for answer in message.answers
+    ]
+
+
+def test_a_session_keeps_a_long_loop_within_the_characters_at_every_step() -> None:
+    session = brim.Session(model="gpt-4.1", policy="concise")
+    run = [user("Read all files."), *loop(30, 2_300)]
+    for end in range(3, len(run) + 1, 2):
+        fitted = session.fit(run[:end])
+        assert length(fitted.messages) <= 12_000
+        assert fitted.messages == fit(run[:end], model="gpt-4.1").messages
+        folded = {decision.item for decision in fitted.report.decisions if decision.rung == "folded"}
+        kept = len(fitted.messages) - (end > 11)
+        assert len(folded) == end - kept

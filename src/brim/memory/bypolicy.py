@@ -17,6 +17,7 @@ from brim.plan.planner import Outcome
 from brim.plan.rolling import CONTEXT, PREFIX
 from brim.plan.strategies import PLANNERS
 from brim.plan.work import Work
+from brim.summarize.deterministic import HEADER
 
 
 def plan_by_policy(work: Work, log: list[Message], view: View, saved: Callable[[Message], Message]) -> Outcome:
@@ -72,7 +73,7 @@ def _origins(planned: tuple[Message, ...], source: list[Entry]) -> dict[int, Ent
     before = [entry for entry in source if entry.message.role != "system" and last and entry.start <= last.start]
     for message, entry in zip(reversed(planned), reversed(before), strict=False):
         same = (message.role, message.calls, message.answers) == _kind(entry.message)
-        if same and not message.text.startswith((PREFIX, CONTEXT[:20])):
+        if same and not message.text.startswith((PREFIX, CONTEXT[:20], HEADER)):
             known.setdefault(id(message), entry)
     return known
 
