@@ -345,3 +345,39 @@ def test_an_export_is_read_from_a_file(tmp_path: Path) -> None:
     place.write_text("\n".join(session.export()), "utf-8")
     again = Session.import_(place)
     assert (again.id, again.budget, len(again.log)) == ("s", 3_000, len(session.log))
+
+
+def test_where_a_cache_saves_nothing_every_re_plan_weighs_everything_anew() -> None:
+    def stays(model: str) -> float:
+        messages, session = tool_turns(60), Session(model=model, budget=6_000)
+        same: list[bool] = []
+        for end in range(4, len(messages) + 1, 4):
+            settled = [entry.message.raw for entry in session.view.entries[: session.view.settled]]
+            replans = session.replans
+            session.fit(messages[:end])
+            if settled and session.replans > replans:
+                same.append([entry.message.raw for entry in session.view.entries[: len(settled)]] == settled)
+        return sum(same) / len(same)
+
+    assert stays("gpt-4") == 0  # cached input costs as much as fresh
+    assert stays("gpt-4o") > 0
+
+
+def test_a_file_that_was_just_read_is_shown_at_more_length_than_rows() -> None:
+    session = Session(model="gpt-4o", budget=20_000)
+    messages = tool_turns(120)
+    for end in range(4, len(messages) + 1, 16):
+        session.fit(messages[:end])
+    assert session.replans
+    code = "\n\n".join(f"def step_{n}(value: int) -> int:\n    return value * {n} + offset_{n}" for n in range(600))
+    shown = []
+    for number, content in enumerate((code, orders(7, 400))):
+        function = {"name": "read", "arguments": json.dumps({"what": number})}
+        call = {"id": f"r{number}", "type": "function", "function": function}
+        messages += [
+            {"role": "user", "content": "Read it."},
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": f"r{number}", "content": content},
+        ]
+        shown.append(session._counter().message(session.fit(messages).conversation.messages[-1]))
+    assert shown[0] > 1_500 > 700 > shown[1]

@@ -175,7 +175,7 @@ class Recollection:
         end = len(self._log) - 1
         said = sum(map(self._size, self._log[max(0, end - SEGMENT) : end]))
         ranking = self.ranked(message.text[:QUERY], room / max(1, said), end)
-        return recall_text(self._log, ranking.pack(room, LEAST, shown), room, count)
+        return recall_text(self._log, ranking.pack(room, 0.0, shown), room, count)
 
     def read(self, end: int, most: int) -> None:
         """Read some more of the messages before `end`, so that the first question need not wait for all of them."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from brim.catalog.caching import caching_of
 from brim.conversation import Message
 from brim.errors import BudgetTooSmall
 from brim.memory.view import Entry, EntryKind, View
@@ -67,7 +68,8 @@ class Replan:
 
     def _shallow(self) -> Outcome | None:
         settled = self.view.entries[: self.view.settled]
-        if not settled:
+        # Where cached input costs as much as fresh there is no prefix to save, and all is better weighed anew.
+        if not settled or caching_of(self.work.model).lost(1) <= 0:
             return None
         taken = sum(entry.tokens for entry in settled)
         most = int(SETTLED * self._free) + self._instructions - taken

@@ -1,0 +1,115 @@
+"""Talks: what a question is about comes back, as far as the prices of the provider's cache allow."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+import brim
+from brim import catalog
+from brim.catalog.caching import Caching, caching_of
+from brim.memory.session import Session
+from brim.memory.talk import evidence_room
+
+NOUNS = "kettle violin marble granite station ticket window garden engine carpet lantern pillow bridge".split()
+SECRET = "The spare key of the lighthouse hangs behind the blue ladder."
+
+
+def talk(turns: int, words: int = 60) -> list[dict[str, Any]]:
+    """A long chat about many things; one of them is told in its third message."""
+    rng = random.Random(5)
+    messages: list[dict[str, Any]] = []
+    for number in range(turns):
+        said = SECRET if number == 1 else f"Entry {number}: " + " ".join(rng.choices(NOUNS, k=words))
+        messages.append({"role": "user", "content": said})
+        messages.append({"role": "assistant", "content": f"Noted entry {number}."})
+    return messages
+
+
+def asked(session: Session, messages: list[dict[str, Any]], question: str) -> list[str]:
+    sent = session.fit([*messages, {"role": "user", "content": question}])
+    assert session.budget is not None
+    assert sent.tokens <= session.budget
+    return [message.text for message in sent.conversation.messages]
+
+
+@pytest.mark.parametrize("model", ["gpt-4o", "claude-sonnet-4-5", "gemini-2.5-pro", "gpt-4"])
+@pytest.mark.parametrize("budget", [900, 3_000, 12_000])
+def test_a_question_brings_back_what_answers_it_however_full_the_window_is(model: str, budget: int) -> None:
+    messages = talk(300)
+    session = Session(model=model, budget=budget, api="openai_chat")
+    for end in range(1, len(messages), 2):
+        session.fit(messages[:end])
+    assert SECRET in "\n".join(asked(session, messages, "Where is the key of the lighthouse?"))
+
+
+def test_a_history_that_is_sent_at_once_is_searched_for_the_question() -> None:
+    session = Session(model="gpt-4o", budget=900)
+    assert SECRET in "\n".join(asked(session, talk(300), "Where is the key of the lighthouse?"))
+
+
+def test_evidence_stands_at_the_end_and_what_was_sent_before_it_stays() -> None:
+    messages = talk(300)
+    session = Session(model="claude-sonnet-4-5", budget=12_000, api="openai_chat")
+    for end in range(1, len(messages), 2):
+        before = session.fit(messages[:end])
+    then = asked(session, messages, "Where is the key of the lighthouse?")
+    sent = [message.text for message in before.conversation.messages]
+    same = next((n for n, (one, two) in enumerate(zip(sent, then, strict=False)) if one != two), len(sent))
+    assert sum(map(len, sent[:same])) > 0.5 * sum(map(len, sent))
+    assert any(SECRET in text for text in then)
+    assert then[-1] == "Where is the key of the lighthouse?"
+
+
+def test_a_message_that_asks_for_nothing_only_extends_what_was_sent() -> None:
+    messages = talk(120)
+    session = Session(model="gpt-4o", budget=9_000)
+    for end in range(1, len(messages), 2):
+        before = session.fit(messages[:end])
+    replans = session.replans
+    sent = [message.raw for message in before.conversation.messages]
+    thanks = session.fit([*messages, {"role": "user", "content": "Thanks!"}])
+    if session.replans == replans:
+        assert [message.raw for message in thanks.conversation.messages][: len(sent)] == sent
+    assert thanks.tokens <= 9_000
+
+
+def test_what_a_question_may_cost_is_what_another_turn_would() -> None:
+    half, tenth, none = (caching_of(catalog.find(name)) for name in ("gpt-4o", "claude-sonnet-4-5", "gpt-4"))
+    assert evidence_room(half, 5_000) == 5_000
+    assert evidence_room(none, 50_000) == 50_000
+    assert 2_000 < evidence_room(tenth, 20_000) < 5_000
+    assert evidence_room(Caching(1_024, 0.0, 1.0, 0.0), 20_000) == 0
+
+
+def test_folded_messages_are_found_by_the_handle_that_stands_for_them() -> None:
+    messages = talk(300)
+    session = Session(model="claude-sonnet-4-5", budget=12_000, api="openai_chat")
+    for end in range(1, len(messages), 2):
+        session.fit(messages[:end])
+    (handle, *_), read = session.view.handles(), ""
+    while handle:
+        text = session.recall(handle)
+        read += text
+        head = text.partition("\n")[0]
+        handle = head.partition("brim:")[2].rstrip("]") if head.startswith("[") else ""
+    assert SECRET in read
+
+
+def test_tools_end_a_talk() -> None:
+    messages = talk(60)
+    session = Session(model="gpt-4o", budget=2_000)
+    session.fit(messages[:-1])
+    function = {"name": "look", "arguments": "{}"}
+    call = {"id": "c1", "type": "function", "function": function}
+    acted = [
+        *messages[:-1],
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": '{"found": "ORD-17"}'},
+    ]
+    fitted = session.fit(acted)
+    assert fitted.tokens <= 2_000
+    assert "ORD-17" in fitted.messages[-1]["content"]
+    assert isinstance(fitted, brim.Fitted)
