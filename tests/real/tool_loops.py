@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from brim.gateway import overflow
 from brim.testing import Call, FakeProvider, Say
 from brim.testing.http import Answer
 from brim.testing.replies import Seen
@@ -29,7 +30,7 @@ class CountingProvider(FakeProvider):
 
     def _talk(self, seen: Seen, api: str, name: str, action: str) -> Answer:
         answer = super()._talk(seen, api, name, action)
-        self.overflows += answer.status == 400
+        self.overflows += overflow.read(answer.status, b"".join(answer.pieces)) is not None and answer.status == 400
         return answer
 
 
