@@ -171,7 +171,10 @@ def test_every_handle_that_is_sent_brings_its_content_back(
         found = fitted(session, body, api)
         if found is None:
             continue
+        said = json.dumps(body)  # what looks like a handle may be a user's own words
         for handle in HANDLE.findall("\n".join(message.text for message in found.conversation.messages)):
+            if handle in said:
+                continue
             content = session.recall(handle)
             assert brim.ladders.handle_of(content).startswith(handle[:13])
 
