@@ -170,6 +170,13 @@ class Itemizer:
     def _fill(self, group: Group, index: int, message: Message) -> None:
         sizes = self._parts(message)
         group.frame += self._total(message) - sum(sizes)
+        if len(sizes) == 1 and message.parts[0].kind == "text" and len(message.parts[0].text) < SPLIT_FROM:
+            # Most messages are one short text, and a long history has thousands of them.
+            part = message.parts[0]
+            group.items.append(
+                Item(index, 0, part.text, sizes[0], "text", group.layer, must=group.must, fixed=part.fixed)
+            )
+            return
         for number, (part, size) in enumerate(zip(message.parts, sizes, strict=True)):
             group.items += self._items(group, index, number, part, size)
 

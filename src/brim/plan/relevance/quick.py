@@ -16,7 +16,7 @@ from brim.plan.words import spellings, split, terms, terms_of_word
 # Plain search reads about 2 GB/s where nothing is found; tokenizing reads 10 MB/s. These two numbers keep
 # a question to 4 MB of messages below a tenth of a second.
 _MOST_SEARCHED = 60_000_000
-_MOST_READ = 200_000
+_MOST_READ = 100_000
 _MOST_ASKED = 2_000
 _LONGEST_WORD = 64
 
