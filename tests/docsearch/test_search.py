@@ -264,3 +264,11 @@ def test_a_folder_keeps_the_same_tuple_until_something_changes(features: Path) -
     folder = Folder(features)
     assert folder.documents() is folder.documents()
     assert folder.size() > 0
+
+
+def test_a_search_leaves_a_line_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "chat.md").write_text("# Chat\n")
+    (tmp_path / "other.md").write_text("# Other\n")
+    with caplog.at_level("INFO", "brim.docsearch"):
+        search(tmp_path, ["Chat"])
+    assert caplog.messages == ["searched search_features for ['chat']: 1 of 2 files match"]

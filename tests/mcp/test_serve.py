@@ -133,3 +133,26 @@ def test_errors_are_results_that_say_what_is_wrong(root: Path) -> None:
     assert [result.is_error for result in results] == [True] * 4
     assert "nothing is kept" in results[0].content[0].text
     assert "not a revision" in results[3].content[0].text
+
+
+def test_refused_arguments_are_told_with_what_the_tool_takes(root: Path) -> None:
+    _, (missing, wrong) = served(root, ("count_tokens", {}), ("search", {"query": 3}))
+    assert missing.is_error
+    said = missing.content[0].text
+    assert said.startswith("count_tokens: text: Field required. It takes {")
+    assert json.loads(said.split("It takes ")[1])["required"] == ["text"]
+    assert "https://" not in said
+    assert "query: Input should be a valid string" in wrong.content[0].text
+
+
+def test_a_diff_outside_of_git_says_what_to_do(root: Path) -> None:
+    _, (result,) = served(root, ("semantic_diff", {}))
+    assert result.is_error
+    assert "is not in a git repository" in result.content[0].text
+    assert "usage:" not in result.content[0].text
+
+
+def test_the_server_tells_when_to_search_the_folders_that_are_there(root: Path) -> None:
+    said = build(root, root / "docs", root / "learnings").instructions or ""
+    assert "You have access to the search_docs tool" in said
+    assert "search_learnings" not in said

@@ -8,6 +8,9 @@ import json
 import sys
 from typing import Any
 
+from brim.cli.reading import tokens
+from brim.errors import BadSetting
+
 _EXAMPLES = """examples:
   brim search docs/features chat history      the five best files, in full
   brim search docs/features                   the list of files
@@ -32,7 +35,7 @@ def add(subparsers: Any) -> None:
         choices=("keywords", "bm25"),
         help="keywords: whole files by 3 × name + occurrences; bm25: the best sections (large folders)",
     )
-    parser.add_argument("--budget", type=int, metavar="TOKENS", help="at most this many tokens (bm25)")
+    parser.add_argument("--budget", type=tokens, metavar="TOKENS", help="at most this many tokens (bm25)")
     parser.add_argument("--top", type=int, default=5, metavar="N", help="files to give in full (default 5)")
     parser.add_argument(
         "--exclude",
@@ -47,6 +50,8 @@ def add(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0 when something matched or was listed, 1 when nothing matched."""
+    if args.top < 1:
+        raise BadSetting("--top", f"{args.top} files cannot be shown: give 1 or more")
     docsearch = importlib.import_module("brim.docsearch")  # other commands do not pay for it
     found = docsearch.search(
         args.dir,

@@ -7,6 +7,7 @@ sections, within a budget of tokens.
 
 from __future__ import annotations
 
+import logging
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from brim.docsearch.sizes import count_tokens
 from brim.docsearch.texts import FEATURES, Collection
 from brim.errors import BadSetting
 
+log = logging.getLogger("brim.docsearch")
 Rank = Literal["keywords", "bm25"]
 LARGE_FOLDER = 1_000
 _FOLDERS_KEPT = 8
@@ -79,8 +81,11 @@ def search(
     if rank is None:
         rank = "bm25" if len(documents) > LARGE_FOLDER or budget is not None else "keywords"
     if rank == "keywords":
-        return _by_keywords(documents, asked, names, top, collection)
-    return _by_bm25(index, documents, asked, names, budget or _BM25_BUDGET, collection, count)
+        found = _by_keywords(documents, asked, names, top, collection)
+    else:
+        found = _by_bm25(index, documents, asked, names, budget or _BM25_BUDGET, collection, count)
+    log.info("searched %s for %s: %d of %d files match", collection.tool, asked, found.matched, len(names))
+    return found
 
 
 def score(document: Document, keywords: Sequence[str]) -> int:

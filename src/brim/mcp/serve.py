@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from brim.docsearch import FEATURES, LEARNINGS, instructions
 from brim.errors import BrimError, MissingExtra
 from brim.mcp.jsonrpc import dump
 from brim.mcp.options import Level
@@ -15,7 +16,7 @@ try:
     from mcp.server.mcpserver import MCPServer
     from mcp.server.mcpserver.exceptions import ToolError
     from mcp.types import CallToolResult, TextContent, ToolAnnotations
-    from pydantic import BaseModel, Field
+    from pydantic import BaseModel, Field, ValidationError
 except ImportError as error:  # only this file needs them
     raise MissingExtra("brim mcp serve", "mcp") from error
 
@@ -102,10 +103,26 @@ def _told(make: Callable[[], dict[str, Any]], text: str = "") -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=shown)], structured_content=value)
 
 
+class _Server(MCPServer):
+    """The SDK's server, whose refusals of arguments show what the tool takes, so that the next call can be right."""
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], *rest: Any) -> Any:
+        try:
+            return await super().call_tool(name, arguments, *rest)
+        except ToolError as refusal:
+            if not isinstance(refusal.__cause__, ValidationError):
+                raise
+            wrong = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in refusal.__cause__.errors()]
+            schema = next(tool.input_schema for tool in await self.list_tools() if tool.name == name)
+            raise ToolError(f"{name}: {'; '.join(wrong)}. It takes {dump(schema).decode()}") from refusal
+
+
 def build(root: Path, docs: Path, learnings: Path) -> MCPServer:
     """The server for a project."""
     tools = Tools(root, docs, learnings)
-    server: MCPServer = MCPServer("brim", instructions=_INSTRUCTIONS)
+    folders = ((docs, FEATURES, "search_docs"), (learnings, LEARNINGS, "search_learnings"))
+    when = [instructions(collection, name=tool) for folder, collection, tool in folders if folder.is_dir()]
+    server: MCPServer = _Server("brim", instructions="\n\n".join([_INSTRUCTIONS, *when]))
     _add_text_tools(server, tools)
     _add_code_tools(server, tools)
     return server

@@ -54,6 +54,10 @@ class Repository:
                 raise BadInput("git", str(error)) from error
             return None
         if done.returncode != 0:
+            if check and self.git("rev-parse", "--git-dir", check=False) is None:
+                raise BadInput(
+                    str(self.root), "is not in a git repository: start `brim mcp serve` in one, or `git init`"
+                )
             if check:
                 raise BadInput(f"git {arguments[0]}", done.stderr.decode("utf-8", "replace").strip()[:300])
             return None
