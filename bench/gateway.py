@@ -1,7 +1,7 @@
 """What the gateway costs, in real processes on loopback: against a bare pass-through of the same stack.
 
     python bench/gateway.py                       the table
-    python bench/gateway.py --peer NAME=URL …     other proxies that are running in front of --upstream-port
+    python bench/gateway.py --peer litellm=/opt/litellm/bin/litellm --peer headroom=/opt/headroom/bin/headroom
 
 Each number is the best of several rounds, taken in turns, so that a busy machine troubles all alike.
 """
@@ -24,6 +24,7 @@ from statistics import median
 from typing import Any
 
 import aiohttp
+from gateway_parts import peers as other_proxies
 
 PARTS = Path(__file__).with_name("gateway_parts")
 WORDS = [
@@ -98,9 +99,9 @@ class Proxy:
             return (cpu_of(self.pid) - before) / len(bodies), median(times)
 
 
-async def wait_for(url: str) -> None:
+async def wait_for(url: str, seconds: float = 20.0) -> None:
     async with aiohttp.ClientSession() as session:
-        for _ in range(400):
+        for _ in range(int(seconds / 0.05)):
             try:
                 async with session.get(url + "/v1/models"):
                     return
@@ -120,9 +121,10 @@ async def compare(
     rng = random.Random(7)
     for number in range(rounds + 1):
         for proxy in proxies if number % 2 else proxies[::-1]:
-            bodies = small_bodies(count if number else 40, stream, rng)
+            some = count if proxy.name in ("bare", "brim") else max(at_once, count // 4)
+            bodies = small_bodies(some if number else 40, stream, rng)
             cpu, latency = await proxy.load(bodies, at_once)
-            known = best.get(proxy.name, (9.0, 9.0))
+            known = best.get(proxy.name, (99.0, 99.0))
             if number:  # the first round warms up
                 best[proxy.name] = (min(cpu, known[0]), min(latency, known[1]))
     return best
@@ -172,7 +174,7 @@ async def parts(args: argparse.Namespace, proxies: list[Proxy]) -> dict[str, Any
 async def run(args: argparse.Namespace) -> None:
     ports = args.upstream_port or free_port(), free_port(), free_port()
     upstream = f"http://127.0.0.1:{ports[0]}"
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         started = [
             start(str(PARTS / "upstream.py"), str(ports[0])),
             start(str(PARTS / "bare.py"), str(ports[1]), upstream),
@@ -188,8 +190,11 @@ async def run(args: argparse.Namespace) -> None:
             bare, brim = Proxy("bare", urls[1], started[1].pid), Proxy("brim", urls[2], started[2].pid)
             peers = [bare, brim]
             for peer in args.peer:
-                name, url, pid = peer.split("=")
-                peers.append(Proxy(name, url, int(pid)))
+                name, _, command = peer.partition("=")
+                port = free_port()
+                started.append(other_proxies.start(name, command, port, upstream, Path(folder)))
+                await wait_for(f"http://127.0.0.1:{port}", 120)
+                peers.append(Proxy(name, f"http://127.0.0.1:{port}", started[-1].pid))
             result = await parts(args, peers)
             if args.json:
                 Path(args.json).write_text(json.dumps(result, indent=1))
@@ -197,7 +202,10 @@ async def run(args: argparse.Namespace) -> None:
             for process in started:
                 process.send_signal(signal.SIGTERM)
             for process in started:
-                process.wait(20)
+                try:
+                    process.wait(20)
+                except subprocess.TimeoutExpired:
+                    process.kill()
 
 
 def main() -> None:
@@ -208,7 +216,7 @@ def main() -> None:
     parser.add_argument("--only", choices=("json", "stream", "large"), help="one part of it")
     parser.add_argument("--at-once", type=int, default=32, help="requests in work at the same time")
     parser.add_argument("--upstream-port", type=int, default=0)
-    parser.add_argument("--peer", action="append", default=[], metavar="NAME=URL=PID")
+    parser.add_argument("--peer", action="append", default=[], metavar="NAME=COMMAND", help="litellm or headroom")
     asyncio.run(run(parser.parse_args()))
 
 

@@ -41,6 +41,7 @@ class Lookout:
         for one in (self._timer, self._watcher):
             if one is not None:
                 one.cancel()
+        self._timer = self._watcher = None  # a cancelled task refers to this object, which would keep both
 
     @property
     def stopped(self) -> bool:
