@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import collections
+import copy
 import json
 import logging
 import random
@@ -133,7 +134,7 @@ def broken(value: Any, rng: random.Random, times: int) -> Any:
         if kind == 0:
             del holder[last]
         elif kind == 1:
-            holder[last] = rng.choice(ODD)
+            holder[last] = copy.deepcopy(rng.choice(ODD))
         elif kind == 2:
             holder[last] = [holder[last]]
         elif kind == 3 and isinstance(holder, list):
@@ -286,6 +287,7 @@ async def fuzz(api: str, recall: str, count: int, seed: int, traces: Traces) -> 
         loaded = settings.load(Path(folder), {"HOME": folder}, gateway={"recall": recall})
         gateway = Gateway(options_of(loaded, upstream="http://127.0.0.1:9"))
         await gateway.start()
+        await gateway.discovery.close()
         await gateway.client.close()
         gateway.client = client = Client(rng)  # type: ignore[assignment]
         client.api = api
