@@ -66,25 +66,41 @@ def evidence_rows(data: Path, full: bool) -> Iterator[Row]:
         yield "retained evidence", f"no {path.name}", ""
         return
     for share, wanted in EVIDENCE.items():
-        found = _evidence(path, share / 100, None if full else 30)
-        yield f"retained evidence with recall at {share}%", f"{found:.3f}", f"≥ {wanted}"
+        for way, ask in (("all sent at once", _at_once), ("said turn by turn", _by_turns)):
+            found = _evidence(path, share / 100, None if full else 30, ask)
+            yield f"retained evidence with recall at {share}%, {way}", f"{found:.3f}", f"≥ {wanted}"
 
 
-def _evidence(path: Path, share: float, most: int | None) -> float:
-    """The chat in one session, then a question: are the turns that answer it in what is sent?"""
+Ask = Callable[[dict[str, str]], brim.Fitted]
+
+
+def _at_once(messages: list[dict[str, str]], budget: int) -> Ask:
+    """A client that sends the whole chat with its first request."""
+    return lambda question: brim.Session(model="gpt-4o", budget=budget).fit([*messages, question])
+
+
+def _by_turns(messages: list[dict[str, str]], budget: int) -> Ask:
+    """A session that was there for the whole chat; each question is asked of a fork of it."""
+    session = brim.Session(model="gpt-4o", budget=budget)
+    for end, following in enumerate([*messages[1:], None], 1):
+        if following is None or following["role"] == "assistant":
+            session.fit(messages[:end])
+    return lambda question: session.fork(len(messages)).fit([*messages, question])
+
+
+def _evidence(path: Path, share: float, most: int | None, ask: Callable[[list[dict[str, str]], int], Ask]) -> float:
+    """A chat, then a question: are the turns that answer it in what is sent?"""
     counter = Counter(catalog.find("gpt-4o"), "openai_chat")
     kept: list[float] = []
     for line in path.read_text().splitlines():
         talk = json.loads(line)
         messages = retained.chat_of(talk["turns"])
         texts = {turn["id"]: message["content"] for turn, message in zip(talk["turns"], messages, strict=True)}
-        budget = int(share * counter.total(wire.parse(messages)))
-        asked = [one for one in talk["qa"] if one["cat"] != retained.ADVERSARIAL]
-        for question in asked[:most]:
+        answer = ask(messages, int(share * counter.total(wire.parse(messages))))
+        for question in [one for one in talk["qa"] if one["cat"] != retained.ADVERSARIAL][:most]:
             evidence = [texts[turn] for turn in question["ev"] if turn in texts]
             if evidence:
-                session = brim.Session(model="gpt-4o", budget=budget)
-                fitted = session.fit([*messages, {"role": "user", "content": question["q"]}])
+                fitted = answer({"role": "user", "content": question["q"]})
                 have = "\n".join(message["content"] for message in fitted.messages)
                 kept.append(sum(text in have for text in evidence) / len(evidence))
     return _mean(kept)

@@ -20,7 +20,7 @@ from brim.plan.words import split, terms
 # What a recalled message must score, of the best that there is, to be worth its place.
 LEAST = 0.45
 # A search ranks so many messages at once.
-SEGMENT = 2_000
+SEGMENT = 1_000
 # A word that stands in more than this share of the messages says little; so many of the others are looked up, each in
 # the last so many messages that it stands in.
 COMMON, TELLING, REACH = 0.08, 12, 48
@@ -35,7 +35,7 @@ HEADER = "[Brim recalls earlier messages that this is about]"
 _WORD = re.compile(r"\w[\w-]{2,40}")
 # What holds no word of a question scores no more than this. So many occurrences of words are looked up in a segment.
 NOTHING = 0.005
-LOOKED_UP = 800
+LOOKED_UP = 400
 
 
 def _about(message: Message) -> int:
@@ -147,8 +147,8 @@ class Recollection:
             return []  # only the most recent, for want of anything better
         return [-at for score, at in scores[:most] if score <= LEAST * scores[0][0]]
 
-    def ranked(self, query: str, share: float, end: int) -> Ranking:
-        """The messages before `end` by how much they say about a question, if there is room for a share of them.
+    def ranked(self, query: str, room: int, end: int) -> Ranking:
+        """The messages before `end` by how much they say about a question, if so many tokens of them have room.
 
         Looks at the last one or two segments, and at a bounded number of words in them.
         """
@@ -156,6 +156,7 @@ class Recollection:
         found = Ranking(max(0, last - 1) * SEGMENT)
         for number in range(max(0, last - 1), last + 1):
             index = self._segment(number, end)
+            share = room / max(1, index.total_tokens)
             found.scores += index.score(query, share, self.embed, reach=LOOKED_UP)
             found.sizes.extend(index.tokens)
             near = index.nearness(query)
@@ -173,8 +174,7 @@ class Recollection:
         if room < LEAST_ROOM:
             return ""
         end = len(self._log) - 1
-        said = sum(map(self._size, self._log[max(0, end - SEGMENT) : end]))
-        ranking = self.ranked(message.text[:QUERY], room / max(1, said), end)
+        ranking = self.ranked(message.text[:QUERY], room, end)
         return recall_text(self._log, ranking.pack(room, 0.0, shown), room, count)
 
     def read(self, end: int, most: int) -> None:

@@ -16,7 +16,7 @@ from brim.catalog.caching import Caching, caching_of
 from brim.conversation import Message
 from brim.ladders import Ladder, handle_of
 from brim.ladders.rung import Room
-from brim.memory.recollection import SEGMENT, Ranking, Recollection, recall_text
+from brim.memory.recollection import Ranking, Recollection, recall_text
 from brim.memory.view import Entry, EntryKind, View
 from brim.plan.agent import LEAST_RECORD, record
 from brim.plan.items import grouped
@@ -255,8 +255,7 @@ class Talk:
         end = len(self.log) - 1
         if self._ranking is None:
             query = query_of(replace(self.work.conversation, messages=(self.log[-1],)))
-            said = sum(map(self.work.counter.message, self.log[max(0, end - SEGMENT) : end]))
-            self._ranking = self.recollection.ranked(query, room / max(1, said), end)
+            self._ranking = self.recollection.ranked(query, room, end)
         return self._ranking.pack(room, least, {entry.start for entry in shown if entry.kind == "as is"})
 
     def _shown(self, numbers: Sequence[int], room: int) -> list[Entry]:

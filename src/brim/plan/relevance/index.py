@@ -13,6 +13,7 @@ from brim.plan.relevance.vectors import Embedder, Vectors
 from brim.plan.words import split, terms
 
 _FEEDBACK = 0.1
+_FEW = 12
 
 
 class Index:
@@ -66,12 +67,14 @@ class Index:
             return []
         question = parse_question(query, self._entries.speakers())
         postings = self._postings
+        feeds_back = reach is None or len(question.terms) <= _FEW  # many words need no others to be found by
         if reach is not None:
             question = question.within(reach, lambda term: len(postings.get(term, ())))
         matcher = Matcher(self._entries, lambda term: Counter(postings.get(term, ())), question, reach)
         totals = matcher.match()
-        weight = _FEEDBACK * min(2.0, max(0.5, share / 0.1))
-        matcher.feed_back(totals, weight, lambda term: len(postings.get(term, ())))
+        if feeds_back:
+            weight = _FEEDBACK * min(2.0, max(0.5, share / 0.1))
+            matcher.feed_back(totals, weight, lambda term: len(postings.get(term, ())))
         if question.broad:
             matcher.add_surroundings(totals)
         matcher.raise_named(totals)
@@ -97,6 +100,10 @@ class Index:
     def tokens(self) -> Sequence[int]:
         """The size of each entry."""
         return self._entries.tokens
+
+    @property
+    def total_tokens(self) -> int:
+        return self._entries.total_tokens
 
     def nearness(self, query: str) -> Sequence[float] | None:
         """What each entry has to do with the one before, for a question that wants whole passages; None for others."""
