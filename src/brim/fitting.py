@@ -52,6 +52,11 @@ class Fitted:
         return self._report()
 
     @property
+    def reporter(self) -> Callable[[], Report]:
+        """What makes the report. A session's holds neither the body nor the plan, for those who keep it long."""
+        return self._report
+
+    @property
     def messages(self) -> Any:
         """The fitted messages: what was given as a list, or the list inside the body."""
         if isinstance(self.body, Mapping):

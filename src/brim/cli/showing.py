@@ -65,7 +65,8 @@ def _tree(report: Report) -> Tree:
 def _line(decision: Decision) -> Text:
     line = Text(f"{decision.item} {decision.role} ")
     line.append(decision.rung, style=RUNGS[decision.rung])
-    line.append(f" {decision.before:,} → {decision.after:,}: {decision.reason}")
+    kept = "" if decision.fidelity == "full" else f", {decision.fidelity}"
+    line.append(f"{kept} {decision.before:,} → {decision.after:,}: {decision.reason}")
     if decision.handle:
         line.append(f" {decision.handle}", style="dim")
     if decision.preview:

@@ -177,7 +177,9 @@ def _memory(session: Values, place: Place) -> list[Child]:
     recalled = [entry for entry in entries if entry["kind"] == "recall"]
     asked = [turn for turn in session["turns"] if turn["recalls"]]
     parts: list[Child] = [el("h2", "Ledger")]
-    parts += _entries(ledger, "No turn has been folded.")
+    short = session.get("folded")
+    nothing = "Messages were shortened, and none left the prompt whole." if short else "No message has been folded."
+    parts += _entries(ledger, nothing)
     parts += [el("h2", "Recalls")]
     parts += _entries(recalled, None if asked else "Nothing folded has been brought back.")
     if asked:

@@ -21,7 +21,7 @@ COUNTED = {
 }
 RUNGS = {
     "full": "full",
-    "dense": "dense, lossless",
+    "dense": "dense",
     "extract": "extract",
     "stub": "stub",
     "folded": "folded",
@@ -127,7 +127,9 @@ def plan(turn: Values, tried: Values | None, place: Place) -> Html:
     """What was sent, or what would be at the budget that was tried; the script exchanges this part alone."""
     report = tried["report"] if tried else turn.get("report")
     if report is None:
-        gone = "The content of this turn is not held any more, so its plan cannot be shown or made again."
+        held = turn.get("before") is not None
+        left = "; a plan at another budget can be made." if held else ", so it cannot be made again either."
+        gone = f"The plan by which this turn was sent is not held any more{left}"
         return el("section", el("p", gone), id="plan")
     after = tried["after"] if tried else turn["after"]
     title = f"Tried at {tried['budget']:,} tokens: {report['after']:,} used" if tried else "As sent"
@@ -194,6 +196,7 @@ def _item(decision: Values, place: Place, session: str) -> Html:
         el(
             "td",
             el("span", RUNGS.get(rung, rung), class_=f"rung {rung}"),
+            el("small", f" {decision['fidelity']}") if decision.get("fidelity", "full") != "full" else None,
             " ",
             decision["reason"],
             [" ", code] if code else None,

@@ -368,7 +368,7 @@ class Exchange(ClientSide):
         turn.found, turn.window = result.model, result.model.window if result.model else 0
         turn.original = slim(result.original)
         turn.sent = turn.original if result.sent is result.original else slim(result.sent)
-        turn.fitted = result.fitted
+        turn.fitted, turn.told = result.fitted, result.told
         if result.fitted is not None:
             self.gateway.journal.planned(turn)
         if result.model is None:

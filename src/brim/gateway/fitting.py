@@ -7,6 +7,7 @@ requests go on meanwhile.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,6 +23,7 @@ from brim.memory.inmemory import InMemoryStore
 from brim.memory.store import Store
 from brim.memory.summaries import Summarizer
 from brim.plan.policy import Policy
+from brim.plan.report import Report
 from brim.plan.work import size_of
 from brim.recent import Recent
 from brim.tokens.actuals import Actuals
@@ -57,6 +59,8 @@ class FitResult:
     folded: int = 0
     changed: bool = False
     fitted: fitting.Fitted | None = None
+    told: Callable[[], Report] | None = None
+    """What tells later how it came to be, where that is small enough to be kept."""
 
 
 class Fitter:
@@ -179,7 +183,9 @@ class Fitter:
             self.sessions.grown(session)
         self._keep(live, fitted)
         folded = len(session.view.folded(len(session.log)))
-        return self._result(fitted, raw, conversation, live, model, limit, folded)
+        result = self._result(fitted, raw, conversation, live, model, limit, folded)
+        result.told = fitted.reporter
+        return result
 
     def _result(
         self,
@@ -308,6 +314,10 @@ class Fitter:
             kept = self.store.get_value(last_model_key(client))
             _put(self._last_models, client, kept.decode() if kept else "")
         return self._last_models.get(client, "")
+
+    def last_models(self) -> dict[str, str]:
+        """The model that each client used last, of those that have been here since the start."""
+        return {client: model for client, model in sorted(self._last_models.items()) if model}
 
     def used_model(self, client: str, model: str) -> bool:
         """Remember the model that a client uses; whether that is news."""

@@ -57,10 +57,10 @@ class Journal:
         while len(self._contents) > MOST_CONTENTS or (self._held > MOST_BYTES and len(self._contents) > 1):
             old, freed = self._contents.popleft()
             self._held -= freed
-            old.original = old.sent = old.fitted = None
+            old.original = old.sent = old.fitted = old.told = None
 
     def planned(self, turn: Turn) -> None:
-        """A turn was changed to fit; an old plan can be made again from the messages, nearly as it was."""
+        """A turn was changed to fit; of an old one only what tells of its plan is kept, not all it was made from."""
         self._plans.append(turn)
         if len(self._plans) > MOST_PLANS:
             self._plans.popleft().fitted = None
@@ -156,6 +156,8 @@ class Journal:
                 metrics.add("brim_upper_exceeded_total", model)
         if turn.cost:
             metrics.add("brim_cost_usd_total", model, turn.cost)
+        if turn.saved:
+            metrics.add("brim_saved_usd_total", model, turn.saved)
 
     def _log(self, turn: Turn) -> None:
         kind = {"done": "fitted", "gone": "client_gone"}.get(turn.outcome, turn.outcome)

@@ -27,6 +27,7 @@ _COUNTERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "brim_usage_missing_total": ("Answers that told no usage.", ("api",)),
     "brim_upper_exceeded_total": ("Requests that took more than the predicted upper bound.", ("model",)),
     "brim_cost_usd_total": ("What providers charge for requests and summaries, by list prices.", ("model",)),
+    "brim_saved_usd_total": ("What that is less than sending everything, net of cache effects.", ("model",)),
     "brim_summaries_total": ("Summaries by a model.", ("result",)),
     "brim_summary_tokens_total": ("Tokens that summaries took, as providers reported them.", ("kind",)),
 }

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from brim import fitting
@@ -51,6 +51,7 @@ class Turn:
     original: Conversation | None = None
     sent: Conversation | None = None
     fitted: fitting.Fitted | None = None
+    told: Callable[[], Report] | None = None
     made: Report | None = None
 
     @property
@@ -65,12 +66,24 @@ class Turn:
 
     @property
     def report(self) -> Report | None:
-        """What became of every item; made when it is first asked for, if the request passed as it was."""
+        """What became of every item as it was sent; made when it is first asked for, None if it is not known any more.
+
+        A request that passed as it was, and one of a policy without memory, can be planned once more: the same comes
+        out. What does not have the size that was sent is something else, and is not shown.
+        """
         if self.made is None and self.fitted is not None:
-            self.made = self.fitted.report
+            self.made = self._as_counted(self.fitted.report)
+        elif self.made is None and self.told is not None:
+            self.made = self._as_counted(self.told())
         elif self.made is None and self.original is not None and self.found is not None:
-            self.made = self.replanned(self.limit).report
+            again = self.replanned(self.limit).report
+            if again.after == (self.after if self.changed else again.before):
+                self.made = self._as_counted(again)
         return self.made
+
+    def _as_counted(self, report: Report) -> Report:
+        """The report with the counts of its time: what was learnt since would give others."""
+        return replace(report, before=self.before, after=self.after) if self.after else report
 
     def replanned(self, budget: int) -> fitting.Fitted:
         """The same request at another budget."""

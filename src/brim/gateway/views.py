@@ -43,7 +43,7 @@ class Views:
             "recalls": int(metrics.total("brim_recalls_total")),
             "cache_hit_share": round(cached / given, 4) if given else None,
             "cost_usd": round(metrics.total("brim_cost_usd_total"), 6),
-            "saved_usd": round(sum(turn.saved or 0.0 for turn in recent), 6),
+            "saved_usd": round(metrics.total("brim_saved_usd_total"), 6),
             "mean_error": round(sum(errors) / len(errors), 5) if errors else None,
             "over_upper": int(metrics.total("brim_upper_exceeded_total")),
             "added_ms_p50": _middle([turn.added_ms for turn in recent]),
@@ -65,7 +65,23 @@ class Views:
         live = self._live(id)
         turns = [{**turn.as_dict(), "layers": _layers(turn.made)} for turn in live.turns]
         stash = [{"handle": handle, "characters": size} for handle, size in live.stash.items()]
-        return {**_summary(live), "turns": turns, "stash": stash}
+        return {**_summary(live), "turns": turns, "stash": stash, "ledger": self._ledger(live)}
+
+    def _ledger(self, live: Live) -> list[dict[str, Any]]:
+        """The records of folded messages and the recalls that stand in the prompt of a conversation now."""
+        session = self._gateway.fitter.sessions.held(live.id) if live.engaged else None
+        return [
+            {
+                "kind": "recall" if entry.kind == "recall" else "ledger",
+                "start": entry.start,
+                "end": entry.end,
+                "tokens": entry.tokens,
+                "digest": entry.message.digest.hex()[:16],
+                "text": self._gateway.redact(entry.message.text[:LONGEST_TEXT]),
+            }
+            for entry in (list(session.view.entries) if session is not None else ())
+            if entry.kind in ("ledger", "summary", "recall")
+        ]
 
     def turn(self, id: str, number: int) -> dict[str, Any]:
         """One turn: every item with its rung and reason, and the messages before and after."""
@@ -137,6 +153,7 @@ class Views:
         return {
             "turn": last.as_dict() if last else None,
             "requests": int(self._gateway.metrics.total("brim_requests_total")),
+            "last_models": self._gateway.fitter.last_models(),
         }
 
     async def watch(self) -> asyncio.Queue[Turn]:

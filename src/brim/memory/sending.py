@@ -60,4 +60,7 @@ def view_report(
     """What became of every message of the log, not only of those that this turn planned."""
     before = replace(work, conversation=replace(work.conversation, messages=tuple(log)))
     steps = decisions(entries, log, work.counter.message)
+    if work.policy.name in ("concise", "layered"):  # these plan the whole log, so their numbers of messages are its own
+        handles = {step.item: step.handle for step in outcome.steps}
+        steps = [replace(step, handle=step.handle or handles.get(step.item, "")) for step in steps]
     return report_of(before, replace(outcome, conversation=sent, groups=[], folded=[], steps=steps))

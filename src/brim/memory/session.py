@@ -8,6 +8,7 @@ import threading
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -316,12 +317,14 @@ class Session:
         self._save()
         sent = self._sent = self._marked(work, outcome.conversation)
         entries, log = tuple(self.view.entries), self.log[:]
+        # What is needed to tell of it later, without the body that it came from and the items of the planner.
+        light = replace(work, conversation=replace(conversation, fields={})), replace(outcome, groups=[], stash={})
         return Fitted(
             body_of(conversation, sent, self.view, request),
             sent,
             work.counter.total(sent),
             outcome.stash,
-            lambda: view_report(work, outcome, sent, entries, log),
+            partial(view_report, *light, replace(sent, fields={}), entries, log),
             lambda budget: self._at(request, log, budget),
         )
 

@@ -122,6 +122,7 @@ def _ids(message: Message) -> list[str]:
 def decisions(entries: Sequence[Entry], log: Sequence[Message], size: Callable[[Message], int]) -> list[Decision]:
     """What became of every message of the log, in words."""
     shown = {entry.start: entry for entry in entries if entry.kind in ("as is", "compacted")}
+    blocks = [(entry.start, entry.end, _handle(entry.message)) for entry in entries if entry.kind == "ledger"]
     found: list[Decision] = []
     for number, message in enumerate(log):
         entry, before = shown.get(number), size(message)
@@ -130,11 +131,19 @@ def decisions(entries: Sequence[Entry], log: Sequence[Message], size: Callable[[
         name, preview = f"messages[{number}]", " ".join(message.text[:120].split())[:80]
         if entry is None:
             why = "older, and worth less than what was kept; its block says where it is"
-            found.append(Decision(name, message.role, layer, kind, before, 0, "folded", why, preview=preview))
+            handle = next((handle for start, end, handle in blocks if start <= number < end), "")
+            found.append(Decision(name, message.role, layer, kind, before, 0, "folded", why, handle, preview))
         elif entry.kind == "as is":
             why = "as it was sent"
             found.append(Decision(name, message.role, layer, kind, before, before, "full", why, "", preview))
         else:
             why = f"compacted to {entry.tokens / max(1, before):.0%} and kept so, since it was sent so"
-            found.append(Decision(name, message.role, layer, kind, before, entry.tokens, "extract", why, "", preview))
+            handle, after = _handle(entry.message), entry.tokens
+            found.append(Decision(name, message.role, layer, kind, before, after, "extract", why, handle, preview))
     return found
+
+
+def _handle(message: Message) -> str:
+    """The first handle that stands in a message; empty if there is none."""
+    found = HANDLE.search(message.text)
+    return found.group() if found else ""

@@ -42,9 +42,10 @@ def plan(work: Work) -> Outcome:
         rung: Rung = "summary" if made else "dropped"
         reason = "before the last user turns; in the summary" if made else "older than the last messages"
         folded = [at[number] for number in sorted(gone)]
-        outcome.steps = told(work, at[:cut], rung, reason)
-        outcome.steps += told(work, [at[number] for number in steps], rung, "an older step of a turn that is too long")
-        outcome.stash = kept_whole([talk[number] for number in sorted(gone)]) | outcome.stash
+        kept, older = kept_whole([talk[number] for number in sorted(gone)]), "an older step of a turn that is too long"
+        outcome.steps = told(work, at[:cut], rung, reason, kept)
+        outcome.steps += told(work, [at[number] for number in steps], rung, older, kept)
+        outcome.stash = kept | outcome.stash
         outcome.folded = [*folded, *outcome.folded]
     outcome.warnings = [*warnings, *outcome.warnings]
     return outcome

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from brim.conversation import Message
 from brim.ladders import handle_of
@@ -18,11 +18,11 @@ def kept_whole(messages: Sequence[Message]) -> dict[str, str]:
     return {handle_of(text): text}
 
 
-def told(work: Work, indexes: Iterable[int], rung: Rung, reason: str) -> list[Decision]:
-    """A decision for every folded message of the conversation that was given."""
+def told(work: Work, indexes: Iterable[int], rung: Rung, reason: str, stash: Mapping[str, str]) -> list[Decision]:
+    """A decision for every folded message of the conversation that was given; `stash` is what `kept_whole` made."""
     messages = work.conversation.messages
-    size = work.counter.message
+    size, handle = work.counter.message, next(iter(stash), "")
     return [
-        Decision(f"messages[{index}]", messages[index].role, 4, "text", size(messages[index]), 0, rung, reason)
+        Decision(f"messages[{index}]", messages[index].role, 4, "text", size(messages[index]), 0, rung, reason, handle)
         for index in indexes
     ]

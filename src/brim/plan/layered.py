@@ -37,8 +37,9 @@ def plan(work: Work) -> Outcome:
     gone, turns = _oldest_turns(work, conversation, layers)
     if gone:
         warnings.append(f"the {turns} oldest turns ({len(gone)} messages) were dropped to fit the budget")
-        steps += told(work, gone, "dropped", "one of the oldest turns of a history that is over its budget")
-        stash |= kept_whole([conversation.messages[index] for index in gone])
+        kept = kept_whole([conversation.messages[index] for index in gone])
+        steps += told(work, gone, "dropped", "one of the oldest turns of a history that is over its budget", kept)
+        stash |= kept
         conversation, layers = _without(conversation, layers, gone)
     if not work.fits(conversation):
         conversation = _shorten_answers(work, conversation, len(gone), steps, stash)
@@ -139,7 +140,8 @@ def _shorten_answers(
         before, after = work.counter.message(message), work.counter.message(messages[index])
         total += after - before
         reason = "a long answer in a history that is over its budget"
-        steps.append(Decision(f"messages[{index + gone}]", "assistant", 4, "text", before, after, "extract", reason))
+        name, handle = f"messages[{index + gone}]", handle_of(message.parts[min(texts)].text)
+        steps.append(Decision(name, "assistant", 4, "text", before, after, "extract", reason, handle))
     return replace(conversation, messages=tuple(messages))
 
 
@@ -162,5 +164,6 @@ def _shorten_context(
         stash[handle_of(text)] = text
         messages[index] = wire.text_message(conversation.api, "user", short)
         reason = "context in what the instructions, the most recent turn and the current message leave"
-        steps.append(Decision("context", "user", layers[index], "block", size, count(short), "extract", reason))
+        layer, handle = layers[index], handle_of(text)
+        steps.append(Decision("context", "user", layer, "block", size, count(short), "extract", reason, handle))
     return replace(conversation, messages=tuple(messages))

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 Rung = Literal["full", "dense", "extract", "stub", "folded", "dropped", "summary"]
+Fidelity = Literal["full", "lossless", "recoverable"]
 Level = Literal["ok", "high", "critical"]
 LAYERS = {
     1: "instructions",
@@ -32,6 +33,15 @@ class Decision:
     reason: str
     handle: str = ""
     preview: str = ""
+    fidelity: Fidelity | None = None
+    """`full`: as it was; `lossless`: a decoder turns it back; `recoverable`: its original is kept beside the prompt."""
+
+    def __post_init__(self) -> None:
+        if self.fidelity is None:
+            object.__setattr__(self, "fidelity", _FIDELITY.get(self.rung, "recoverable"))
+
+
+_FIDELITY: dict[Rung, Fidelity] = {"full": "full", "dense": "lossless"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from math import ceil
 
-from brim.conversation import Conversation
+from brim.conversation import Conversation, Message
 from brim.ladders import handle_of
 from brim.plan import rolling
+from brim.plan.folding import kept_whole
 from brim.plan.items import SYSTEM, Group, Item, current
 from brim.plan.planner import Outcome
 from brim.plan.report import Decision, Report, Rung, layer_uses
@@ -15,6 +16,8 @@ from brim.plan.work import Work
 
 # A last turn that takes more than this share of the budget is worth a warning.
 CROWDED = 0.9
+# What stands before a message of the user and is none itself: context, and what a session brings back or summarises.
+BESIDE = ("<context ", "<prior_context ", rolling.CONTEXT[:20], "[Brim")
 
 
 def report_of(work: Work, outcome: Outcome) -> Report:
@@ -60,25 +63,47 @@ def _layers(work: Work, conversation: Conversation, pasted: dict[int, int]) -> l
     """Tokens by layer; `pasted` is what of the current message is context."""
     found = [0] * 5
     found[0] = work.counter.head(conversation)
-    now = current(conversation.messages)
-    for number, message in enumerate(conversation.messages):
-        size = work.counter.message(message)
-        if message.role == "system":
+    messages = conversation.messages
+    now = current(messages)
+    this_turn = _begins(messages, now)
+    for number, message in enumerate(messages):
+        size, text = work.counter.message(message), message.text
+        if text.startswith(rolling.PREFIX) and number != now:
+            layer = 4  # a summary of what was said, though a system message carries it
+        elif message.role == "system":
             layer = 1
         elif number == now:
             layer = 5
-        elif message.text.startswith("<prior_context "):
+        elif text.startswith(rolling.CONTEXT[:20]):
+            earlier = _earlier(work, size)
+            found[1] += earlier
+            size, layer = size - earlier, 3
+        elif text.startswith("<prior_context ") or (text.startswith("<context ") and number < this_turn):
             layer = 2
-        elif message.text.startswith(("<context ", rolling.CONTEXT[:20])):
-            layer = 3
         else:
-            layer = 4
+            layer = 3 if text.startswith("<context ") else 4
         found[layer - 1] += size
     for layer, tokens in pasted.items():
         moved = min(tokens, found[4])
         found[4] -= moved
         found[layer - 1] += moved
     return found
+
+
+def _begins(messages: Sequence[Message], now: int) -> int:
+    """Where this turn begins: after the last message before the current one in which the user asked for something."""
+    for number in range(now - 1, -1, -1):
+        message = messages[number]
+        if message.role == "user" and not message.answers and not message.text.startswith(BESIDE):
+            return number
+    return 0
+
+
+def _earlier(work: Work, size: int) -> int:
+    """Of the one message that holds all context, what is context of earlier turns."""
+    earlier = sum(len(piece.text) for piece in work.carried)
+    every = earlier + sum(len(piece.text) for piece in work.context)
+    return size * earlier // every if every else 0
 
 
 def _warnings(work: Work, outcome: Outcome) -> Iterable[str]:
@@ -95,18 +120,22 @@ def _warnings(work: Work, outcome: Outcome) -> Iterable[str]:
 def _decisions(work: Work, outcome: Outcome) -> Iterable[Decision]:
     yield from outcome.steps
     planned = outcome.planned or outcome.conversation
+    gone = [planned.messages[member] for group in outcome.groups if not group.kept for member in group.members]
+    folded = next((handle for handle in kept_whole(gone) if handle in outcome.stash), "")
     for group in outcome.groups:
         for item in group.items:
-            yield _decision(planned, group, item)
+            yield _decision(planned, group, item, folded)
 
 
-def _decision(conversation: Conversation, group: Group, item: Item) -> Decision:
+def _decision(conversation: Conversation, group: Group, item: Item, folded: str) -> Decision:
     role = "system" if item.message == SYSTEM else conversation.messages[item.message].role
     where = "system" if item.message == SYSTEM else f"messages[{item.message}]"
     name = f"{where}.parts[{item.part}]" + (f" at {item.start:,}" if item.start else "")
     rung, reason = _rung(group, item)
     after = item.shown_tokens if group.kept else 0
     handle = handle_of(item.text) if item.text and rung in ("extract", "stub", "dropped") else ""
+    if rung == "folded":
+        handle = folded
     preview = " ".join(item.text[:120].split())[:80]
     return Decision(name, role, item.layer, item.kind, item.tokens, after, rung, reason, handle, preview)
 

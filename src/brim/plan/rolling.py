@@ -40,8 +40,10 @@ def plan(work: Work) -> Outcome:
     fixed = replace(work.conversation, messages=tuple(talk.instructions))
     window = _Window(work, talk, work.limit - work.total(fixed))
     window.choose()
-    steps = told(work, talk.at[: window.cut], "summary", "older than the messages that are kept; in the summary")
-    stash = kept_whole(talk.messages[: window.cut]) | window.stash
+    folded = kept_whole(talk.messages[: window.cut])
+    reason = "older than the messages that are kept; in the summary"
+    steps = told(work, talk.at[: window.cut], "summary", reason, folded)
+    stash = folded | window.stash
     context = _context(work, window.left, steps, stash)
     messages = (*talk.instructions, *context, *window.summary, *window.kept)
     layers = {len(talk.instructions): 3} if context else {}
@@ -180,7 +182,8 @@ class _Window:
         new = with_text(self.work.conversation.api, message, texts) if texts else message
         name, after = f"messages[{self.at[number]}]", self.work.counter.message(new)
         reason = "a recent message that is too long beside the current one"
-        self.steps.append(Decision(name, message.role, 4, "text", before, after, "extract", reason))
+        handle = handle_of(message.parts[min(texts)].text) if texts else ""
+        self.steps.append(Decision(name, message.role, 4, "text", before, after, "extract", reason, handle))
         return new
 
     def _last_resort(self) -> None:

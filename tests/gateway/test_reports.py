@@ -1,0 +1,77 @@
+"""What is told of turns later: the plan by which they were sent, never another one; and what it adds up to."""
+
+from __future__ import annotations
+
+import pytest
+
+from brim.gateway import journal
+from brim.testing import FakeProvider
+
+from .conftest import Running, Start, long_chat
+from .test_views import agent_run
+
+
+def worked(running: Running, steps: int) -> str:
+    run = agent_run(steps)
+    for end in range(3, len(run) + 1, 2):
+        assert running.chat({"messages": run[:end]}, x_brim_budget="4000", x_brim_session="run").status == 200
+    return str(running.last.session)
+
+
+def test_the_report_of_every_turn_has_the_size_that_was_sent(gateway: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal, "MOST_PLANS", 3)
+    session = worked(gateway, 30)
+    turns = gateway.get(f"/brim/v1/sessions/{session}")["turns"]
+    assert len(turns) == 30
+    for row in turns:
+        turn = gateway.get(f"/brim/v1/sessions/{session}/turns/{row['number']}")
+        report = turn["report"]
+        assert report["after"] == row["tokens_after"] <= 4_000
+        assert report["before"] == row["tokens_before"]
+        assert sum(layer["after"] for layer in report["layers"]) == report["after"]
+        assert report["kept"] == len(turn["after"])
+
+
+def test_a_plan_that_is_not_known_any_more_is_not_replaced_by_another(gateway: Running) -> None:
+    worked(gateway, 30)
+    turn = gateway.last
+    turn.fitted = turn.told = turn.made = None
+    assert turn.original is not None
+    assert turn.report is None
+
+
+def test_a_policy_without_memory_gives_the_same_plan_again(start: Start) -> None:
+    running = start(policy={"name": "layered"})
+    running.chat({"messages": long_chat(40)}, x_brim_budget="6000")
+    turn = running.last
+    assert turn.changed
+    turn.fitted = None
+    assert turn.report is not None
+    assert turn.report.after == turn.after
+
+
+def test_the_ledger_of_a_session_is_what_stands_in_its_prompt(gateway: Running, fake: FakeProvider) -> None:
+    found = gateway.gateway.views.session(worked(gateway, 40))
+    ledger = [entry for entry in found["ledger"] if entry["kind"] == "ledger"]
+    assert ledger
+    sent = [message["content"] for message in fake.posts[-1].json["messages"]]
+    assert all(entry["text"] in sent and entry["end"] > entry["start"] for entry in ledger)
+
+
+def test_money_paid_and_saved_are_of_the_same_requests(gateway: Running) -> None:
+    worked(gateway, 20)
+    gateway.settled()
+    turns = list(gateway.gateway.journal.recent)
+    gateway.gateway.journal.recent.clear()  # as after very many more
+    told = gateway.get("/brim/v1/live")
+    assert told["cost_usd"] == pytest.approx(sum(turn.cost or 0.0 for turn in turns), abs=1e-5)
+    assert told["saved_usd"] == pytest.approx(sum(turn.saved or 0.0 for turn in turns), abs=1e-5)
+    assert told["saved_usd"] != 0
+
+
+def test_the_status_names_the_last_model_of_each_client(gateway: Running) -> None:
+    hi = [{"role": "user", "content": "hi"}]
+    gateway.chat({"messages": hi}, user_agent="codex/1.2")
+    gateway.chat({"messages": hi, "model": "gpt-4o-mini"}, user_agent="codex/1.2")
+    gateway.settled()
+    assert "gpt-4o-mini" in gateway.get("/brim/v1/status")["last_models"].values()
