@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from brim.gateway.app import Gateway
 
 LONGEST_TEXT = 200_000
+DAY = 86_400
 
 
 class Views:
@@ -140,7 +142,8 @@ class Views:
         store = self._gateway.store
         if store is None:
             return {"days": []}
-        return {"days": [asdict(row) for row in store.usage_sums()[: days * 50]]}
+        today = int(time.time()) // DAY * DAY
+        return {"days": [asdict(row) for row in store.usage_sums(today - (days - 1) * DAY)]}
 
     def settings(self) -> list[dict[str, Any]]:
         """What is in force and where it comes from; no secrets."""
