@@ -14,6 +14,7 @@ from brim.memory.resilient import open_store
 from brim.testing import FakeProvider, Raw
 
 from .conftest import Running, Start, long_chat
+from .test_faults import until
 
 HI = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hi"}]}
 TOKEN = "an-access-token-of-some-length"
@@ -91,6 +92,15 @@ def test_the_token_may_come_as_the_key_and_never_reaches_the_upstream(start: Sta
     assert "x-api-key" not in fake.posts[-1].headers
 
 
+def test_the_token_does_not_go_out_with_a_question_for_models_either(start: Start, fake: FakeProvider) -> None:
+    running = start({"MY_TOKEN": TOKEN}, gateway={"host": "0.0.0.0", "access_token_env": "MY_TOKEN"})
+    headers = {"authorization": f"Bearer {TOKEN}"}
+    assert running.ask("POST", "/v1/chat/completions", {**HI, "model": "nobody-knows-it"}, headers).status == 200
+    running.settled()
+    until(lambda: [seen.path for seen in fake.requests].count("/v1/models") > 1)  # its own at the start, and this one
+    assert all(TOKEN not in str(seen.headers) for seen in fake.requests)
+
+
 def test_no_key_is_in_the_store_the_logs_or_the_views(
     start: Start, fake: FakeProvider, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -121,17 +131,42 @@ def test_no_key_is_in_the_store_the_logs_or_the_views(
         assert secret not in shown
 
 
-def test_content_is_not_logged_and_what_is_shown_is_redacted(start: Start, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG)
-    running = start(gateway={"redact": [r"\b\d{4}-\d{4}\b"]})
-    message = "my card is 1234-5678 and my key is sk-abcdefgh12345678"
-    running.chat({**HI, "messages": [{"role": "user", "content": message}]}, x_brim_session="one")
+def _views(running: Running) -> str:
+    """Everything that the JSON API tells of the last session, with one of its stashed contents."""
     session = running.get("/brim/v1/sessions")["sessions"][0]["id"]
-    shown = str(running.get(f"/brim/v1/sessions/{session}/turns/1"))
+    place = f"/brim/v1/sessions/{session}"
+    paths = [place, f"{place}/turns/1", "/brim/v1/live", "/brim/v1/status", "/metrics"]
+    paths += [f"{place}/stash/{one['handle']}" for one in running.get(place)["stash"][:3]]
+    answers = [running.ask("GET", path) for path in paths]
+    answers.append(running.ask("POST", f"{place}/turns/1/plan", {"budget": 3_000}))
+    assert {answer.status for answer in answers} == {200}
+    return "".join(answer.body.decode() for answer in answers)
+
+
+def test_content_is_neither_logged_nor_shown_unless_asked_for(start: Start, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    running = start()
+    chat = long_chat(30)
+    assert running.chat({"messages": chat}, x_brim_session="one", x_brim_budget="4000").number("folded") > 0
+    running.settled()
+    shown = _views(running)
+    logged = "\n".join(Lines(Redaction()).format(record) for record in caplog.records)
+    for words in ("helpful clerk", "costs 7 euros", "What did question 3 say", "itemq3", "All right."):
+        assert words not in shown
+        assert words not in logged
+    assert '"characters":' in shown
+    assert '"digest":' in shown
+
+
+def test_what_is_shown_is_redacted(start: Start, caplog: pytest.LogCaptureFixture) -> None:
+    running = start(gateway={"log_content": True, "redact": [r"\b\d{4}-\d{4}\b"]})
+    message = "my card is 1234-5678 and my key is sk-abcdefgh12345678"
+    running.chat({**HI, "messages": [*long_chat(30), {"role": "user", "content": message}]}, x_brim_budget="4000")
+    running.settled()
+    shown = _views(running)
     assert "1234-5678" not in shown
     assert "sk-abcdefgh12345678" not in shown
     assert "my card is [redacted]" in shown
-    assert "my card" not in caplog.text
 
 
 def test_log_lines_are_json_and_masked(capsys: pytest.CaptureFixture[str]) -> None:
@@ -158,3 +193,28 @@ def test_content_is_logged_masked_where_that_is_asked_for(start: Start, caplog: 
     assert "my name is [redacted]" in logged
     assert "All right." in logged
     assert "Rumpelstilz" not in logged
+
+
+def test_what_a_client_names_cannot_add_headers_to_an_answer(gateway: Running) -> None:
+    odd = "no-model\r\nset-cookie: stolen=1\r\n\u2028\u00e4"
+    answer = gateway.chat({**HI, "model": odd}, x_brim_session="a b\tc")
+    assert answer.status == 200
+    assert "set-cookie" not in answer.headers
+    assert "\r" not in answer.headers["x-brim-note"]
+    assert answer.headers["x-brim-session"].partition(".")[0].isalnum()
+
+
+def test_a_header_with_a_line_break_inside_is_refused(gateway: Running, fake: FakeProvider) -> None:
+    head = b"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nx-a: 1\rx-b: 2\r\ncontent-length: 2\r\n\r\n{}"
+    assert gateway.raw(head).startswith(b"HTTP/1.1 400 ")
+    assert fake.posts == []
+
+
+@pytest.mark.parametrize("url", ["http://169.254.169.254/latest", "file:///etc/passwd", "evil.example:80"])
+def test_nothing_in_a_body_or_header_names_another_upstream(gateway: Running, fake: FakeProvider, url: str) -> None:
+    headers = {"x-forwarded-host": url, "x-brim-upstream": url, "forwarded": f"host={url}"}
+    body = {**HI, "base_url": url, "api_base": url, "model": f"{url}/gpt-4o"}
+    assert gateway.ask("POST", "/v1/chat/completions", body, headers).status == 200
+    assert fake.posts[-1].headers["host"] == fake.url.removeprefix("http://")
+    assert all(url not in value for value in fake.posts[-1].headers.values())
+    assert gateway.ask("POST", f"/up/{url.partition(':')[0]}/v1/chat/completions", HI).status == 404

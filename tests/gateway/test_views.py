@@ -154,7 +154,8 @@ def test_the_json_api_says_what_is_wrong(gateway: Running, path: str, body: obje
     assert (answer.status, answer.json["error"]["code"]) == (status, code)
 
 
-def test_a_turn_can_be_looked_at_and_planned_at_another_budget(gateway: Running) -> None:
+def test_a_turn_can_be_looked_at_and_planned_at_another_budget(start: Start) -> None:
+    gateway = start(gateway={"log_content": True})
     gateway.chat({"messages": long_chat(30)}, x_brim_budget="6000", x_brim_session="s")
     session = sessions(gateway)[0]
     turn = gateway.get(f"/brim/v1/sessions/{session}/turns/1")

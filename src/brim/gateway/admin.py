@@ -16,6 +16,7 @@ from brim.errors import BadInput, BadSetting, BrimError, BudgetTooSmall, NotFoun
 from brim.gateway import bodies
 from brim.gateway.faults import ClientGone, Fault
 from brim.gateway.openapi import document
+from brim.gateway.withholding import without_content
 from brim.plan.policy import Policy
 
 if TYPE_CHECKING:
@@ -152,20 +153,24 @@ class Admin:
         return Json({"sessions": self._views.sessions(limit, query)})
 
     async def session(self, request: Request) -> Response:
-        return Json(self._views.session(request.path_params["id"]))
+        return self._told(self._views.session(request.path_params["id"]))
 
     async def turn(self, request: Request) -> Response:
         id, number = request.path_params["id"], request.path_params["number"]
-        return Json(await asyncio.to_thread(self._views.turn, id, number))
+        return self._told(await asyncio.to_thread(self._views.turn, id, number))
 
     async def plan(self, request: Request) -> Response:
         body = await self._body(request, PlanBody)
         _positive("budget", body.budget)
         id, number = request.path_params["id"], request.path_params["number"]
-        return Json(await asyncio.to_thread(self._views.replanned, id, number, body.budget))
+        return self._told(await asyncio.to_thread(self._views.replanned, id, number, body.budget))
 
     async def stashed(self, request: Request) -> Response:
-        return Json(self._views.stashed(request.path_params["id"], request.path_params["handle"]))
+        return self._told(self._views.stashed(request.path_params["id"], request.path_params["handle"]))
+
+    def _told(self, view: dict[str, Any]) -> Response:
+        """A view with content in it, which is left out unless `gateway.log_content` is on."""
+        return Json(view if self._gateway.options.gateway.log_content else without_content(view))
 
     async def models(self, request: Request) -> Response:
         return Json({"models": self._views.models()})

@@ -84,7 +84,7 @@ class Discovery:
         except UnknownModel:
             return ""
 
-    def wanted(self, upstream: str, headers: Iterable[tuple[bytes, bytes]]) -> None:
+    def wanted(self, upstream: str, headers: Iterable[tuple[bytes, bytes]], token: bytes | None = None) -> None:
         """A request named a model that nothing is known of: ask, with the client's own key, for the next time."""
         target = next((one for one in self.targets if one.name == upstream), None)
         if target is None or upstream in self._asking:
@@ -92,7 +92,7 @@ class Discovery:
         api = _api(target)
         asked = [
             pair
-            for pair in forwarded(headers, target, api, fitted=True)
+            for pair in forwarded(headers, target, api, fitted=True, token=token)
             if pair[0] not in (b"content-type", b"content-encoding")
         ]
         self._asking[upstream] = asyncio.get_running_loop().create_task(self._ask(target, asked))
