@@ -5,6 +5,10 @@
     …
     <!-- /numbers -->
 
+A single number in a sentence names its table, row and column:
+
+    holds <!-- number:fit/shapes/Brim fit/held, of 6 -->6<!-- /number --> of six
+
 A benchmark's file is {"command": …, "date": …, "machine": …, "tables": {NAME: [{COLUMN: VALUE, …}, …]}}; a single
 table may stand as "rows". While there is no such file, nothing stands between the marks.
 """
@@ -19,6 +23,7 @@ from typing import Any
 
 REGION = re.compile(r"^<!-- numbers:([\w./-]+) -->\n(.*?)^<!-- /numbers -->$", re.M | re.S)
 MARK = re.compile(r"^<!-- numbers:", re.M)
+INLINE = re.compile(r"<!-- number:([^/>]+)/([^/>]+)/([^/>]+)/([^>]+?) -->(.*?)<!-- /number -->")
 
 
 def refreshed(root: Path, text: str, failed: Callable[[str], None]) -> str:
@@ -33,9 +38,31 @@ def refreshed(root: Path, text: str, failed: Callable[[str], None]) -> str:
             return found[0]
         return f"<!-- numbers:{name} -->\n{made}<!-- /numbers -->"
 
+    def inline(found: re.Match[str]) -> str:
+        try:
+            made = cell(number(root, *found.groups()[:4]))
+        except (KeyError, ValueError) as problem:
+            failed(f"number:{'/'.join(found.groups()[:4])} cannot be made: {problem}")
+            return found[0]
+        return f"<!-- number:{'/'.join(found.groups()[:4])} -->{made}<!-- /number -->"
+
     if len(REGION.findall(text)) != len(MARK.findall(text)):
         failed("a numbers mark has no end")
-    return REGION.sub(region, text)
+    if len(INLINE.findall(text)) != text.count("<!-- number:"):
+        failed("a number mark has no end, or does not name file, table, row and column")
+    return INLINE.sub(inline, REGION.sub(region, text))
+
+
+def number(root: Path, file: str, table: str, row: str, column: str) -> Any:
+    """One cell of what a benchmark wrote; the row is named by its first column."""
+    path = root / "docs/benchmarks" / f"{file}.json"
+    if not path.is_file():
+        raise KeyError(f"there is no {path.name}")
+    rows = tables_in(json.loads(path.read_text(encoding="utf-8"))).get(table, ())
+    for one in rows:
+        if next(iter(one.values())) == row and column in one:
+            return one[column]
+    raise KeyError(f"{path.name} has no {column!r} of {row!r} in {table!r}")
 
 
 def region_text(root: Path, name: str) -> str:
