@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from brim.ladders import handle_of
-from brim.testing import Call, Calls, FakeProvider, Say
+from brim.testing import Call, Calls, FakeProvider, Raw, Say
 
 from .conftest import Got, Running, Start, long_chat
 
@@ -170,7 +170,8 @@ def test_without_the_tool_mode_no_tool_is_offered(start: Start, fake: FakeProvid
     assert "tools" not in fake.posts[-1].json
 
 
-def test_a_handle_brings_its_content_back(recalling: Running, fake: FakeProvider) -> None:
+def test_a_handle_brings_its_content_back(start: Start, fake: FakeProvider) -> None:
+    recalling = start(gateway={"recall": "tool", "log_content": True})
     where, body = body_for("/v1/chat/completions", False)
     recalling.ask("POST", where, body, {"x-brim-budget": "6000", "x-brim-session": "s1"})
     session = recalling.get("/brim/v1/sessions")["sessions"][0]["id"]
@@ -180,3 +181,33 @@ def test_a_handle_brings_its_content_back(recalling: Running, fake: FakeProvider
     fake.script(Call("brim_recall", {"handle": handle}), Say("done"))
     recalling.ask("POST", where, body, {"x-brim-budget": "6000", "x-brim-session": "s1"})
     assert fake.posts[-1].json["messages"][-1]["content"][:40] in text
+
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/messages", "/v1/responses"])
+@pytest.mark.parametrize(
+    "told",
+    [
+        b'{"choices":[1]}',
+        b'{"choices":[{"message":[]}],"content":["x"],"output":[3]}',
+        b"[]",
+        b'{"content":7}',
+        b"nonsense",
+    ],
+)
+def test_an_answer_of_no_known_shape_is_handed_on_as_it_is(
+    recalling: Running, fake: FakeProvider, path: str, told: bytes
+) -> None:
+    where, body = body_for(path, False)
+    fake.script(Raw((told,)))
+    answer = recalling.ask("POST", where, body)
+    assert (answer.status, answer.body) == (200, told)
+
+
+@pytest.mark.parametrize("data", [b'{"choices":{"a":1}}', b'{"type":[],"index":"x"}', b'{"type":"response.completed"}'])
+def test_events_of_no_known_shape_reach_the_client(recalling: Running, fake: FakeProvider, data: bytes) -> None:
+    for path in ("/v1/chat/completions", "/v1/messages", "/v1/responses"):
+        where, body = body_for(path, True)
+        fake.script(Raw((b"data: " + data + b"\n\n",), headers=(("content-type", "text/event-stream"),)))
+        answer = recalling.ask("POST", where, body)
+        assert answer.status == 200
+        assert data in answer.body

@@ -371,9 +371,10 @@ class Exchange(ClientSide):
         turn.fitted, turn.told = result.fitted, result.told
         if result.fitted is not None:
             self.gateway.journal.planned(turn)
+            result.fitted = None  # it holds its whole session, which a long answer must not
         if result.model is None:
             turn.note = f"not fitted, nothing is known of the model {turn.model!r}"[:300]
-            self.gateway.discovery.wanted(turn.upstream, self.scope["headers"])
+            self.gateway.discovery.wanted(turn.upstream, self.scope["headers"], self.gateway.token_bytes)
         if self.gateway.fitter.used_model(turn.client, turn.model):
             self.gateway.journal.keep_value(last_model_key(turn.client), turn.model.encode())
 
