@@ -143,7 +143,7 @@ def _bars(
             bars.append(svg.Bar(name, None, "held", reason[:70]))
             continue
         wrong = fault(row)
-        shown = f"{wrong:.0%} {said}" if 0 < wrong < 1 else f"{wrong:.0f} {said}"
+        shown = f"{wrong:.0%} {said}" if said.startswith("of ") else f"{wrong:.0f} {said}"
         bars.append(svg.Bar(name, float(value), _kind(name, wrong), shown if wrong >= NEVER else ""))  # type: ignore[arg-type]
     sign = 1 if low else -1
     return sorted(bars, key=lambda bar: (bar.kind != "ours", bar.value is None, sign * (bar.value or 0), bar.name))

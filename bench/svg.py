@@ -174,7 +174,7 @@ def _legend(entries: Sequence[tuple[str, str]], plot: Box) -> Iterator[str]:
 def bars(title: str, about: str, rows: Sequence[Bar], unit: str, log: bool = False, note: str = "") -> str:
     """Bars from the left; with `log` each step to the right is ten times as much."""
     left, top, step = 278.0, 84.0, 27.0
-    said = {row: f"{_number(row.value)}{'  ' + row.note if row.note else ''}" for row in rows if row.value is not None}
+    said = {row: f"{_number(row.value)}{' · ' + row.note if row.note else ''}" for row in rows if row.value is not None}
     right = WIDTH - 40.0 - max(map(width_of, said.values()), default=0.0)
     height = int(top + step * len(rows) + 46)
     numbers = [row.value for row in rows if row.value]
@@ -197,7 +197,7 @@ def bars(title: str, about: str, rows: Sequence[Bar], unit: str, log: bool = Fal
         wide, kind = reach(row.value), {"over": "overbar"}.get(row.kind, row.kind)
         lines.append(f'<rect class="{kind}" x="{left}" y="{y + 2:.1f}" width="{wide:.1f}" height="17" rx="3"/>')
         lines.append(_text(left + wide + 8, y + 15, said[row], ink, FONT, weight=weight))
-    lines.append(_text(left, height - 18, unit + (", each step of a scale of tens" if log else ""), "soft", FONT - 1))
+    lines.append(_text(left, height - 18, unit + (", on a scale of tens" if log else ""), "soft", FONT - 1))
     return _page(title, about, lines, height)
 
 

@@ -85,7 +85,7 @@ def test_bars_say_why_there_is_no_number_and_never_leave_the_page() -> None:
         svg.Bar("Gone", None, "held", "not installed: no <wheel>"),
     ]
     picture = svg.bars("Time", "How long", bars, "ms", log=True)
-    assert "98,765  12 turns not held" in texts(picture)
+    assert "98,765 · 12 turns not held" in texts(picture)
     assert "not installed: no <wheel>" in texts(picture)
     for bar in ElementTree.fromstring(picture).iter(f"{SVG}rect"):
         if bar.get("class") != "paper":
