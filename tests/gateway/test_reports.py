@@ -40,14 +40,22 @@ def test_a_plan_that_is_not_known_any_more_is_not_replaced_by_another(gateway: R
     assert turn.report is None
 
 
-def test_a_policy_without_memory_gives_the_same_plan_again(start: Start) -> None:
-    running = start(policy={"name": "layered"})
-    running.chat({"messages": long_chat(40)}, x_brim_budget="6000")
-    turn = running.last
-    assert turn.changed
-    turn.fitted = None
-    assert turn.report is not None
-    assert turn.report.after == turn.after
+@pytest.mark.parametrize("policy", ["rolling", "concise", "layered"])
+def test_plans_of_the_other_policies_are_told_later_too(
+    start: Start, monkeypatch: pytest.MonkeyPatch, policy: str
+) -> None:
+    monkeypatch.setattr(journal, "MOST_PLANS", 1)
+    running = start(policy={"name": policy})
+    for turns in (40, 41, 42):
+        running.chat({"messages": long_chat(turns)}, x_brim_budget="6000")
+    running.settled()
+    first = running.gateway.journal.recent[0]
+    assert first.changed
+    assert first.fitted is None
+    assert first.report is not None
+    assert first.report.after == first.after
+    handles = {decision.handle for decision in first.report.decisions if decision.after < decision.before}
+    assert all(running.gateway.views.stashed(first.session, handle)["text"] for handle in handles)
 
 
 def test_the_ledger_of_a_session_is_what_stands_in_its_prompt(gateway: Running, fake: FakeProvider) -> None:

@@ -36,10 +36,11 @@ def test_the_total_budget_less_the_reserve_holds_whatever_the_layers_are() -> No
 def test_the_oldest_complete_turns_go_first() -> None:
     messages = [SYSTEM, *chat(12, 2_000)]
     fitted = fit(messages, budget=4_000)
-    gone = len(messages) - len(fitted.messages)
-    assert gone > 0
+    gone = len(messages) - len(fitted.messages) + 1
+    assert gone > 1
     assert gone % 2 == 0
-    assert fitted.messages == [SYSTEM, *messages[1 + gone :]]
+    notice = user(f"[{gone // 2} earlier turns ({gone} messages) dropped to fit, {next(iter(fitted.stash))}]")
+    assert fitted.messages == [SYSTEM, notice, *messages[1 + gone :]]
     assert fitted.tokens > 4_000 - size(messages[1:3])
 
 
@@ -48,8 +49,8 @@ def test_a_turn_goes_with_all_its_calls_and_results() -> None:
     turn: list[Any] = [user(words(400)), {"role": "assistant", "content": None, "tool_calls": [call]}]
     turn += [{"role": "tool", "tool_call_id": "c1", "content": words(2_000)}, assistant(words(400))]
     fitted = fit([*turn * 8, user("done?")], budget=2_000)
-    assert fitted.messages == [*turn * ((len(fitted.messages) - 1) // 4), user("done?")]
-    assert 1 <= (len(fitted.messages) - 1) // 4 < 8
+    assert fitted.messages[1:] == [*turn * ((len(fitted.messages) - 2) // 4), user("done?")]
+    assert 1 <= (len(fitted.messages) - 2) // 4 < 8
 
 
 def test_the_most_recent_turn_stays_however_large_the_other_layers_are() -> None:

@@ -77,7 +77,8 @@ def test_what_the_instructions_take_makes_context_shrink_earlier() -> None:
 def test_the_oldest_complete_turns_are_dropped_until_the_history_fits_its_budget() -> None:
     messages = [{"role": "system", "content": "Be brief."}, *history(10, 2_000), user("And now?")]
     fitted = layered(messages, settings={"total_budget": 12_000, "output_reserve": 2_000})
-    kept = fitted.messages[1:]
+    notice, *kept = fitted.messages[1:]
+    assert "earlier turns" in notice["content"]
     assert kept == messages[-len(kept) :]
     assert kept[0]["role"] == "user"
     assert fitted.report.turns_dropped

@@ -62,12 +62,12 @@ class Journal:
     def planned(self, turn: Turn) -> None:
         """A turn was changed to fit; of an old one only what tells of its plan is kept, not all it was made from."""
         self._plans.append(turn)
-        if len(self._plans) > MOST_PLANS:
-            self._plans.popleft().fitted = None
 
     def finish(self, turn: Turn) -> None:
         """Note a turn that has ended, however it did."""
         self.recent.append(turn)
+        while len(self._plans) > MOST_PLANS:
+            self._plans.popleft().let_go()
         self._measure(turn)
         if turn.changed or turn.outcome not in ("done", "gone"):
             self._log(turn)

@@ -68,18 +68,22 @@ class Turn:
     def report(self) -> Report | None:
         """What became of every item as it was sent; made when it is first asked for, None if it is not known any more.
 
-        A request that passed as it was, and one of a policy without memory, can be planned once more: the same comes
-        out. What does not have the size that was sent is something else, and is not shown.
+        A request that passed as it was can be planned once more: the same comes out. One that was changed cannot, as
+        its session has gone on, and another plan is not what was sent.
         """
         if self.made is None and self.fitted is not None:
             self.made = self._as_counted(self.fitted.report)
         elif self.made is None and self.told is not None:
             self.made = self._as_counted(self.told())
-        elif self.made is None and self.original is not None and self.found is not None:
-            again = self.replanned(self.limit).report
-            if again.after == (self.after if self.changed else again.before):
-                self.made = self._as_counted(again)
+        elif self.made is None and not self.changed and self.original is not None and self.found is not None:
+            self.made = self._as_counted(self.replanned(max(self.limit, self.before)).report)
         return self.made
+
+    def let_go(self) -> None:
+        """Keep what tells of the plan, and let go of all that it was made from."""
+        if self.told is None:
+            self.told = _known(self.report)
+        self.fitted = None
 
     def _as_counted(self, report: Report) -> Report:
         """The report with the counts of its time: what was learnt since would give others."""
@@ -143,6 +147,10 @@ class Turn:
             "cost_usd": None if self.cost is None else round(self.cost, 8),
             "saved_usd": None if self.saved is None else round(self.saved, 8),
         }
+
+
+def _known(report: Report | None) -> Callable[[], Report] | None:
+    return None if report is None else lambda: report
 
 
 def _value(raw: bytes | None) -> Any:

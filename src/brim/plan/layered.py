@@ -18,7 +18,7 @@ from brim.plan import agent
 from brim.plan.context import Attachment, attached
 from brim.plan.folding import kept_whole, told
 from brim.plan.items import current
-from brim.plan.planner import Outcome
+from brim.plan.planner import TINY, Outcome
 from brim.plan.rebuild import with_text
 from brim.plan.report import Decision
 from brim.plan.summaries import block_summary
@@ -26,6 +26,8 @@ from brim.plan.work import Work, query_of
 
 # The least that is left of context that has to be cut.
 LEAST = 32
+# By how many tokens one handle may be longer than another.
+NOTICE = 8
 
 
 def plan(work: Work) -> Outcome:
@@ -40,9 +42,10 @@ def plan(work: Work) -> Outcome:
         kept = kept_whole([conversation.messages[index] for index in gone])
         steps += told(work, gone, "dropped", "one of the oldest turns of a history that is over its budget", kept)
         stash |= kept
-        conversation, layers = _without(conversation, layers, gone)
+        notice = _notice(work, len(gone), turns, next(iter(kept)))
+        conversation, layers = _without(conversation, layers, gone, notice)
     if not work.fits(conversation):
-        conversation = _shorten_answers(work, conversation, len(gone), steps, stash)
+        conversation = _shorten_answers(work, conversation, max(0, len(gone) - 1), steps, stash)
     if not work.fits(conversation):
         conversation = _shorten_context(work, conversation, layers, steps, stash)
     if not work.fits(conversation):
@@ -82,6 +85,13 @@ def _context(work: Work, steps: list[Decision], stash: dict[str, str]) -> list[A
     return found
 
 
+def _notice(work: Work, messages: int, turns: int, handle: str) -> Message:
+    """One line in the place of the turns that were dropped: what leaves the prompt does not leave it unsaid."""
+    which = f"{turns:,} earlier turn{'s' if turns > 1 else ''} ({messages:,} messages)"
+    where = f", recall {handle}" if work.recall else f", {handle}" if work.limit >= TINY else ""
+    return wire.text_message(work.conversation.api, "user", f"[{which} dropped to fit{where}]")
+
+
 def _oldest_turns(work: Work, conversation: Conversation, layers: dict[int, int]) -> tuple[list[int], int]:
     """The messages of the oldest complete turns that must go, and how many turns; the most recent one always stays."""
     total = work.counter.total(conversation)
@@ -90,6 +100,9 @@ def _oldest_turns(work: Work, conversation: Conversation, layers: dict[int, int]
     for turn in turns_of(conversation.messages, layers)[:-1]:
         if work.size(total) <= work.limit:
             break
+        if not gone:
+            every = len(conversation.messages)
+            total += work.counter.message(_notice(work, every, every, "brim:00000000")) + NOTICE
         total -= sum(work.counter.message(conversation.messages[index]) for index in turn)
         gone += turn
         turns += 1
@@ -97,13 +110,15 @@ def _oldest_turns(work: Work, conversation: Conversation, layers: dict[int, int]
 
 
 def _without(
-    conversation: Conversation, layers: dict[int, int], gone: list[int]
+    conversation: Conversation, layers: dict[int, int], gone: list[int], notice: Message
 ) -> tuple[Conversation, dict[int, int]]:
-    dropped = set(gone)
-    kept = [index for index in range(len(conversation.messages)) if index not in dropped]
+    """The conversation with a notice in the place of the first of the messages that are gone."""
+    dropped, first = set(gone), gone[0]
+    kept = [index for index in range(len(conversation.messages)) if index == first or index not in dropped]
     place = {index: number for number, index in enumerate(kept)}
     moved = {place[index]: layer for index, layer in layers.items() if index in place}
-    return replace(conversation, messages=tuple(conversation.messages[index] for index in kept)), moved
+    messages = [notice if index == first else conversation.messages[index] for index in kept]
+    return replace(conversation, messages=tuple(messages)), moved
 
 
 def turns_of(messages: Sequence[Message], layers: dict[int, int]) -> list[list[int]]:
