@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from brim.gateway import lookout
+from brim.memory.inmemory import InMemoryStore
 from brim.testing import FakeProvider, Hang, Raw, Say
 
 from .conftest import Running, Start, words
@@ -206,3 +207,22 @@ def test_an_answer_that_falls_silent_is_cut_and_one_that_the_client_delays_is_no
             piece = connection.recv(1 << 20)
             assert piece
             got += len(piece)
+
+
+def test_usage_that_could_not_be_written_is_written_later(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = InMemoryStore()
+    running = start(store=store)
+    tries: list[int] = []
+    written = InMemoryStore.add_usages
+
+    def once_broken(self: InMemoryStore, records: Any) -> None:
+        tries.append(len(records))
+        if len(tries) == 1:
+            raise OSError("no space left")
+        written(self, records)
+
+    monkeypatch.setattr(InMemoryStore, "add_usages", once_broken)
+    assert running.chat(HI).status == 200
+    until(lambda: len(tries) == 1)
+    assert running.chat(HI).status == 200
+    until(lambda: len(store.usage()) == 2)

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from brim.gateway.logs import tell
+from brim.gateway.logs import log, tell
 from brim.gateway.metrics import Metrics
 from brim.gateway.turns import Turn
 from brim.tokens.actuals import UsageRecord
@@ -19,6 +19,8 @@ MOST_CONTENTS, MOST_BYTES = 200, 16 << 20
 # Turns whose plan is held with everything that it was made from.
 MOST_PLANS = 8
 FLUSH_SECONDS = 0.5
+# So many usage records wait for a store that does not take them.
+MOST_WAITING = 50_000
 
 
 class Keeper(Protocol):
@@ -106,14 +108,21 @@ class Journal:
             await self._wake.wait()
             await asyncio.sleep(FLUSH_SECONDS)
             self._wake.clear()
-            await asyncio.to_thread(self._flush)
+            try:
+                await asyncio.to_thread(self._flush)
+            except Exception:  # the outermost handler of this task: one bad write must not end all later ones
+                log.exception("usage could not be written")
 
     def _flush(self) -> None:
         assert self._keeper is not None
         records, self._waiting = self._waiting, []
         values, self._values = self._values, {}
-        if records:
-            self._keeper.add_usages(records)
+        try:
+            if records:
+                self._keeper.add_usages(records)
+        except BaseException:
+            self._waiting[:0] = records[-MOST_WAITING:]  # for the next time
+            raise
         for name, value in values.items():
             self._keeper.put_value(name, value)
 
