@@ -171,7 +171,7 @@ class Replan:
             for place, unit in enumerate(units, len(frozen))
             if unit.entry is not None and unit.entry.kind == "context"
         }
-        return agent.enforce(replace(self.work, limit=target), conversation, layers, frozen=len(frozen))
+        return agent.enforce(replace(self.work, limit=target), conversation, layers, frozen=len(frozen), fill=False)
 
     def _entries(self, outcome: Outcome, frozen: int, units: Sequence[Unit]) -> list[Entry]:
         """What was planned after the frozen entries, as entries; folded messages stand in a ledger block."""

@@ -23,7 +23,14 @@ def plan(work: Work) -> Outcome:
     return enforce(work, conversation, layers)
 
 
-def enforce(work: Work, conversation: Conversation, layers: dict[int, int] | None = None, frozen: int = 0) -> Outcome:
+def enforce(
+    work: Work,
+    conversation: Conversation,
+    layers: dict[int, int] | None = None,
+    *,
+    frozen: int = 0,
+    fill: bool = True,
+) -> Outcome:
     """The one enforcement point: a conversation that fits is left alone, any other is planned into its limit."""
     if work.fits(conversation):
         return Outcome(conversation, work.total(conversation), planned=conversation)
@@ -40,6 +47,7 @@ def enforce(work: Work, conversation: Conversation, layers: dict[int, int] | Non
         recall=work.recall,
         layers=layers or {},
         frozen=frozen,
+        fill=fill,
         record=lambda messages, tokens: record(messages, tokens, work.counter.text),
         ledger=work.policy.ledger,
         size=work.size,

@@ -55,6 +55,7 @@ class Task:
     record: Callable[[list[Message], int], str] | None = None  # what folded messages were about, in so many tokens
     ledger: float = 0.05
     frozen: int = 0  # so many messages at the start were sent before and stay as they are
+    fill: bool = True  # whether what thresholds leave over is spent; a session keeps it for what comes
     size: Callable[[int], int] = lambda tokens: tokens  # the tokens that count against the limit
 
 
@@ -100,7 +101,7 @@ class Planner:
         self._record_tokens = 0
         self._notice_tokens = 0
         self.shown = Renditions(
-            self.count, task.counter.model.family, task.limit, self._original, task.recall, task.query
+            self.count, task.counter.model.family, task.limit, self._original, task.recall, task.query, task.fill
         )
 
     def _worth_seeing(self) -> Seen | None:
@@ -289,7 +290,7 @@ class Planner:
 
     def _enforce(self) -> Outcome:
         """Count what will really be sent; step down until it is within the limit, and use what that left over."""
-        refills = REFILLS
+        refills = REFILLS if self.task.fill else 0
         for _ in range(12):
             outcome = self._outcome()
             over = outcome.total - self.task.limit

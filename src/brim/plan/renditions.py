@@ -39,12 +39,14 @@ class Renditions:
         original: Callable[[Item], str],
         recall: bool = False,
         query: str = "",
+        fill: bool = True,
     ) -> None:
         self.count = count
         self.family = family
         self.limit = limit
         self.recall = recall
         self.query = query
+        self.fill = fill
         self.stash: dict[str, str] = {}
         self._original = original
         self._strict = False
@@ -150,7 +152,7 @@ class Renditions:
     def _more(self, skeleton: Skeleton, text: str, tokens: int, mark: str) -> str:
         """A result's values with some of the next worth, where a threshold left room for them."""
         size = self.count(text)
-        if not READABLE * tokens <= size < NEARLY * tokens:
+        if not self.fill or not READABLE * tokens <= size < NEARLY * tokens:
             return text
         more = filled(skeleton, tokens, self.count, mark)
         return more if size < self.count(more) <= tokens else text
