@@ -19,8 +19,10 @@ USER = 0.1
 AMONG_TOOLS = 0.3
 USER_AMONG_TOOLS = 1.5
 ANSWER_AMONG_TOOLS = -0.5
-# What should stay for what is asked stays whole, unless it would take more than this share of the limit.
+# What should stay for what is asked stays whole, unless it would take more than this share of the limit; beside tool
+# results less, since those are what later calls take their values from.
 WHOLE_SHARE = 0.5
+WHOLE_AMONG_TOOLS = 0.2
 # By layer the share of the limit up to which a block of context costs little: it was put there for a reason.
 SMALL_CONTEXT = {1: 0.05, 2: 0.05, 3: 0.05}
 # The newest results are what the model is about to read.
@@ -57,7 +59,7 @@ def weigh(
         if relevance:
             about = max(relevance[member] if member >= 0 else 0.0 for member in group.members)
             rank += RELEVANCE * about * (AMONG_TOOLS if tools else 1.0)
-            if about > 1.0 and group.tokens <= WHOLE_SHARE * limit:
+            if about > 1.0 and group.tokens <= (WHOLE_AMONG_TOOLS if tools else WHOLE_SHARE) * limit:
                 for item in group.items:
                     item.whole = True
         group.rank = rank
