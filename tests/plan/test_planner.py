@@ -110,3 +110,15 @@ def test_a_pasted_log_counts_as_context_in_the_report() -> None:
     assert before[3] > 6_000 > 2_000 > after[3] > 1_500
     assert after[5] < 60
     assert sum(after.values()) == report.after
+
+
+def test_a_thought_never_stays_without_its_answer() -> None:
+    messages: list[dict[str, Any]] = []
+    for turn in range(8):
+        answer = json.dumps([{"id": turn * 10 + n, "name": f"item-{n}", "note": "x" * n} for n in range(6)])
+        messages.append({"role": "user", "content": f"List page {turn}, please."})
+        messages.append({"role": "assistant", "content": answer, "reasoning_content": "let me see " * 20})
+    messages.append({"role": "user", "content": "And now?"})
+    for budget in range(60, 2_000, 23):
+        for message in brim.fit(messages, model="gpt-4o", budget=budget).messages:
+            assert message["content"], f"nothing but a thought is left at {budget}"

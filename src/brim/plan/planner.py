@@ -292,6 +292,7 @@ class Planner:
         """Count what will really be sent; step down until it is within the limit, and use what that left over."""
         refills = REFILLS if self.task.fill else 0
         for _ in range(12):
+            self._drop_hollow()
             outcome = self._outcome()
             over = outcome.total - self.task.limit
             if over > 0:
@@ -302,6 +303,14 @@ class Planner:
             else:
                 return outcome
         raise BudgetTooSmall(outcome.total, self.task.limit, self.must_stay())
+
+    def _drop_hollow(self) -> None:
+        """Let go of thoughts whose answer is gone: a message of nothing else is none."""
+        for group in self.groups:
+            said = [item for item in group.items if item.kind != "thinking"]
+            if group.kept and not group.must and said and len(said) < len(group.items):
+                group.kept = any(item.shown_tokens for item in said)
+        self._make_notice()
 
     def _step_down(self, over: int) -> bool:
         """Free at least `over` tokens from what is worth the least; False if nothing can go."""
