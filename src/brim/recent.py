@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
@@ -12,15 +14,23 @@ V = TypeVar("V")
 class Recent(Generic[K, V]):
     """A mapping that forgets what has not been used for long, bounded by the sizes that its entries claim.
 
-    Two generations stand in for an LRU list, so that a hit costs one look-up: what is used moves to the young
-    one, and when that holds half the limit the old one is let go.
+    Two queues stand in for an LRU list, so that a hit costs one look-up and no lock: what is new or was found in the
+    old queue goes to the end of the young one, whose first go to the old one when it holds half the limit. What the old
+    one has no room for is let go one by one, so a memory that is full stays as large as it is. May be used from
+    several threads.
     """
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._size = 0
-        self._young: dict[K, tuple[V, int]] = {}
-        self._old: dict[K, tuple[V, int]] = {}
+        self._young: OrderedDict[K, tuple[V, int]] = OrderedDict()
+        self._old: OrderedDict[K, tuple[V, int]] = OrderedDict()
+        self._young_size = self._old_size = 0
+        self._lock = threading.Lock()
+
+    @property
+    def size(self) -> int:
+        """What the entries claim together."""
+        return self._young_size + self._old_size
 
     def get(self, key: K) -> V | None:
         found = self._young.get(key)
@@ -32,14 +42,30 @@ class Recent(Generic[K, V]):
         return found[0]
 
     def put(self, key: K, value: V, size: int = 1) -> V:
-        self._size += size
-        if self._size > self._limit // 2:
-            self._old, self._young, self._size = self._young, {}, size
-        self._young[key] = (value, size)
+        young, old = self._young, self._old
+        with self._lock:
+            before = young.pop(key, None)
+            if before is not None:
+                self._young_size -= before[1]
+            young[key] = (value, size)
+            self._young_size += size
+            before = old.pop(key, None)
+            if before is not None:
+                self._old_size -= before[1]
+            while self._young_size > self._limit // 2 and len(young) > 1:
+                first, entry = young.popitem(last=False)
+                old[first] = entry
+                self._young_size -= entry[1]
+                self._old_size += entry[1]
+            while old and self.size > self._limit:
+                self._old_size -= old.popitem(last=False)[1][1]
         return value
 
     def clear(self) -> None:
-        self._young, self._old, self._size = {}, {}, 0
+        with self._lock:
+            self._young.clear()
+            self._old.clear()
+            self._young_size = self._old_size = 0
 
     def __len__(self) -> int:
-        return len(self._young) + sum(key not in self._young for key in self._old)
+        return len(self._young) + len(self._old)
