@@ -116,6 +116,23 @@ def test_an_idle_session_is_left_to_the_store_and_taken_up_again(
     assert fake.posts[-1].json["messages"][: len(first)] == first
 
 
+def test_sessions_that_are_idle_hold_no_index_and_go_on_as_if_they_had(
+    start: Start, fake: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sent(awake: int) -> list[Any]:
+        monkeypatch.setattr(live, "AWAKE_BYTES", awake)
+        gateway = start()
+        held = gateway.gateway.fitter.sessions
+        for end in (70, 74, 78):
+            for name, each in (("one", 400), ("two", 300)):
+                gateway.chat({"messages": long_chat(40, each)[:end]}, x_brim_budget="3000", x_brim_session=name)
+        indexed = [bool(session._recollection._segments) for session in held._live.values()]
+        assert indexed == ([True, True] if awake > 10_000 else [False, True])
+        return [post.json["messages"] for post in fake.posts[-6:]]
+
+    assert sent(10_000) == sent(1 << 30)
+
+
 def test_count_fit_and_compact_answer(gateway: Running) -> None:
     counted = gateway.ask("POST", "/brim/v1/count", {"model": "gpt-4o", "text": "hello world"}).json
     assert counted["tokens"] == 2

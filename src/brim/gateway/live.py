@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+
 from brim.memory.registry import Sessions
 from brim.memory.session import Session
 from brim.memory.store import Store
 
 MOST_LIVE = 64
-# Bytes of messages in all live sessions. What is made of them (parts, search indexes, views) takes 20 to 30 times that.
-LIVE_BYTES = 2 << 20
+# Bytes of messages in all live sessions; parsed and placed in views they take about three times that.
+LIVE_BYTES = 4 << 20
+# Bytes of messages in the sessions used last, which may hold search indexes: those take 20 to 30 times that. The others
+# rest, and read their messages again when something is looked for in them.
+AWAKE_BYTES = 1 << 20
 
 
 class LiveSessions(Sessions):
@@ -17,8 +22,10 @@ class LiveSessions(Sessions):
     def __init__(self, store: Store) -> None:
         super().__init__(store, live=MOST_LIVE)
         self._most_bytes = LIVE_BYTES
+        self._awake_bytes = AWAKE_BYTES
         self._sizes: dict[str, tuple[int, int]] = {}  # of each session: messages, and bytes in them
         self._bytes = 0
+        self._awake: OrderedDict[str, int] = OrderedDict()  # those that may hold an index, with their bytes
 
     @property
     def size(self) -> int:
@@ -30,10 +37,22 @@ class LiveSessions(Sessions):
         with self._lock:
             if session.id in self._live:
                 self._weigh(session)
+                self._wake(session.id)
             while self._bytes > self._most_bytes and len(self._live) > 1:
                 self._forget(next(iter(self._live)))
 
+    def _wake(self, id: str) -> None:
+        """Note that a session was used, and let those rest that were not for longest."""
+        self._awake[id] = self._sizes[id][1]
+        self._awake.move_to_end(id)
+        taken = sum(self._awake.values())
+        while taken > self._awake_bytes and len(self._awake) > 1:
+            idle, size = self._awake.popitem(last=False)
+            self._live[idle].rest()
+            taken -= size
+
     def _forget(self, id: str) -> None:
+        self._awake.pop(id, None)
         super()._forget(id)
         self._bytes -= self._sizes.pop(id, (0, 0))[1]
 

@@ -89,6 +89,12 @@ class Recollection:
             for postings in self._postings.values():
                 del postings[bisect_left(postings, length) :]
 
+    def rest(self) -> None:
+        """Let go of all that was indexed; it is read again when something is asked."""
+        self._segments.clear()
+        self._postings.clear()
+        self._lengths.clear()
+
     def about(self, text: str, most: int, without: Collection[int] = ()) -> list[int]:
         """The numbers of the messages that a text is about, best first; only those that are well above the rest."""
         self._catch_up()

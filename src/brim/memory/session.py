@@ -208,6 +208,12 @@ class Session:
             found = self._recollection.search(query, limit)
             return [(number, self.log[number].text) for number in found]
 
+    def rest(self) -> None:
+        """Let go of the search index, most of a session's memory, until it is asked; not while the session is used."""
+        if self._lock.acquire(blocking=False):
+            self._recollection.rest()
+            self._lock.release()
+
     def _counter(self) -> Counter:
         known = self._counted
         if known is None or known.model != self.model or known.api != self._api or known.actuals is not self.actuals:
