@@ -15,7 +15,7 @@ from brim.tokens.actuals import MARGINS, Actuals
 from brim.tokens.counter import Count, Counter
 
 # Whole requests that were counted before, by their bytes: a recount is one look-up.
-_counted: Recent[tuple[Any, ...], Count] = Recent(64 << 20)
+_counted: Recent[tuple[Any, ...], Count] = Recent(16 << 20)
 
 
 def count(

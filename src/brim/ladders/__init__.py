@@ -144,7 +144,7 @@ class Ladder:
             yield rung
 
 
-_seen: Recent[tuple[Any, ...], Compacted] = Recent(64 << 20)
+_seen: Recent[tuple[Any, ...], Compacted] = Recent(16 << 20)
 
 
 def compact(

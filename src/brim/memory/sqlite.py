@@ -25,7 +25,7 @@ from brim.tokens.actuals import UsageRecord
 # For so long a look-up of an actual that found nothing is remembered; another process may have put it since.
 MISS_SECONDS = 30.0
 # What is held in memory of actuals; each takes so much beside its key.
-ACTUALS_BYTES, HELD = 8 << 20, 230
+ACTUALS_BYTES, HELD = 4 << 20, 230
 # So many actuals wait for the next commit before they are written by themselves.
 MOST_WAITING = 1_000
 # The limits are looked at with the first commit and then after so many, for so long at most.

@@ -21,7 +21,7 @@ LARGEST = 400_000
 WRITINGS = 6
 ENOUGH = 0.98
 
-_bones: Recent[tuple[str, str], tuple[Skeleton, list[tuple[float, int]]]] = Recent(48 << 20)
+_bones: Recent[tuple[str, str], tuple[Skeleton, list[tuple[float, int]]]] = Recent(24 << 20)
 
 
 def bones(text: str, family: str, count: Callable[[str], int]) -> tuple[Skeleton, list[tuple[float, int]]] | None:

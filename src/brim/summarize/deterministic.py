@@ -56,7 +56,7 @@ class Notes:
     open: list[str] = field(default_factory=list)
 
 
-_known: Recent[tuple[Message, int, int], Notes] = Recent(16 << 20)
+_known: Recent[tuple[Message, int, int], Notes] = Recent(8 << 20)
 
 
 def take_notes(messages: Sequence[Message], topic_chars: int = 80, line_chars: int = 160) -> Notes:

@@ -50,8 +50,8 @@ MEDIA: Final = frozenset({"image", "audio", "file"})
 # So many messages are mostly sent between one report of a provider and the next.
 TOGETHER: Final = 4
 # What is held of messages and heads whose sizes are known: they stay in memory as long.
-SIZED_BYTES: Final = 16 << 20
-HEAD_BYTES: Final = 8 << 20
+SIZED_BYTES: Final = 8 << 20
+HEAD_BYTES: Final = 4 << 20
 Sizes = tuple[int, tuple[int, ...]]
 # By framing and family: what a message takes, and each of its parts.
 _sizes: dict[tuple[str, str], Recent[Message, Sizes]] = {}
