@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from brim.gateway import journal
@@ -83,3 +85,16 @@ def test_the_status_names_the_last_model_of_each_client(gateway: Running) -> Non
     gateway.chat({"messages": hi, "model": "gpt-4o-mini"}, user_agent="codex/1.2")
     gateway.settled()
     assert "gpt-4o-mini" in gateway.get("/brim/v1/status")["last_models"].values()
+
+
+def test_contents_that_are_held_are_weighed_as_they_came_not_as_they_were_sent(
+    gateway: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat = long_chat(40)
+    came = len(json.dumps(chat))
+    monkeypatch.setattr(journal, "MOST_BYTES", int(came * 2.5))
+    for name in ("one", "two", "three", "four"):
+        gateway.chat({"messages": chat}, x_brim_budget="3000", x_brim_session=name)
+    gateway.settled()
+    kept = [turn.original is not None for turn in gateway.gateway.journal.recent]
+    assert kept == [False, False, True, True]

@@ -15,7 +15,7 @@ from brim.tokens.actuals import UsageRecord
 
 MOST_TURNS = 2_000
 # Turns whose messages are held in memory for the dashboard's diff and slider.
-MOST_CONTENTS, MOST_BYTES = 200, 16 << 20
+MOST_CONTENTS, MOST_BYTES = 200, 12 << 20
 # Turns whose plan is held with everything that it was made from.
 MOST_PLANS = 8
 FLUSH_SECONDS = 0.5
@@ -56,14 +56,27 @@ class Journal:
         """A turn with a body of so many bytes has begun: its content is held while it is among the last."""
         self._contents.append((turn, size))
         self._held += size
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Let go of the oldest contents while there are too many or they are too large together."""
         while len(self._contents) > MOST_CONTENTS or (self._held > MOST_BYTES and len(self._contents) > 1):
             old, freed = self._contents.popleft()
             self._held -= freed
             old.original = old.sent = old.fitted = old.told = None
 
     def planned(self, turn: Turn) -> None:
-        """A turn was changed to fit; of an old one only what tells of its plan is kept, not all it was made from."""
+        """A turn was changed to fit; of an old one only what tells of its plan is kept, not all it was made from.
+
+        Its content is as large as what came, which may be many times what is sent.
+        """
         self._plans.append(turn)
+        if self._contents and self._contents[-1][0] is turn and turn.original is not None:
+            _, size = self._contents.pop()
+            came = sum(len(message.raw) for message in turn.original.messages)
+            self._contents.append((turn, max(size, came)))
+            self._held += max(size, came) - size
+            self._let_go()
 
     def finish(self, turn: Turn) -> None:
         """Note a turn that has ended, however it did."""

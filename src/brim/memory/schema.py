@@ -95,7 +95,7 @@ def connect(path: Path, *, timeout: float, migrations: tuple[str, ...] = MIGRATI
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA journal_size_limit = 16777216")
         connection.execute("PRAGMA secure_delete = FAST")
-        connection.execute("PRAGMA cache_size = -16384")
+        connection.execute("PRAGMA cache_size = -4096")
         if path.stat().st_size <= CHECKED_BYTES:
             _check(connection)
         migrate(connection, path, migrations)
