@@ -9,6 +9,7 @@ from brim.gateway.headers import Pairs
 from brim.gateway.turns import Turn
 
 JSON = (b"content-type", b"application/json")
+_ABOUT = (b"x-brim-count", b"about")
 
 
 class ClientSide:
@@ -31,6 +32,8 @@ class ClientSide:
             (b"x-brim-session", turn.session.encode("latin-1", "replace")),
             (b"x-brim-ms", b"%.2f" % turn.added_ms),
         ]
+        if turn.about:
+            found.append(_ABOUT)
         if turn.note:
             found.append(
                 (b"x-brim-note", turn.note.encode("ascii", "replace").replace(b"\n", b" ").replace(b"\r", b" "))

@@ -45,22 +45,29 @@ class Controls:
     policy: Policy | None = None
     session: str = ""
     client: str = ""
+    plain: bool = False
+    """Nothing is asked of Brim but what it always does."""
 
 
 def controls_of(headers: Mapping[bytes, bytes], policy: Policy) -> Controls:
     """Read the control headers; Refused (400) names one that says something it may not."""
     session = "" if _SESSIONS.isdisjoint(headers) else next(filter(None, (one(headers, name) for name in _SESSION)), "")
-    client = _client(one(headers, b"user-agent"))
+    agent = headers.get(b"user-agent", b"")
     if _NAMES.isdisjoint(headers):
-        return Controls(session=_id(session), client=client)
+        return _plain(session, agent)
     return Controls(
         bypass=_flag(headers, b"x-brim-bypass"),
         dry_run=_flag(headers, b"x-brim-dry-run"),
         budget=_budget(one(headers, b"x-brim-budget")),
         policy=_policy(one(headers, b"x-brim-policy"), policy),
         session=_id(session),
-        client=client,
+        client=_client(agent),
     )
+
+
+@lru_cache(1_024)
+def _plain(session: str, agent: bytes) -> Controls:
+    return Controls(session=_id(session), client=_client(agent), plain=True)
 
 
 def _flag(headers: Mapping[bytes, bytes], name: bytes) -> bool:
@@ -95,7 +102,7 @@ def _id(text: str) -> str:
 
 
 @lru_cache(256)
-def _client(agent: str) -> str:
-    """The product of a user agent. Example: "claude-cli/2.0.14 (external, cli)" -> "claude-cli" """
-    found = _PRODUCT.match(agent)
+def _client(agent: bytes) -> str:
+    """The product of a user agent. Example: b"claude-cli/2.0.14 (external, cli)" -> "claude-cli" """
+    found = _PRODUCT.match(agent.decode("latin-1").strip())
     return found.group() if found else ""

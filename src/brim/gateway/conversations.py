@@ -7,7 +7,7 @@ import itertools
 import secrets
 import time
 from collections import OrderedDict, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from brim.conversation import Conversation
@@ -68,22 +68,38 @@ class Conversations:
     def get(self, id: str) -> Live | None:
         return self._known.get(id)
 
-    def of(self, conversation: Conversation, client_id: str) -> Live:
+    def of(
+        self, conversation: Conversation, client_id: str, otherwise: Callable[[Conversation], Live | None] | None = None
+    ) -> Live:
         """The conversation that a request belongs to.
 
         A client's id covers side calls and sub-agents too, so the first message tells them apart; without an id
-        the longest prefix that was sent before does. Neither looks at cache_control.
+        the longest prefix that was sent before does. Neither looks at cache_control. Where nothing is known by that,
+        `otherwise` is asked.
         """
         if client_id:
             first = next((message for message in conversation.messages if message.role != "system"), None)
             return self._open(f"{client_id}.{first.digest.hex()[:8]}" if first else client_id)
         chain = _chain(conversation)
         known = next((self._prefixes[place] for place in reversed(chain) if place in self._prefixes), None)
+        if known is None and otherwise is not None:
+            known = otherwise(conversation)
         live = self._open(known.id if known is not None and known.id in self._known else self._new_id())
         self._prefixes[chain[-1]] = live
         if len(self._prefixes) > _FORGET:
             self._prefixes = dict(list(self._prefixes.items())[_FORGET // 2 :])
         return live
+
+    def begin(self) -> Live:
+        """A new conversation."""
+        return self._open(self._new_id())
+
+    def again(self, live: Live) -> bool:
+        """Use a conversation once more; whether it is still known."""
+        if self._known.get(live.id) is not live:
+            return False
+        self._known.move_to_end(live.id)
+        return True
 
     def behind(self, session: str, live: Live) -> Live:
         """The conversation of a session by its id: the one that was taken for it, or a new one where it is a branch.

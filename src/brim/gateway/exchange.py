@@ -191,7 +191,11 @@ class Exchange(ClientSide):
     async def _fit(self, content: bytes, target: Target, controls: Controls) -> FitResult | None:
         """Fit the request. A fault of Brim's own forwards it as it came, or refuses it, by setting."""
         try:
-            return await self.gateway.fitter.fit(content, self.api, self.route.model, target.name, controls)
+            settings = self.options.gateway
+            unread = settings.fail == "open" and not settings.log_content
+            return await self.gateway.fitter.fit(
+                content, self.api, self.route.model, target.name, controls, unread=unread
+            )
         except BudgetTooSmall:
             raise
         except BadBody as problem:
@@ -355,8 +359,8 @@ class Exchange(ClientSide):
         turn = self.turn
         assert turn is not None
         live = result.live
-        turn.model = turn.model or result.original.model
-        turn.streamed = turn.streamed or result.original.fields.get("stream") == b"true"
+        turn.model = turn.model or result.name
+        turn.streamed = turn.streamed or result.streamed
         if not turn.number:
             turn.number = live.next_turn()
             live.turns.append(turn)
@@ -366,8 +370,10 @@ class Exchange(ClientSide):
         turn.before, turn.after, turn.upper, turn.limit = result.before, result.after, result.upper, result.limit
         turn.folded, turn.changed = result.folded, result.changed
         turn.found, turn.window = result.model, result.model.window if result.model else 0
-        turn.original = slim(result.original)
-        turn.sent = turn.original if result.sent is result.original else slim(result.sent)
+        turn.about = result.parsed is None
+        turn.unread = result.body if turn.about else None
+        turn.came = slim(result.parsed) if result.parsed is not None else None
+        turn.went = slim(result.planned) if result.planned is not None else None
         turn.fitted, turn.told = result.fitted, result.told
         if result.fitted is not None:
             self.gateway.journal.planned(turn)

@@ -14,10 +14,11 @@ from typing import Any
 
 from brim import fitting, wire
 from brim.catalog import Catalog, Model
-from brim.conversation import Conversation, Message
-from brim.errors import BudgetTooSmall, UnknownModel
+from brim.conversation import Conversation
+from brim.errors import BadBody, BudgetTooSmall, UnknownModel
 from brim.gateway.controls import Controls
 from brim.gateway.conversations import Conversations, Live
+from brim.gateway.glance import AROUND, Glances, Known, chain_of, glance
 from brim.gateway.live import LiveSessions
 from brim.memory.inmemory import InMemoryStore
 from brim.memory.store import Store
@@ -36,7 +37,7 @@ REFIT_SHARE = 0.97
 # A little more than what must stay, where that is tried although an estimate says that it does not fit.
 TRY_SHARE = 1.02
 # So many bytes of messages are remembered as counted before.
-SEEN_BYTES = 16 << 20
+SEEN_BYTES = 4 << 20
 # So many clients and windows are remembered.
 MOST_NAMES = 5_000
 # Requests below this share of their limit are far from it; after so many of a family, one in `SOME` is learnt from.
@@ -49,8 +50,13 @@ class FitResult:
 
     body: bytes
     live: Live
-    original: Conversation
-    sent: Conversation
+    api: str
+    name: str
+    streamed: bool = False
+    parsed: Conversation | None = None
+    """The request as it came; None where it was not read, because its bytes showed that it fits."""
+    planned: Conversation | None = None
+    """What is sent in its place, where that is not the same."""
     model: Model | None = None
     before: int = 0
     after: int = 0
@@ -61,6 +67,20 @@ class FitResult:
     fitted: fitting.Fitted | None = None
     told: Callable[[], Report] | None = None
     """What tells later how it came to be, where that is small enough to be kept."""
+    known: Known | None = None
+    """What later requests that go on from this one are told by."""
+
+    @property
+    def original(self) -> Conversation:
+        """The request as it came, read now if it was not before. Raises BadBody."""
+        if self.parsed is None:
+            self.parsed = wire.parse(self.body, self.api, model=self.name)
+        return self.parsed
+
+    @property
+    def sent(self) -> Conversation:
+        """The request as it is sent. Raises BadBody."""
+        return self.planned or self.original
 
 
 class Fitter:
@@ -73,29 +93,41 @@ class Fitter:
         self.recall = recall
         self.summarizer: Summarizer | None = None
         self.conversations = Conversations()
+        self.glances = Glances()
+        self._largest = 0  # of those that can be gone on from unread
         self.sessions = LiveSessions(self.store)
         self.actuals = Actuals(self.store)
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="brim-fit")
         self._windows: dict[tuple[str, str], int] = {}
         self._narrow: dict[tuple[int, int], tuple[Model, Model]] = {}
         self._counters: dict[tuple[int, str], Counter] = {}
-        self._seen: Recent[Message, bool] = Recent(SEEN_BYTES)
+        self._seen: Recent[bytes, bool] = Recent(SEEN_BYTES)
         self._last_models: dict[str, str] = {}
         self._learnt: dict[str, int] = {}
 
-    async def fit(self, raw: bytes, api: str, model: str, upstream: str, controls: Controls) -> FitResult:
-        """Fit a request body. Raises BadBody, BudgetTooSmall."""
+    async def fit(
+        self, raw: bytes, api: str, model: str, upstream: str, controls: Controls, *, unread: bool = False
+    ) -> FitResult:
+        """Fit a request body; one that fits for sure need not be read where `unread` says so.
+
+        Raises BadBody, BudgetTooSmall.
+        """
+        unread = unread and controls.plain and self.recall != "tool" and self.policy.budget is None
+        if unread and (passed := self._glanced(raw, api, model, upstream, controls)) is not None:
+            return passed
         conversation = wire.parse(raw, api, model=model)
-        live = self.conversations.of(conversation, controls.session)
+        live = self.conversations.of(conversation, controls.session, self._unread_before)
         found = self.model_of(conversation.model or self.last_model(controls.client), upstream)
         if found is None:
-            return FitResult(raw, live, conversation, conversation)
+            return FitResult(raw, live, api, conversation.model, _streamed(conversation), conversation)
         large = len(raw) > COLD_BYTES
         if large and self._unseen(conversation) > COLD_BYTES:
             counter = self.counter(found, api)
             await asyncio.get_running_loop().run_in_executor(self._threads, counter.total, conversation)
         passed = self._passing(raw, conversation, live, found, controls)
         if passed is not None:
+            if unread:
+                self._begun(passed, conversation, controls)
             return passed
         async with live.lock:
             if not large:
@@ -126,12 +158,68 @@ class Fitter:
             tried.limit = refusal.budget
             return tried
 
+    def _glanced(self, raw: bytes, api: str, model: str, upstream: str, controls: Controls) -> FitResult | None:
+        """A request whose bytes show that it fits, most of which was sent before; None where that cannot be told.
+
+        Of those too one in `SOME` is read, so that counts are still learnt.
+        """
+        if len(raw) > self._largest:
+            return None
+        seen = glance(raw, api, controls.session)
+        if seen is None:
+            return None
+        last, number = self.glances.before(seen.chain)
+        live = last.live if last is not None else None
+        size, upper = len(raw), len(raw) + AROUND
+        if last is None or 2 * sum(map(len, seen.items[:number])) < size:
+            last = self.glances.beside(seen.chain) if 2 * len(seen.items[-1]) < size else None
+        if last is None or last.asked != seen.asked or last.policy is not self.policy or upper > FAR * last.limit:
+            return None
+        name, learnt = seen.model or model, self._learnt.get(last.model.family, 0)
+        if learnt < ENOUGH or not learnt % SOME:
+            return None
+        if self.model_of(name or self.last_model(controls.client), upstream) is not last.model:
+            return None
+        live = self._live_again(live, raw, controls)
+        if live is None:
+            return None
+        tokens = min(-(-last.tokens * size // last.size), upper)
+        known = Known(live, last.model, last.policy, last.asked, last.limit, size, tokens)
+        self.glances.keep(seen.chain, known)
+        return FitResult(
+            raw, live, api, name, seen.streamed, None, None, last.model, tokens, tokens, upper, last.limit, known=known
+        )
+
+    def _live_again(self, live: Live | None, raw: bytes, controls: Controls) -> Live | None:
+        """The conversation of a request that is not read: one that goes on, or a new one where its bytes will tell it.
+
+        What moves from turn to turn (`cache_control`) and what a client's id covers is known only to who reads it.
+        """
+        if live is not None:
+            return live if not live.engaged and self.conversations.again(live) else None
+        return None if controls.session or b'"cache_control"' in raw else self.conversations.begin()
+
+    def _unread_before(self, conversation: Conversation) -> Live | None:
+        """The conversation of requests that were not read, where this one goes on from them."""
+        last, _ = self.glances.before(chain_of(conversation, ""))
+        return last.live if last is not None else None
+
+    def _begun(self, passed: FitResult, conversation: Conversation, controls: Controls) -> None:
+        """Keep a request that was read and is far below its limit, for those that go on from it."""
+        size, model = len(passed.body), passed.model
+        if model is None or passed.live.engaged or not passed.before or FAR * passed.limit < size + AROUND:
+            return
+        asked, limit = conversation.max_output, passed.limit
+        passed.known = Known(passed.live, model, self.policy, asked, limit, size, passed.before)
+        self.glances.keep(chain_of(conversation, controls.session), passed.known)
+        self._largest = max(self._largest, int(FAR * limit))
+
     def _unseen(self, conversation: Conversation) -> int:
         """How many bytes of messages were not in a request before."""
         seen = self._seen
-        fresh = [message for message in conversation.messages if seen.get(message) is None]
+        fresh = [message for message in conversation.messages if seen.get(message.raw) is None]
         for message in fresh:
-            seen.put(message, True, len(message.raw))
+            seen.put(message.raw, True, len(message.raw))
         return sum(len(message.raw) for message in fresh)
 
     def _passing(
@@ -150,7 +238,10 @@ class Fitter:
             upper = counter.count(conversation).upper  # from what the provider said of its beginning
         if upper > limit:
             return None
-        return FitResult(raw, live, conversation, conversation, model, before, before, upper, limit)
+        streamed = _streamed(conversation)
+        return FitResult(
+            raw, live, conversation.api, conversation.model, streamed, conversation, None, model, before, before, upper, limit
+        )
 
     def fit_now(
         self, raw: bytes, conversation: Conversation, live: Live, model: Model, controls: Controls, budget: int | None
@@ -201,8 +292,11 @@ class Fitter:
         return FitResult(
             body=fitted.body,
             live=live,
-            original=conversation,
-            sent=fitted.conversation,
+            api=conversation.api,
+            name=conversation.model,
+            streamed=_streamed(conversation),
+            parsed=conversation,
+            planned=fitted.conversation,
             model=model,
             before=counter.total(conversation),
             after=fitted.tokens,
@@ -294,8 +388,15 @@ class Fitter:
             return
         seen = self._learnt.get(done.model.family, 0)
         self._learnt[done.model.family] = seen + 1
+        if done.known is not None:
+            done.known.tokens = tokens
+            if done.parsed is None and tokens <= done.upper:
+                return
         if done.upper > FAR * done.limit or tokens > done.upper or seen < ENOUGH or seen % SOME == 0:
-            self.counter(done.model, done.sent.api).record(done.sent, tokens)
+            try:
+                self.counter(done.model, done.api).record(done.sent, tokens)
+            except BadBody:
+                return  # it was not read before, and cannot be
 
     def summarize(self, live: Live) -> None:
         """After a response: what its session has folded is summarised beside everything else, where that is wanted.
@@ -340,6 +441,11 @@ class Fitter:
 
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _streamed(conversation: Conversation) -> bool:
+    """Whether the request asks for its answer piece by piece."""
+    return conversation.fields.get("stream") == b"true"
 
 
 def _put(names: dict[Any, Any], name: Any, value: Any) -> None:

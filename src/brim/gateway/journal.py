@@ -15,7 +15,7 @@ from brim.tokens.actuals import UsageRecord
 
 MOST_TURNS = 2_000
 # Turns whose messages are held in memory for the dashboard's diff and slider.
-MOST_CONTENTS, MOST_BYTES = 200, 12 << 20
+MOST_CONTENTS, MOST_BYTES = 200, 8 << 20
 # Turns whose plan is held with everything that it was made from.
 MOST_PLANS = 8
 FLUSH_SECONDS = 0.5
@@ -63,7 +63,7 @@ class Journal:
         while len(self._contents) > MOST_CONTENTS or (self._held > MOST_BYTES and len(self._contents) > 1):
             old, freed = self._contents.popleft()
             self._held -= freed
-            old.original = old.sent = old.fitted = old.told = None
+            old.forget()
 
     def planned(self, turn: Turn) -> None:
         """A turn was changed to fit; of an old one only what tells of its plan is kept, not all it was made from.

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from brim import fitting
+from brim import fitting, wire
 from brim.catalog import Model, Prices
 from brim.conversation import Conversation, decode
+from brim.errors import BadBody
 from brim.plan.policy import Policy
 from brim.plan.report import Report, level_of
 from brim.wire import Usage
@@ -48,11 +49,35 @@ class Turn:
     saved: float | None = None
     found: Model | None = None
     policy: Policy | None = None
-    original: Conversation | None = None
-    sent: Conversation | None = None
+    came: Conversation | None = None
+    went: Conversation | None = None
+    unread: bytes | None = None
+    """The body of a request that nobody has read yet."""
+    about: bool = False
+    """Its tokens were not counted but told by its size, and by what the provider said of the request before it."""
     fitted: fitting.Fitted | None = None
     told: Callable[[], Report] | None = None
     made: Report | None = None
+
+    @property
+    def original(self) -> Conversation | None:
+        """The conversation as it came, while it is among the last; read when it is first asked for."""
+        if self.came is None and self.unread is not None:
+            body, self.unread = self.unread, None
+            try:
+                self.came = slim(wire.parse(body, self.api, model=self.model))
+            except BadBody:
+                return None
+        return self.came
+
+    @property
+    def sent(self) -> Conversation | None:
+        """The conversation as it was sent, while it is among the last."""
+        return self.went or self.original
+
+    def forget(self) -> None:
+        """Let go of all content; the numbers stay."""
+        self.came = self.went = self.unread = self.fitted = self.told = None
 
     @property
     def overflowing(self) -> bool:
