@@ -23,6 +23,7 @@ from brim.gateway.metrics import Metrics
 from brim.gateway.options import Options
 from brim.gateway.routes import route_of
 from brim.gateway.summarizing import Summarizing
+from brim.gateway.trimming import Trimming
 from brim.gateway.views import Views
 from brim.memory.store import Store
 
@@ -47,6 +48,7 @@ class Gateway:
         self.store = store
         self.metrics = Metrics()
         self.journal = Journal(self.metrics, store)
+        self._trimming = Trimming()
         self.fitter = Fitter(options.policy, options.catalog(), store, recall=options.recall)
         self.summarizing = self.fitter.summarizer = self._summarizing(options)
         self.redact = Redaction(options.gateway.redact)
@@ -138,6 +140,7 @@ class Gateway:
         """Open connections and begin to learn; the models that were known last time are known at once."""
         self._connect(self.options)
         self.journal.start()
+        self._trimming.start()
         if self.store is not None:
             for target in self.options.targets:
                 self.discovery.remember(target, self.store.get_value(key_of(target)))
@@ -183,6 +186,7 @@ class Gateway:
 
     async def close(self) -> None:
         self.ready = False
+        await self._trimming.close()
         if self.summarizing is not None:
             await self.summarizing.close()
         await self.discovery.close()

@@ -56,7 +56,8 @@ class Notes:
     open: list[str] = field(default_factory=list)
 
 
-_known: Recent[tuple[Message, int, int], Notes] = Recent(8 << 20)
+# By digest, so that it keeps no message alive.
+_known: Recent[tuple[bytes, int, int], Notes] = Recent(4 << 20)
 
 
 def take_notes(messages: Sequence[Message], topic_chars: int = 80, line_chars: int = 160) -> Notes:
@@ -76,7 +77,7 @@ def take_notes(messages: Sequence[Message], topic_chars: int = 80, line_chars: i
 
 def _noted(message: Message, topic_chars: int, line_chars: int) -> Notes:
     """What one message holds: read once for as long as it comes back."""
-    key = (message, topic_chars, line_chars)
+    key = (message.digest, topic_chars, line_chars)
     known = _known.get(key)
     if known is not None:
         return known
@@ -95,7 +96,8 @@ def _noted(message: Message, topic_chars: int, line_chars: int) -> Notes:
             notes.decisions += key_points(_ends(part.text, 40_000), line_chars)
             notes.facts += _facts(_ends(part.text, 20_000), 12)
             notes.open += _open_points(_ends(part.text, 40_000), line_chars)
-    return _known.put(key, notes, 500 + len(message.raw))
+    held = (notes.topics, notes.decisions, notes.facts, notes.done, notes.open)
+    return _known.put(key, notes, 800 + sum(60 + len(line) for lines in held for line in lines))
 
 
 def _carry(text: str, notes: Notes) -> None:

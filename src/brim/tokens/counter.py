@@ -54,7 +54,8 @@ SIZED_BYTES: Final = 8 << 20
 HEAD_BYTES: Final = 4 << 20
 Sizes = tuple[int, tuple[int, ...]]
 # By framing and family: what a message takes, and each of its parts.
-_sizes: dict[tuple[str, str], Recent[Message, Sizes]] = {}
+# By bytes: a message that was parsed anew is the same, and no parsed one is kept alive.
+_sizes: dict[tuple[str, str], Recent[bytes, Sizes]] = {}
 _heads: Recent[tuple[Any, ...], int] = Recent(HEAD_BYTES)
 
 
@@ -84,8 +85,8 @@ class Counter:
 
     def sizes(self, message: Message) -> Sizes:
         """What a message takes with its frame, and what each of its parts takes."""
-        found = self._sizes.get(message)
-        return found or self._sizes.put(message, self._measure(message), len(message.raw) + 200)
+        found = self._sizes.get(message.raw)
+        return found or self._sizes.put(message.raw, self._measure(message), len(message.raw) + 200)
 
     def _measure(self, message: Message) -> Sizes:
         if message.role == "system" and message.raw[:1] != b"{":  # a field of the request, counted in its head
