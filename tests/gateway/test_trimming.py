@@ -37,6 +37,7 @@ def test_trimming_goes_on_until_it_is_closed(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_system_that_offers_no_trimming_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "other")
     assert trimming.trim() is False
+    assert trimming.keep_little() is False
 
     async def run() -> None:
         task = Trimming(0.001)

@@ -17,6 +17,7 @@ from brim.gateway.app import DashboardMaker, Gateway
 from brim.gateway.logs import Redaction, set_up, tell
 from brim.gateway.options import Options, options_of
 from brim.gateway.protocol import LimitedProtocol
+from brim.gateway.trimming import keep_little
 from brim.gateway.upstreams import lacking_keys
 from brim.memory.resilient import open_store
 from brim.memory.store import Limits
@@ -155,6 +156,7 @@ def dashboard() -> DashboardMaker | None:
 def run(server: Server, bound: socket.socket) -> None:
     """Serve until a signal ends it."""
     set_up(server.gateway.redact)
+    keep_little()
     # What is loaded now stays: the collector need not walk it with every request's garbage.
     gc.collect()
     gc.freeze()

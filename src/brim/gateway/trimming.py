@@ -5,19 +5,34 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import sys
+from collections.abc import Callable
 
 SECONDS = 20.0
+# Numbers of glibc's malloc.h. Threads share so many heaps, as each keeps its own free memory; and what is as large as a
+# body is given back when it is let go, which glibc otherwise does less and less.
+M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
+LARGE, HEAPS = 128 << 10, 2
+
+
+def keep_little() -> bool:
+    """Have the C library keep little of what is free; False where it cannot be told so."""
+    tell = _offered("mallopt")
+    return tell is not None and bool(tell(M_ARENA_MAX, HEAPS)) and bool(tell(M_MMAP_THRESHOLD, LARGE))
 
 
 def trim() -> bool:
     """Give free pages back; False where the C library does not offer that."""
-    if sys.platform != "linux":
+    give_back = _offered("malloc_trim")
+    if give_back is None:
         return False
-    give_back = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if give_back is None:  # musl keeps little and has no such function
-        return False
-    give_back(0)
+    give_back(ctypes.c_size_t(0))
     return True
+
+
+def _offered(name: str) -> Callable[..., int] | None:
+    """A function of glibc; musl, which keeps little, has none of them."""
+    found: Callable[..., int] | None = getattr(ctypes.CDLL(None), name, None) if sys.platform == "linux" else None
+    return found
 
 
 class Trimming:
