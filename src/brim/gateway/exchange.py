@@ -16,7 +16,8 @@ from brim.gateway.client import Answer
 from brim.gateway.client_side import JSON, ClientSide
 from brim.gateway.controls import Controls, controls_of
 from brim.gateway.faults import ClientGone, Fault, Refused, UpstreamFault
-from brim.gateway.fitting import FitResult, last_model_key
+from brim.gateway.fit_result import FitResult
+from brim.gateway.fitting import last_model_key
 from brim.gateway.headers import Pairs, forwarded, returned
 from brim.gateway.logs import log, tell
 from brim.gateway.lookout import Lookout

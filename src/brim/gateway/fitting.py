@@ -7,9 +7,8 @@ requests go on meanwhile.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from brim import fitting, wire
@@ -18,13 +17,13 @@ from brim.conversation import Conversation
 from brim.errors import BadBody, BudgetTooSmall, UnknownModel
 from brim.gateway.controls import Controls
 from brim.gateway.conversations import Conversations, Live
+from brim.gateway.fit_result import FitResult
 from brim.gateway.glance import AROUND, Glances, Known, chain_of, glance
 from brim.gateway.live import LiveSessions
 from brim.memory.inmemory import InMemoryStore
 from brim.memory.store import Store
 from brim.memory.summaries import Summarizer
 from brim.plan.policy import Policy
-from brim.plan.report import Report
 from brim.plan.work import size_of
 from brim.recent import Recent
 from brim.tokens.actuals import Actuals
@@ -42,45 +41,6 @@ SEEN_BYTES = 4 << 20
 MOST_NAMES = 5_000
 # Requests below this share of their limit are far from it; after so many of a family, one in `SOME` is learnt from.
 FAR, ENOUGH, SOME = 0.25, 50, 32
-
-
-@dataclass(slots=True)
-class FitResult:
-    """A request ready to be sent, and how it came to be. `model` is None where it is not known: nothing was done."""
-
-    body: bytes
-    live: Live
-    api: str
-    name: str
-    streamed: bool = False
-    parsed: Conversation | None = None
-    """The request as it came; None where it was not read, because its bytes showed that it fits."""
-    planned: Conversation | None = None
-    """What is sent in its place, where that is not the same."""
-    model: Model | None = None
-    before: int = 0
-    after: int = 0
-    upper: int = 0
-    limit: int = 0
-    folded: int = 0
-    changed: bool = False
-    fitted: fitting.Fitted | None = None
-    told: Callable[[], Report] | None = None
-    """What tells later how it came to be, where that is small enough to be kept."""
-    known: Known | None = None
-    """What later requests that go on from this one are told by."""
-
-    @property
-    def original(self) -> Conversation:
-        """The request as it came, read now if it was not before. Raises BadBody."""
-        if self.parsed is None:
-            self.parsed = wire.parse(self.body, self.api, model=self.name)
-        return self.parsed
-
-    @property
-    def sent(self) -> Conversation:
-        """The request as it is sent. Raises BadBody."""
-        return self.planned or self.original
 
 
 class Fitter:
@@ -240,7 +200,18 @@ class Fitter:
             return None
         streamed = _streamed(conversation)
         return FitResult(
-            raw, live, conversation.api, conversation.model, streamed, conversation, None, model, before, before, upper, limit
+            raw,
+            live,
+            conversation.api,
+            conversation.model,
+            streamed,
+            conversation,
+            None,
+            model,
+            before,
+            before,
+            upper,
+            limit,
         )
 
     def fit_now(

@@ -39,9 +39,9 @@ class _Body(msgspec.Struct, gc=False):
 
     model: str = ""
     stream: bool | None = None
-    messages: list[msgspec.Raw] = []  # noqa: RUF012  msgspec makes a new one each time
-    input: list[msgspec.Raw] = []  # noqa: RUF012
-    contents: list[msgspec.Raw] = []  # noqa: RUF012
+    messages: list[msgspec.Raw] = []
+    input: list[msgspec.Raw] = []
+    contents: list[msgspec.Raw] = []
     system: msgspec.Raw = _NOTHING
     instructions: msgspec.Raw = _NOTHING
     systemInstruction: msgspec.Raw = _NOTHING

@@ -1,0 +1,52 @@
+"""What fitting a request comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from brim import fitting, wire
+from brim.catalog import Model
+from brim.conversation import Conversation
+from brim.gateway.conversations import Live
+from brim.gateway.glance import Known
+from brim.plan.report import Report
+
+
+@dataclass(slots=True)
+class FitResult:
+    """A request ready to be sent, and how it came to be. `model` is None where it is not known: nothing was done."""
+
+    body: bytes
+    live: Live
+    api: str
+    name: str
+    streamed: bool = False
+    parsed: Conversation | None = None
+    """The request as it came; None where it was not read, because its bytes showed that it fits."""
+    planned: Conversation | None = None
+    """What is sent in its place, where that is not the same."""
+    model: Model | None = None
+    before: int = 0
+    after: int = 0
+    upper: int = 0
+    limit: int = 0
+    folded: int = 0
+    changed: bool = False
+    fitted: fitting.Fitted | None = None
+    told: Callable[[], Report] | None = None
+    """What tells later how it came to be, where that is small enough to be kept."""
+    known: Known | None = None
+    """What later requests that go on from this one are told by."""
+
+    @property
+    def original(self) -> Conversation:
+        """The request as it came, read now if it was not before. Raises BadBody."""
+        if self.parsed is None:
+            self.parsed = wire.parse(self.body, self.api, model=self.name)
+        return self.parsed
+
+    @property
+    def sent(self) -> Conversation:
+        """The request as it is sent. Raises BadBody."""
+        return self.planned or self.original
