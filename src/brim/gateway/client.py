@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextvars import ContextVar
+from functools import lru_cache
 from types import TracebackType
 from typing import Any, Final
 
@@ -48,6 +48,27 @@ class _Request(aiohttp.ClientRequest):
 _NO_TYPE: Final = CIMultiDict({"Content-Type": None})
 
 
+class _Faults:
+    """Turns what goes wrong in a block into UpstreamFault. It holds nothing, so one serves all."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(problem, aiohttp.ServerTimeoutError):
+            raise UpstreamFault(504, "the upstream fell silent in its answer", "upstream_timeout") from None
+        if isinstance(problem, aiohttp.ClientError):
+            text = f"the upstream broke off its answer ({_kind(problem)})"
+            raise UpstreamFault(502, text, "upstream_reset") from None
+
+
+_FAULTS: Final = _Faults()
+
+
 class Answer:
     """An upstream's answer: its head is here, its body comes as it is read."""
 
@@ -80,16 +101,9 @@ class Answer:
     def header(self, name: str) -> str:
         return self._response.headers.get(name, "")
 
-    @contextmanager
-    def faults(self) -> Iterator[None]:
+    def faults(self) -> _Faults:
         """What goes wrong while the body is read, as UpstreamFault."""
-        try:
-            yield
-        except aiohttp.ServerTimeoutError:
-            raise UpstreamFault(504, "the upstream fell silent in its answer", "upstream_timeout") from None
-        except aiohttp.ClientError as problem:
-            text = f"the upstream broke off its answer ({_kind(problem)})"
-            raise UpstreamFault(502, text, "upstream_reset") from None
+        return _FAULTS
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """The body as it arrives; what is not read is not fetched, so a slow reader slows the upstream."""
@@ -148,7 +162,9 @@ class Client:
         """Send a request; the answer's head is there when this returns. Raises UpstreamFault."""
         named = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers]
         try:
-            response = await self._request(method, URL(url, encoded=True), named, body)
+            # A query may hold a key, which is not to be remembered.
+            place = URL(url, encoded=True) if "?" in url else _place(url)
+            response = await self._request(method, place, named, body)
         except aiohttp.ServerTimeoutError as problem:
             where = "was not reached" if isinstance(problem, aiohttp.ConnectionTimeoutError) else "did not answer"
             raise UpstreamFault(504, f"the upstream {where} in time", "upstream_timeout") from None
@@ -177,6 +193,11 @@ class Client:
     async def close(self) -> None:
         self._silence.end()
         await self._session.close()
+
+
+@lru_cache(1_024)
+def _place(url: str) -> URL:
+    return URL(url, encoded=True)
 
 
 class _Silence:

@@ -48,9 +48,12 @@ class Metrics:
 
     def add(self, name: str, labels: Labels = (), amount: float = 1) -> None:
         series = self._counters[name]
-        if labels not in series and len(series) >= MOST_SERIES:
-            labels = ("other",) * len(labels)
-        series[labels] = series.get(labels, 0) + amount
+        known = series.get(labels)
+        if known is None:
+            if len(series) >= MOST_SERIES:
+                labels = ("other",) * len(labels)
+            known = series.get(labels, 0)
+        series[labels] = known + amount
 
     def observe(self, name: str, labels: Labels, value: float) -> None:
         series = self._histograms[name]
