@@ -86,8 +86,10 @@ class Turn:
 
     @property
     def error(self) -> float | None:
-        """How far the count was off. Example: counted 103, actual 100 -> 0.03"""
-        return self.after / self.usage.input - 1 if self.usage and self.usage.input and self.after else None
+        """How far the count was off; None where nothing was counted. Example: counted 103, actual 100 -> 0.03"""
+        if self.about or not self.usage or not self.usage.input or not self.after:
+            return None
+        return self.after / self.usage.input - 1
 
     @property
     def report(self) -> Report | None:
