@@ -60,3 +60,12 @@ def test_abbreviations_do_not_end_a_sentence():
 
 def test_the_room_is_filled():
     assert count(prose.extract(MEETING * 5, room(600))) >= 560
+
+
+def test_the_names_of_a_listing_stay_before_the_sentences_about_them():
+    about = "You must not call it twice. It is important to note that it will fail without a pilot. "
+    names = ["weigh_cargo", "list-berths", "tide.table", "hail_pilot", "ring_bell2", "count_crew"]
+    listing = "\n".join(f"- tool_name: {name}\n  about: {about * 3}" for name in names)
+    for tokens in (110, 160, 220):
+        got = prose.extract(listing, room(tokens))
+        assert [name for name in names if name not in got] == []

@@ -15,6 +15,8 @@ from brim.ladders.rung import Room
 
 # A text leaf shorter than this is a name, an id or a path: never worth shortening.
 SHORT = 80
+# What stands for a text of which nothing fits.
+SIGN = "…"
 
 
 def extract(text: str, room: Room) -> str:
@@ -35,6 +37,27 @@ def extract(text: str, room: Room) -> str:
     if not room.fits(shorter):
         shorter = _shorten_lists(json.loads(shorter), room)
     return shorter
+
+
+def least(text: str, room: Room) -> str:
+    """At most room.tokens tokens of JSON where not even short values fit: texts become a sign, then fields go.
+
+    Example: {"from": "a.txt", "to": "notes/archive/b.txt"} in 9 tokens -> {"from":"a.txt","to":"…"}
+    """
+    shorter = extract(text, room)
+    if room.fits(shorter):
+        return shorter
+    try:
+        value = json.loads(shorter)
+    except (ValueError, RecursionError):
+        return shorter
+    for at, _ in sorted(_texts(value), key=lambda entry: -len(entry[1])):
+        value = changed(value, {at: SIGN}) if at else SIGN
+        if room.fits(dump(value)):
+            return dump(value)
+    while isinstance(value, (dict, list)) and value and not room.fits(dump(value)):
+        value = dict([*value.items()][:-1]) if isinstance(value, dict) else value[:-1]
+    return dump(value)
 
 
 def dump(value: Any) -> str:

@@ -37,6 +37,9 @@ _NEGATION = re.compile(
     re.I,
 )
 _QUESTION = re.compile(r"[?？]")
+# A line that is a field with an identifier for its value, as listings have them: the prose beside it is about that.
+_FIELD = re.compile(r"""\s*(?:[-*] )?[\w.$-]{1,40}: +["']?(?=[^\s"']*(?:\w[-_./@]\w|\d))[^\s"']{3,100}["']?\s*""")
+_FIELD_WORTH = 5.0
 
 
 def extract(text: str, room: Room) -> str:
@@ -142,6 +145,8 @@ def ranked(pieces: Sequence[str], speakers: Sequence[int], query: str) -> list[i
 
 def weight(sentence: str) -> float:
     """How much a sentence carries that cannot be guessed."""
+    if len(sentence) < 160 and _FIELD.fullmatch(sentence):
+        return _FIELD_WORTH
     names = min(3, len(_NAME.findall(sentence)))
     found = 0.8 * names + 1.2 * bool(_NUMBER.search(sentence)) + 1.5 * bool(_DECISION.search(sentence))
     found += 1.2 * bool(_NEGATION.search(sentence)) + 1.2 * bool(_QUESTION.search(sentence))

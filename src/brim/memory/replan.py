@@ -62,7 +62,7 @@ class Replan:
             if outcome is not None:
                 return outcome
         units = self._units(0)
-        outcome = self._planned([], units, self.work.limit)
+        outcome = self._planned([], units, self.work.limit, spare=True)
         self.view.replace(0, self._entries(outcome, 0, units), 0)
         return outcome
 
@@ -161,7 +161,7 @@ class Replan:
         asks = (at for at in range(number, len(self.log)) if _asks(self.log[at]))
         return next(asks, len(self.log) - len(grouped(tuple(self.log[number:]))[-1]))
 
-    def _planned(self, frozen: Sequence[Entry], units: Sequence[Unit], target: int) -> Outcome:
+    def _planned(self, frozen: Sequence[Entry], units: Sequence[Unit], target: int, spare: bool = False) -> Outcome:
         """Plan messages after entries that stay as they are."""
         messages = (*(entry.message for entry in frozen), *(unit.message for unit in units))
         conversation = replace(self.work.conversation, messages=messages)
@@ -171,7 +171,8 @@ class Replan:
             for place, unit in enumerate(units, len(frozen))
             if unit.entry is not None and unit.entry.kind == "context"
         }
-        return agent.enforce(replace(self.work, limit=target), conversation, layers, frozen=len(frozen), fill=False)
+        work = replace(self.work, limit=target)
+        return agent.enforce(work, conversation, layers, frozen=len(frozen), fill=False, spare=spare)
 
     def _entries(self, outcome: Outcome, frozen: int, units: Sequence[Unit]) -> list[Entry]:
         """What was planned after the frozen entries, as entries; folded messages stand in a ledger block."""

@@ -30,6 +30,7 @@ def enforce(
     *,
     frozen: int = 0,
     fill: bool = True,
+    spare: bool = True,
 ) -> Outcome:
     """The one enforcement point: a conversation that fits is left alone, any other is planned into its limit."""
     if work.fits(conversation):
@@ -48,6 +49,7 @@ def enforce(
         layers=layers or {},
         frozen=frozen,
         fill=fill,
+        spare=spare,
         record=lambda messages, tokens: record(messages, tokens, work.counter.text),
         ledger=work.policy.ledger,
         size=work.size,

@@ -36,6 +36,8 @@ MANY = 1_500
 LOOKED_AT = 2
 # The newest are looked at up to this share of the limit, whatever they say.
 RECENT_SEEN = 0.25
+# The fewest tokens that the arguments of a call take.
+LEAST_CALL = 1
 # A plan that uses this share of the limit is full.
 FULL = 0.985
 
@@ -56,6 +58,7 @@ class Task:
     ledger: float = 0.05
     frozen: int = 0  # so many messages at the start were sent before and stay as they are
     fill: bool = True  # whether what thresholds leave over is spent; a session keeps it for what comes
+    spare: bool = True  # whether to go below the usual floors rather than refuse; a session has other plans first
     size: Callable[[int], int] = lambda tokens: tokens  # the tokens that count against the limit
 
 
@@ -100,6 +103,7 @@ class Planner:
         self._record: str | None = None
         self._record_tokens = 0
         self._notice_tokens = 0
+        self._silent = False  # whether there is no room to say what is folded
         self.shown = Renditions(
             self.count, task.counter.model.family, task.limit, self._original, task.recall, task.query, task.fill
         )
@@ -119,6 +123,8 @@ class Planner:
     def run(self) -> Outcome:
         """Plan, or raise BudgetTooSmall."""
         fixed = self._fix()
+        if fixed > self.task.limit and self.task.spare:
+            fixed = self._spare()
         if fixed > self.task.limit:
             raise BudgetTooSmall(fixed, self.task.limit, self.must_stay())
         self._weigh(self.task.limit - fixed - FOLDED_TOKENS - int(self.task.ledger * self.task.limit))
@@ -150,6 +156,27 @@ class Planner:
                 item.given = item.tokens if item.must else self.shown.floor(item)
         self._render()
         return self._total()
+
+    def _spare(self) -> int:
+        """Keep only what makes a valid request: of results a sign, of calls what fits, nothing of what was said beside.
+
+        Returns what all of it takes.
+        """
+        self.shown.least = True
+        calls = [item for group in self.groups if group.must for item in group.items if item.kind == "call"]
+        calling = {item.message for item in calls}
+        for group in self.groups:
+            for item in group.items:
+                if item.kind == "text" and item.message in calling and not item.fixed:
+                    item.must = False
+        fixed = self._fix()
+        for item in sorted(calls, key=lambda item: -item.shown_tokens):
+            over = fixed - self.task.limit
+            if over > 0 and not item.fixed:
+                item.given = max(LEAST_CALL, item.shown_tokens - over)
+                self.shown.show(item)
+                fixed = self._total()
+        return fixed
 
     def _pieces(self) -> list[Piece]:
         found: list[Piece] = []
@@ -221,7 +248,7 @@ class Planner:
         What the folded messages were about is recorded once: a few messages more or less do not change it.
         """
         folded = self._folded()
-        if not folded:
+        if not folded or self._silent:
             self._notice_tokens = 0
             return
         if self._record is None:
@@ -297,7 +324,9 @@ class Planner:
             over = outcome.total - self.task.limit
             if over > 0:
                 if not self._step_down(over + 2):
-                    break
+                    if self._silent or not (outcome.folded and self.task.spare):
+                        break
+                    self._silent = True  # a request that does not say what it lacks is better than none
             elif refills and outcome.total < FULL * self.task.limit and self._top_up():
                 refills -= 1
             else:
@@ -349,8 +378,9 @@ class Planner:
                 continue
             if not placed and message.role != "system" and index >= self.task.frozen:
                 notice = self._notice(folded)
-                messages.append(notice)
-                places.append(-1)
+                if not self._silent:
+                    messages.append(notice)
+                    places.append(-1)
                 placed = True
             messages.append(shown[index])
             places.append(index)

@@ -47,6 +47,7 @@ class Renditions:
         self.recall = recall
         self.query = query
         self.fill = fill
+        self.least = False  # whether what must stay is too much at its usual floors
         self.stash: dict[str, str] = {}
         self._original = original
         self._strict = False
@@ -99,7 +100,9 @@ class Renditions:
                 self._keep(item)
                 return values, "recoverable"
         if item.kind == "call":
-            text, fidelity = arguments_ladder.extract(item.text, room), "recoverable"
+            # Less than its floor is given only where a request would not fit at all.
+            write = arguments_ladder.least if room.tokens < SMALL_CALL else arguments_ladder.extract
+            text, fidelity = write(item.text, room), "recoverable"
         else:
             rung = self.ladder(item).at(room)
             text, fidelity = rung.text, rung.fidelity
@@ -219,7 +222,7 @@ class Renditions:
             return min(item.tokens, SHORT_STUB)
         if item.kind == "text" and not item.must:
             return 0
-        return min(item.tokens, STUB)
+        return min(item.tokens, SHORT_STUB if self.least else STUB)
 
     def steps(self, item: Item) -> Sequence[tuple[float, int]] | None:
         """How a result divides by its values; None where its own ladder knows better."""
