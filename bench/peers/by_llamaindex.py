@@ -6,6 +6,8 @@ are no long-term blocks, since those need a model: the whole of the limit is for
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import tiktoken
@@ -30,7 +32,8 @@ def written(message: ChatMessage) -> dict[str, Any]:
 class Held:
     """A memory that gets the messages as they come."""
 
-    def __init__(self) -> None:
+    def __init__(self, made: Callable[[int], Any]) -> None:
+        self._made = made  # given the tokens that it may hold
         self._memory: Any = None
         self._seen = 0
 
@@ -39,26 +42,21 @@ class Held:
         rest = [message for message in messages if message["role"] != "system"]
         room = max(1, budget - sum(4 + len(ENCODE(str(message["content"]))) for message in system))
         if self._memory is None:
-            self._memory = self.made(room)
+            self._memory = self._made(room)
         self._memory.token_limit = room
         self._memory.put_messages([read(message) for message in rest[self._seen :]])
         self._seen = len(rest)
         return [*system, *(written(message) for message in self._memory.get())]
 
-    def made(self, room: int) -> Any:
-        raise NotImplementedError
+
+def in_memory(room: int) -> Memory:
+    return Memory.from_defaults(
+        token_limit=room, tokenizer_fn=ENCODE, chat_history_token_ratio=1.0, token_flush_size=max(1, room // 10)
+    )
 
 
-class InMemory(Held):
-    def made(self, room: int) -> Any:
-        return Memory.from_defaults(
-            token_limit=room, tokenizer_fn=ENCODE, chat_history_token_ratio=1.0, token_flush_size=max(1, room // 10)
-        )
+def in_buffer(room: int) -> ChatMemoryBuffer:
+    return ChatMemoryBuffer.from_defaults(token_limit=room, tokenizer_fn=ENCODE)
 
 
-class InBuffer(Held):
-    def made(self, room: int) -> Any:
-        return ChatMemoryBuffer.from_defaults(token_limit=room, tokenizer_fn=ENCODE)
-
-
-FITS = {"Memory": InMemory, "ChatMemoryBuffer": InBuffer}
+FITS = {"Memory": partial(Held, in_memory), "ChatMemoryBuffer": partial(Held, in_buffer)}

@@ -54,6 +54,16 @@ class Running:
         self.call = call
         self.port = urlsplit(url).port or 0
 
+    def slow_reader(self, body: dict[str, Any]) -> socket.socket:
+        """A connection with a small buffer on which a chat was asked for; nothing of the answer is read yet."""
+        data = json.dumps(body).encode()
+        connection = socket.socket()
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
+        connection.connect(("127.0.0.1", self.port))
+        head = b"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: %d\r\n\r\n" % len(data)
+        connection.sendall(head + data)
+        return connection
+
     def ask(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Got:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
         data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()

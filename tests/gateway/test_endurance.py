@@ -195,12 +195,7 @@ def test_an_answer_that_falls_silent_is_cut_and_one_that_the_client_delays_is_no
     assert running.last.outcome == "failed"
     piece = b"data: " + b"x" * 65_000 + b"\n\n"
     fake.script(Raw((piece,) * 400, headers=(("content-type", "text/event-stream"),)))
-    data = json.dumps({**HI, "stream": True}).encode()
-    with socket.socket() as connection:
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
-        connection.connect(("127.0.0.1", running.port))
-        head = b"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: %d\r\n\r\n" % len(data)
-        connection.sendall(head + data)
+    with running.slow_reader({**HI, "stream": True}) as connection:
         threading.Event().wait(1.2)  # three times as long as the upstream may be silent
         got = 0
         while got < 26_000_000:

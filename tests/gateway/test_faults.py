@@ -171,12 +171,7 @@ def test_a_client_that_closes_right_after_the_last_event_is_no_error(gateway: Ru
 def test_a_client_that_reads_slowly_slows_the_upstream(gateway: Running, fake: FakeProvider) -> None:
     piece = b"data: " + b"x" * 65_000 + b"\n\n"
     fake.script(Raw((piece,) * 800, headers=(("content-type", "text/event-stream"),)))
-    data = json.dumps({**HI, "stream": True}).encode()
-    with socket.socket() as connection:
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
-        connection.connect(("127.0.0.1", gateway.port))
-        head = b"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: %d\r\n\r\n" % len(data)
-        connection.sendall(head + data)
+    with gateway.slow_reader({**HI, "stream": True}) as connection:
         first = connection.recv(1_000)
         assert b"200 OK" in first
         # The gateway may hold what its buffers hold, and must not have read all the 52 MB.

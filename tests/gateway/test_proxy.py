@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import threading
+from typing import Any
 
 import pytest
 
 from brim.testing import Fail, FakeProvider, Raw, Say
+from brim.tokens.counter import Counter
 
 from .conftest import Running, Start
 
@@ -159,3 +162,18 @@ def test_a_body_in_chunks_is_put_together(gateway: Running, fake: FakeProvider) 
     chunks = b"".join(b"%x\r\n%b\r\n" % (len(body[at : at + 7]), body[at : at + 7]) for at in range(0, len(body), 7))
     assert b"200 OK" in gateway.raw(head + chunks + b"0\r\n\r\n")
     assert fake.posts[-1].body == body
+
+
+def test_a_tokenizer_is_loaded_beside_the_loop(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    running, threads, total = start(), [], Counter.total
+
+    def counted(self: Counter, conversation: Any) -> int:
+        threads.append(threading.current_thread().name)
+        return total(self, conversation)
+
+    monkeypatch.setattr(Counter, "total", counted)
+    running.chat({"messages": [{"role": "user", "content": "Hi."}]})
+    assert threads[0].startswith("brim-fit")
+    threads.clear()
+    running.chat({"messages": [{"role": "user", "content": "Hi."}]})
+    assert not any(name.startswith("brim-fit") for name in threads)

@@ -107,9 +107,10 @@ def test_tables_of_records_read_back_without_the_proof(value: Any) -> None:
 def test_any_text_is_either_decoded_or_refused(text: str) -> None:
     for candidate in (text, "#brim json\n" + text, "#brim json\n%(" + text, "#brim json\n%[](a,b)\n" + text):
         try:
-            decode(candidate)
+            decoded = decode(candidate)
         except NotDecodable:
             continue
+        assert same(json.loads(json.dumps(decoded)), decoded)  # a value of JSON and nothing else
 
 
 @given(records(), st.data())

@@ -14,53 +14,19 @@ from brim import Section, prompt
 from brim.mcp.options import Options
 from brim.mcp.session import Session
 from brim.mcp.tooling import Tools
+from tests.ladders.test_shapes import CHANGE, HIT
 from tests.mcp.conftest import connected, run, text_of
 
 MODEL = "gpt-4o"
 
 
 def hit(line: int) -> dict[str, Any]:
-    path = "src/codeplane/mcp/tools/index.py"
-    return {
-        "hit_id": f"lexical:{path}:{line}:0",
-        "path": path,
-        "span": {"start_line": line, "start_col": 0, "end_line": line, "end_col": 0},
-        "kind": "def",
-        "symbol_id": "_serialize_tree",
-        "preview_line": "(nodes: list[Any], *, include_line_counts: bool = True)",
-        "symbol": {"name": "_serialize_tree", "kind": "function", "qualified_name": None},
-    }
+    span = {"start_line": line, "start_col": 0, "end_line": line, "end_col": 0}
+    return {**HIT, "hit_id": f"lexical:{HIT['path']}:{line}:0", "span": span}
 
 
 def change(number: int) -> dict[str, Any]:
-    return {
-        "path": f"src/foo{number}.py",
-        "kind": "function",
-        "name": "handle_request",
-        "change": "body_changed",
-        "structural_severity": "moderate",
-        "behavior_change_risk": "medium",
-        "classification_confidence": 0.85,
-        "qualified_name": "module.handle_request",
-        "entity_id": "function:module.handle_request",
-        "start_line": 42,
-        "start_col": 4,
-        "end_line": 78,
-        "end_col": 0,
-        "lines_changed": 12,
-        "delta_tags": ["logic_change"],
-        "impact": {
-            "reference_count": 5,
-            "ref_tiers": {"direct": 3, "transitive": 2},
-            "referencing_files": ["src/a.py", "src/b.py"],
-            "importing_files": ["src/c.py"],
-            "affected_test_files": ["tests/test_foo.py"],
-            "confidence": "high",
-            "visibility": "public",
-            "is_static": False,
-        },
-        "risk_basis": "the body changed",
-    }
+    return {**CHANGE, "path": f"src/foo{number}.py", "risk_basis": "the body changed"}
 
 
 def saved(before: Any, after: Any) -> float:

@@ -64,6 +64,7 @@ class Fitter:
         self._seen: Recent[bytes, bool] = Recent(SEEN_BYTES)
         self._last_models: dict[str, str] = {}
         self._learnt: dict[str, int] = {}
+        self._loaded: set[str] = set()  # families whose tokenizer was used here
 
     async def fit(
         self, raw: bytes, api: str, model: str, upstream: str, controls: Controls, *, unread: bool = False
@@ -81,9 +82,11 @@ class Fitter:
         if found is None:
             return FitResult(raw, live, api, conversation.model, _streamed(conversation), conversation)
         large = len(raw) > COLD_BYTES
-        if large and self._unseen(conversation) > COLD_BYTES:
+        # A tokenizer that is not loaded yet, or much that is new, would hold up all other requests.
+        if found.family not in self._loaded or (large and self._unseen(conversation) > COLD_BYTES):
             counter = self.counter(found, api)
             await asyncio.get_running_loop().run_in_executor(self._threads, counter.total, conversation)
+            self._loaded.add(found.family)
         passed = self._passing(raw, conversation, live, found, controls)
         if passed is not None:
             if unread:
