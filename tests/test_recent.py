@@ -56,6 +56,14 @@ def test_what_was_used_within_half_the_limit_is_still_there() -> None:
         assert all(memory.get(recent) == recent for recent in range(max(0, number - 49), number))
 
 
+def test_all_that_has_room_is_found_in_its_order_again_and_again() -> None:
+    memory: Recent[int, int] = Recent(100)
+    for number in range(100):
+        memory.put(number, number)
+    for _ in range(3):
+        assert [memory.get(number) for number in range(100)] == list(range(100))
+
+
 def test_putting_a_key_again_replaces_its_value_and_its_size() -> None:
     memory: Recent[str, int] = Recent(100)
     memory.put("a", 1, 30)

@@ -106,7 +106,7 @@ def digest(role: str, parts: Iterable[Part], blobs: Iterable[bytes] = ()) -> byt
 class Interned:
     """Parsed messages by their bytes: one that was seen before costs one look-up."""
 
-    def __init__(self, parse: Callable[[bytes, str], Message], limit: int = 16 << 20) -> None:
+    def __init__(self, parse: Callable[[bytes, str], Message], limit: int = 20 << 20) -> None:
         self._parse = parse
         self._seen: Recent[bytes, Message] = Recent(limit)
         self.known = self._seen.get

@@ -15,13 +15,14 @@ class Recent(Generic[K, V]):
     """A mapping that forgets what has not been used for long, bounded by the sizes that its entries claim.
 
     Two queues stand in for an LRU list, so that a hit costs one look-up and no lock: what is new or was found in the
-    old queue goes to the end of the young one, whose first go to the old one when it holds half the limit. What the old
-    one has no room for is let go one by one, so a memory that is full stays as large as it is. May be used from
-    several threads.
+    old queue goes to the end of the young one, whose first go to the old one when both are nearly full and it holds more
+    than half. What the old one has no room for is let go one by one, so a memory that is full stays as large as it is.
+    Nothing moves in one that has room. May be used from several threads.
     """
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
+        self._nearly = limit - limit // 8  # what is in use has the last eighth's time to be found in the old queue
         self._young: OrderedDict[K, tuple[V, int]] = OrderedDict()
         self._old: OrderedDict[K, tuple[V, int]] = OrderedDict()
         self._young_size = self._old_size = 0
@@ -52,14 +53,19 @@ class Recent(Generic[K, V]):
             before = old.pop(key, None)
             if before is not None:
                 self._old_size -= before[1]
-            while self._young_size > self._limit // 2 and len(young) > 1:
-                first, entry = young.popitem(last=False)
-                old[first] = entry
-                self._young_size -= entry[1]
-                self._old_size += entry[1]
-            while old and self.size > self._limit:
-                self._old_size -= old.popitem(last=False)[1][1]
+            if self._young_size + self._old_size > self._nearly:
+                self._make_room()
         return value
+
+    def _make_room(self) -> None:
+        young, old = self._young, self._old
+        while self._young_size > self._limit // 2 and len(young) > 1:
+            first, entry = young.popitem(last=False)
+            old[first] = entry
+            self._young_size -= entry[1]
+            self._old_size += entry[1]
+        while old and self.size > self._limit:
+            self._old_size -= old.popitem(last=False)[1][1]
 
     def clear(self) -> None:
         with self._lock:
