@@ -47,6 +47,7 @@ class Message(msgspec.Struct, frozen=True, eq=False, gc=False):
     told_digest: bytes = b""
     calls: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
+    plain: bool = False  # nothing but this role and one text
 
     @property
     def digest(self) -> bytes:

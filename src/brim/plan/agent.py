@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from brim.conversation import Conversation, Message
 from brim.errors import BudgetTooSmall
+from brim.plan.candidates import guessed
 from brim.plan.context import attached
 from brim.plan.planner import Outcome, Planner, Task
 from brim.plan.ranking import relevance
@@ -33,7 +34,8 @@ def enforce(
     spare: bool = True,
 ) -> Outcome:
     """The one enforcement point: a conversation that fits is left alone, any other is planned into its limit."""
-    if work.fits(conversation):
+    sizes = guessed(conversation.messages, work.counter.message, work.limit)
+    if sizes is None and work.fits(conversation):
         return Outcome(conversation, work.total(conversation), planned=conversation)
     if work.limit <= 0:
         raise BudgetTooSmall(work.total(conversation), work.limit)
@@ -53,8 +55,12 @@ def enforce(
         record=lambda messages, tokens: record(messages, tokens, work.counter.text),
         ledger=work.policy.ledger,
         size=work.size,
+        guessed=sizes,
     )
-    return Planner(task).run()
+    planner = Planner(task)
+    if sizes is not None and not planner.surely_over() and work.fits(conversation):
+        return Outcome(conversation, work.total(conversation), planned=conversation)
+    return planner.run()
 
 
 def record(messages: Sequence[Message], tokens: int, count: Callable[[str], int]) -> str:

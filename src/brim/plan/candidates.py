@@ -11,15 +11,20 @@ from collections.abc import Callable, Sequence
 from brim.conversation import Message
 from brim.plan.items import Seen, current
 
+# A history of more messages than this is looked at only as far as so many times its limit.
+MANY = 1_500
+LOOKED_AT, LOOKED_AT_TALK = 2.0, 1.5
 # So many messages, spread over the history, say how many bytes a token has in it.
 SAMPLE = 64
 
 
-def guessed(messages: Sequence[Message], size: Callable[[Message], int]) -> list[int]:
-    """About how many tokens each message has, without counting all of them.
+def guessed(messages: Sequence[Message], size: Callable[[Message], int], limit: int) -> list[int] | None:
+    """About how many tokens each message has, where there are many and they are far more than the limit; else None.
 
     It goes by nothing but the messages: what happened to be counted before must not change a plan.
     """
+    if len(messages) < MANY:
+        return None
     lengths = [len(message.raw) for message in messages]
     sample = range(0, len(messages), max(1, len(messages) // SAMPLE))
     share = sum(size(messages[n]) for n in sample) / max(1, sum(lengths[n] for n in sample))
@@ -31,7 +36,7 @@ def guessed(messages: Sequence[Message], size: Callable[[Message], int]) -> list
             texts = sum([len(part.text) for part in parts])
             if texts * 2 < lengths[number]:
                 found[number] = size(message)
-    return found
+    return found if sum(found) >= LOOKED_AT * limit else None
 
 
 def candidates(

@@ -93,14 +93,10 @@ def grouped(messages: tuple[Message, ...]) -> list[list[int]]:
             open_calls.update(message.calls)
         if message.answers:
             open_calls.difference_update(message.answers)
-        unfinished = _unfinished(message)
+        # Reasoning that stands in a message of its own belongs to what comes next.
+        parts = message.parts
+        unfinished = bool(parts) and parts[0].kind == "thinking" and all(part.kind == "thinking" for part in parts)
     return groups
-
-
-def _unfinished(message: Message) -> bool:
-    """Reasoning that stands in a message of its own belongs to what comes next."""
-    parts = message.parts
-    return bool(parts) and parts[0].kind == "thinking" and all(part.kind == "thinking" for part in parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +150,8 @@ class Itemizer:
                     passed = Group([])
                     found.append(passed)
                 passed.members += indexes
-                passed.frame += sum([seen.sizes[index] for index in indexes])
+                for index in indexes:
+                    passed.frame += seen.sizes[index]
                 continue
             passed = None
             group = Group(indexes)

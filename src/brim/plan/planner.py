@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from brim.conversation import Conversation, Message, encode, leaf
 from brim.errors import BudgetTooSmall
 from brim.ladders import handle_of
-from brim.plan.candidates import candidates, guessed
+from brim.plan.candidates import LOOKED_AT, LOOKED_AT_TALK, candidates
 from brim.plan.items import SYSTEM, Group, Item, Itemizer, Seen
 from brim.plan.pieces import WHOLE, Piece, pieces
 from brim.plan.rebuild import rebuilt
@@ -31,9 +31,6 @@ TOP_UPS = 12
 REFILLS = 2
 # What is so small that nothing of it can be left out costs next to nothing, and often answers a later call.
 SMALL_WORTH = 1.0
-# A conversation of more messages than this is looked at only as far as so many times its limit.
-MANY = 1_500
-LOOKED_AT = 2
 # The newest are looked at up to this share of the limit, whatever they say.
 RECENT_SEEN = 0.25
 # The fewest tokens that the arguments of a call take.
@@ -60,6 +57,7 @@ class Task:
     fill: bool = True  # whether what thresholds leave over is spent; a session keeps it for what comes
     spare: bool = True  # whether to go below the usual floors rather than refuse; a session has other plans first
     size: Callable[[int], int] = lambda tokens: tokens  # the tokens that count against the limit
+    guessed: list[int] | None = None  # about what each message takes, where all of them are far more than the limit
 
 
 @dataclass(slots=True)
@@ -110,15 +108,19 @@ class Planner:
 
     def _worth_seeing(self) -> Seen | None:
         """Of a history many times the limit, the messages that are worth looking at; None: all of them."""
-        conversation, limit = self.task.conversation, self.task.limit
-        if len(conversation.messages) < MANY:
-            return None
-        sizes = guessed(conversation.messages, self.counter.message)
-        if sum(sizes) < LOOKED_AT * limit:
+        messages, limit, sizes = self.task.conversation.messages, self.task.limit, self.task.guessed
+        if sizes is None:
             return None
         self._relevance = self.task.relevance(limit) if self.task.relevance else None
         recent = int(max(RECENT_SEEN, 2 * self.task.recent) * limit)
-        return candidates(conversation.messages, sizes, self._relevance, recent, LOOKED_AT * limit)
+        # Results are shown in short, so more of them find a place; what was said is kept or not.
+        times = LOOKED_AT if any(message.answers for message in messages) else LOOKED_AT_TALK
+        return candidates(messages, sizes, self._relevance, recent, int(times * limit))
+
+    def surely_over(self) -> bool:
+        """Whether what was looked at is too much by itself."""
+        seen = sum(group.tokens for group in self.groups if group.items)
+        return self.task.size(self.head + seen) > self.task.limit
 
     def run(self) -> Outcome:
         """Plan, or raise BudgetTooSmall."""

@@ -89,6 +89,9 @@ class Counter:
         return found or self._sizes.put(message.raw, self._measure(message), len(message.raw) + 200)
 
     def _measure(self, message: Message) -> Sizes:
+        if message.plain:
+            tokens = self.text(message.parts[0].text)
+            return self._frame(message.role) + tokens, (tokens,)
         if message.role == "system" and message.raw[:1] != b"{":  # a field of the request, counted in its head
             counts = tuple(self.text(part.text) for part in message.parts)
             return sum(counts), counts
@@ -109,10 +112,11 @@ class Counter:
         return total, tuple(sizes)
 
     def _frame(self, role: Role) -> int:
-        """What a message takes that says nothing."""
+        """What a message takes beside its text."""
         found = self._frames.get(role)
         if found is None:
-            found = self._frames[role] = self.framing.message(wire.APIS[self.api].text_message(role, ""))
+            short = wire.APIS[self.api].text_message(role, "a")
+            found = self._frames[role] = self.framing.message(short) - self.text("a")
         return found
 
     def message(self, message: Message) -> int:

@@ -110,7 +110,7 @@ def plain_message(raw: bytes, roles: Mapping[str, Role]) -> Message | None:
     if role is None:
         return None
     parts = (Part("text", _CONTENT, (), found.content),)
-    return Message(role, parts, raw)
+    return Message(role, parts, raw, plain=role == found.role)
 
 
 def canonical(value: Any) -> bytes:

@@ -66,10 +66,11 @@ class Entries:
     def unread(cls, texts: Sequence[str]) -> Entries:
         """Texts of one session of which no word has been read; the columns are made all at once."""
         self = cls()
-        sizes = [max(1, len(text) // 4) for text in texts]
+        lengths = list(map(len, texts))
+        sizes = [length // 4 or 1 for length in lengths]
         self.texts = list(texts)
         self.tokens = array("q", sizes)
-        self.lengths = array("q", map(len, texts))
+        self.lengths = array("q", lengths)
         self.total_tokens, self.total_length = sum(sizes), sum(self.lengths)
         last = len(_STEPS) - 1
         self.decay = array("d", [0.0, *[_STEPS[min(last, (one + two) // 2)] for one, two in pairwise(sizes)]])

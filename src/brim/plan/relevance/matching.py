@@ -30,16 +30,23 @@ _NAMED, _NAMED_GAIN = 1.0, 0.8
 class Matcher:
     """One question against the entries; `look_up` tells which of them hold a term.
 
-    With `reach` the words of the best entries are looked up only as long as they occur so often together.
+    With `reach` the words of the best entries are looked up only as long as they occur so often together. A term that
+    more than the share `everywhere` of the entries hold is not shared with neighbours: most hold it themselves.
     """
 
     def __init__(
-        self, entries: Entries, look_up: Callable[[str], Counts], question: Question, reach: int | None = None
+        self,
+        entries: Entries,
+        look_up: Callable[[str], Counts],
+        question: Question,
+        reach: int | None = None,
+        everywhere: float = 1.0,
     ) -> None:
         self.entries = entries
         self.look_up = look_up
         self.size = len(entries.texts)
         self.reach = reach
+        self.everywhere = everywhere * self.size
         self.terms = self._rarest(question.terms)
         self.question = question
         mean = max(1.0, entries.total_length / max(1, self.size))
@@ -132,7 +139,7 @@ class Matcher:
         """
         decay, kind, size = self.entries.decay, self.entries.kind, self.size
         best = dict(hits)
-        for number, value in hits.items():
+        for number, value in hits.items() if len(hits) <= self.everywhere else ():
             faintest = value * _FAINTEST
             carried = value * _ANSWER if kind[number] & ASKS else value
             for later in range(number + 1, size):
