@@ -15,9 +15,9 @@ class Recent(Generic[K, V]):
     """A mapping that forgets what has not been used for long, bounded by the sizes that its entries claim.
 
     Two queues stand in for an LRU list, so that a hit costs one look-up and no lock: what is new or was found in the
-    old queue goes to the end of the young one, whose first go to the old one when both are nearly full and it holds more
-    than half. What the old one has no room for is let go one by one, so a memory that is full stays as large as it is.
-    Nothing moves in one that has room. May be used from several threads.
+    old queue goes to the end of the young one, whose first go to the old one when both are nearly full and it holds
+    more than half. What the old one has no room for is let go one by one, so a memory that is full stays as large as
+    it is. Nothing moves in one that has room. May be used from several threads.
     """
 
     def __init__(self, limit: int) -> None:
