@@ -6,11 +6,13 @@ import copy
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import brim
 from brim import catalog, wire
+from brim.plan import candidates
 from brim.plan.work import Work
 from brim.tokens.counter import Counter
 from tests.conversations import problems, requests
@@ -101,3 +103,19 @@ def test_the_same_request_gives_the_same_bytes(request: Request, budget: int) ->
     except brim.BudgetTooSmall:
         return
     assert json.dumps(brim.fit(copy.deepcopy(body), model=model, budget=budget, api=api).body) == json.dumps(first.body)
+
+
+@given(wide_requests(), st.integers(20, 2000), st.integers(1, 6))
+def test_a_history_that_is_looked_at_only_in_part_is_fitted_like_any_other(
+    request: Request, budget: int, many: int
+) -> None:
+    api, body, model = request
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(candidates, "MANY", many)
+        fitted, refusal = attempt(body, model=model, budget=budget, api=api)
+    if refusal is not None:
+        assert refusal.needed > refusal.budget == budget
+        return
+    assert measured(api, fitted.body, model) <= budget
+    assert problems(api, fitted.body) == []
+    assert altered(api, body, fitted.body) == []

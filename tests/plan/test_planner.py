@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 
 import brim
+from brim import wire
+from brim.catalog import find
+from brim.plan import candidates
 from brim.tokens import counter
 from brim.tokens.counter import Counter
 
@@ -38,6 +41,15 @@ def test_of_a_very_long_history_only_what_may_stay_is_counted(monkeypatch: pytes
     assert fitted.tokens <= 4_000
     assert len(measured) < 1_500
     assert any("1776:" in message["content"] or "1777:" in message["content"] for message in fitted.messages)
+
+
+def test_a_very_long_history_that_only_seems_too_large_is_given_back() -> None:
+    # Those that sizes are guessed from have many tokens a byte, all others few.
+    chat = [{"role": "user", "content": "~^|" * 60 if n % 46 == 0 else " " * 180} for n in range(3_000)]
+    tokens = brim.count(chat, model="gpt-4o").tokens
+    size = Counter(find("gpt-4o"), "openai_chat").message
+    assert candidates.guessed(wire.parse(chat).messages, size, tokens) is not None
+    assert brim.fit(chat, model="gpt-4o", budget=tokens).messages == chat
 
 
 def test_what_was_counted_before_does_not_change_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
