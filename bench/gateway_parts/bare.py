@@ -12,7 +12,8 @@ import aiohttp
 import uvicorn
 from yarl import URL
 
-HOP = {b"host", b"content-length", b"connection", b"transfer-encoding", b"keep-alive"}
+HOP = {b"connection", b"transfer-encoding", b"keep-alive"}
+OURS = HOP | {b"host", b"content-length"}
 
 
 class Bare:
@@ -36,7 +37,7 @@ class Bare:
             if not message.get("more_body"):
                 break
         url = URL(self.upstream + scope["path"], encoded=True)
-        headers = [(name.decode(), value.decode()) for name, value in scope["headers"] if name not in HOP]
+        headers = [(name.decode(), value.decode()) for name, value in scope["headers"] if name not in OURS]
         async with self.session.request(scope["method"], url, headers=headers, data=b"".join(pieces)) as answer:
             given = [(name.lower(), value) for name, value in answer.raw_headers if name.lower() not in HOP]
             await send({"type": "http.response.start", "status": answer.status, "headers": given})
@@ -46,4 +47,5 @@ class Bare:
 
 
 if __name__ == "__main__":
-    uvicorn.run(Bare(sys.argv[2]), port=int(sys.argv[1]), log_level="error", access_log=False)
+    quiet = {"log_level": "error", "access_log": False, "server_header": False, "date_header": False}
+    uvicorn.run(Bare(sys.argv[2]), port=int(sys.argv[1]), **quiet)

@@ -170,7 +170,7 @@ def test_an_upload_that_does_not_come_is_told_so(gateway: Running, monkeypatch: 
 
 def test_connections_to_an_upstream_are_used_again(gateway: Running, fake: FakeProvider) -> None:
     made: list[object] = []
-    connector = gateway.gateway.client._session.connector
+    connector = gateway.gateway.client.connector
     assert connector is not None
     original = connector._create_connection
 

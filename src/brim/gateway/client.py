@@ -1,25 +1,36 @@
-"""The HTTP client, behind one small adapter: everything that knows aiohttp is here."""
+"""The HTTP client: aiohttp's connections and parser, without the session on top of them.
+
+A request is a head and a body that are ready to be sent, and an answer is passed on as it comes: what `ClientSession`
+does in between (cookies, redirects, headers of its own, a task and timers for each request) takes longer than all else.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextvars import ContextVar
-from functools import lru_cache
-from types import TracebackType
+from functools import cached_property, lru_cache
 from typing import Any, Final
 
 from brim.errors import MissingExtra
+from brim.gateway.answer import Answer, Silence, kind_of
 from brim.gateway.faults import UpstreamFault
 
 try:
     import aiohttp
-    from multidict import CIMultiDict
+    from aiohttp.http import HttpProcessingError, StreamWriter
     from yarl import URL
 except ImportError as problem:  # pragma: no cover, the extra is not installed
     raise MissingExtra("the gateway", "gateway") from problem
 
+Headers = list[tuple[bytes, bytes]]
 Body = bytes | AsyncIterator[bytes] | None
+# Lines and fields of an answer's head may be so long.
+LONGEST_FIELD: Final = 32_768
+# So much of an answer is taken in before it is passed on; a slow reader stops it at twice that.
+READ_AHEAD: Final = 1 << 16
+# Bodies up to this size are sent together with their head.
+JOINED: Final = 1 << 16
 # Whether the connection of this task's last request had served another before.
 _kept: ContextVar[bool] = ContextVar("kept", default=False)
 
@@ -32,206 +43,133 @@ class _Connector(aiohttp.TCPConnector):
         return await super()._create_connection(req, traces, timeout)
 
 
-class _Request(aiohttp.ClientRequest):
-    """A request with the headers that it is given, and none that aiohttp would add: which also takes half the time."""
+class _Origin(aiohttp.ClientRequest):
+    """Where connections go to, in the form in which a connector is asked for one."""
 
-    def update_auto_headers(self, skip_auto_headers: object) -> None:
-        self._skip_auto_headers = _NO_TYPE
-
-    def update_cookies(self, cookies: object) -> None:
-        pass
-
-    def update_auth(self, auth: object, trust_env: bool = False) -> None:
-        pass
-
-
-_NO_TYPE: Final = CIMultiDict({"Content-Type": None})
-
-
-class _Faults:
-    """Turns what goes wrong in a block into UpstreamFault. It holds nothing, so one serves all."""
-
-    __slots__ = ()
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if isinstance(problem, aiohttp.ServerTimeoutError):
-            raise UpstreamFault(504, "the upstream fell silent in its answer", "upstream_timeout") from None
-        if isinstance(problem, aiohttp.ClientError):
-            text = f"the upstream broke off its answer ({_kind(problem)})"
-            raise UpstreamFault(502, text, "upstream_reset") from None
-
-
-_FAULTS: Final = _Faults()
-
-
-class Answer:
-    """An upstream's answer: its head is here, its body comes as it is read."""
-
-    __slots__ = ("_content", "_response", "at_end", "forget", "headers", "next", "quiet", "seen", "status", "waiting")
-
-    def __init__(self, response: aiohttp.ClientResponse) -> None:
-        self._response = response
-        self._content = response.content
-        self.status = response.status
-        self.headers: tuple[tuple[bytes, bytes], ...] = response.raw_headers
-        self.next: Callable[[], Awaitable[bytes]] = response.content.readany
-        """The next piece of the body; empty at its end. Call it inside `faults`, and with `waiting` set."""
-        self.at_end: Callable[[], bool] = response.content.at_eof
-        self.waiting = False
-        self.seen, self.quiet = 0, 0.0
-        self.forget: Callable[[Answer], None] | None = None
-        connection = response.connection
-        if connection is not None and connection.protocol is not None:
-            connection.protocol.read_timeout = None  # from here on `_Silence` looks
-
-    def silent(self, now: float, most: float) -> bool:
-        """Whether nothing has come for so long although someone waits for it; then it ends with an error."""
-        if not self.waiting or self._content.total_bytes != self.seen:
-            self.seen, self.quiet = self._content.total_bytes, now
-        elif now - self.quiet >= most:
-            self._content.set_exception(aiohttp.SocketTimeoutError("silence"))
-            return True
-        return False
-
-    def header(self, name: str) -> str:
-        return self._response.headers.get(name, "")
-
-    def faults(self) -> _Faults:
-        """What goes wrong while the body is read, as UpstreamFault."""
-        return _FAULTS
-
-    async def chunks(self) -> AsyncIterator[bytes]:
-        """The body as it arrives; what is not read is not fetched, so a slow reader slows the upstream."""
-        with self.faults():
-            self.waiting = True
-            while chunk := await self.next():
-                self.waiting = False
-                yield chunk
-                self.waiting = True
-
-    async def read(self, limit: int) -> bytes:
-        """The whole body; UpstreamFault if it is larger than `limit`."""
-        found: list[bytes] = []
-        size = 0
-        async for chunk in self.chunks():
-            size += len(chunk)
-            if size > limit:
-                self.close()
-                raise UpstreamFault(502, f"the upstream's answer is larger than {limit:,} bytes", "answer_too_large")
-            found.append(chunk)
-        return b"".join(found)
-
-    def close(self) -> None:
-        """Let go: a connection whose answer was not read to its end is cut, which tells the upstream to stop."""
-        if self.forget is not None:
-            self.forget(self)
-        if not self._response.closed:
-            self._response.close()
-
-    async def __aenter__(self) -> Answer:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+    @cached_property
+    def connection_key(self) -> Any:
+        return super().connection_key
 
 
 class Client:
     """Connections to upstreams, kept alive and shared. It follows no redirects and adds no headers."""
 
     def __init__(self, *, connect_timeout: float, read_timeout: float, connections: int) -> None:
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=connect_timeout, sock_read=read_timeout)
-        self._silence = _Silence(read_timeout)
-        self._session = aiohttp.ClientSession(
-            connector=_Connector(limit=connections, limit_per_host=connections, ttl_dns_cache=300),
-            timeout=timeout,
-            auto_decompress=False,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            request_class=_Request,
-            max_line_size=32_768,
-            max_field_size=32_768,
-        )
+        self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=connect_timeout)
+        self._silence = Silence(read_timeout)
+        self._loop = asyncio.get_running_loop()
+        self._origins: dict[URL, _Origin] = {}
+        self.connector = _Connector(limit=connections, limit_per_host=connections, ttl_dns_cache=300)
 
-    async def send(self, method: str, url: str, headers: list[tuple[bytes, bytes]], body: Body) -> Answer:
+    async def send(self, method: str, url: str, headers: Headers, body: Body) -> Answer:
         """Send a request; the answer's head is there when this returns. Raises UpstreamFault."""
-        named = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers]
         try:
-            # A query may hold a key, which is not to be remembered.
-            place = URL(url, encoded=True) if "?" in url else _place(url)
-            response = await self._request(method, place, named, body)
-        except aiohttp.ServerTimeoutError as problem:
-            where = "was not reached" if isinstance(problem, aiohttp.ConnectionTimeoutError) else "did not answer"
-            raise UpstreamFault(504, f"the upstream {where} in time", "upstream_timeout") from None
+            base, _, query = url.partition("?")  # a query may hold a key, which is not to be remembered
+            place, path = _place(base)
+            head = _head(method, place, f"{path}?{query}" if query else path, headers, body)
+            while True:
+                _kept.set(True)
+                try:
+                    return await self._sent(place, method, head, body)
+                except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
+                    # Once more if the upstream had closed the kept connection before it saw the request.
+                    if not _kept.get() or not (body is None or isinstance(body, bytes)):
+                        raise
+        except aiohttp.SocketTimeoutError:
+            raise UpstreamFault(504, "the upstream did not answer in time", "upstream_timeout") from None
+        except TimeoutError:
+            raise UpstreamFault(504, "the upstream was not reached in time", "upstream_timeout") from None
         except (aiohttp.InvalidURL, ValueError):
             raise UpstreamFault(502, "the upstream cannot be sent this request", "upstream_unsendable") from None
-        except (aiohttp.ClientError, OSError) as problem:
+        except (aiohttp.ClientError, HttpProcessingError, OSError) as problem:
             raise UpstreamFault(
-                502, f"the upstream cannot be reached ({_kind(problem)})", "upstream_unreachable"
+                502, f"the upstream cannot be reached ({kind_of(problem)})", "upstream_unreachable"
             ) from None
-        answer = Answer(response)
-        if not answer.at_end():
-            self._silence.watch(answer)
+
+    async def _sent(self, place: URL, method: str, head: bytes, body: Body) -> Answer:
+        """Send on a connection of its own and wait for the head of the answer."""
+        origin = self._origins.get(place)
+        if origin is None:
+            origin = self._origins[place] = _Origin("GET", place, loop=self._loop)
+        connection = await self.connector.connect(origin, [], self._timeout)
+        protocol = connection.protocol
+        assert protocol is not None
+        answer = Answer(connection, self._silence)
+        try:
+            protocol.set_response_params(
+                skip_payload=method == "HEAD",
+                read_until_eof=True,
+                auto_decompress=False,
+                read_bufsize=READ_AHEAD,
+                max_line_size=LONGEST_FIELD,
+                max_field_size=LONGEST_FIELD,
+            )
+            self._write(protocol, head, body, answer)
+            await answer.begun()
+        except BaseException:
+            answer.close()
+            raise
         return answer
 
-    async def _request(self, method: str, url: URL, headers: list[tuple[str, str]], body: Body) -> Any:
-        """Send; once more if the upstream had closed the kept connection before it saw the request."""
-        send = self._session.request
-        while True:
-            _kept.set(True)
-            try:
-                return await send(method, url, headers=headers, data=body, allow_redirects=False)
-            except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
-                if not _kept.get() or not (body is None or isinstance(body, bytes)):
-                    raise
+    def _write(self, protocol: Any, head: bytes, body: Body, answer: Answer) -> None:
+        transport = protocol.transport
+        if transport is None:
+            raise aiohttp.ServerDisconnectedError
+        if body is None:
+            transport.write(head)
+        elif isinstance(body, bytes):
+            if len(body) <= JOINED:
+                transport.write(head + body)
+            else:
+                transport.writelines((head, body))
+        else:
+            transport.write(head)
+            writer = StreamWriter(protocol, self._loop)
+            if head.endswith(_CHUNKED):
+                writer.enable_chunking()
+            answer.upload = self._loop.create_task(_upload(writer, body))
+            answer.upload.add_done_callback(lambda task: _uploaded(task, protocol))
 
     async def close(self) -> None:
         self._silence.end()
-        await self._session.close()
+        await self.connector.close()
+
+
+async def _upload(writer: StreamWriter, body: AsyncIterator[bytes]) -> None:
+    async for piece in body:
+        await writer.write(piece)
+    await writer.write_eof()
+
+
+def _uploaded(task: asyncio.Task[None], protocol: Any) -> None:
+    """Whoever waits for the answer learns that the request was not wholly sent."""
+    if not task.cancelled() and task.exception() is not None:
+        protocol.set_exception(aiohttp.ClientConnectionError("the request was not wholly sent"))
 
 
 @lru_cache(1_024)
-def _place(url: str) -> URL:
-    return URL(url, encoded=True)
+def _place(url: str) -> tuple[URL, str]:
+    """Where a server is, and what it is asked for. Example: "http://a:8080/v1/models" -> http://a:8080, /v1/models"""
+    found = URL(url, encoded=True)
+    if found.scheme not in ("http", "https") or not found.raw_host:
+        raise ValueError("no address of a server")
+    return found.origin(), found.raw_path
 
 
-class _Silence:
-    """Ends answers in which nothing comes any more. A timer for each would be set anew with each piece."""
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-        self._step = min(max(seconds / 8, 0.01), 5.0)
-        self._watched: dict[Answer, None] = {}
-        self._loop = asyncio.get_running_loop()
-        self._timer: asyncio.TimerHandle | None = None
-
-    def watch(self, answer: Answer) -> None:
-        answer.quiet = self._loop.time()
-        answer.forget = self._forget
-        self._watched[answer] = None
-        if self._timer is None:
-            self._timer = self._loop.call_later(self._step, self._look)
-
-    def _forget(self, answer: Answer) -> None:
-        self._watched.pop(answer, None)
-
-    def _look(self) -> None:
-        now = self._loop.time()
-        for answer in [one for one in self._watched if one.silent(now, self._seconds)]:
-            self._forget(answer)
-        self._timer = self._loop.call_later(self._step, self._look) if self._watched else None
-
-    def end(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
+_CHUNKED: Final = b"\r\ntransfer-encoding: chunked\r\n\r\n"
 
 
-def _kind(problem: BaseException) -> str:
-    """What went wrong, without addresses or headers. Example: ClientConnectorError -> "connector error" """
-    name = type(problem).__name__.removeprefix("Client")
-    return "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in name).strip()
+def _head(method: str, place: URL, path: str, headers: Headers, body: Body) -> bytes:
+    """The head of a request. Raises ValueError where it would be read as something else than it says."""
+    lines = [f"{method} {path} HTTP/1.1\r\nhost: {place.host_port_subcomponent}".encode()]
+    lines += [b"%b: %b" % pair for pair in headers]
+    if isinstance(body, bytes) or (body is None and method not in ("GET", "HEAD", "OPTIONS")):
+        lines.append(b"content-length: %d" % len(body or b""))
+    elif body is not None and all(name != b"content-length" for name, _ in headers):
+        lines.append(_CHUNKED[2:-4])
+    lines.append(b"\r\n")
+    head = b"\r\n".join(lines)
+    ends = len(lines) + 1
+    if head.count(b"\n") != ends or head.count(b"\r") != ends or b"\0" in head:
+        raise ValueError("control characters in a header")
+    return head

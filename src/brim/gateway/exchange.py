@@ -12,7 +12,7 @@ import msgspec
 from brim.conversation import decode
 from brim.errors import BadBody, BrimError, BudgetTooSmall
 from brim.gateway import bodies, overflow, refusals, usage
-from brim.gateway.client import Answer
+from brim.gateway.answer import Answer
 from brim.gateway.client_side import JSON, ClientSide
 from brim.gateway.controls import Controls, controls_of
 from brim.gateway.faults import ClientGone, Fault, Refused, UpstreamFault

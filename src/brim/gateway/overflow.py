@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from brim.gateway.client import Answer
+from brim.gateway.answer import Answer
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from brim import wire
 from brim.conversation import decode, encode
 from brim.gateway import refusals, usage
-from brim.gateway.client import Answer
+from brim.gateway.answer import Answer
 from brim.gateway.conversations import Live
 from brim.gateway.faults import UpstreamFault
 from brim.gateway.fitting import Fitter
