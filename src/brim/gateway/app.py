@@ -19,6 +19,7 @@ from brim.gateway.fitting import Fitter
 from brim.gateway.gate import Gate
 from brim.gateway.journal import Journal
 from brim.gateway.logs import Redaction, log, tell
+from brim.gateway.lookout import Lookouts
 from brim.gateway.metrics import Metrics
 from brim.gateway.options import Options
 from brim.gateway.routes import route_of
@@ -49,6 +50,7 @@ class Gateway:
         self.metrics = Metrics()
         self.journal = Journal(self.metrics, store)
         self._trimming = Trimming()
+        self.lookouts = Lookouts()
         self.fitter = Fitter(options.policy, options.catalog(), store, recall=options.recall)
         self.summarizing = self.fitter.summarizer = self._summarizing(options)
         self.redact = Redaction(options.gateway.redact)
@@ -82,28 +84,24 @@ class Gateway:
         else:
             await send({"type": "websocket.close", "code": 1008, "reason": "the gateway speaks HTTP only"})
 
-    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def _http(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         headers = dict(scope["headers"])
         path = scope["raw_path"].decode("latin-1")
         method = scope["method"]
         if path == "/healthz":
-            await self._own(scope, receive, send)
-            return
+            return self._own(scope, receive, send)
         try:
             access.check(headers, self.options)
             if path == "/":
-                await self._root(headers, method, send)
-                return
+                return self._root(headers, method, send)
             if path.startswith(_OWN):
-                await self._own(scope, receive, send)
-                return
+                return self._own(scope, receive, send)
             route = route_of(method, path)
             if route is None:
                 raise Refused(404, f"{method} {path[:200]} is nothing that a provider has", "unknown_route")
         except Refused as refused:
-            await _refuse(refused, send)
-            return
-        await self._proxy(Exchange(self, scope, receive, send, headers, route))
+            return _refuse(refused, send)
+        return self._proxy(Exchange(self, scope, receive, send, headers, route))
 
     async def _proxy(self, exchange: Exchange) -> None:
         self.metrics.running += 1

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
+
+import msgspec
 
 from brim.gateway.faults import ClientGone, Refused
 
@@ -24,8 +25,7 @@ _WINDOW: Final = 1 << 27  # the memory that a zstd frame may ask for
 UPLOAD_SECONDS: Final = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class Incoming:
+class Incoming(msgspec.Struct, frozen=True):
     """A body as it came (`raw`, maybe packed) and what it says (`content`)."""
 
     raw: bytes

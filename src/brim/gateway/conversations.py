@@ -6,9 +6,10 @@ import asyncio
 import itertools
 import secrets
 import time
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+
+import msgspec
 
 from brim.conversation import Conversation
 from brim.gateway.turns import Turn
@@ -18,21 +19,20 @@ MOST_TURNS = 200
 _FORGET = 60_000
 
 
-@dataclass(slots=True, eq=False)
-class Live:
+class Live(msgspec.Struct, eq=False):
     """A conversation in memory: its turns, and what was folded away."""
 
     id: str
     client: str = ""
     model: str = ""
     api: str = ""
-    created: float = field(default_factory=time.time)
+    created: float = msgspec.field(default_factory=time.time)
     touched: float = 0.0
     requests: int = 0
     last_size: int = 0
-    stash: dict[str, int] = field(default_factory=dict)  # handles, with their characters
+    stash: dict[str, int] = msgspec.field(default_factory=dict)  # handles, with their characters
     engaged: bool = False  # it did not fit once: a session in the store follows it
-    turns: deque[Turn] = field(default_factory=lambda: deque(maxlen=MOST_TURNS))
+    turns: list[Turn] = msgspec.field(default_factory=list)  # the last ones
     _lock: asyncio.Lock | None = None
 
     @property
@@ -42,10 +42,14 @@ class Live:
             self._lock = asyncio.Lock()
         return self._lock
 
-    def next_turn(self) -> int:
+    def add(self, turn: Turn) -> None:
+        """Take a turn as the newest, and number it."""
         self.requests += 1
-        self.touched = time.time()
-        return self.requests
+        self.touched = turn.at
+        turn.number = self.requests
+        self.turns.append(turn)
+        if len(self.turns) > MOST_TURNS:
+            del self.turns[0]
 
 
 class Conversations:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -70,7 +70,7 @@ class Exchange(ClientSide):
         self.reader: usage.Reader | None = None
         self.rounds: list[Usage] = []
         self.spoken: list[bytes] = []
-        self._lookout = Lookout(receive, headers)
+        self._lookout = Lookout(receive, headers, gateway.lookouts)
 
     async def run(self) -> None:
         """Serve the request. Faults become answers in the provider's shape; nothing is raised."""
@@ -139,10 +139,10 @@ class Exchange(ClientSide):
             self.gateway.discovery.learn(target, body)
         await self.respond(answer.status, returned(answer.headers), body)
 
-    async def send_upstream(self, target: Target, headers: Pairs, body: Any) -> Answer:
+    def send_upstream(self, target: Target, headers: Pairs, body: Any) -> Awaitable[Answer]:
         query = self.scope["query_string"].decode("latin-1")
         url = target.address(self.route.path, query)
-        return await self.gateway.client.send(self.scope["method"], url, headers, body)
+        return self.gateway.client.send(self.scope["method"], url, headers, body)
 
     async def _fitted(self, incoming: bodies.Incoming) -> None:
         controls = controls_of(self.headers, self.options.policy)
@@ -218,7 +218,7 @@ class Exchange(ClientSide):
     async def _exchange(self, target: Target, headers: Pairs, body: bytes, content: bytes, controls: Controls) -> None:
         """Send; refit once if the upstream says too long; relay."""
         answer = await self.send_upstream(target, headers, body)
-        over, held = await overflow.told(answer, self.api)
+        over, held = await overflow.told(answer) if overflow.may_tell(answer, self.api) else (None, [])
         if over is not None:
             answer.close()
             self.gateway.metrics.add("brim_faults_total", ("overflow",))
@@ -363,8 +363,7 @@ class Exchange(ClientSide):
         turn.model = turn.model or result.name
         turn.streamed = turn.streamed or result.streamed
         if not turn.number:
-            turn.number = live.next_turn()
-            live.turns.append(turn)
+            live.add(turn)
             self.gateway.journal.opened(turn, len(result.body))
         live.client, live.model, live.api = turn.client or live.client, turn.model or live.model, turn.api
         turn.session = live.id

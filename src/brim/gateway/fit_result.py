@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from brim import fitting, wire
 from brim.catalog import Model
@@ -13,8 +14,7 @@ from brim.gateway.glance import Known
 from brim.plan.report import Report
 
 
-@dataclass(slots=True)
-class FitResult:
+class FitResult(msgspec.Struct, eq=False):
     """A request ready to be sent, and how it came to be. `model` is None where it is not known: nothing was done."""
 
     body: bytes

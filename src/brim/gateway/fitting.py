@@ -40,7 +40,7 @@ SEEN_BYTES = 4 << 20
 # So many clients and windows are remembered.
 MOST_NAMES = 5_000
 # Requests below this share of their limit are far from it; after so many of a family, one in `SOME` is learnt from.
-FAR, ENOUGH, SOME = 0.25, 50, 32
+FAR, ENOUGH, SOME = 0.25, 50, 128
 
 
 class Fitter:

@@ -150,11 +150,11 @@ class Journal:
 
     def _measure(self, turn: Turn) -> None:
         metrics, model = self.metrics, (turn.model or "unknown",)
-        metrics.add("brim_requests_total", (turn.api, f"{turn.status // 100}xx", turn.outcome))
-        metrics.observe("brim_added_seconds", (turn.api,), turn.added_ms / 1e3)
-        metrics.observe("brim_request_seconds", (turn.api,), turn.total_ms / 1e3)
-        metrics.add("brim_tokens_before_total", model, turn.before)
-        metrics.add("brim_tokens_after_total", model, turn.after)
+        flow = metrics.flow(turn.api, model[0], turn.status, turn.outcome)
+        flow.requests += 1
+        flow.before += turn.before
+        flow.after += turn.after
+        flow.timed(turn.added_ms / 1e3, turn.total_ms / 1e3)
         if turn.changed:
             metrics.add("brim_fitted_total", model)
         if turn.overflowing:
@@ -168,16 +168,14 @@ class Journal:
             if turn.outcome == "done" and turn.status == 200:
                 metrics.add("brim_usage_missing_total", (turn.api,))
             return
-        metrics.add("brim_input_tokens_total", model, usage.input)
-        metrics.add("brim_output_tokens_total", model, usage.output)
-        if usage.cached:
-            metrics.add("brim_cached_tokens_total", model, usage.cached)
+        flow.input += usage.input
+        flow.output += usage.output
+        flow.cached += usage.cached
+        flow.cost += turn.cost or 0.0
         if turn.error is not None:
             metrics.observe("brim_count_error_ratio", model, abs(turn.error))
             if usage.input > turn.upper:
                 metrics.add("brim_upper_exceeded_total", model)
-        if turn.cost:
-            metrics.add("brim_cost_usd_total", model, turn.cost)
         if turn.saved:
             metrics.add("brim_saved_usd_total", model, turn.saved)
 

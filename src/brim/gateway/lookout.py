@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping
 from typing import Final
 
@@ -14,30 +15,59 @@ SOON: Final = 0.02
 SLOWEST_UPLOAD: Final = 50_000
 
 
+class Lookouts:
+    """Those of the exchanges that have just begun. One timer serves them all: most need none."""
+
+    def __init__(self) -> None:
+        self._new: dict[Lookout, float] = {}  # the oldest first
+        self._timer: asyncio.TimerHandle | None = None
+
+    def add(self, lookout: Lookout) -> None:
+        self._new[lookout] = time.monotonic() + SOON
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(SOON, self._look)
+
+    def drop(self, lookout: Lookout) -> None:
+        self._new.pop(lookout, None)
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        while self._new:
+            lookout, due = next(iter(self._new.items()))
+            if due > now:
+                break
+            del self._new[lookout]
+            lookout.look()
+        self._timer = asyncio.get_running_loop().call_later(SOON, self._look) if self._new else None
+
+
 class Lookout:
     """Cancels the task that made it when the client leaves (`gone`) or its body does not come in time (`slow`)."""
 
-    def __init__(self, receive: Receive, headers: Mapping[bytes, bytes]) -> None:
+    __slots__ = ("_all", "_headers", "_receive", "_task", "_timer", "_waiting", "_watcher", "gone", "has_body", "slow")
+
+    def __init__(self, receive: Receive, headers: Mapping[bytes, bytes], lookouts: Lookouts) -> None:
         self.gone = self.slow = self.has_body = False
         self._receive = receive
         self._headers = headers
+        self._all = lookouts
         self._task = asyncio.current_task()
-        self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._waiting = False
         self._watcher: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
-        self._timer = self._loop.call_later(SOON, self._look)
+        self._all.add(self)
 
     def uploaded(self) -> None:
         """The body is here: from now on only the client's leaving is of interest."""
         self.has_body = True
         if self._waiting:
             self.end()
-            self._look()
+            self.look()
 
     def end(self) -> None:
+        self._all.drop(self)
         for one in (self._timer, self._watcher):
             if one is not None:
                 one.cancel()
@@ -52,14 +82,16 @@ class Lookout:
             self._task.uncancel()
         return True
 
-    def _look(self) -> None:
+    def look(self) -> None:
+        """Begin to watch: the exchange takes longer than a moment."""
+        loop = asyncio.get_running_loop()
         if self.has_body:
-            self._watcher = self._loop.create_task(self._watch())
+            self._watcher = loop.create_task(self._watch())
             return
         self._waiting = True
         stated = self._headers.get(b"content-length", b"0")
         seconds = UPLOAD_SECONDS + (int(stated) / SLOWEST_UPLOAD if stated.isdigit() else 0)
-        self._timer = self._loop.call_later(seconds, self._too_slow)
+        self._timer = loop.call_later(seconds, self._too_slow)
 
     def _too_slow(self) -> None:
         self.slow = True

@@ -5,6 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 
+import msgspec
+
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 _ADDED = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
 _ERRORS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
@@ -38,13 +40,68 @@ _HISTOGRAMS: dict[str, tuple[str, tuple[str, ...], tuple[float, ...]]] = {
 }
 
 
+class Flow(msgspec.Struct, eq=False):
+    """What requests of one kind have in common, added up; it costs a fraction of as many entries by name."""
+
+    requests: int = 0
+    before: int = 0
+    after: int = 0
+    input: int = 0
+    cached: int = 0
+    output: int = 0
+    cost: float = 0.0
+    added: list[float] = msgspec.field(default_factory=lambda: [0.0] * (len(_ADDED) + 3))
+    seconds: list[float] = msgspec.field(default_factory=lambda: [0.0] * (len(_SECONDS) + 3))
+
+    def timed(self, added: float, seconds: float) -> None:
+        """Note the seconds that Brim added to a request, and those that it took in all."""
+        _note(self.added, _ADDED, added)
+        _note(self.seconds, _SECONDS, seconds)
+
+
+def _note(found: list[float], bounds: tuple[float, ...], value: float) -> None:
+    found[bisect_left(bounds, value)] += 1
+    found[-2] += value
+    found[-1] += 1
+
+
 class Metrics:
     """Counters and histograms by name and labels."""
 
     def __init__(self) -> None:
+        self._flows: dict[tuple[str, str, int, str], Flow] = {}
         self._counters: dict[str, dict[Labels, float]] = {name: {} for name in _COUNTERS}
         self._histograms: dict[str, dict[Labels, list[float]]] = {name: {} for name in _HISTOGRAMS}
         self.running = 0
+
+    def flow(self, api: str, model: str, status: int, outcome: str) -> Flow:
+        """Where a request that has ended is added up."""
+        kind = (api, model, status, outcome)
+        found = self._flows.get(kind)
+        if found is None:
+            if len(self._flows) >= MOST_SERIES:
+                self._settle()
+            found = self._flows[kind] = Flow()
+        return found
+
+    def _settle(self) -> None:
+        """Enter what was added up under the names by which it is told."""
+        for (api, model, status, outcome), flow in self._flows.items():
+            self.add("brim_requests_total", (api, f"{status // 100}xx", outcome), flow.requests)
+            self.add("brim_tokens_before_total", (model,), flow.before)
+            self.add("brim_tokens_after_total", (model,), flow.after)
+            for name, amount in (
+                ("brim_input_tokens_total", flow.input),
+                ("brim_output_tokens_total", flow.output),
+                ("brim_cached_tokens_total", flow.cached),
+                ("brim_cost_usd_total", flow.cost),
+            ):
+                if amount:
+                    self.add(name, (model,), amount)
+            for name, times in (("brim_added_seconds", flow.added), ("brim_request_seconds", flow.seconds)):
+                known = self._buckets(name, (api,))
+                known[:] = [one + more for one, more in zip(known, times, strict=True)]
+        self._flows.clear()
 
     def add(self, name: str, labels: Labels = (), amount: float = 1) -> None:
         series = self._counters[name]
@@ -56,22 +113,24 @@ class Metrics:
         series[labels] = known + amount
 
     def observe(self, name: str, labels: Labels, value: float) -> None:
+        _note(self._buckets(name, labels), _HISTOGRAMS[name][2], value)
+
+    def _buckets(self, name: str, labels: Labels) -> list[float]:
         series = self._histograms[name]
-        bounds = _HISTOGRAMS[name][2]
         found = series.get(labels)
         if found is None:
             if len(series) >= MOST_SERIES:
                 labels = ("other",) * len(labels)
-            found = series.setdefault(labels, [0.0] * (len(bounds) + 3))
-        found[bisect_left(bounds, value)] += 1
-        found[-2] += value
-        found[-1] += 1
+            found = series.setdefault(labels, [0.0] * (len(_HISTOGRAMS[name][2]) + 3))
+        return found
 
     def total(self, name: str) -> float:
+        self._settle()
         return sum(self._counters[name].values())
 
     def render(self) -> str:
         """The text exposition format."""
+        self._settle()
         return "\n".join([*self._lines(), ""])
 
     def _lines(self) -> Iterator[str]:

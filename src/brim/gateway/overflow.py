@@ -66,13 +66,18 @@ LARGEST_ERROR = 1 << 20
 HOLD_SECONDS = 1.0
 
 
-async def told(answer: Answer, api: str) -> tuple[Overflow | None, list[bytes]]:
-    """Whether an answer says that the prompt is too long, and what of it was read to find out."""
+def may_tell(answer: Answer, api: str) -> bool:
+    """Whether an answer is of a kind that can say that the prompt is too long."""
+    if answer.status >= 400:
+        return True
+    return api == "openai_responses" and answer.header("content-type").startswith("text/event-stream")
+
+
+async def told(answer: Answer) -> tuple[Overflow | None, list[bytes]]:
+    """Whether an answer that may tell it says that the prompt is too long, and what was read to find out."""
     if answer.status >= 400:
         body = await answer.read(LARGEST_ERROR)
         return read(answer.status, body), [body]
-    if api != "openai_responses" or not answer.header("content-type").startswith("text/event-stream"):
-        return None, []
     return await _told_in_stream(answer)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
+
+import msgspec
 
 from brim import fitting, wire
 from brim.catalog import Model, Prices
@@ -17,8 +19,7 @@ from brim.wire import Usage
 Outcome = Literal["running", "done", "refused", "failed", "gone", "incomplete"]
 
 
-@dataclass(slots=True, eq=False)
-class Turn:
+class Turn(msgspec.Struct, eq=False):
     """A request that passed through. `original` and `sent` are its conversation before and after; `report` says why."""
 
     id: str

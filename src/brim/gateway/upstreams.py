@@ -9,6 +9,7 @@ import fnmatch
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from urllib.parse import parse_qsl, urlencode
 
 from brim.gateway.faults import Refused
@@ -45,12 +46,10 @@ class Target:
 
         Example: base https://api.groq.com/openai/v1, path /v1/models -> https://api.groq.com/openai/v1/models
         """
-        base = self.base_url.rstrip("/")
-        if _BASE_VERSION.search(base):
-            path = _VERSION.sub("", path, count=1)
         if query and self.key is not None:
             query = urlencode([pair for pair in parse_qsl(query, keep_blank_values=True) if pair[0] != "key"])
-        return f"{base}{path}?{query}" if query else base + path
+        address = _address(self.base_url, path)
+        return f"{address}?{query}" if query else address
 
     @property
     def root(self) -> str:
@@ -72,6 +71,14 @@ class Target:
         if api == "gemini":
             return [(b"x-goog-api-key", key)]
         return [(b"authorization", b"Bearer " + key)]
+
+
+@lru_cache(1_024)
+def _address(base_url: str, path: str) -> str:
+    base = base_url.rstrip("/")
+    if _BASE_VERSION.search(base):
+        path = _VERSION.sub("", path, count=1)
+    return base + path
 
 
 def targets_of(settings: Settings, given: str = "") -> tuple[Target, ...]:
