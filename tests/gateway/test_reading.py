@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brim.conversation import encode
+from brim import wire
+from brim.conversation import decode, encode
 from brim.gateway.faults import Refused
 from brim.gateway.headers import with_beta
 from brim.gateway.recall.dialect import events_in
 from brim.gateway.routes import route_of
 from brim.gateway.upstreams import OPENAI, Target
-from brim.gateway.usage import StreamReader, reader_for
+from brim.gateway.usage import StreamReader, read_usage, reader_for
 from brim.testing import Call
 from brim.testing.speech import STREAMED, WHOLE, Speech
 from brim.wire import Usage
@@ -34,6 +35,23 @@ def test_usage_is_read_however_a_stream_is_cut(api: str, cuts: list[int]) -> Non
         start = end
     assert reader.usage() == USAGE
     assert reader.ended
+
+
+_NUMBERS = st.one_of(st.none(), st.integers(-5, 10_000), st.booleans(), st.just(2.5), st.just("7"))
+_NAMES = ("prompt_tokens", "completion_tokens", "total_tokens", "prompt_cache_hit_tokens", "prompt_tokens_details")
+
+
+@given(
+    told=st.one_of(
+        st.none(),
+        st.dictionaries(
+            st.sampled_from(_NAMES), _NUMBERS | st.fixed_dictionaries({}, optional={"cached_tokens": _NUMBERS})
+        ),
+    )
+)
+def test_the_usage_of_a_chat_is_what_its_wire_format_says(told: dict[str, object] | None) -> None:
+    body = encode({"id": "x", "usage": told})
+    assert read_usage(body, "openai_chat") == wire.usage(decode(body), "openai_chat")
 
 
 @pytest.mark.parametrize("api", STREAMED)

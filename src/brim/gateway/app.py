@@ -26,6 +26,7 @@ from brim.gateway.routes import route_of
 from brim.gateway.summarizing import Summarizing
 from brim.gateway.trimming import Trimming
 from brim.gateway.views import Views
+from brim.gateway.warming import Warming
 from brim.memory.store import Store
 
 Scope = MutableMapping[str, Any]
@@ -52,6 +53,7 @@ class Gateway:
         self._trimming = Trimming()
         self.lookouts = Lookouts()
         self.fitter = Fitter(options.policy, options.catalog(), store, recall=options.recall)
+        self._warming = Warming(self.fitter, options)
         self.summarizing = self.fitter.summarizer = self._summarizing(options)
         self.redact = Redaction(options.gateway.redact)
         self.token_bytes = options.token.encode() if options.token else None
@@ -139,6 +141,7 @@ class Gateway:
         self._connect(self.options)
         self.journal.start()
         self._trimming.start()
+        self._warming.start()
         if self.store is not None:
             for target in self.options.targets:
                 self.discovery.remember(target, self.store.get_value(key_of(target)))
@@ -185,6 +188,7 @@ class Gateway:
     async def close(self) -> None:
         self.ready = False
         await self._trimming.close()
+        await self._warming.close()
         if self.summarizing is not None:
             await self.summarizing.close()
         await self.discovery.close()

@@ -28,6 +28,7 @@ from brim.plan.work import size_of
 from brim.recent import Recent
 from brim.tokens.actuals import Actuals
 from brim.tokens.counter import LIKELY, Counter
+from brim.tokens.tokenizers import tokenizer
 
 # Bodies that grew by more than this are counted in a thread: about 3 ms of work.
 COLD_BYTES = 48_000
@@ -343,6 +344,11 @@ class Fitter:
         known = self.model_of(name, upstream)
         if known is None or window < known.window:
             _put(self._windows, (upstream, name), window)
+
+    def load(self, family: str) -> None:
+        """Load the tokenizer of a family, so that no request waits for it. May be called from any thread."""
+        tokenizer(family)("a")
+        self._loaded.add(family)
 
     def counter(self, model: Model, api: str) -> Counter:
         # The counter holds its model, so no other object can come to have the same id.

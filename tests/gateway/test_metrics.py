@@ -1,0 +1,45 @@
+"""Numbers for Prometheus: what is added up first is told under the same names."""
+
+from __future__ import annotations
+
+from brim.gateway.metrics import MOST_SERIES, Metrics
+
+
+def finished(metrics: Metrics, model: str, status: int = 200) -> None:
+    flow = metrics.flow("openai_chat", model, status, "done")
+    flow.requests += 1
+    flow.before += 100
+    flow.after += 40
+    flow.input += 41
+    flow.timed(0.002, 3.0)
+
+
+def test_requests_that_were_added_up_are_told_by_name() -> None:
+    metrics = Metrics()
+    for _ in range(2):
+        finished(metrics, "a")
+        finished(metrics, "b", 404)
+        assert metrics.total("brim_tokens_before_total") in (200, 400)
+    told = metrics.render().splitlines()
+    assert metrics.render().splitlines() == told
+    for line in (
+        'brim_requests_total{api="openai_chat",status="2xx",outcome="done"} 2',
+        'brim_requests_total{api="openai_chat",status="4xx",outcome="done"} 2',
+        'brim_tokens_after_total{model="a"} 80',
+        'brim_input_tokens_total{model="b"} 82',
+        'brim_added_seconds_bucket{api="openai_chat",le="0.001"} 0',
+        'brim_added_seconds_bucket{api="openai_chat",le="0.0025"} 4',
+        'brim_request_seconds_sum{api="openai_chat"} 12',
+        'brim_request_seconds_count{api="openai_chat"} 4',
+    ):
+        assert line in told
+    assert not [line for line in told if line.startswith("brim_cached_tokens_total{")]
+
+
+def test_models_that_clients_make_up_do_not_fill_the_memory() -> None:
+    metrics = Metrics()
+    for number in range(3 * MOST_SERIES):
+        finished(metrics, f"m{number}")
+    told = metrics.render().splitlines()
+    assert len([line for line in told if line.startswith("brim_tokens_after_total{")]) == MOST_SERIES + 1
+    assert metrics.total("brim_tokens_after_total") == 3 * MOST_SERIES * 40
