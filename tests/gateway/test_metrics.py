@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from brim.gateway.metrics import MOST_SERIES, Metrics
+from brim.gateway.turns import Turn
+from brim.wire import Usage
 
 
 def finished(metrics: Metrics, model: str, status: int = 200) -> None:
-    flow = metrics.flow("openai_chat", model, status, "done")
-    flow.requests += 1
-    flow.before += 100
-    flow.after += 40
-    flow.input += 41
-    flow.timed(0.002, 3.0)
+    turn = Turn("id", 1, "s", 0.0, "openai_chat", model, "upstream", "", before=100, after=40, upper=50)
+    turn.status, turn.outcome, turn.usage, turn.added_ms, turn.total_ms = status, "done", Usage(41), 2.0, 3_000.0
+    metrics.ended(turn)
 
 
 def test_requests_that_were_added_up_are_told_by_name() -> None:
@@ -31,6 +30,7 @@ def test_requests_that_were_added_up_are_told_by_name() -> None:
         'brim_added_seconds_bucket{api="openai_chat",le="0.0025"} 4',
         'brim_request_seconds_sum{api="openai_chat"} 12',
         'brim_request_seconds_count{api="openai_chat"} 4',
+        'brim_count_error_ratio_count{model="a"} 2',
     ):
         assert line in told
     assert not [line for line in told if line.startswith("brim_cached_tokens_total{")]

@@ -10,6 +10,11 @@ from brim.gateway.turns import Turn
 
 JSON = (b"content-type", b"application/json")
 _ABOUT = (b"x-brim-count", b"about")
+_LINES = (
+    b"x-brim-tokens-before: %d\r\nx-brim-tokens-after: %d\r\nx-brim-folded: %d\r\n"
+    b"x-brim-session: %b\r\nx-brim-ms: %.2f\r\n"
+)
+_ABOUT_LINE = b"x-brim-count: about\r\n"
 
 
 class ClientSide:
@@ -39,6 +44,15 @@ class ClientSide:
                 (b"x-brim-note", turn.note.encode("ascii", "replace").replace(b"\n", b" ").replace(b"\r", b" "))
             )
         return found
+
+    def brim_lines(self) -> bytes | None:
+        """The same as the bytes that it comes to, for a server that takes them so; None where that is not plain."""
+        turn = self.turn
+        if turn is None or turn.note or not turn.session.isprintable():
+            return None
+        session = turn.session.encode("latin-1", "replace")
+        lines = _LINES % (turn.before, turn.after, turn.folded, session, turn.added_ms)
+        return lines + _ABOUT_LINE if turn.about else lines
 
     def note_status(self, status: int) -> None:
         if self.turn is not None:

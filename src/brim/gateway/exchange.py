@@ -21,6 +21,7 @@ from brim.gateway.fitting import last_model_key
 from brim.gateway.headers import Pairs, forwarded, returned
 from brim.gateway.logs import log, tell
 from brim.gateway.lookout import Lookout
+from brim.gateway.protocol import LINES
 from brim.gateway.provider_options import prepared
 from brim.gateway.recall import offered, relay_with_recall
 from brim.gateway.routes import Route, api_of
@@ -258,7 +259,7 @@ class Exchange(ClientSide):
         feed: Callable[[bytes], None] = self.reader.feed if self.reader is not None else _ignore
         if self.options.gateway.log_content and self.turn is not None:
             feed = self._overheard(feed)
-        await self.start(answer.status, returned(answer.headers) + self.brim_headers())
+        await self._begin(answer)
         send = self.send
         for chunk in held:
             feed(chunk)
@@ -268,6 +269,17 @@ class Exchange(ClientSide):
         if left == 0 or not await self._rest(answer, feed, left):
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         self.done()
+
+    def _begin(self, answer: Answer) -> Awaitable[None]:
+        """Start the answer: the upstream's headers, and Brim's own, ready made where the server takes them so."""
+        headers = returned(answer.headers)
+        add = self.scope.get("extensions", {}).get(LINES)
+        lines = self.brim_lines() if add is not None else None
+        if lines is not None:
+            add(lines)
+        else:
+            headers += self.brim_headers()
+        return self.start(answer.status, headers)
 
     async def _rest(self, answer: Answer, feed: Callable[[bytes], None], left: int) -> bool:
         """Relay what comes, so many bytes or (if negative) to the end; whether the last piece was told to be it."""

@@ -28,7 +28,7 @@ _OTHER: Final = re.compile(
     rb"|tool_result|thinking|reasoning|summary_text|ephemeral|object|string|number|integer|boolean|array|null|auto|any"
     rb'|none|enabled|disabled|adaptive|json_object|json_schema)")'
 )
-_TYPE: Final = re.compile(rb'"type"')  # a third of the time that `in` takes
+_TYPE: Final = re.compile(rb'"type"')  # quicker than `in`
 _MEDIA: Final = (b'"inlineData"', b'"inline_data"', b'"fileData"', b'"file_data"')
 # Letters may be written so; nobody does but to hide a name.
 _HIDDEN: Final = re.compile(rb"\\u00[4-7]")

@@ -83,7 +83,7 @@ class Journal:
         self.recent.append(turn)
         while len(self._plans) > MOST_PLANS:
             self._plans.popleft().let_go()
-        self._measure(turn)
+        self.metrics.ended(turn)
         if turn.changed or turn.outcome not in ("done", "gone"):
             self._log(turn)
         if self._keeper is not None and turn.model:
@@ -147,37 +147,6 @@ class Journal:
             self._task = None
         if self._keeper is not None:
             await asyncio.to_thread(self._flush)
-
-    def _measure(self, turn: Turn) -> None:
-        metrics, model = self.metrics, (turn.model or "unknown",)
-        flow = metrics.flow(turn.api, model[0], turn.status, turn.outcome)
-        flow.requests += 1
-        flow.before += turn.before
-        flow.after += turn.after
-        flow.timed(turn.added_ms / 1e3, turn.total_ms / 1e3)
-        if turn.changed:
-            metrics.add("brim_fitted_total", model)
-        if turn.overflowing:
-            metrics.add("brim_overflows_avoided_total", model)
-        if turn.refits:
-            metrics.add("brim_refits_total", model, turn.refits)
-        if turn.recalls:
-            metrics.add("brim_recalls_total", model, turn.recalls)
-        usage = turn.usage
-        if usage is None:
-            if turn.outcome == "done" and turn.status == 200:
-                metrics.add("brim_usage_missing_total", (turn.api,))
-            return
-        flow.input += usage.input
-        flow.output += usage.output
-        flow.cached += usage.cached
-        flow.cost += turn.cost or 0.0
-        if turn.error is not None:
-            metrics.observe("brim_count_error_ratio", model, abs(turn.error))
-            if usage.input > turn.upper:
-                metrics.add("brim_upper_exceeded_total", model)
-        if turn.saved:
-            metrics.add("brim_saved_usd_total", model, turn.saved)
 
     def _log(self, turn: Turn) -> None:
         kind = {"done": "fitted", "gone": "client_gone"}.get(turn.outcome, turn.outcome)

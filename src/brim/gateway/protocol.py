@@ -18,6 +18,9 @@ except ImportError as problem:  # pragma: no cover, the extra is not installed
     raise MissingExtra("the gateway", "gateway") from problem
 
 HEADER_SECONDS = 30.0
+# An extension of ASGI: what takes lines that are to stand at the end of the next head. uvicorn looks at each header for
+# several times as long as it takes to write them all.
+LINES = "brim.lines"
 # Answers up to this size are joined with their head.
 JOINED = 1 << 16
 _TOO_LARGE = (
@@ -33,16 +36,20 @@ class Corked:
     It knows of asyncio's transports what uvicorn's protocol uses.
     """
 
-    __slots__ = ("_held", "_soon", "_transport", "get_extra_info", "is_closing", "pause_reading", "resume_reading")
+    __slots__ = ("_held", "_lines", "_soon", "_transport", "get_extra_info", "is_closing", "pause_reading", "resume_reading")
 
     def __init__(self, transport: asyncio.Transport, soon: Callable[[Callable[[], None]], object]) -> None:
         self._transport = transport
         self._soon = soon
-        self._held = b""
+        self._held = self._lines = b""
         self.get_extra_info = transport.get_extra_info
         self.is_closing = transport.is_closing
         self.pause_reading = transport.pause_reading
         self.resume_reading = transport.resume_reading
+
+    def add(self, lines: bytes) -> None:
+        """Have these lines at the end of the next head."""
+        self._lines = lines
 
     def write(self, data: bytes) -> None:
         if self._held:
@@ -53,7 +60,7 @@ class Corked:
             else:
                 self._transport.write(held + data)
         elif data[:9] == b"HTTP/1.1 " and data[-4:] == b"\r\n\r\n":
-            self._held = data
+            self._held, self._lines = data[:-2] + self._lines + b"\r\n" if self._lines else data, b""
             self._soon(self._release)
         else:
             self._transport.write(data)
@@ -78,7 +85,9 @@ class LimitedProtocol(HttpToolsProtocol):
         self._deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        super().connection_made(Corked(transport, self.loop.call_soon))  # type: ignore[arg-type]
+        corked = Corked(transport, self.loop.call_soon)
+        self._extensions = {LINES: corked.add}
+        super().connection_made(corked)  # type: ignore[arg-type]
         self._deadline = self.loop.call_later(HEADER_SECONDS, self._late)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -96,6 +105,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         self._in_head = True
         super().on_message_begin()
+        self.scope["extensions"] = self._extensions  # type: ignore[typeddict-item]
 
     def on_headers_complete(self) -> None:
         self._stop_timer()

@@ -136,9 +136,9 @@ class Turn(msgspec.Struct, eq=False):
         self.usage = usage
         prices = self.found.prices if self.found else None
         if usage is not None and prices is not None:
-            recalls = sum(cost_of(one, prices) for one in extra)
+            recalls = sum(cost_of(one, prices) for one in extra) if extra else 0.0
             self.cost = cost_of(usage, prices) + recalls
-            self.saved = saving_of(self, usage, prices, before_last) - recalls
+            self.saved = (saving_of(self, usage, prices, before_last) if self.changed else 0.0) - recalls
 
     def as_dict(self) -> dict[str, Any]:
         """The numbers, for the JSON API; no content."""
