@@ -1,4 +1,4 @@
-"""An upstream's answer on its connection, and the end of those that fall silent. With `client`, all that knows aiohttp."""
+"""An upstream's answer on its connection, and the end of those that fall silent. Only `client` knows aiohttp too."""
 
 from __future__ import annotations
 

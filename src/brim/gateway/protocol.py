@@ -36,7 +36,16 @@ class Corked:
     It knows of asyncio's transports what uvicorn's protocol uses.
     """
 
-    __slots__ = ("_held", "_lines", "_soon", "_transport", "get_extra_info", "is_closing", "pause_reading", "resume_reading")
+    __slots__ = (
+        "_held",
+        "_lines",
+        "_soon",
+        "_transport",
+        "get_extra_info",
+        "is_closing",
+        "pause_reading",
+        "resume_reading",
+    )
 
     def __init__(self, transport: asyncio.Transport, soon: Callable[[Callable[[], None]], object]) -> None:
         self._transport = transport

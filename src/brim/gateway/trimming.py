@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
-SECONDS = 20.0
+SECONDS = 5.0
+# A process that has grown by less since it was trimmed last has little to give back.
+GROWN = 4 << 20
 # Numbers of glibc's malloc.h. Threads share so many heaps, as each keeps its own free memory; and what is as large as a
 # body is given back when it is let go, which glibc otherwise does less and less.
 M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
@@ -35,11 +39,20 @@ def _offered(name: str) -> Callable[..., int] | None:
     return found
 
 
-class Trimming:
-    """Trims in a thread, every so many seconds, while it runs."""
+def resident() -> int:
+    """Bytes of memory that the process holds; 0 where the system does not tell."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
 
-    def __init__(self, seconds: float = SECONDS) -> None:
+
+class Trimming:
+    """Looks every so many seconds whether the process has grown, and then trims, in a thread."""
+
+    def __init__(self, seconds: float = SECONDS, grown: int = GROWN) -> None:
         self._seconds = seconds
+        self._grown = grown
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -47,10 +60,12 @@ class Trimming:
             self._task = asyncio.get_running_loop().create_task(self._run())
 
     async def _run(self) -> None:
-        offered = True
+        offered, before = True, 0
         while offered:
             await asyncio.sleep(self._seconds)
-            offered = await asyncio.to_thread(trim)
+            if resident() >= before + self._grown:
+                offered = await asyncio.to_thread(trim)
+                before = resident()
 
     async def close(self) -> None:
         if self._task is not None:
