@@ -23,6 +23,7 @@ from brim.plan.items import grouped
 from brim.plan.planner import TINY, Outcome
 from brim.plan.rebuild import with_text
 from brim.plan.work import Work, query_of
+from brim.tokens.sparing import known, up_to
 
 # More evidence than this hardly answers more questions, in however large a window. Where there is a cache to keep, so
 # much of it stands beside a question, if the policy's share is less.
@@ -160,8 +161,10 @@ class Talk:
         room = most - (entry.tokens - sizes[largest]) if sizes else 0
         if part is None or part.kind != "text" or part.fixed or room < LEAST:
             return entry
-        stash[handle_of(part.text)] = part.text
-        cut = Ladder(part.text, counter.text).at(Room(room, counter.text, handle_of(part.text), self.work.recall))
+        handle = handle_of(part.text)
+        stash[handle] = part.text
+        steps = Ladder(part.text, known(counter.text, part.text, sizes[largest]))
+        cut = steps.at(Room(room, up_to(counter.text, room), handle, self.work.recall))
         message = with_text(counter.api, entry.message, {largest: cut.text})
         return replace(entry, message=message, tokens=counter.message(message), kind="compacted")
 

@@ -6,8 +6,10 @@ Everything in a summary is taken verbatim from the messages; nothing is rephrase
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, islice
 
 from brim.conversation import Message
 from brim.recent import Recent
@@ -23,10 +25,20 @@ _CONCLUSION = re.compile(
     r"the (?:answer|fix|cause|result) is)\b",
     re.IGNORECASE,
 )
+# Each of its matches has one of these.
+_CONCLUDES = (
+    "conclu", "decid", "decision", "therefore", "so we ", "we'll", "we will", "we should", "i'll", "i will", "i have",
+    "i recommend", "i suggest", "fixed", "resolved", "implemented", "agreed", "chose", "answer is", "fix is", "cause is",
+    "result is",
+)  # fmt: skip
 _QUESTION = re.compile(r"[?？]")
 _OPEN = re.compile(
     r"\b(?:todo|to do|not yet|still (?:need|open|missing|to)|unresolved|pending|blocked|remains? to|next step)\b", re.I
 )
+_LEAVES = ("todo", "to do", "not yet", "still ", "unresolved", "pending", "blocked", "remain", "next step")
+# Letters that are ASCII ones where case is of no account.
+_LIKE_ASCII = "\u017f\u212a\u0130\u0131"
+_MARKS = frozenset("-*•+#")
 _FACT = re.compile(
     r"[\w.+-]+@[\w-]+\.[\w.]+"  # e-mail
     r"|https?://[^\s\"'<>)\]]+"
@@ -37,7 +49,7 @@ _FACT = re.compile(
     r"|\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?)?\b|\b\d{3,}\b"
 )
 # Words that may hold a fact, and the word after each: looking only at them is ten times faster.
-_TELLING = re.compile(r"(?<!\S)[^\s\d@/$€£]*[\d@/$€£]\S*(?=(\s\S+)?)")
+_TELLING = re.compile(r"(?<!\S)[^\s\d@/$€£]*+[\d@/$€£]\S*(?=(\s\S+)?)")
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n")
 
 
@@ -141,13 +153,35 @@ def clip(text: str, size: int) -> str:
 def key_points(text: str, size: int = 160) -> list[str]:
     """What an answer decided: its bullets, headings and conclusions."""
     found: list[str] = []
-    for line in text.splitlines():
-        match = _BULLET.match(line) or _HEADING.match(line)
+    lines = text.splitlines()
+    concluding = holding(text, lines, _CONCLUDES)
+    for number, line in enumerate(lines):
+        first = line.lstrip()[:1]
+        match = (_BULLET.match(line) or _HEADING.match(line)) if first in _MARKS or first.isdecimal() else None
         if match:
             found.append(clip(match.group(1), size))
-        elif _CONCLUSION.search(line[:400]):
+        elif number in concluding and _CONCLUSION.search(line[:400]):
             sentence = next((part for part in _SENTENCE_END.split(line) if _CONCLUSION.search(part)), line)
             found.append(clip(sentence, size))
+    return found
+
+
+def holding(text: str, lines: list[str], signs: tuple[str, ...]) -> Collection[int]:
+    """The numbers of a text's lines in which, in any case, one of some strings of ASCII stands, and perhaps of others.
+
+    Looking for a few strings in the whole text is ten times faster than looking at each line with a pattern.
+    """
+    low = text.lower()
+    if len(low) != len(text) or any(letter in text for letter in _LIKE_ASCII):
+        return range(len(lines))
+    ends = list(accumulate(len(line) for line in text.splitlines(keepends=True)))
+    found: set[int] = set()
+    for sign in signs:
+        place = low.find(sign)
+        while place >= 0:
+            number = bisect_right(ends, place)
+            found.add(number)
+            place = low.find(sign, ends[number])
     return found
 
 
@@ -158,9 +192,11 @@ def _start(text: str, end: int) -> int:
 
 
 def _open_points(text: str, size: int) -> list[str]:
-    found = [clip(text[_start(text, match.start()) : match.end()], size) for match in _QUESTION.finditer(text)][-2:]
-    found += [clip(line, size) for line in text.splitlines() if _OPEN.search(line[:400])][:4]
-    return found
+    asked = [match.span() for match in _QUESTION.finditer(text)][-2:]
+    found = [clip(text[_start(text, start) : end], size) for start, end in asked]
+    lines = text.splitlines()
+    left = (lines[number] for number in sorted(holding(text, lines, _LEAVES)))
+    return found + [clip(line, size) for line in islice((line for line in left if _OPEN.search(line[:400])), 4)]
 
 
 def _call_line(name: str, arguments: str, size: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import nlargest
 from math import log
@@ -74,9 +75,9 @@ class Matcher:
         telling: dict[str, float] = {}
         for number in best:
             said = words(self.entries.texts[number][:_FEEDBACK_CHARACTERS])
-            for term in said:
+            for term, times in Counter(said).items():
                 if term not in self.terms:
-                    telling[term] = telling.get(term, 0.0) + totals[number] / whole / len(said)
+                    telling[term] = telling.get(term, 0.0) + times * totals[number] / whole / len(said)
         scored = []
         for term, value in telling.items():
             times = occurrences(term)
