@@ -29,7 +29,7 @@ from brim.memory.replan import Replan
 from brim.memory.sending import as_sent, body_of, came_back, view_report
 from brim.memory.store import Store
 from brim.memory.summaries import Folding, Summarizer
-from brim.memory.talk import ENOUGH, READ_AT_ONCE, READ_FROM, Acts, Talk
+from brim.memory.talk import ENOUGH, NOTED, READ_AT_ONCE, READ_FROM, Acts, Talk
 from brim.memory.view import Entry, EntryKind, View, common_length
 from brim.memory.writing import Writer
 from brim.plan.context import Attachment
@@ -38,6 +38,7 @@ from brim.plan.policy import Policy
 from brim.plan.relevance import Embedder
 from brim.plan.work import Work
 from brim.recent import Recent
+from brim.summarize.deterministic import take_notes
 from brim.tokens.actuals import Actuals
 from brim.tokens.counter import Counter
 
@@ -316,8 +317,7 @@ class Session:
             raise
         for event in events(outcome):
             tell(self._on_event, event)
-        for text in outcome.stash.values():
-            self._writer.keep(text)
+        self._writer.hold(outcome.stash.values())
         if self.policy.name != "agent":  # there context is part of the view
             self._carried, self._context = [*self._carried, *self._context], []
         self._save()
@@ -359,6 +359,7 @@ class Session:
         if size <= high:
             if asked and size > high * READ_FROM:
                 self._recollection.read(len(self.log) - 1, READ_AT_ONCE)
+                take_notes(self.log[-NOTED:])
             return Outcome(as_sent(work.conversation, self.view), size)
         outcome = Replan(work, self.log, self.view, self.folding.entries(self._between)).run()
         self.replans += 1
@@ -382,6 +383,8 @@ class Session:
         if outcome is not None:
             self._tight = True
             self.replans += talk.replans
+            if not talk.replans:  # then there is time to read for the next one
+                take_notes(self.log[-NOTED:])
         return outcome
 
     def _recall_after(self, work: Work, outcome: Outcome) -> None:

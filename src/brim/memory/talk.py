@@ -28,15 +28,17 @@ from brim.tokens.sparing import known, up_to
 # More evidence than this hardly answers more questions, in however large a window. Where there is a cache to keep, so
 # much of it stands beside a question, if the policy's share is less.
 EVIDENCE, ENOUGH = 6_000, 2_000
-# A talk that takes this share of its limit is read for its first questions beforehand, so many messages a turn.
-READ_FROM, READ_AT_ONCE = 0.4, 12
+# A talk that takes this share of its limit is read for its first questions beforehand, so many messages a turn; so many
+# of the last ones for what a fold will say of them.
+READ_FROM, READ_AT_ONCE, NOTED = 0.4, 12, 4
 # The tokens of a usual answer: what a turn costs beside its input.
 ANSWER = 400
 # What was said last stays in full if it takes at most this share of the room beside the question.
 LAST = 0.25
 # Records of folded messages may take this share before they are made into one.
 RECORDS = 0.15
-# A fold leaves so much of what the messages said last may take, so that the next one is some turns away.
+# A fold leaves so much of what the messages said last may take, so that the next one is some turns away; a message
+# that is too long for all of it is cut to as much.
 LOW = 0.5
 SIGN = "[99,999 earlier messages folded, recall brim:00000000]"
 # What a message must score, of the best that there is, to be worth its place: where the place costs nothing, where it
@@ -130,7 +132,7 @@ class Talk:
         most = int(max(LAST * free, free - room))
         stash: dict[str, str] = {}
         if body and body[-1].tokens > most and body[-1].kind != "ledger":
-            body[-1] = self._shortened(body[-1], most, stash)
+            body[-1] = self._shortened(body[-1], int(LOW * most), stash)
         if free < 0 or any(entry.tokens > most for entry in body[-1:]):
             return None
         if anew:

@@ -37,8 +37,12 @@ class Writer:
 
     def keep(self, text: str) -> str:
         """Stash an original; return its handle."""
-        self._blobs.append(text.encode("utf-8", "surrogatepass"))
+        self.hold([text])
         return handle_of(text)
+
+    def hold(self, texts: Iterable[str]) -> None:
+        """Stash originals whose handles are known."""
+        self._blobs += [text.encode("utf-8", "surrogatepass") for text in texts]
 
     def forked(self, chain: Iterable[bytes], log: Iterable[Message], blobs: Iterable[bytes]) -> None:
         """Begin with the messages and the originals of another session."""

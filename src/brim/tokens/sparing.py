@@ -7,8 +7,10 @@ from typing import Final
 
 Count = Callable[[str], int]
 
-# Of dense text so many characters, for each token that there is room for, are more than the room; of plain text so many.
-PREFIXES: Final = (2, 5)
+# So many characters for each token that there is room for are mostly more than the room: of dense text, of plain text.
+PREFIXES: Final = (3, 5)
+# What is longer is looked at once, even where it is asked for again.
+LONG: Final = 8_192
 
 
 def up_to(count: Count, most: int) -> Count:
@@ -16,15 +18,25 @@ def up_to(count: Count, most: int) -> Count:
 
     Example: up_to(count, 100)("a megabyte of text") -> 127
     """
+    seen: dict[str, int] = {}
 
     def counted(text: str) -> int:
-        for characters in PREFIXES:
-            end = characters * most
-            if len(text) > 2 * end and (found := count(text[:end])) > most:
-                return found
-        return count(text)
+        if len(text) <= LONG:
+            return count(text)
+        found = seen.get(text)
+        if found is None:
+            found = seen[text] = _counted(text, count, most)
+        return found
 
     return counted
+
+
+def _counted(text: str, count: Count, most: int) -> int:
+    for characters in PREFIXES:
+        end = characters * most
+        if 2 * len(text) > 3 * end and (found := count(text[:end])) > most:
+            return found
+    return count(text)
 
 
 def known(count: Count, text: str, tokens: int) -> Count:
