@@ -21,6 +21,7 @@ _VERDICTS = {True: "yes", False: "no", None: ""}
 
 _BAR = re.compile(r"(>=|<=|≥|≤|=|<|>)?\s*(\d*\.?\d+)")
 _NUMBER = re.compile(r"(?:(?<![\w.-])-)?\d*\.?\d+")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _TESTS: dict[str, Callable[[float, float], bool]] = {
     ">=": lambda value, bar: value >= bar,
     "≥": lambda value, bar: value >= bar,
@@ -37,13 +38,14 @@ def met(value: Value, bar: str) -> bool | None:
 
     What stands in brackets is a remark. A number in a bar has the sign of the one before it.
 
-    Example: met(0.2, "<= 0.3") -> True; met(1, "0") -> False; met("0.9 / 0.6 (12 logs)", "≥ .8 / .7") -> False
+    Example: met(0.2, "<= 0.3") -> True; met("3,114", "≥ 2,000") -> True; met("0.9 / 0.6 (logs)", "≥ .8 / .7") -> False
     """
-    wanted = _BAR.findall(bar.partition("(")[0])
-    if not wanted or not (wanted[0][0] or _NUMBER.fullmatch(bar.strip())):
+    bar = _plain(bar)
+    wanted = _BAR.findall(bar)
+    if not wanted or not (wanted[0][0] or _NUMBER.fullmatch(bar.strip("% "))):
         return None
     if isinstance(value, str):
-        numbers = [float(found) for found in _NUMBER.findall(value.partition("(")[0].replace(",", ""))]
+        numbers = [float(found) for found in _NUMBER.findall(_plain(value))]
     else:
         numbers = [float(value)]
     if len(numbers) < len(wanted):
@@ -54,6 +56,11 @@ def met(value: Value, bar: str) -> bool | None:
         if not _TESTS[sign](number, float(least)):
             return False
     return True
+
+
+def _plain(text: str) -> str:
+    """What a cell says, its remark and the commas in its numbers left out. Example: "3,114 (12 logs)" -> "3114 " """
+    return _THOUSANDS.sub("", text.partition("(")[0])
 
 
 def shown(value: Value) -> str:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import bisect
 import itertools
 import json
+import multiprocessing
 import random
 import re
-import resource
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +24,7 @@ from brim.tokens.counter import Counter
 
 FILE = "aider_chat_history.md"
 WINDOW = 32_000
+ROUNDS = 3
 _ASKED = re.compile(r"^#### ?(.*)$", re.MULTILINE)
 
 
@@ -36,32 +40,76 @@ def turns_of(text: str) -> Iterator[tuple[str, str]]:
             asked = []
 
 
-def replay(path: Path, most: int | None) -> dict[str, float]:
-    """The stream in one session that holds it; sizes are counted anew for what is sent."""
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What a turn took: seconds of the processor, and by the clock."""
+
+    processor: float
+    clock: float
+
+    @classmethod
+    def of(cls, work: Callable[[], Any]) -> Turn:
+        clock, processor = time.perf_counter(), time.process_time()
+        work()
+        return cls(time.process_time() - processor, time.perf_counter() - clock)
+
+    @classmethod
+    def best(cls, turns: Sequence[Turn]) -> Turn:
+        """The least of each: what other work on the machine added is not the turn's."""
+        return cls(min(turn.processor for turn in turns), min(turn.clock for turn in turns))
+
+    @classmethod
+    def median(cls, turns: Sequence[Turn]) -> Turn:
+        medians = (statistics.median([getattr(turn, name) for turn in turns]) for name in ("processor", "clock"))
+        return cls(*medians)
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A stream turn by turn in one process."""
+
+    turns: list[Turn]
+    tokens: int
+    over: int
+    replans: int
+    megabytes: float
+
+
+def replay(path: Path, most: int | None) -> Replay:
+    """The stream in one session that holds it; a turn is what is said and the answer that is recorded.
+
+    Sizes are counted anew for what is sent.
+    """
     session = brim.Session(model="gpt-4o", budget=WINDOW)
     counter = Counter(catalog.find("gpt-4o"), "openai_chat")
-    taken: list[float] = []
-    spent: list[float] = []
-    tokens = over = turns = 0
+    turns: list[Turn] = []
+    tokens = over = 0
     for asked, answered in itertools.islice(turns_of(path.read_text("utf-8", "replace")), most):
-        clock, cpu = time.perf_counter(), time.process_time()
-        fitted = session.say(asked)
-        taken.append(time.perf_counter() - clock)
-        spent.append(time.process_time() - cpu)
-        over += counter.total(wire.parse(fitted.messages)) > WINDOW
-        session.record({"choices": [{"message": {"role": "assistant", "content": answered}}]})
-        turns += 1
+        sent: list[brim.Fitted] = []
+
+        def turn(asked: str = asked, answered: str = answered, sent: list[brim.Fitted] = sent) -> None:
+            sent.append(session.say(asked))
+            session.record({"choices": [{"message": {"role": "assistant", "content": answered}}]})
+
+        turns.append(Turn.of(turn))
+        over += counter.total(wire.parse(sent[0].messages)) > WINDOW
         tokens += counter.message(session.log[-1]) + counter.message(session.log[-2])
-    return {
-        "turns": turns,
-        "tokens": tokens,
-        "over": over,
-        "replans": session.replans,
-        "slowest ms": 1e3 * max(taken),
-        "slowest processor ms": 1e3 * max(spent),
-        "median ms": 1e3 * statistics.median(taken),
-        "MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-    }
+    return Replay(turns, tokens, over, session.replans, _peak())
+
+
+def _peak() -> float:
+    """The most megabytes that this process has held; what `getrusage` says is of the process that started it too."""
+    held = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text("ascii"))
+    return int(held[1]) / 1024 if held else 0.0
+
+
+def replays(path: Path, most: int | None, rounds: int = ROUNDS) -> list[Replay]:
+    """The same in some processes one after the other, so that none finds what another has computed."""
+    found: list[Replay] = []
+    for _ in range(rounds):
+        with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+            found.append(pool.submit(replay, path, most).result())
+    return found
 
 
 class Words:
@@ -82,23 +130,18 @@ class Words:
         return [{"role": ("user", "assistant")[n % 2], "content": self.text()} for n in range(messages)]
 
 
-def one_more_turn(rounds: int = 40) -> dict[str, float]:
-    """`say` on sessions of 1,000 and 10,000 messages, turn about; turns without a re-plan."""
+def one_more_turn(rounds: int = 40) -> dict[int, Turn]:
+    """`say` on sessions of 1,000 and 10,000 messages, turn about; the median of turns without a re-plan."""
     words = Words()
     sessions = {size: _grown(words, size) for size in (1_000, 10_000)}
-    taken: dict[int, list[float]] = {size: [] for size in sessions}
+    taken: dict[int, list[Turn]] = {size: [] for size in sessions}
     for _ in range(rounds):
         for size, session in sessions.items():
-            said, replans = words.text(), session.replans
-            began = time.perf_counter()
-            session.say(said)
-            spent = time.perf_counter() - began
+            replans, turn = session.replans, Turn.of(partial(session.say, words.text()))
             if session.replans == replans:
-                taken[size].append(spent)
+                taken[size].append(turn)
             session.record({"choices": [{"message": {"role": "assistant", "content": words.text()}}]})
-    found = {f"say, {size:,} messages, ms": 1e3 * statistics.median(times) for size, times in taken.items()}
-    short, long = (statistics.median(times) for times in taken.values())
-    return {**found, "longer ÷ shorter": long / short}
+    return {size: Turn.median(turns) for size, turns in taken.items()}
 
 
 def _grown(words: Words, size: int) -> brim.Session:
@@ -111,24 +154,34 @@ def _grown(words: Words, size: int) -> brim.Session:
     return session
 
 
-def sent_again(rounds: int = 8) -> dict[str, float]:
+def sent_again(rounds: int = 8) -> dict[str, Turn]:
     """A client that sends all 10,000 messages with every turn, as bytes and as objects; the best of some rounds."""
-    words = Words()
-    found: dict[str, float] = {}
+    found: dict[str, Turn] = {}
     for kind in ("bytes", "objects"):
         sessions = Sessions(budget=WINDOW, model="gpt-4o")
-        messages = words.chat(10_001)
-        best = float("inf")
+        messages = Words().chat(10_001)
+        taken: list[Turn] = []
         for number in range(rounds):
             body: Any = {"model": "gpt-4o", "messages": messages}
-            body = json.dumps(body).encode() if kind == "bytes" else body
-            began = time.perf_counter()
-            conversation = wire.parse(body, "openai_chat")
-            session = sessions.of(conversation)
-            replans = session.replans
-            session.fit_parsed(body, conversation)
-            if number and session.replans == replans:
-                best = min(best, time.perf_counter() - began)
+            replans, turn = _sent(sessions, json.dumps(body).encode() if kind == "bytes" else body)
+            if number and not replans:
+                taken.append(turn)
             messages = [*messages, *Words(number).chat(2)[::-1]]
-        found[f"10,000 messages again as {kind}, ms"] = 1e3 * best
+        found[kind] = Turn.best(taken)
     return found
+
+
+def _sent(sessions: Sessions, body: Any) -> tuple[int, Turn]:
+    """How many re-plans a request caused, and what it took."""
+    replans = 0
+
+    def request() -> None:
+        nonlocal replans
+        conversation = wire.parse(body, "openai_chat")
+        session = sessions.of(conversation)
+        before = session.replans
+        session.fit_parsed(body, conversation)
+        replans = session.replans - before
+
+    turn = Turn.of(request)
+    return replans, turn

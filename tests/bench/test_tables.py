@@ -20,6 +20,12 @@ from rich.console import Console
         ("-70.29 ms", "<= 10 ms", True),
         ("2-4 ms", "<= 3 ms", True),
         ("no data", ">= 1", None),
+        ("3,114", "≥ 2,000", True),
+        ("108,177", "≤ 110,000", True),
+        ("1,234,567", "≤ 1,000,000", False),
+        ("1,200", "1,000", False),
+        ("0.28, 0.33, max 1.02", "≤ .30 total, ≤ .36 median, max ≤ 1", False),
+        ("100.0%", "100%", True),
     ],
 )
 def test_a_bar_is_met_missed_or_not_set(value: table.Value, bar: str, verdict: bool | None) -> None:

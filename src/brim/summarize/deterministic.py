@@ -28,8 +28,8 @@ _CONCLUSION = re.compile(
 # Each of its matches has one of these.
 _CONCLUDES = (
     "conclu", "decid", "decision", "therefore", "so we ", "we'll", "we will", "we should", "i'll", "i will", "i have",
-    "i recommend", "i suggest", "fixed", "resolved", "implemented", "agreed", "chose", "answer is", "fix is", "cause is",
-    "result is",
+    "i recommend", "i suggest", "fixed", "resolved", "implemented", "agreed", "chose", "answer is", "fix is",
+    "cause is", "result is",
 )  # fmt: skip
 _QUESTION = re.compile(r"[?？]")
 _OPEN = re.compile(
