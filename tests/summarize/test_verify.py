@@ -55,3 +55,13 @@ def test_all_essentials_of_a_span_are_in_what_is_verified() -> None:
     text = verified("A talk.", span, count)
     assert text is not None
     assert all(essential in text for essential in essentials(span))
+
+
+def test_a_task_too_long_for_its_line_is_put_back_as_far_as_it_goes() -> None:
+    task = "TODO: walk the fence from the north gate to the old mill and note every post that leans, " * 3
+    text = verified("They talked.", said(FILLER, f"{FILLER}\n{task}"), count)
+    assert text is not None
+    assert "- TODO: walk the fence from the north gate" in text
+    assert (
+        verified(f"They talked. {task}", said(FILLER * 3, f"{FILLER}\n{task}"), count) == f"They talked. {task}".strip()
+    )

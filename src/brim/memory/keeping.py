@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,12 @@ from brim.memory.resilient import open_store
 from brim.memory.store import SessionRecord, Store
 from brim.memory.view import Entry, View
 from brim.plan.context import Attachment
+from brim.plan.policy import Policy
 
 MESSAGE, CUT = b"m", b"c"
 AS_IS = "as is"
+# What a session may be made with, beside its model, its budget and its policy.
+DEFAULTS: dict[str, Any] = {"reserve": None, "recall": "auto", "breakpoints": True, "system": None, "tools": None}
 
 
 class Kept(msgspec.Struct, array_like=True):
@@ -42,6 +46,7 @@ class State(msgspec.Struct):
     carried: list[tuple[str, str, str, bool]] = []
     summary: str = ""
     summarized: int = 0
+    settings: bytes = b""  # the digest, in the stash, of what the session was made with; empty for the defaults
 
 
 def message_record(raw: bytes) -> bytes:
@@ -114,6 +119,27 @@ def view_of(
     return view
 
 
+def restored(
+    store: Store,
+    session: str,
+    log: list[Message],
+    read: Callable[[bytes, str], Message],
+    size: Callable[[Message], int],
+) -> tuple[State, View, bytes]:
+    """The state of a session that a store holds, its view, and the bytes of both as they are written.
+
+    Where something of it is gone the log is shown as it is, to be planned anew; nothing is written then.
+    """
+    raw = store.get_state(session)
+    state = msgspec.msgpack.decode(raw, type=State) if raw else None
+    view = view_of(state, log, store.get_blob, read, size) if state else None
+    if raw and state is not None and view is not None:
+        return state, view, raw
+    view = View()
+    view.append(Entry(number, number + 1, message, size(message)) for number, message in enumerate(log))
+    return State([], 0, False, 0), view, b""
+
+
 def attachments(rows: Iterable[tuple[str, str, str, bool]]) -> list[Attachment]:
     return [Attachment(*row) for row in rows]
 
@@ -129,13 +155,50 @@ def opened(given: Store | str | Path | None) -> Store:
     return open_store(given) if isinstance(given, (str, Path)) else given
 
 
+@lru_cache(64)
+def _changed(policy: Policy) -> dict[str, Any]:
+    """The name of a policy, and what it says that policies of its name do not."""
+    usual = Policy.named(policy.name).as_dict()
+    return {key: value for key, value in policy.as_dict().items() if key == "name" or value != usual[key]}
+
+
+def settings_of(policy: Policy, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What a session was made with, the defaults left out, so that it is the same after a reload.
+
+    Example: settings_of(Policy.agent(low=0.5), {"system": None}) -> {"policy": {"name": "agent", "low": 0.5}}
+    """
+    found = {key: value for key, value in given.items() if value != DEFAULTS[key]}
+    return found if policy == Policy() else {"policy": _changed(policy), **found}
+
+
+def arguments(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What `settings_of` wrote, as arguments for a session."""
+    found = {key: value for key, value in settings.items() if key in DEFAULTS}
+    if "policy" in settings:
+        changed = dict(settings["policy"])
+        found["policy"] = Policy.named(changed.pop("name"), changed)
+    return found
+
+
+def remembered(store: Store, found: SessionRecord) -> dict[str, Any]:
+    """The arguments that a session of a store was made with."""
+    meta = found.meta
+    given = {"model": meta.get("model", ""), "budget": meta.get("budget"), "api": meta.get("api")}
+    given["policy"] = Policy.named(str(meta.get("policy", "agent")))
+    raw = store.get_state(found.id)
+    digest = msgspec.msgpack.decode(raw, type=State).settings if raw else b""
+    kept = store.get_blob(digest) if digest else None
+    return given | arguments(json.loads(kept)) if kept else given
+
+
 def read_export(lines: Iterable[str] | Path) -> tuple[dict[str, Any], list[str]]:
-    """What an exported session is, and its messages as JSON."""
+    """The arguments for an exported session, and its messages as JSON."""
     rows = lines.read_text("utf-8").splitlines() if isinstance(lines, Path) else list(lines)
     try:
         head = json.loads(rows[0])
         found = {key: head[key] for key in ("id", "model", "api")} | {"budget": head.get("budget")}
-    except (IndexError, KeyError, TypeError, ValueError) as problem:
+        found |= arguments(head.get("settings", {}))
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as problem:
         raise BadInput("line 1", f"is not the head of an exported session ({problem})") from None
     return found, rows[1:]
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from math import log
 
 from brim.conversation import Message
+from brim.memory.view import View
 from brim.plan.ranking import Chat
 from brim.plan.relevance import Embedder, Index
 from brim.plan.relevance.packing import pack
@@ -182,6 +183,14 @@ class Recollection:
         end = len(self._log) - 1
         ranking = self.ranked(message.text[:QUERY], room, end)
         return recall_text(self._log, ranking.pack(room, 0.0, shown), room, count)
+
+    def after(self, view: View, room: int, count: Callable[[str], int]) -> str:
+        """The same for the message of a user that a view ends with; empty if it ends with something else."""
+        last = view.entries[-1] if view.entries else None
+        message = self._log[last.start] if last is not None and last.end > last.start else None
+        if message is None or message.role != "user" or message.answers:
+            return ""
+        return self.thoroughly(message, room, view.whole(), count)
 
     def read(self, end: int, most: int) -> None:
         """Read some more of the messages before `end`, so that the first question need not wait for all of them."""

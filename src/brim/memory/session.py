@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 import threading
 import weakref
@@ -11,8 +10,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
-
-import msgspec
 
 from brim import catalog, wire
 from brim.catalog import Model
@@ -248,10 +245,8 @@ class Session:
             number = len(self.log)
             self.log.append(message)
             self._writer.add(message)
-            shown = arrived(message, counter, self.policy, self._free(), self._writer.keep) if self._tight else message
+            shown = self._arrived(message) if self._tight else message
             kind: EntryKind = "as is" if shown is message else "compacted"
-            if kind == "compacted":
-                shown = self._bare(shown)
             self.view.append([Entry(number, number + 1, shown, counter.message(shown), kind)])
 
     def _put_before(self, message: Message, counter: Counter) -> None:
@@ -274,16 +269,18 @@ class Session:
         """A message of a finished turn as it is saved: its results compacted, once, and the same from then on."""
         known = self._results.get(message.raw)
         if known is None:
-            made = arrived(message, self._counter(), self.policy, self._free(), self._writer.keep)
-            known = self._results.put(message.raw, made if made is message else self._bare(made), len(message.raw))
+            known = self._results.put(message.raw, self._arrived(message), len(message.raw))
         return known
+
+    def _arrived(self, message: Message) -> Message:
+        made = arrived(message, self._counter(), self.policy, self._free(), self._writer.keep)
+        return made if made is message else self._bare(made)
 
     def _bare(self, message: Message) -> Message:
         return unmarked(message) if self._api == "anthropic" else message
 
     def _limit(self, conversation: Conversation | None = None) -> int:
-        empty = conversation or Conversation(self._api, ())
-        return limit_of(self.model, empty, self.policy, self.budget, self.reserve)
+        return limit_of(self.model, conversation or Conversation(self._api, ()), self.policy, self.budget, self.reserve)
 
     def _free(self) -> int:
         """What the limit leaves beside the instructions, which may be half of it."""
@@ -368,7 +365,7 @@ class Session:
             entry if entry.kind == "as is" else replace(entry, message=self._bare(entry.message))
             for entry in self.view.entries
         ]
-        self._recall_after(work, outcome)
+        self._recall_after(work)
         sent = replace(outcome.conversation, messages=self.view.messages())
         return replace(outcome, conversation=sent, total=work.total(sent))
 
@@ -387,21 +384,15 @@ class Session:
                 take_notes(self.log[-NOTED:])
         return outcome
 
-    def _recall_after(self, work: Work, outcome: Outcome) -> None:
+    def _recall_after(self, work: Work) -> None:
         """Spend what a re-plan left on what the message that caused it is about."""
-        last = self.view.entries[-1] if self.view.entries else None
-        if self.recall_mode != "auto" or last is None or last.end <= last.start:
-            return
-        message = self.log[last.start]
-        if message.role != "user" or message.answers:
-            return
         spare = work.limit - work.size(work.counter.head(work.conversation) + self.view.tokens)
         room = min(spare // 2 - 8, max(int(self.policy.recall * self._free()), ENOUGH))  # the rest is for what comes
-        text = self._recollection.thoroughly(message, room, self.view.whole(), work.counter.text)
+        text = self._recollection.after(self.view, room, work.counter.text) if self.recall_mode == "auto" else ""
         if text:
-            keep = len(self.view.entries) - 1
-            before = replace(self._between(text, "recall"), start=last.start, end=last.start)
-            self.view.replace(keep, [before, last], min(self.view.settled, keep))
+            *before, last = self.view.entries
+            recalled = replace(self._between(text, "recall"), start=last.start, end=last.start)
+            self.view.replace(len(before), [recalled, last], min(self.view.settled, len(before)))
 
     def _folded_messages(self) -> tuple[list[Message], int]:
         with self._lock:
@@ -411,18 +402,23 @@ class Session:
         folded = (keeping.rows_of(self._carried), self.folding.text, self.folding.upto)
         meta = {"model": self.model.name, "api": self._api, "budget": self.budget, "policy": self.policy.name}
         state = (self.view.settled, self._tight, self.replans, *folded)
-        self._writer.commit(self.store, self.id, self.view, state, meta)
+        self._writer.commit(self.store, self.id, self.view, state, meta, self._settings())
+
+    def _settings(self) -> dict[str, Any]:
+        given = (self.reserve, self.recall_mode, self.breakpoints, self._system, self._tools)
+        return keeping.settings_of(self.policy, dict(zip(keeping.DEFAULTS, given, strict=True)))
 
     @classmethod
     def load(cls, id: str, *, store: Store | str | Path, **settings: Any) -> Session:
-        """The session of this id as it was left: the same log, and the same view of it."""
+        """The session of this id as it was left: the same log, the same view of it, and what it was made with.
+
+        What is code has to be given again: `embed`, `summarizer`, `on_event`.
+        """
         kept = keeping.opened(store)
         found = kept.get_session(id)
         if found is None:
             raise NotFound(f"there is no session {id!r}: `sessions()` lists them")
-        given = {"model": found.meta.get("model", ""), "budget": found.meta.get("budget"), **settings}
-        given.setdefault("policy", Policy.named(str(found.meta.get("policy", "agent"))))
-        session = cls(id=id, store=kept, api=found.meta.get("api"), **given)
+        session = cls(id=id, store=kept, **{**keeping.remembered(kept, found), **settings})
         session._restore()
         return session
 
@@ -430,28 +426,24 @@ class Session:
         read, size = wire.APIS[self._api].messages.get, self._counter().message
         self.log[:] = keeping.replayed(self.store.records(self.id), read)
         self._begun = True
-        raw = self.store.get_state(self.id)
-        state = msgspec.msgpack.decode(raw, type=keeping.State) if raw else None
-        view = keeping.view_of(state, self.log, self.store.get_blob, read, size) if state else None
-        self._writer.restored(self.log, view, raw)
-        if state is not None and view is not None:
-            self.view, self._tight, self.replans = view, state.tight, state.replans
-            self._carried = keeping.attachments(state.carried)
-            self.folding.text, self.folding.upto = state.summary, state.summarized
-            return
-        self.view = View()
-        self.view.append(Entry(number, number + 1, message, size(message)) for number, message in enumerate(self.log))
+        state, self.view, written = keeping.restored(self.store, self.id, self.log, read, size)
+        self._writer.restored(self.log, self.view, written)
+        self._tight, self.replans = state.tight, state.replans
+        self._carried = keeping.attachments(state.carried)
+        self.folding.text, self.folding.upto = state.summary, state.summarized
 
     def export(self) -> Iterator[str]:
         """The session as JSON lines: what it is, then each message of its log."""
-        yield json.dumps({"id": self.id, "model": self.model.name, "api": self._api, "budget": self.budget})
+        head = {"id": self.id, "model": self.model.name, "api": self._api, "budget": self.budget}
+        settings = self._settings()
+        yield (encode({**head, "settings": settings}) if settings else encode(head)).decode()
         yield from (message.raw.decode("utf-8", "surrogatepass") for message in self.log)
 
     @classmethod
     def import_(cls, lines: Iterable[str] | Path, *, store: Store | str | Path | None = None) -> Session:
         """A session from what `export` wrote."""
-        head, rows = keeping.read_export(lines)
-        session = cls(model=head["model"], budget=head["budget"], api=head["api"], id=head["id"], store=store)
+        given, rows = keeping.read_export(lines)
+        session = cls(**given, store=store)
         read = wire.APIS[session._api].messages.get
         session._append([read(row.encode("utf-8", "surrogatepass"), f"line {n}") for n, row in enumerate(rows, 2)])
         session._save()

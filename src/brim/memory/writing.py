@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from brim.conversation import Message
+from brim.conversation import Message, encode
 from brim.ladders import handle_of
 from brim.memory import keeping
 from brim.memory.store import Store, Turn
@@ -50,20 +50,31 @@ class Writer:
         self._pending = [keeping.message_record(message.raw) for message in log]
         self._blobs = list(blobs)
 
-    def restored(self, log: Iterable[Message], view: View | None, state: bytes | None) -> None:
-        """Begin with what a store holds already."""
+    def restored(self, log: Iterable[Message], view: View, state: bytes) -> None:
+        """Begin with what a store holds already: the log, and, if there is a state, its view."""
         for message in log:
             self.chain.append(link(self.chain[-1], message))
-        if view is not None:
-            self._written = dict(self._digests.of(view))
-            self._state = state or b""
+        if state:
+            self._written, self._state = dict(self._digests.of(view)), state
 
-    def commit(self, store: Store, session: str, view: View, state: Sequence[Any], meta: Mapping[str, Any]) -> None:
+    def commit(
+        self,
+        store: Store,
+        session: str,
+        view: View,
+        state: Sequence[Any],
+        meta: Mapping[str, Any],
+        settings: Mapping[str, Any],
+    ) -> None:
         """Write what is new of this turn; what cannot be written is only lost to later processes.
 
-        `state` are the fields of `keeping.State` after its entries.
+        `state` are the fields of `keeping.State` after its entries, without the last, which says where `settings` are.
         """
         digests = self._digests.of(view)
+        if settings:
+            given = encode(settings)
+            digests = digests | {given: hashlib.sha256(given).digest()}
+            state = [*state, digests[given]]
         derived = msgspec.msgpack.encode(keeping.State(keeping.kept_entries(view, digests), *state))
         if not self._pending and not self._blobs and derived == self._state:
             return

@@ -24,8 +24,7 @@ SENTENCE, READ = 240, 8_000
 def essentials(messages: Sequence[Message]) -> list[str]:
     """What a summary of messages must hold: identifiers, paths, numbers, open tasks, explicit instructions."""
     notes = take_notes(messages)
-    found = [*instructions(messages), *notes.open, *notes.facts]
-    return list(dict.fromkeys(line for line in found if line and not line.endswith("…")))
+    return list(dict.fromkeys(line for line in [*instructions(messages), *notes.open, *notes.facts] if line))
 
 
 def instructions(messages: Sequence[Message]) -> list[str]:
@@ -50,7 +49,7 @@ def verified(summary: str, messages: Sequence[Message], count: Callable[[str], i
     if not text:
         return None
     said = _SPACE.sub(" ", text).casefold()
-    missing = [line for line in essentials(messages) if _SPACE.sub(" ", line).casefold() not in said]
+    missing = [line for line in essentials(messages) if _SPACE.sub(" ", line.removesuffix("…")).casefold() not in said]
     if missing:
         lines = [line for line in missing if len(line) > 60 or " " in line]
         short = [line for line in missing if line not in lines]
