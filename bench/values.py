@@ -1,6 +1,6 @@
 """Retained values (M2): what later tool calls need, is it still in the fitted request?
 
-    python bench/values.py --data DIR [--session] [--share 25,50] [--only tau]
+    python bench/values.py --data DIR [--session] [--share 25,50] [--only tau] [--half 0|1]
 
 A request is sent before every message of the model. Where that message calls a tool, the literal arguments that occur
 in the earlier context are looked up in the request that Brim would have sent. `tool-only` values occur only in tool
@@ -28,7 +28,10 @@ SETS = {
     "tau": "tau_airline_gpt4o.jsonl",
     "livemcp": "livemcp_sonnet4.jsonl",
     "bfcl-long": "bfcl_long_context_replay.jsonl",
+    "bfcl-base": "bfcl_base_replay.jsonl",
+    "trail": "trail_agent_convs.jsonl",
 }
+DEFAULT = "tau,livemcp,bfcl-long"
 QUOTED = re.compile(r"""'([^'\n]{3,200})'|"([^"\n]{3,200})\"""")
 Step = Callable[[list[dict[str, Any]], int], list[dict[str, Any]]]
 
@@ -168,10 +171,14 @@ def judge(score: Score, messages: list[dict[str, Any]], number: int, fitted: lis
                 score.bound.append(is_bound(have, value, keys))
 
 
-def run(path: Path, share: float, make_step: Callable[[], Step], most: int | None = None) -> Score:
+def run(
+    path: Path, share: float, make_step: Callable[[], Step], most: int | None = None, half: int | None = None
+) -> Score:
+    """Replay the runs of a set; `half` takes the even- (0) or the odd-numbered (1) ones, to tune on one only."""
     counter = Counter(catalog.find("gpt-4o"), "openai_chat")
     score = Score()
-    for line in path.read_text().splitlines()[:most]:
+    lines = path.read_text().splitlines()
+    for line in (lines if half is None else lines[half::2])[:most]:
         messages = json.loads(line)["messages"]
         whole = wire.parse(messages)
         sizes = [counter.message(message) for message in whole.messages]
@@ -239,13 +246,15 @@ def main() -> None:
     parser.add_argument("--session", action="store_true")
     parser.add_argument("--baseline", action="store_true")
     parser.add_argument("--share", default="25,50")
-    parser.add_argument("--only", default=",".join(SETS))
+    parser.add_argument("--only", default=DEFAULT)
     parser.add_argument("--most", type=int)
+    parser.add_argument("--half", type=int, choices=(0, 1), help="only the even- or the odd-numbered runs")
     given = parser.parse_args()
     make = drop_oldest if given.baseline else by_session if given.session else by_fit
     for name in given.only.split(","):
         for share in given.share.split(","):
-            print(run(given.data / SETS[name], int(share) / 100, make, given.most).row(f"{name} {share}%"), flush=True)
+            score = run(given.data / SETS[name], int(share) / 100, make, given.most, given.half)
+            print(score.row(f"{name} {share}%"), flush=True)
 
 
 if __name__ == "__main__":
