@@ -134,6 +134,16 @@ def is_bound(fitted: list[str], value: str, keys: set[str]) -> bool:
     return False
 
 
+def messages_of(line: str) -> list[dict[str, Any]]:
+    """One run. What a tool said without a call that asked for it stands as a user's message: no API takes it else."""
+    found = json.loads(line)["messages"]
+    for message in found:
+        if message["role"] == "tool" and not message.get("tool_call_id"):
+            message["role"] = "user"
+            del message["tool_call_id"]
+    return list(found)
+
+
 def steps_of(messages: list[dict[str, Any]]) -> Iterator[int]:
     """Where a request was sent: before every message of the model, whether it calls a tool or answers."""
     for number, message in enumerate(messages):
@@ -179,7 +189,7 @@ def run(
     score = Score()
     lines = path.read_text().splitlines()
     for line in (lines if half is None else lines[half::2])[:most]:
-        messages = json.loads(line)["messages"]
+        messages = messages_of(line)
         whole = wire.parse(messages)
         sizes = [counter.message(message) for message in whole.messages]
         system = sum(size for size, message in zip(sizes, whole.messages, strict=True) if message.role == "system")
