@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 from brim.conversation import Message
 from brim.ladders import Hint, Ladder, handle_of
-from brim.ladders.rung import Room
+from brim.ladders.rung import Room, Rung
 from brim.memory.waterline import falling
 from brim.plan.policy import Policy
 from brim.plan.rebuild import with_text
+from brim.plan.renditions import in_short
 from brim.tokens.counter import Counter
 
 # A result smaller than this is not worth another form.
@@ -35,7 +36,9 @@ def arrived(
         rung = steps.dense()
         taken = counter.text(rung.text) if rung is not None else size
         if taken > most:
-            rung = steps.at(Room(most, counter.text, handle_of(part.text), recall))
+            room = Room(most, counter.text, handle_of(part.text), recall)
+            values = in_short(steps, room, counter.model.family)
+            rung = Rung(values, "recoverable", "by its values") if values else steps.at(room)
             taken = most
         if rung is not None and taken <= size * (1 - SAVES):
             texts[number] = rung.text

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 
 from brim.catalog.caching import caching_of
 from brim.conversation import Message
@@ -26,8 +27,12 @@ SETTLED = 0.95
 LARGE = 0.2
 # What a shallow re-plan leaves of a message that it settles: so many tokens, and this share of it.
 FLOOR, LEAN = 44, 0.1
-# How much dearer a shallow re-plan may be than a deep one, for the room that it makes: values and prefix weigh too.
-PATIENCE = 4.0
+# What the newest step may take of the free budget before anything is settled, and of what is then left. The rest is for
+# what comes: a step that fills the window makes the next one plan anew.
+NEWEST, RICH = 0.35, 0.4
+# The tokens of a usual answer: what a turn costs beside its input. So many turns are expected to go into asking again
+# for what a deep re-plan lets go.
+ANSWER, ASKED = 400, 2
 # So many bytes of the last messages, or four for each token of the limit, are planned from what they were; what is
 # older from what is still shown of it.
 WHOLE_LOG = 100_000
@@ -74,13 +79,16 @@ class Replan:
         taken = sum(entry.tokens for entry in settled)
         most = int(SETTLED * self._free) + self._instructions - taken
 
-        def room(sizes: list[int]) -> int:
+        def room(sizes: list[int], share: int) -> int:
             return min(most, sum(min(size, FLOOR + int(LEAN * size)) for size in sizes))
 
         return self._generations(settled, room)
 
     def _deep(self) -> Outcome | None:
-        return self._generations([], lambda sizes: self._low + self._instructions)
+        def room(sizes: list[int], share: int) -> int:
+            return int(self._low * (1 - share / max(1, self._free))) + self._instructions
+
+        return self._generations([], room)
 
     @property
     def _instructions(self) -> int:
@@ -96,40 +104,79 @@ class Replan:
     def _free(self) -> int:
         return self.work.limit - self.work.size(self.work.counter.head(self.work.conversation) + self._instructions)
 
-    def _generations(self, settled: list[Entry], room_for: Callable[[list[int]], int]) -> Outcome | None:
+    def _generations(self, settled: list[Entry], room_for: Callable[[list[int], int], int]) -> Outcome | None:
         """Settle all but the newest step after what is settled, then plan that; None if there is no room for it."""
         units = self._units(max((entry.end for entry in settled), default=0))
         groups = grouped(tuple(unit.message for unit in units))
         older, newest = units[: groups[-1][0]] if groups else [], units[groups[-1][0] :] if groups else []
         sizes = {entry.start: entry.tokens for entry in self.view.entries if entry.end > entry.start}
-        room = room_for([sizes.get(unit.start, 0) for unit in older])
+        counter = self.work.counter
+        share = min(sum(counter.message(unit.message) for unit in newest), int(NEWEST * self._free))
+        room = room_for([sizes.get(unit.start, 0) for unit in older], share)
         if not older or room <= 0:
             return None
-        counter = self.work.counter
         taken = counter.head(self.work.conversation) + sum(entry.tokens for entry in settled)
-        beside = sum(counter.message(unit.message) for unit in newest)
+        cut = self._cut(newest, share)
+        beside = sum(counter.message(unit.message) for unit in cut)
         target = min(self.work.size(taken + room + beside), self.work.limit)
-        lean = self._planned(settled, units, target)
+        lean = self._planned(settled, [*older, *cut], target)
         entries = self._entries(lean, len(settled), units)
         border = newest[0].start
         aged = [replace(entry, end=min(entry.end, border)) for entry in entries if entry.start < border]
         last = [*(unit_of(entry) for entry in self.carried), *newest]
         kept = [*settled, *aged]
-        rich = self._planned(kept, last, self.work.limit)
-        if settled and not self._pays(taken, rich.total, beside):
+        rich = self._enriched(kept, last, share)
+        if settled and not self._pays(taken, rich.total, share):
             return None
         self.view.replace(len(settled), [*aged, *self._entries(rich, len(kept), last)], len(kept))
         rich.stash.update(lean.stash)
         return rich
 
-    def _pays(self, settled: int, total: int, newest: int) -> bool:
-        """Whether a shallow re-plan costs less for the room that it makes than a deep one would.
+    def _cut(self, newest: list[Unit], most: int) -> list[Unit]:
+        """The newest step in its share: what is settled beside it is not to starve for all that it says."""
+        head = self.work.size(self.work.counter.head(self.work.conversation))
+        try:
+            outcome = self._planned([], newest, head + most)
+        except BudgetTooSmall:
+            return newest
+        messages = outcome.conversation.messages
+        if len(messages) != len(newest):
+            return newest
+        return [replace(unit, message=message) for unit, message in zip(newest, messages, strict=True)]
 
-        What it costs is what has to be sent anew, what it makes is the room until the next one.
+    def _enriched(self, kept: Sequence[Entry], last: Sequence[Unit], share: int) -> Outcome:
+        """The newest step after what is settled: its share, some of what is left beside that, or all if it must."""
+        head = self.work.counter.head(self.work.conversation)
+        stands = self.work.size(head + sum(entry.tokens for entry in kept))
+        left = self.work.limit - stands
+        given = share + int(RICH * (left - share))
+        if 0 < given < left:
+            try:
+                return self._planned(kept, last, stands + given)
+            except BudgetTooSmall:
+                pass  # what must stay of it is more than its share
+        return self._planned(kept, last, self.work.limit)
+
+    def _pays(self, settled: int, total: int, newest: int) -> bool:
+        """Whether a shallow re-plan is expected to cost less than a deep one, at the prices of the model's cache.
+
+        Either is paid for once and then lasts until its room has filled: so much of what it sends anew falls on a step,
+        beside reading from the cache what stands. A deep one also lets values go that may have to be asked for again,
+        which takes turns.
         """
+        caching = caching_of(self.work.model)
+        step = 2 * self.view.tokens / max(1, len(self.view.entries))  # a call and its answer
+        turn = caching.reading * self.work.limit + ANSWER * caching.answering
+
+        def cost(anew: int, stands: int, extra: float) -> float:
+            room = self.work.limit - stands
+            return (caching.lost(anew) + extra) * step / room + caching.reading * stands if room > 0 else inf
+
         low = self._low
-        room, deep_room = self.work.limit - total, self._free - low - newest
-        return deep_room <= 0 or (total - self.work.size(settled)) * deep_room <= PATIENCE * (low + newest) * room
+        head = self.work.limit - self._free
+        return cost(total - self.work.size(settled), total, 0.0) <= cost(
+            low + newest, head + low + newest, ASKED * turn
+        )
 
     def _units(self, start: int) -> list[Unit]:
         """What stands from message `start` of the log on, and the context that was attached there.

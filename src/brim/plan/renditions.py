@@ -24,6 +24,10 @@ NAMED = 0.2
 BY_VALUES = frozenset({"code", "json", "jsonl", "csv", "text", "prose", "markdown", "xml"})
 # Below this share of itself the newest result is shown by its values rather than by an extract.
 READABLE = 0.5
+# In less room than this a mark names no handle: it would take the place of values.
+NAMED_FROM = 120
+# A result of so many times its room is not re-encoded to see whether that fits.
+DENSE_FROM = 40
 # What uses this share of its room needs no more.
 NEARLY = 0.95
 
@@ -93,10 +97,9 @@ class Renditions:
             return room.mark(f"{item.name or 'media'}, about {item.tokens:,} tokens"), "recoverable"
         if item.skeleton is not None:
             return self._bones(item, room)
-        small = item.kind == "result" and STUB < room.tokens < item.tokens * READABLE
-        if small and self.ladder(item).kind in BY_VALUES:
-            values = self._apart(item, room)
-            if values is not None and self.count(values) >= READABLE * room.tokens:
+        if item.kind == "result":
+            values = in_short(self.ladder(item), room, self.family)
+            if values:
                 self._keep(item)
                 return values, "recoverable"
         if item.kind == "call":
@@ -139,18 +142,6 @@ class Renditions:
         if self._named(item):
             return room.mark(f"of {item.tokens:,} tokens")
         return f"[… {room.handle}]" if self.recall else "[…]"
-
-    def _apart(self, item: Item, room: Room) -> str | None:
-        """The newest result in so little room that its values say more than its beginning."""
-        found = bones(item.text, self.family, self.count)
-        if found is None:
-            return None
-        for worth in reversed([worth for worth in GRID if found[0].tokens_at(worth) <= room.tokens]):
-            text = found[0].at(worth)
-            size = self.count(text)
-            if size <= room.tokens:
-                return self._more(found[0], text, room.tokens, found[0].mark)
-        return None
 
     def _more(self, skeleton: Skeleton, text: str, tokens: int, mark: str) -> str:
         """A result's values with some of the next worth, where a threshold left room for them."""
@@ -235,3 +226,16 @@ class Renditions:
             return None
         item.skeleton = found[0]
         return found[1]
+
+
+def in_short(ladder: Ladder, room: Room, family: str) -> str:
+    """A result in so little room that its values say more than its beginning; empty where its ladder says it better."""
+    if room.tokens <= STUB or ladder.kind not in BY_VALUES or room.tokens >= ladder.tokens * READABLE:
+        return ""
+    dense = ladder.dense() if ladder.tokens < DENSE_FROM * room.tokens else None
+    found = None if dense is not None and room.fits(dense.text) else bones(ladder.text, family, room.count)
+    if found is None:
+        return ""
+    named = room.recall or room.tokens >= NAMED_FROM
+    text = filled(found[0], room.tokens, room.count, room.mark(f"of {ladder.tokens:,} tokens") if named else "[…]")
+    return text if room.count(text) >= READABLE * room.tokens else ""

@@ -17,9 +17,12 @@ from typing import Any
 from brim.ladders.json.identifiers import names_something, words_of
 
 PROSE = 120  # a longer text with blanks in it is prose: of it only the identifiers count
+# What identifiers under a naming key are worth is more than this; a plain word there is worth less.
+NAMING = 0.6
 _DATED = frozenset("date time at dob day month year timestamp created updated deadline due since until".split())
 _MATTERS = frozenset(
-    "phone address zip amount price total quantity count version port host ip url uri command query".split()
+    "phone address zip amount price cost fee fare rate balance total quantity count version port host ip url uri "
+    "command query".split()
 )
 _WHOLE = re.compile(
     r"(?P<url>[a-z][a-z0-9+.-]{1,9}://)"
@@ -47,7 +50,9 @@ _INSIDE = re.compile(
     r"|(?P<url>[a-z]{2,9}://[^\s\"'<>)\]]+)"
     r"|(?P<email>[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{1,64})"
     r"|(?P<date>\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?Z?)?)"
-    r"|(?P<path>(?:\.{1,2}|~|[A-Za-z]:)?[/\\][\w.@+-]+(?:[/\\][\w.@+-]*)*|\w[\w.@+-]*(?:/[\w.@+-]+)+)"
+    # A backslash alone is more often an escape inside a string than a path: "files.\nUse".
+    r"|(?P<path>(?:\.{1,2}|~)?/[\w.@+-]+(?:/[\w.@+-]*)*|(?<!\w)[A-Za-z]:[/\\]+[\w.@+-]{2,}(?:[/\\]+[\w.@+-]*)*"
+    r"|\w[\w.@+-]*(?:/[\w.@+-]+)+)"
     r"|(?P<quoted>\"[^\"\n]{1,80}\"|`[^`\n]{1,80}`|'[^'\n]{2,80}'(?!\w))"
     r"|(?P<mixed>[A-Za-z_][\w-]*[\d_][\w-]*(?:\.[\w-]+)*|\d[\w-]*[A-Za-z_-][\w-]*"
     r"|[A-Za-z_]\w*\.[A-Za-z_]\w*(?:\.\w+)*)"
@@ -109,6 +114,8 @@ def score(key: str, value: Any, place: int = 0) -> float:
         worth -= 2.5
     elif isinstance(value, str):
         worth += _text_worth(value) - 0.012 * min(len(value), 200)
+        if worth < NAMING and " " not in value and names_something(key):
+            worth += 1.0  # a plain word that names something: "server_name": "filesystem"
     else:
         worth += 0.7
     if place > 7:
