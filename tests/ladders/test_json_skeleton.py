@@ -33,6 +33,17 @@ def test_identifiers_outrank_words_and_words_outrank_nothing_at_all() -> None:
     assert score("url", "https://x.org/a/b/c") < score("file", "a/b/c.txt")
 
 
+def test_a_plain_word_that_names_something_outranks_one_that_describes() -> None:
+    assert score("server_name", "filesystem") > score("cabin", "economy") + 2
+    assert score("server_name", "filesystem") < score("tool_name", "read_file")
+
+
+def test_an_escaped_line_break_is_no_path() -> None:
+    found = {leaf.text for leaf in text_leaves(r"Reads files.\nUse it for:\n C:\Users\ann and ./src/a.py and \n more")}
+    assert not any(text.endswith(r"\n") for text in found)
+    assert {r"C:\Users\ann", "./src/a.py"} <= found
+
+
 def test_place_in_a_long_list_counts_against_a_value_weakly() -> None:
     assert score("id", "A-17") > score("id", "A-17", place=400) > score("cabin", "economy")
 

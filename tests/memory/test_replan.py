@@ -1,0 +1,72 @@
+"""Re-plans: what the newest step may take, and when all is settled anew."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from brim import catalog, wire
+from brim.catalog.model import Prices
+from brim.memory.replan import Replan
+from brim.memory.session import Session
+from brim.memory.view import Entry, View
+from brim.plan.policy import Policy
+from brim.plan.work import Work
+from brim.tokens.counter import Counter
+
+
+def step(number: int, result: str) -> list[dict[str, Any]]:
+    function = {"name": "look", "arguments": json.dumps({"page": number})}
+    call = {"id": f"c{number}", "type": "function", "function": function}
+    return [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": f"c{number}", "content": result},
+    ]
+
+
+def rows(number: int) -> str:
+    return json.dumps([{"id": number * 1000 + k, "note": f"note {k} of many"} for k in range(number)])
+
+
+def pays(prices: Prices) -> bool:
+    """Whether a shallow re-plan pays: of 10,000 tokens it would leave 7,000, of them 5,000 as they were."""
+    model = replace(catalog.find("gpt-4o"), prices=prices)
+    counter = Counter(model, "openai_chat")
+    conversation = wire.parse([{"role": "user", "content": "Go on."}])
+    work = Work(conversation, counter, model, Policy.agent(), limit=10_000, own_limit=False)
+    message = conversation.messages[0]
+    view = View([Entry(n, n + 1, message, 100) for n in range(95)], 50, 9_500)
+    return Replan(work, [message], view)._pays(settled=5_000, total=7_000, newest=500)
+
+
+def test_the_prices_of_the_cache_decide_how_deep_a_re_plan_goes() -> None:
+    assert pays(Prices(fresh=3.0, output=15.0, cached=0.3, written=3.75))  # sending anew is what costs
+    assert not pays(Prices(fresh=3.0, output=15.0, cached=2.7, written=3.0))  # reading what stands is
+
+
+@pytest.mark.parametrize("before", [0, 6])
+def test_a_result_that_is_too_large_leaves_room_for_the_next_steps(before: int) -> None:
+    session = Session(model="gpt-4o", budget=2_000)
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Look at the pages."}]
+    for number in range(before):
+        messages += step(number, rows(4))
+    messages += step(90, rows(900))
+    session.fit(messages)
+    assert session.replans == 1
+    for number in range(100, 104):
+        messages += step(number, rows(1))
+        session.fit(messages)
+    assert session.replans == 1
+
+
+def test_a_large_result_does_not_push_out_what_fits_beside_its_share() -> None:
+    session = Session(model="gpt-4o", budget=3_000)
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Look at the pages."}]
+    for number in range(6):
+        messages += step(number, rows(4))
+    before = session.fit(messages).messages
+    fitted = session.fit([*messages, *step(90, rows(900))]).messages
+    assert fitted[: len(before)] == before
