@@ -40,6 +40,15 @@ def processor_time(pid: int) -> float | None:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def peak_memory(pid: int) -> float | None:
+    """The most megabytes that a process has had in memory; None where the system does not tell."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
+        return None
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM:")), None)
+
+
 @dataclass(frozen=True)
 class Answer:
     """A fitted chat, and the processor seconds that it took."""
@@ -84,6 +93,10 @@ class Worker:
         """Which values the library's own retrieval gives back; None where it has none."""
         found = self.ask({"do": "held", "values": values})
         return found["held"] if found["can"] else None
+
+    def peak_memory(self) -> float | None:
+        """Megabytes, of the process that was asked last."""
+        return peak_memory(self._process.pid) if self._process else None
 
     def ask(self, question: dict[str, Any]) -> dict[str, Any]:
         process = self._process or self._start()

@@ -45,3 +45,4 @@ COUNTS = {
     "text of gpt-4": lambda: lambda text: brim.count(text, model="gpt-4").tokens,
 }
 PACKS = {"lossless": lambda: (lambda text: brim.compact(text).text, unpacked)}
+CUTS = {"compact": lambda: lambda text, budget: brim.compact(text, budget).text}

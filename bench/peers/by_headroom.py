@@ -26,6 +26,17 @@ def densified(messages: Chat, budget: int) -> Chat:
     return list(densify(messages, model=MODEL, model_limit=budget).messages)
 
 
+def cut(text: str, budget: int) -> str:
+    """A tool's result, as an agent hands it over."""
+    call = {"id": "a", "type": "function", "function": {"name": "run", "arguments": "{}"}}
+    chat: Chat = [
+        {"role": "user", "content": "What went wrong?"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "a", "content": text},
+    ]
+    return "".join(str(message["content"]) for message in compressed(chat, budget) if message["role"] == "tool")
+
+
 def crushed(lossless: bool) -> Any:
     crusher = SmartCrusher(lossless_only=lossless)
     return lambda text: crusher.crush(text).compressed
@@ -33,3 +44,4 @@ def crushed(lossless: bool) -> Any:
 
 FITS = {"compress": lambda: compressed, "densify": lambda: densified}
 PACKS = {"lossless": lambda: (crushed(True), None), "default": lambda: (crushed(False), None)}
+CUTS = {"compress": lambda: cut}

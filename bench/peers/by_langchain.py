@@ -18,6 +18,7 @@ from stand_in import summary
 PACKAGES = ("langchain", "langchain-core", "langchain-openai", "tiktoken")
 MODEL = ChatOpenAI(model="gpt-4o", api_key="none")
 Chat = list[dict[str, Any]]
+FRAME = 7  # tokens of a message without its text, and before the answer
 
 
 def written(messages: list[BaseMessage]) -> Chat:
@@ -51,6 +52,12 @@ def cleared(messages: Chat, budget: int) -> Chat:
     request = ModelRequest(model=MODEL, messages=convert_to_messages(messages), tools=[])
     middleware.wrap_model_call(request, lambda edited: sent.append(edited.messages))  # type: ignore[arg-type, return-value]
     return written(sent[0])
+
+
+def cut(text: str, budget: int) -> str:
+    """A single message in so many tokens, and those around it."""
+    kept = trimmed_in_parts([{"role": "user", "content": text}], budget + FRAME)
+    return "".join(str(message["content"]) for message in kept)
 
 
 class Summarised:
@@ -98,3 +105,4 @@ FITS = {
     "SummarizationMiddleware": Summarised,
 }
 COUNTS = {"ChatOpenAI": lambda: count}
+CUTS = {"trim_messages, parts": lambda: cut}

@@ -12,11 +12,17 @@ from litellm.utils import trim_messages
 PACKAGES = ("litellm", "tiktoken")
 MODEL = "gpt-4o"
 Chat = list[dict[str, Any]]
+FRAME = 7  # tokens of a message without its text, and before the answer
 litellm.suppress_debug_info = True
 
 
 def trimmed(messages: Chat, budget: int) -> Chat:
     return list(trim_messages(messages, model=MODEL, max_tokens=budget))
+
+
+def cut(text: str, budget: int) -> str:
+    """A single message in so many tokens, and those around it."""
+    return "".join(str(message["content"]) for message in trimmed([{"role": "user", "content": text}], budget + FRAME))
 
 
 class Compress:
@@ -55,3 +61,4 @@ COUNTS = {
     "token_counter": lambda: count,
     "text": lambda: lambda text: litellm.token_counter(model=MODEL, text=text),
 }
+CUTS = {"trim_messages": lambda: cut}

@@ -7,9 +7,10 @@
 {"do": "held", "values": ["A-1"]}                  which of them one call of the library's own retrieval gives back
 {"do": "count", "how": "tiktoken", "requests": […]} -> {"tokens": […], "seconds": 0.01}
 {"do": "pack", "how": "lossless", "texts": […]}    -> {"texts": […], "back": […], "seconds": 0.01}
+{"do": "cut", "how": "compact", "texts": [["…", 500]]}  each into so many tokens -> {"texts": […], "seconds": 0.01}
 
-`seconds` is processor time of the library's own call. The file of a library has FITS, COUNTS and PACKS by name, and
-PACKAGES, whose versions are told first.
+`seconds` is processor time of the library's own call. The file of a library has FITS, COUNTS, PACKS and CUTS by name,
+and PACKAGES, whose versions are told first.
 """
 
 from __future__ import annotations
@@ -58,6 +59,12 @@ class Desk:
         texts = [pack(text) for text in asked["texts"]]
         spent = time.process_time() - begun
         return {"seconds": spent, "texts": texts, "back": [unpack(text) for text in texts] if unpack else None}
+
+    def cut(self, asked: dict[str, Any]) -> dict[str, Any]:
+        cut = self._library.CUTS[asked["how"]]()
+        begun = time.process_time()
+        texts = [cut(text, budget) for text, budget in asked["texts"]]
+        return {"seconds": time.process_time() - begun, "texts": texts}
 
 
 def main() -> int:

@@ -69,6 +69,12 @@ PACKS = (
     Way("headroom", "lossless", "headroom crusher, lossless"),
     Way("headroom", "default", "headroom crusher, default"),
 )
+CUTS = (
+    Way("brim", "compact", "Brim compact"),
+    Way("langchain", "trim_messages, parts", "LangChain trim_messages, parts"),
+    Way("litellm", "trim_messages", "LiteLLM trim_messages"),
+    Way("headroom", "compress", "headroom compress"),
+)
 
 
 @dataclass

@@ -9,7 +9,7 @@ import environments
 import pytest
 from environments import PEERS, Environment
 from peer import PeerProblem, Worker
-from versus.ways import COUNTS, FITS, PACKS, TEXTS, Field, Way, each
+from versus.ways import COUNTS, CUTS, FITS, PACKS, TEXTS, Field, Way, each
 
 LIBRARY = """
 import sys
@@ -35,6 +35,7 @@ class Keep:
 FITS = {"keep": Keep}
 COUNTS = {"letters": lambda: len}
 PACKS = {"upper": lambda: (str.upper, str.lower)}
+CUTS = {"head": lambda: lambda text, budget: text[:budget]}
 """
 CHAT = [{"role": "user", "content": "one"}, {"role": "user", "content": "two"}]
 
@@ -56,6 +57,7 @@ def test_a_worker_fits_counts_and_packs_and_tells_its_versions(library: Environm
         assert worker.ask({"do": "count", "how": "letters", "requests": ["ab", "c"]})["tokens"] == [2, 1]
         packed = worker.ask({"do": "pack", "how": "upper", "texts": ["ab"]})
         assert (packed["texts"], packed["back"]) == (["AB"], ["ab"])
+        assert worker.ask({"do": "cut", "how": "head", "texts": [["abc", 2]]})["texts"] == ["ab"]
         assert "rich" in worker.versions
 
 
@@ -117,7 +119,7 @@ def test_other_pins_get_another_environment(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_every_way_has_a_worker_with_pins() -> None:
-    for way in (*FITS, *COUNTS, *TEXTS, *PACKS):
+    for way in (*FITS, *COUNTS, *TEXTS, *PACKS, *CUTS):
         if (PEERS / way.peer / "package-lock.json").is_file():
             continue
         source = (PEERS / f"by_{way.peer}.py").read_text()

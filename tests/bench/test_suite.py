@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import benchmarks
 import pytest
 
 import brim
@@ -54,7 +58,7 @@ def test_a_part_of_a_benchmark_is_not_written_over_the_published_numbers(
     published = found_suite().parent / "docs/benchmarks"
     before = {path.name: path.stat().st_mtime_ns for path in published.iterdir()}
     assert main(["bench", "values", "--data", str(tmp_path), "--no-peers", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["values"]["tables"] == {"25": [], "50": []}
+    assert json.loads(capsys.readouterr().out)["values"]["tables"].keys() == {"25", "50", "brim"}
     assert before == {path.name: path.stat().st_mtime_ns for path in published.iterdir()}
 
 
@@ -82,3 +86,72 @@ def test_one_table_measured_anew_leaves_the_others_of_its_file(
     measured = json.loads((tmp_path / "fit.json").read_text())
     assert list(measured["tables"]) == ["shapes", "fill"]
     assert measured["tables"]["fill"] == fill
+
+
+@pytest.fixture
+def made_up(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
+    """A benchmark of two tables, of which the second does what it is told; and how often each was measured."""
+    told: dict[str, Any] = {"first": 0, "second": 0, "raises": None}
+
+    def first() -> list[Any]:
+        told["first"] += 1
+        return [{"who": "Brim fit", "n": told["first"]}]
+
+    def second() -> list[Any]:
+        told["second"] += 1
+        if told["raises"]:
+            raise told["raises"]
+        return [{"who": "Brim fit", "n": 1}]
+
+    monkeypatch.setitem(benchmarks.BENCHMARKS, "made", ("made up", lambda run: {"first": first, "second": second}))
+    yield told
+    sys.modules.pop("suite", None)
+
+
+def bench_made(tmp_path: Path, *flags: str) -> int:
+    return main(["bench", "made", "--data", str(tmp_path), "--no-peers", "--out", str(tmp_path / "out"), *flags])
+
+
+def test_a_table_that_fails_is_a_row_with_the_reason_and_the_others_are_written(
+    tmp_path: Path, made_up: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    made_up["raises"] = KeyError("odd")
+    assert bench_made(tmp_path) == 1
+    tables = json.loads((tmp_path / "out/made.json").read_text())["tables"]
+    assert tables["first"] == [{"who": "Brim fit", "n": 1}]
+    assert tables["second"] == [{"who": "none", "problem": "failed: KeyError: 'odd'"}]
+    assert "in second" in capsys.readouterr().err
+
+
+def test_a_part_of_brims_own_table_that_fails_leaves_the_others_their_rows(tmp_path: Path) -> None:
+    def broken() -> list[Any]:
+        raise ZeroDivisionError("no rounds")
+
+    parts = {"broken": broken, "gone": lambda: (tmp_path / "set.jsonl").read_text(), "good": lambda: [("share", 0.5, ">= 0.4")]}
+    with benchmarks.Field(tmp_path, peers=False, tell=lambda said: None) as field:
+        rows = benchmarks._own(benchmarks.Run(tmp_path, field, True), parts)()  # type: ignore[arg-type]
+    assert [row["value"] for row in rows] == ["failed: ZeroDivisionError: no rounds", "no set.jsonl", "0.5"]
+
+
+def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path, made_up: dict[str, Any]) -> None:
+    made_up["raises"] = KeyboardInterrupt()
+    assert bench_made(tmp_path) == 130
+    with (tmp_path / "out/.unfinished.jsonl").open("a") as file:
+        file.write('{"benchmark": "made", "tab')  # it was ended while it wrote
+    made_up["raises"] = None
+    assert bench_made(tmp_path, "--resume") == 0
+    assert (made_up["first"], made_up["second"]) == (1, 2)
+    assert json.loads((tmp_path / "out/made.json").read_text())["tables"]["first"] == [{"who": "Brim fit", "n": 1}]
+    assert not (tmp_path / "out/.unfinished.jsonl").exists()
+    assert bench_made(tmp_path, "--resume") == 0
+    assert made_up["first"] == 2
+
+
+def test_a_run_with_other_flags_does_not_take_what_an_interrupted_one_measured(
+    tmp_path: Path, made_up: dict[str, Any]
+) -> None:
+    made_up["raises"] = KeyboardInterrupt()
+    bench_made(tmp_path)
+    made_up["raises"] = None
+    assert bench_made(tmp_path, "--quick", "--resume") == 0
+    assert made_up["first"] == 2

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from peer import PeerProblem
-from versus import counting, kept, payloads, speed
+from versus import counting, extracts, footprint, kept, payloads, speed
 from versus.ways import Field
 
 TOPICS = "harbour orchard violin glacier lantern compass thimble saddle furnace marble".split()
@@ -110,6 +110,9 @@ def test_missing_data_is_a_row_that_says_so(field: Field, tmp_path: Path) -> Non
         kept.spans(field, tmp_path, 1),
         payloads.table(field, tmp_path, None),
         counting.accuracy(field, tmp_path),
+        extracts.tests(field, tmp_path),
+        extracts.logs(field, tmp_path, None),
+        extracts.chunks(field, tmp_path),
     ):
         assert [row["who"] for row in rows] == ["no data"]
         assert "no " in rows[0]["problem"]
@@ -139,3 +142,45 @@ def test_a_size_that_a_library_cannot_do_leaves_the_others_their_numbers(
     assert row["40 messages, again, ms"] > 0
     assert row["80 messages, first, ms"] == "took more than 1 s"
     assert row["growth, times"] == "–"
+
+
+def test_extracts_of_test_output_are_judged_by_the_failing_tests_in_them(field: Field, tmp_path: Path) -> None:
+    passing = [f"tests/test_{topic}.py::test_{n} PASSED" for topic in TOPICS for n in range(40)]
+    failing = ["tests/test_harbour.py::test_depth"]
+    log = [*passing, f"FAILED {failing[0]} - ValueError: too deep", *passing[:200]]
+    case = {"text": "\n".join(log), "failing": failing, "exceptions": ["ValueError: too deep"]}
+    write(tmp_path / "test_output_logs.jsonl", [case])
+    rows = by_name(extracts.tests(field, tmp_path))
+    for name in ("Brim compact", "baseline: grep for errors, then the tail"):
+        assert rows[name]["failing kept in 500 tokens"] == 1.0
+        assert rows[name]["over"] == 0.0
+    assert rows["baseline: the last lines"]["failing kept in 500 tokens"] == 0.0
+
+
+def test_extracts_of_logs_are_judged_by_the_kinds_of_lines_in_them(field: Field, tmp_path: Path) -> None:
+    lines = [f"2026-01-01 10:00:{n % 60:02} INFO parcel {n} was scanned in hall {n % 7}" for n in range(600)]
+    lines[100] = "2026-01-01 10:00:40 ERROR the belt of hall 3 has stopped"
+    events = ["E2" if n == 100 else "E1" for n in range(600)]
+    levels = ["ERROR" if n == 100 else "INFO" for n in range(600)]
+    write(tmp_path / "loghub_2k.jsonl", [{"lines": lines, "event": events, "level": levels}])
+    rows = by_name(extracts.logs(field, tmp_path, None))
+    for name in ("Brim compact", "baseline: one line a template"):
+        assert rows[name]["templates kept at 5%"] == rows[name]["warnings and errors kept at 5%"] == 1.0
+        assert rows[name]["over"] == 0.0
+    assert rows["baseline: the last lines"]["templates kept at 5%"] == 0.5
+
+
+def test_a_chunk_is_found_by_the_parts_of_the_identifiers_in_it(field: Field, tmp_path: Path) -> None:
+    texts = [f"def read{topic.title()}Table(path): return open(path)  # {topic}" for topic in TOPICS]
+    write(tmp_path / "coderag_chunks.jsonl", [{"text": text, "doc": "a.py"} for text in texts])
+    write(tmp_path / "coderag_queries.jsonl", [{"q": "Where is the violin table read?", "gold": [2]}])
+    rows = by_name(extracts.chunks(field, tmp_path))
+    for name in ("Brim ranking", "baseline: BM25 with parts of identifiers"):
+        assert rows[name]["found in 1,000 tokens"] == 1.0
+    assert list(extracts.words("getUserById")) == ["getuserbyid", "get", "user", "by", "id"]
+
+
+def test_memory_is_that_of_a_process_of_its_own(field: Field) -> None:
+    rows = by_name(footprint.table(field, 60))
+    for name in ("Brim session", "Brim fit"):
+        assert 0 < rows[name]["loaded, MB"] <= rows[name]["peak with 60 messages, MB"]

@@ -15,6 +15,7 @@ _EXAMPLES = """examples:
   brim bench --list                              the benchmarks by name
   brim bench --data DIR                          all of them; docs/benchmarks/ gets the numbers and charts
   brim bench fit values --data DIR --quick       two of them, on small samples, and nothing is written
+  brim bench --data DIR --resume                 go on with a run that was interrupted
   brim bench values --data DIR --ours            Brim anew; the others as they were measured before
   brim bench count --data DIR --no-peers --json  Brim alone, as JSON
 
@@ -39,6 +40,7 @@ def add(subparsers: Any) -> None:
     parser.add_argument(
         "--ours", action="store_true", help="keep the others' rows as written, but where times are compared"
     )
+    parser.add_argument("--resume", action="store_true", help="keep what an interrupted or partly failed run measured")
     parser.add_argument("--only", metavar="TABLES", help="these tables of a benchmark only, separated by commas")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     parser.add_argument("--out", type=Path, metavar="DIR", help="write the numbers there (docs/benchmarks)")

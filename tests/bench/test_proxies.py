@@ -1,0 +1,93 @@
+"""The gateway's tables are made of one measurement; a proxy that does not work is a row with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from environments import Environment
+from peer import PeerProblem, Worker
+from versus import proxies
+from versus.ways import Field
+
+
+class Installed(Worker):
+    """A library that is there."""
+
+    def open(self, how: str) -> None:
+        self.versions = {self.environment.name: "1.0"}
+
+
+@pytest.fixture
+def field() -> Iterator[Field]:
+    with Field(Path("none"), tell=lambda said: None) as entered:
+        for name in ("litellm", "headroom"):
+            entered.workers[name] = Installed(Environment(name, (f"/envs/{name}/bin/python", "worker.py")))
+        yield entered
+
+
+def numbers(cpu: float) -> dict[str, float]:
+    return {"cpu_ms": cpu, "x_bare": cpu / 0.2, "p50_ms": 4 + cpu}
+
+
+def measured(commands: Mapping[str, str], flags: tuple[str, ...]) -> dict[str, Any]:
+    every = {"bare": numbers(0.2), "brim": numbers(0.25), "litellm": numbers(5.0), "headroom": numbers(1.0)}
+    found = {name: every[name] for name in ("bare", "brim", *commands)}
+    return {"json": found, "stream": found, "large": {"added_ms": 5.0, "p90_ms": 7.0, "cold_ms": 20.0}}
+
+
+def test_every_proxy_has_its_row_and_brim_its_bars(field: Field, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Mapping[str, str]] = []
+
+    def run(commands: Mapping[str, str], flags: tuple[str, ...]) -> dict[str, Any]:
+        asked.append(commands)
+        return measured(commands, flags)
+
+    monkeypatch.setattr(proxies, "_run", run)
+    overhead = proxies.Overhead(field)
+    rows = {row["who"]: row for row in overhead.proxies()}
+    assert list(rows) == ["bare pass-through", "Brim gateway", "LiteLLM proxy", "headroom proxy"]
+    assert rows["LiteLLM proxy"]["3 KB JSON: × bare"] == 25
+    assert rows["Brim gateway"]["3 KB JSON: p50 added, ms"] == pytest.approx(0.05)
+    met = {row["metric"]: row["met"] for row in overhead.own()}
+    assert met["3 KB JSON: processor time ÷ that of a bare pass-through"] == "yes"
+    assert met["3 KB JSON: processor time of the LiteLLM proxy ÷ Brim's"] == "yes"
+    assert met["3 KB JSON: processor time of the headroom proxy ÷ Brim's"] == "no"
+    assert asked == [{"litellm": "/envs/litellm/bin/litellm", "headroom": "/envs/headroom/bin/headroom"}]
+    assert field.versions() == {"litellm": "1.0", "headroom": "1.0"}
+
+
+def test_a_proxy_that_does_not_start_is_a_row_and_the_others_are_measured(
+    field: Field, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(commands: Mapping[str, str], flags: tuple[str, ...]) -> dict[str, Any]:
+        if "headroom" in commands:
+            raise PeerProblem("http://127.0.0.1:1 did not start")
+        return measured(commands, flags)
+
+    monkeypatch.setattr(proxies, "_run", run)
+    rows = {row["who"]: row for row in proxies.Overhead(field).proxies()}
+    assert rows["headroom proxy"] == {"who": "headroom proxy", "problem": "http://127.0.0.1:1 did not start"}
+    assert "3 KB JSON: CPU ms" in rows["LiteLLM proxy"]
+
+
+def test_a_proxy_that_is_not_installed_is_a_row_with_the_reason(field: Field, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proxies, "_run", measured)
+    field.workers["litellm"] = Worker(Environment("litellm", problem="not installed: no wheel"))
+    rows = {row["who"]: row for row in proxies.Overhead(field).proxies()}
+    assert rows["LiteLLM proxy"]["problem"] == "not installed: no wheel"
+    assert rows["headroom proxy"]["3 KB JSON: CPU ms"] == 1.0
+
+
+def test_what_the_measuring_process_says_last_is_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "gateway.py"
+    script.write_text("import sys; sys.exit('the port is taken')")
+    monkeypatch.setattr(proxies, "GATEWAY", script)
+    with pytest.raises(PeerProblem, match="the port is taken"):
+        proxies._run({}, ())
+    script.write_text("import time; time.sleep(60)")
+    monkeypatch.setattr(proxies, "PATIENCE", 0.2)
+    with pytest.raises(PeerProblem, match="took more than 0 s"):
+        proxies._run({}, ())
