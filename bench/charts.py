@@ -123,6 +123,16 @@ def evidence_chart(rows: Rows) -> str:
     )
 
 
+def proxies_chart(rows: Rows) -> str:
+    return svg.bars(
+        "A request of 3 KB through a proxy",
+        "Processor time of the proxy, as a multiple of that of a bare pass-through.",
+        _bars(rows, "3 KB JSON: × bare"),
+        "times the processor time of a bare pass-through, less is better",
+        log=True,
+    )
+
+
 def not_held(row: Mapping[str, Any]) -> float:
     return float(max(row.get(key, 0) for key in NOT_HELD))
 
@@ -162,6 +172,7 @@ CHARTS: dict[str, tuple[str, str, Callable[[Rows], str]]] = {
     "shapes.svg": ("fit", "shapes", shapes_chart),
     "speed.svg": ("fit", "speed", speed_chart),
     "cost.svg": ("chat", "turns", cost_chart),
+    "proxies.svg": ("gateway", "proxies", proxies_chart),
     "json.svg": ("compact", "json", json_chart),
     "evidence.svg": ("evidence", "questions", evidence_chart),
 }

@@ -15,7 +15,8 @@ from typing import Any
 import record
 
 WHO = "who"
-OURS = ("Brim session", "Brim fit", "Brim count", "Brim compact")
+OURS = "Brim "  # how the names of its ways begin
+BARE = "bare pass-through"
 NEVER = 0.005
 Rows = Sequence[Mapping[str, Any]]
 Row = Mapping[str, Any]
@@ -81,18 +82,37 @@ SHOWN = (
     Shown("Documents counted as Claude Opus 5 does, share", "count", "claude", "exact, claude-opus-5", "Brim count"),
     Shown("Counting new code, MB a second", "count", "speed", "10 KB code", "Brim count"),
     Shown("10,000 messages into a tenth, first, ms", "fit", "speed", "10,000 messages, first", "Brim fit", low=True),
+    Shown("Memory of a process that fits 2,000 messages, MB", "fit", "memory", "peak with", "Brim fit", low=True),
+    Shown(
+        "Processor time of a proxied 3 KB request ÷ a bare proxy's",
+        "gateway", "proxies", "3 KB JSON: × bare", "Brim gateway", low=True, held=lambda row: row[WHO] != BARE,
+    ),
+    Shown(
+        "Failing tests kept in 1,000 tokens of test output",
+        "compact", "tests", "failing kept in 1,000", "Brim compact", held=never("over"),
+    ),
+    Shown(
+        "Exception lines kept in 1,000 tokens of test output",
+        "compact", "tests", "exceptions kept in 1,000", "Brim compact", held=never("over"),
+    ),
+    Shown(
+        "Kinds of log lines kept in 5% of the tokens",
+        "compact", "logs", "templates kept at 5%", "Brim compact", held=never("over"),
+    ),
+    Shown(
+        "Kinds of warnings and errors kept in 5% of the tokens",
+        "compact", "logs", "warnings and errors kept at 5%", "Brim compact", held=never("over"),
+    ),
+    Shown(
+        "The right code chunk is among 2,000 tokens of chunks",
+        "compact", "chunks", "found in 2,000", "Brim ranking", held=never("over"),
+    ),
 )  # fmt: skip
-# What is measured of Brim alone, by how the metric starts.
-ALONE = {
-    "test output (M4a) failing ids / exceptions at 1,000": "Failing tests / exception lines kept in 1,000 tokens",
-    "logs (M4b) templates / warn-error at 5%": "Log templates / warnings and errors kept in 5% of the tokens",
-    "golden chunk (M5a) in 2,000 tokens": "The right code chunk is among 2,000 tokens of chunks",
-}
 
 
 def best(rows: Rows, column: str, low: bool = False, held: Callable[[Row], bool] = lambda row: True) -> str:
     """The best number of the others in a column, with its name. Example: "0.71 (LangChain trim_messages)" """
-    others = [row for row in rows if row[WHO] not in OURS and _number(row.get(column))]
+    others = [row for row in rows if not str(row[WHO]).startswith(OURS) and _number(row.get(column))]
     good = [row for row in others if held(row)]
     if not others:
         return "none measured"
@@ -116,10 +136,6 @@ def rows_of(found: Mapping[str, Mapping[str, Any]]) -> Iterator[dict[str, str]]:
         row = one.row(means(rows) if one.benchmark == "values" else rows)
         if row:
             yield row
-    for start, said in ALONE.items():
-        for row in found.get("compact", {}).get("tables", {}).get("brim", ()):
-            if str(row["metric"]).startswith(start):
-                yield _row(said, str(row["value"]).partition(" (")[0], "not measured", "compact")
 
 
 def made(folder: Path) -> dict[str, Any] | None:

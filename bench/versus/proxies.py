@@ -18,13 +18,14 @@ from typing import Any
 
 import table
 from peer import PeerProblem
+from summary import BARE
 
 from versus.ways import WHO, Field, Row, Way
 
 GATEWAY = Path(__file__).resolve().parent.parent / "gateway.py"
 # A way of each that shows that its environment works; the proxy is the command of the library's name.
 PROXIES = (Way("litellm", "compress", "LiteLLM proxy"), Way("headroom", "compress", "headroom proxy"))
-NAMES = {"bare": "bare pass-through", "brim": "Brim gateway", **{way.peer: way.name for way in PROXIES}}
+NAMES = {"bare": BARE, "brim": "Brim gateway", **{way.peer: way.name for way in PROXIES}}
 KINDS = {"json": "3 KB JSON", "stream": "stream of 100 chunks"}
 LESS = {"litellm": ">= 15", "headroom": ">= 8"}  # times as much processor time as Brim
 PATIENCE = 900.0

@@ -23,6 +23,20 @@ from brim.replaying.sources import Source, opened
 from tests.replay.talks import chat, lines
 
 TALK = chat(3)
+MARKS = (
+    b"\n",
+    b'"',
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b"null",
+    b"\\ud800",
+    b"1e999",
+    b",",
+    b'"tool_calls":[{}],',
+    b'"role":"tool",',
+)
 
 
 def read(source: Source, transcripts: bool = False) -> tuple[list[Recorded], list[Problem]]:
@@ -278,3 +292,31 @@ def test_the_elements_of_an_array_are_found_wherever_its_chunks_end(values: list
     found = list(elements(data[at : at + size] for at in range(0, len(data), size)))
     assert [json.loads(raw) for _, raw in found] == values
     assert all(data.split(b"\n")[line - 1].lstrip().startswith(raw[:1]) for line, raw in found) or indent is None
+
+
+@pytest.mark.parametrize(
+    ("line", "time"),
+    [
+        (rb'{"model": "gpt-4o", "messages": [{"role": "user", "content": "\ud800"}]}', None),
+        (rb'{"\ud800": 1, "model": "gpt-4o", "messages": [{"role": "user", "content": "hi"}]}', None),
+        (rb'{"odd": "\ud800", "seed": %b, "messages": [{"role": "user", "content": "hi"}]}' % (b"9" * 40), None),
+        (rb'{"time": %b, "messages": [{"role": "user", "content": "hi"}]}' % (b"9" * 400), None),
+        (rb'{"time": 1763251200000, "messages": [{"role": "user", "content": "hi"}]}', 1_763_251_200.0),
+    ],
+)
+def test_odd_texts_and_numbers_beside_the_messages_are_read(line: bytes, time: float | None) -> None:
+    [found], problems = read(io.BytesIO(line))
+    assert problems == []
+    assert found.at == time
+    assert brim.replay([found], model="gpt-4o", budget=500).requests == 1
+
+
+@given(st.data())
+def test_lines_with_any_bytes_changed_are_read_or_told_and_never_raise(data: st.DataObject) -> None:
+    good = bytearray(lines(TALK))
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(good) - 1))
+        good[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3) | st.sampled_from(MARKS))
+    found = brim.replay(io.BytesIO(good), model="gpt-4o", budget=300)
+    assert found.held
+    assert found.requests + found.left_out > 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from brim import wire
-from brim.conversation import decode
+from brim.conversation import decode, encode
 
 LISTS = ("messages", "contents", "input")
 # Where envelopes keep the body: gateways and proxies, batch files of OpenAI, of Gemini, of Anthropic.
@@ -23,6 +24,8 @@ ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function
 ITEMS = frozenset({"message", "function_call", "function_call_output", "reasoning"})
 # A time of so many seconds is one in milliseconds: as seconds it would lie in the year 5138.
 MILLISECONDS = 1e11
+# Nanoseconds end here: a larger number is no time, and may be too large to count with.
+NO_TIME = 1e19
 # The model of a Gemini request stands in its address.
 IN_ADDRESS = re.compile(r"models/([^/:?]+)")
 WHAT_IT_TAKES = (
@@ -86,7 +89,19 @@ def fields_of(raw: bytes) -> dict[str, bytes]:
         value = decoded(raw)
     if not isinstance(value, dict):
         raise NoRequest(WHAT_IT_TAKES)
-    return {key: msgspec.json.encode(inner) for key, inner in value.items()}
+    return {key: _written(inner) for key, inner in value.items()}
+
+
+def joined(fields: Mapping[str, bytes]) -> bytes:
+    """The JSON object of fields as they are written. Example: {"a": b"1"} -> b'{"a":1}'"""
+    return b"{" + b",".join(encode(key) + b":" + raw for key, raw in fields.items()) + b"}"
+
+
+def _written(value: Any) -> bytes:
+    try:
+        return encode(value)
+    except OverflowError:  # numbers above 64 bits are JSON all the same
+        return json.dumps(value, separators=(",", ":")).encode()
 
 
 def decoded(raw: bytes) -> Any:
@@ -114,7 +129,7 @@ def request_in(value: Mapping[str, bytes], place: str) -> Recorded | None:
     if body is None and kind_of(value) != "request":
         raise NoRequest(WHAT_IT_TAKES)
     told = about(value)
-    found = body if body is not None else msgspec.json.encode({key: msgspec.Raw(raw) for key, raw in value.items()})
+    found = body if body is not None else joined(value)
     return replace(told, body=found, place=place)
 
 
@@ -169,6 +184,6 @@ def _time(raw: bytes | None) -> float | None:
         except ValueError:
             return None
         return (moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)).timestamp()
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < NO_TIME:
         return None
     return value / 1000 if value > MILLISECONDS else float(value)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-import msgspec
-
 from brim import wire
 from brim.memory.keeping import CUT, MESSAGE
-from brim.replaying.recorded import Recorded, fields_of
+from brim.replaying.recorded import Recorded, fields_of, joined
 
 
 def steps(whole: Recorded) -> Iterator[Recorded]:
@@ -60,5 +58,4 @@ def _body(api: str, others: dict[str, bytes], raws: list[bytes]) -> bytes:
     listed = b"[" + b",".join(raws) + b"]"
     if not others:
         return listed
-    fields = {key: msgspec.Raw(raw) for key, raw in others.items()}
-    return msgspec.json.encode({**fields, wire.APIS[api].list_field: msgspec.Raw(listed)})
+    return joined({**others, wire.APIS[api].list_field: listed})
