@@ -66,6 +66,13 @@ def vocabularies(environments: list[Environment]) -> Path | None:
     return None
 
 
+def version(environment: Environment, package: str) -> str:
+    """The version of a package in an environment of Python."""
+    code = f"from importlib.metadata import version; print(version({package!r}))"
+    asked = [environment.program[0], "-c", code]
+    return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+
+
 def _python(name: str, kept: Path) -> Path:
     pins = PEERS / f"{name}.txt"
     folder = _folder(name, kept, pins.read_bytes() + sys.version.encode())
@@ -73,7 +80,8 @@ def _python(name: str, kept: Path) -> Path:
         shutil.rmtree(folder, ignore_errors=True)
         venv.create(folder, with_pip=False, symlinks=os.name != "nt")
         pip = [sys.executable, "-m", "pip", "--python", str(_interpreter(folder)), "install", "--quiet"]
-        _install([*pip, "--disable-pip-version-check", "--no-deps", "-r", str(pins)], folder)
+        # What is not imported is not compiled: that is most of it, and half of the time.
+        _install([*pip, "--disable-pip-version-check", "--no-compile", "--no-deps", "-r", str(pins)], folder)
     return folder
 
 

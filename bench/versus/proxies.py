@@ -16,16 +16,31 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import environments
 import table
 from peer import PeerProblem
 from summary import BARE
 
-from versus.ways import WHO, Field, Row, Way
+from versus.ways import WHO, Field, Row
 
 GATEWAY = Path(__file__).resolve().parent.parent / "gateway.py"
-# A way of each that shows that its environment works; the proxy is the command of the library's name.
-PROXIES = (Way("litellm", "compress", "LiteLLM proxy"), Way("headroom", "compress", "headroom proxy"))
-NAMES = {"bare": BARE, "brim": "Brim gateway", **{way.peer: way.name for way in PROXIES}}
+
+
+@dataclass(frozen=True)
+class Proxy:
+    """Another proxy: its environment in bench/peers/, the package whose version is told, and what tables call it."""
+
+    peer: str
+    package: str
+    name: str
+
+
+# By their command, which bench/gateway.py knows, too.
+PROXIES = {
+    "litellm": Proxy("litellm", "litellm", "LiteLLM proxy"),
+    "headroom": Proxy("headroom_proxy", "headroom-ai", "headroom proxy"),
+}
+NAMES = {"bare": BARE, "brim": "Brim gateway", **{name: proxy.name for name, proxy in PROXIES.items()}}
 KINDS = {"json": "3 KB JSON", "stream": "stream of 100 chunks"}
 LESS = {"litellm": ">= 15", "headroom": ">= 8"}  # times as much processor time as Brim
 PATIENCE = 900.0
@@ -93,14 +108,13 @@ class Overhead:
         return True
 
     def _commands(self) -> Iterator[tuple[str, str]]:
-        for way, worker in self.field.entered(PROXIES):
-            try:
-                worker.open(way.how)  # it tells its versions, too
-            except PeerProblem as problem:
-                self._problems[way.peer] = str(problem)
-            else:
-                worker.close()  # its process would stand beside the ones that are timed
-                yield way.peer, str(Path(worker.environment.program[0]).parent / way.peer)
+        for name, proxy in PROXIES.items() if self.field.peers else ():
+            environment = self.field.environment(proxy.peer)
+            if environment.problem:
+                self._problems[name] = environment.problem
+                continue
+            self.field.noted[proxy.package] = environments.version(environment, proxy.package)
+            yield name, str(Path(environment.program[0]).parent / name)
 
 
 def _row(found: Found, name: str) -> Row:

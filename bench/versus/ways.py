@@ -85,6 +85,8 @@ class Field:
     peers: bool = True
     tell: Callable[[str], None] = print
     workers: dict[str, Worker] = field(default_factory=dict)
+    noted: dict[str, str] = field(default_factory=dict)  # versions of what takes part without a worker
+    _made: dict[str, environments.Environment] = field(default_factory=dict)
     _stack: ExitStack = field(default_factory=ExitStack)
 
     def __enter__(self) -> Field:
@@ -97,8 +99,8 @@ class Field:
 
     def worker(self, name: str) -> Worker:
         if name not in self.workers:
-            environment = environments.ours() if name == "brim" else self._made(name)
-            vocabularies = None if name == "brim" else environments.vocabularies([self._made("litellm")])
+            environment = environments.ours() if name == "brim" else self.environment(name)
+            vocabularies = None if name == "brim" else environments.vocabularies([self.environment("litellm")])
             more = {"TIKTOKEN_CACHE_DIR": str(vocabularies)} if vocabularies else {}
             self.workers[name] = self._stack.enter_context(Worker(environment, more))
         return self.workers[name]
@@ -110,19 +112,18 @@ class Field:
                 yield way, self.worker(way.peer)
 
     def versions(self) -> dict[str, str]:
-        found: dict[str, str] = {}
+        found = dict(self.noted)
         for name, worker in self.workers.items():
             found |= worker.versions or {name: worker.environment.problem or "not asked"}
         return found
 
-    def _made(self, name: str) -> environments.Environment:
-        known = self.workers.get(name)
-        if known:
-            return known.environment
-        made = environments.make(name, self.envs)
-        if made.problem:
-            self.tell(f"{name}: {made.problem}")
-        return made
+    def environment(self, name: str) -> environments.Environment:
+        """That of another library, made when it is first asked for."""
+        if name not in self._made:
+            self._made[name] = made = environments.make(name, self.envs)
+            if made.problem:
+                self.tell(f"{name}: {made.problem}")
+        return self._made[name]
 
 
 def each(field: Field, ways: tuple[Way, ...], measure: Callable[[Way, Worker], Row]) -> list[Row]:

@@ -6,25 +6,22 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import environments
 import pytest
 from environments import Environment
-from peer import PeerProblem, Worker
+from peer import PeerProblem
 from versus import proxies
 from versus.ways import Field
 
 
-class Installed(Worker):
-    """A library that is there."""
-
-    def open(self, how: str) -> None:
-        self.versions = {self.environment.name: "1.0"}
-
-
 @pytest.fixture
-def field() -> Iterator[Field]:
+def field(monkeypatch: pytest.MonkeyPatch) -> Iterator[Field]:
+    def made(name: str, kept: Path) -> Environment:
+        return Environment(name, (f"/envs/{name}/bin/python", "worker.py"))
+
+    monkeypatch.setattr(environments, "make", made)
+    monkeypatch.setattr(environments, "version", lambda environment, package: "1.0")
     with Field(Path("none"), tell=lambda said: None) as entered:
-        for name in ("litellm", "headroom"):
-            entered.workers[name] = Installed(Environment(name, (f"/envs/{name}/bin/python", "worker.py")))
         yield entered
 
 
@@ -55,8 +52,8 @@ def test_every_proxy_has_its_row_and_brim_its_bars(field: Field, monkeypatch: py
     assert met["3 KB JSON: processor time ÷ that of a bare pass-through"] == "yes"
     assert met["3 KB JSON: processor time of the LiteLLM proxy ÷ Brim's"] == "yes"
     assert met["3 KB JSON: processor time of the headroom proxy ÷ Brim's"] == "no"
-    assert asked == [{"litellm": "/envs/litellm/bin/litellm", "headroom": "/envs/headroom/bin/headroom"}]
-    assert field.versions() == {"litellm": "1.0", "headroom": "1.0"}
+    assert asked == [{"litellm": "/envs/litellm/bin/litellm", "headroom": "/envs/headroom_proxy/bin/headroom"}]
+    assert field.versions() == {"litellm": "1.0", "headroom-ai": "1.0"}
 
 
 def test_a_proxy_that_does_not_start_is_a_row_and_the_others_are_measured(
@@ -75,7 +72,9 @@ def test_a_proxy_that_does_not_start_is_a_row_and_the_others_are_measured(
 
 def test_a_proxy_that_is_not_installed_is_a_row_with_the_reason(field: Field, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(proxies, "_run", measured)
-    field.workers["litellm"] = Worker(Environment("litellm", problem="not installed: no wheel"))
+    make = environments.make
+    missing = Environment("litellm", problem="not installed: no wheel")
+    monkeypatch.setattr(environments, "make", lambda name, kept: missing if name == "litellm" else make(name, kept))
     rows = {row["who"]: row for row in proxies.Overhead(field).proxies()}
     assert rows["LiteLLM proxy"]["problem"] == "not installed: no wheel"
     assert rows["headroom proxy"]["3 KB JSON: CPU ms"] == 1.0
@@ -91,3 +90,9 @@ def test_what_the_measuring_process_says_last_is_the_reason(tmp_path: Path, monk
     monkeypatch.setattr(proxies, "PATIENCE", 0.2)
     with pytest.raises(PeerProblem, match="took more than 0 s"):
         proxies._run({}, ())
+
+
+def test_every_proxy_has_pins_for_its_package() -> None:
+    for proxy in proxies.PROXIES.values():
+        pins = (environments.PEERS / f"{proxy.peer}.txt").read_text().splitlines()
+        assert any(line.startswith(f"{proxy.package}==") for line in pins)

@@ -127,7 +127,11 @@ def test_a_part_of_brims_own_table_that_fails_leaves_the_others_their_rows(tmp_p
     def broken() -> list[Any]:
         raise ZeroDivisionError("no rounds")
 
-    parts = {"broken": broken, "gone": lambda: (tmp_path / "set.jsonl").read_text(), "good": lambda: [("share", 0.5, ">= 0.4")]}
+    parts = {
+        "broken": broken,
+        "gone": lambda: (tmp_path / "set.jsonl").read_text(),
+        "good": lambda: [("share", 0.5, ">= 0.4")],
+    }
     with benchmarks.Field(tmp_path, peers=False, tell=lambda said: None) as field:
         rows = benchmarks._own(benchmarks.Run(tmp_path, field, True), parts)()  # type: ignore[arg-type]
     assert [row["value"] for row in rows] == ["failed: ZeroDivisionError: no rounds", "no set.jsonl", "0.5"]
