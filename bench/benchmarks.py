@@ -72,7 +72,7 @@ def compact_tables(run: Run) -> Tables:
 
 
 def value_tables(run: Run) -> Tables:
-    runs = 4 if run.quick else 20
+    runs = dict.fromkeys(kept.RUNS, 4) if run.quick else kept.RUNS
     return {
         **{str(share): partial(kept.value_table, run.field, run.data, share, runs) for share in kept.SHARES},
         "brim": _own(run, {"values": lambda: memory.PARTS["values"](run.data, not run.quick)}),

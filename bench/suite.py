@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from versus.ways import WHO, Field
 
 # Tables with times: all that are in them are measured in one run.
 TIMED = {("count", "speed"), ("fit", "speed"), ("fit", "memory"), ("compact", "json"), ("gateway", "proxies")}
+WIDTH = 160  # where there is no terminal to ask
 UNFINISHED = ".unfinished.jsonl"
 
 
@@ -88,7 +90,7 @@ def _measured(name: str, run: Run, given: argparse.Namespace, told: Console, not
         seconds[part] = found.seconds
         versions |= found.versions
         if not given.json:
-            table.show(Console(), f"{name}: {part}", tables[part])
+            table.show(Console(width=WIDTH if not sys.stdout.isatty() else None), f"{name}: {part}", tables[part])
         told.print(f"  {part}: {found.seconds:.0f} s", style="dim")
     below = table.missed(tables)
     if below:

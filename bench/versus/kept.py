@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,8 @@ from versus.requests import Chat, answerable, mended, size, wrong
 from versus.ways import FITS, PLAIN_FITS, WHO, Field, Row, Way, each
 
 SHARES = (25, 50)
+# The first runs of each set, for all ways: the short ones of the last have few values each.
+RUNS = {"tau": 25, "livemcp": 20, "bfcl-long": 80}
 EVIDENCE = (5, 10, 25)
 LONG = 40  # characters
 
@@ -50,12 +52,12 @@ class Stepper:
         return answer.messages
 
 
-def value_table(field: Field, data: Path, share: int, runs: int | None) -> list[Row]:
+def value_table(field: Field, data: Path, share: int, runs: Mapping[str, int]) -> list[Row]:
     """M2 in windows of the system prompt and a share of the transcript: a row for each way on each set."""
     rows: list[Row] = []
     for name, file in values.SETS.items():
         if (data / file).exists():
-            place = (name, data / file, share / 100, runs)
+            place = (name, data / file, share / 100, runs.get(name))
             rows += each(field, FITS, lambda way, worker, place=place: _valued(way, worker, *place))  # type: ignore[misc]
     return rows
 

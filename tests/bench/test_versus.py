@@ -65,7 +65,7 @@ def test_values_that_later_calls_need_are_looked_up_in_what_is_sent(field: Field
         messages += [call(number, page=number), result(number)]
     messages += [call(6, order_id="ORD-1004"), result(6), {"role": "assistant", "content": "Done."}]
     write(tmp_path / "tau_airline_gpt4o.jsonl", [{"id": "r", "messages": messages}])
-    rows = by_name(kept.value_table(field, tmp_path, 50, None))
+    rows = by_name(kept.value_table(field, tmp_path, 50, {}))
     for name in ("Brim session", "Brim fit"):
         assert rows[name]["values"] == 1
         assert rows[name]["tool-only values kept"] == 1.0
