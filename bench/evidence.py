@@ -1,6 +1,6 @@
 """Evidence: what `brim.fit` keeps of what answers a question, in long chats (M1) and meetings (M5b), with its bars.
 
-The others, and sessions, are in versus/kept.py.
+The others are in versus/kept.py, on a sample.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import memory
 import retained
 import table
 
@@ -28,9 +29,15 @@ def meetings(path: Path, most: int | None) -> Iterator[table.Row]:
         yield f"retained spans (M5b) at {share}%, {found['queries']:.0f} queries", found["spans"], bar
 
 
+def sessions(data: Path) -> Iterator[table.Row]:
+    for metric, value, bar in memory.PARTS["evidence"](data, False):
+        yield f"{metric}, 30 questions a chat", value, bar
+
+
 def parts(data: Path, quick: bool) -> dict[str, table.Part]:
-    """What is measured, by name: one chat and 15 meetings."""
+    """What is measured, by name: whole sets of `fit`, and of sessions 30 questions a chat."""
     return {
-        "chats": lambda: chats(data / "locomo10_min.jsonl", 1),
-        "meetings": lambda: meetings(data / "qmsum_test.jsonl", 2 if quick else 15),
+        "chats": lambda: chats(data / "locomo10_min.jsonl", 1 if quick else None),
+        "meetings": lambda: meetings(data / "qmsum_test.jsonl", 2 if quick else None),
+        **({} if quick else {"sessions": lambda: sessions(data)}),
     }

@@ -82,7 +82,7 @@ SHOWN = (
     Shown("Documents counted as Claude Opus 5 does, share", "count", "claude", "exact, claude-opus-5", "Brim count"),
     Shown("Counting new code, MB a second", "count", "speed", "10 KB code", "Brim count"),
     Shown("10,000 messages into a tenth, first, ms", "fit", "speed", "10,000 messages, first", "Brim fit", low=True),
-    Shown("Memory of a process that fits 2,000 messages, MB", "fit", "memory", "peak with", "Brim fit", low=True),
+    Shown("Memory of a process that fits 1,000 messages, MB", "fit", "memory", "peak with", "Brim fit", low=True),
     Shown(
         "Processor time of a proxied 3 KB request ÷ a bare proxy's",
         "gateway", "proxies", "3 KB JSON: × bare", "Brim gateway", low=True, held=lambda row: row[WHO] != BARE,

@@ -8,7 +8,7 @@ from versus.requests import size
 from versus.speed import long_chat
 from versus.ways import PLAIN_FITS, Field, Row, Way, each
 
-MESSAGES = 2_000
+MESSAGES = 1_000
 
 
 def table(field: Field, messages: int) -> list[Row]:
@@ -26,10 +26,6 @@ def table(field: Field, messages: int) -> list[Row]:
         peak = worker.peak_memory()
         if loaded is None or peak is None:
             raise PeerProblem("this system does not tell the memory of a process")
-        return {
-            "loaded, MB": round(loaded),
-            f"peak with {messages:,} messages, MB": round(peak),
-            "more for the chat, MB": round(peak - loaded),
-        }
+        return {"loaded, MB": round(loaded), f"peak with {messages:,} messages, MB": round(peak)}
 
     return each(field, PLAIN_FITS, measure)
