@@ -125,6 +125,7 @@ class Renditions:
             # Pieces are estimates: what a threshold really takes is paid, unless the item was told to shrink.
             if size <= room.tokens or (not self._strict and size <= room.tokens * 2.0 + STUB):
                 item.threshold, item.given = threshold, max(item.given, size)
+                self._own(item, threshold)
                 break
         else:
             if room.tokens <= STUB:
@@ -159,10 +160,14 @@ class Renditions:
         assert item.skeleton is not None
         me, owned = id(item), self._owned
         text = item.skeleton.at(threshold, lambda value: owned.get(value, me) == me)
+        return text.removesuffix("[…]") + mark if text.endswith("[…]") else text
+
+    def _own(self, item: Item, threshold: float) -> None:
+        """From now on older items leave to this one what it says: what is shown of it, not what was only tried."""
+        assert item.skeleton is not None
         for leaf in item.skeleton.leaves:
             if leaf.score >= threshold:
-                owned.setdefault(leaf.text, me)
-        return text.removesuffix("[…]") + mark if text.endswith("[…]") else text
+                self._owned.setdefault(leaf.text, id(item))
 
     def ladder(self, item: Item) -> Ladder:
         found = self._ladders.get(id(item))
