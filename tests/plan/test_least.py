@@ -85,3 +85,27 @@ def test_a_refusal_tells_the_least_that_would_do() -> None:
 )
 def test_arguments_stay_json_in_any_room(given: str, tokens: int, expected: str) -> None:
     assert arguments.least(given, Room(tokens, lambda text: (len(text) + 2) // 3)) == expected
+
+
+def test_the_user_still_speaks_first_where_folded_messages_go_unsaid() -> None:
+    calls = [{"type": "tool_use", "id": f"c{n}", "name": "search", "input": {"path": "a/b"}} for n in range(3)]
+    answers = [{"type": "tool_result", "tool_use_id": call["id"], "content": "nothing"} for call in calls]
+    body = {
+        "model": "claude-sonnet-4-5",
+        "max_tokens": 100,
+        "messages": [
+            {"role": "user", "content": "Look for the harbour master's report, wherever it may be."},
+            {"role": "assistant", "content": calls},
+            {"role": "user", "content": [*answers, {"type": "text", "text": "Go on."}]},
+        ],
+    }
+    whole = brim.count(body, model=body["model"]).tokens
+    starts = set()
+    for budget in range(20, whole):
+        try:
+            fitted = brim.fit(body, budget=budget)
+        except brim.BudgetTooSmall:
+            continue
+        assert fitted.messages[0]["role"] == "user"
+        starts.add(json.dumps(fitted.messages[0]["content"]))
+    assert any("[\\u2026]" in start for start in starts)

@@ -35,6 +35,8 @@ SMALL_WORTH = 1.0
 RECENT_SEEN = 0.25
 # The fewest tokens that the arguments of a call take.
 LEAST_CALL = 1
+# What stands for folded messages where there is no room to say more.
+SIGN = "[…]"
 # A plan that uses this share of the limit is full.
 FULL = 0.985
 
@@ -265,6 +267,8 @@ class Planner:
         return self.counter.message(self.counter.text_message(self.task.conversation.api, "user", text)) + 2
 
     def _folded_text(self, messages: int, handle: str) -> str:
+        if self._silent:
+            return SIGN
         if self.task.recall:
             return f"[{messages:,} earlier messages folded, recall {handle}]"
         # In a tiny budget a handle that the reader cannot use costs more than it says.
@@ -278,7 +282,7 @@ class Planner:
         handle = handle_of(raws)
         self.shown.stash[handle] = raws
         head = self._folded_text(len(folded), handle)
-        text = f"{head}\n{self._record}" if self._record else head
+        text = f"{head}\n{self._record}" if self._record and not self._silent else head
         return self.counter.text_message(self.task.conversation.api, "user", text)
 
     def _top_up(self) -> bool:
@@ -380,7 +384,7 @@ class Planner:
                 continue
             if not placed and message.role != "system" and index >= self.task.frozen:
                 notice = self._notice(folded)
-                if not self._silent:
+                if not self._silent or message.role == "assistant":  # the first to speak is the user
                     messages.append(notice)
                     places.append(-1)
                 placed = True
