@@ -26,7 +26,6 @@ from typing import Any
 import aiohttp
 from gateway_parts import peers as other_proxies
 
-# CPU of a request against the bare pass-through, and milliseconds that a body of 1 MB may wait.
 PARTS = Path(__file__).with_name("gateway_parts")
 WORDS = [
     f"{a}{b}" for a in ("or", "in", "sta", "con", "re", "pay") for b in ("der", "voice", "tus", "tract", "ment", "al")
@@ -40,8 +39,8 @@ def free_port() -> int:
 
 
 def cpu_of(pid: int) -> float:
-    """Seconds of processor time that a process has used."""
-    return sum(int(path.read_text().split()[0]) for path in Path(f"/proc/{pid}/task").glob("*/schedstat")) / 1e9
+    """Seconds of processor time that a process has used, threads that have ended included."""
+    return time.clock_gettime((~pid << 3) | 2)  # Linux's number for the clock of a process
 
 
 def text(words: int, rng: random.Random) -> str:
