@@ -47,6 +47,14 @@ def attempt(body: Any, **settings: Any) -> tuple[Any, brim.BudgetTooSmall | None
         return None, refusal
 
 
+def check(request: Request, out: Any, budget: int) -> None:
+    """What is sent is within its budget, valid, and has nothing that was not there."""
+    api, body, model = request
+    assert measured(api, out, model) <= budget
+    assert problems(api, out) == []
+    assert altered(api, body, out) == []
+
+
 @given(wide_requests(), st.integers(20, 6000), st.booleans())
 def test_a_fitted_request_is_within_its_budget_valid_and_leaves_its_input_alone(
     request: Request, budget: int, as_bytes: bool
@@ -62,9 +70,7 @@ def test_a_fitted_request_is_within_its_budget_valid_and_leaves_its_input_alone(
         return
     out = json.loads(fitted.body) if as_bytes else fitted.body
     assert type(fitted.body) is type(given_body)
-    assert measured(api, out, model) <= budget
-    assert problems(api, out) == []
-    assert altered(api, body, out) == []
+    check(request, out, budget)
 
 
 @given(wide_requests(), st.integers(60, 6000), POLICIES, ATTACHED, ATTACHED)
@@ -80,9 +86,7 @@ def test_every_policy_holds_the_ceiling_with_whatever_context(
     if refusal is not None:
         assert refusal.needed > refusal.budget == budget
         return
-    assert measured(api, fitted.body, model) <= budget
-    assert problems(api, fitted.body) == []
-    assert altered(api, body, fitted.body) == []
+    check(request, fitted.body, budget)
     report = fitted.report
     assert report.after == fitted.tokens <= budget
     assert sum(layer.after for layer in report.layers) == report.after
@@ -116,6 +120,4 @@ def test_a_history_that_is_looked_at_only_in_part_is_fitted_like_any_other(
     if refusal is not None:
         assert refusal.needed > refusal.budget == budget
         return
-    assert measured(api, fitted.body, model) <= budget
-    assert problems(api, fitted.body) == []
-    assert altered(api, body, fitted.body) == []
+    check(request, fitted.body, budget)
