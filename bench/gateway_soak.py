@@ -58,20 +58,20 @@ class Provider(FakeProvider):
         await super()._serve(reader, Writer(writer, self))  # type: ignore[arg-type]
 
 
-def arrivals(data: Path | None) -> Iterator[tuple[float, int]]:
-    """Seconds since the first request, and the tokens of its prompt."""
+def arrivals(data: Path | None, pace: float = 1.0) -> Iterator[tuple[float, int]]:
+    """Seconds since the first request, so many times faster than they were, and the tokens of its prompt."""
     if data is None:
         rng = random.Random(5)
         clock = 0.0
         while True:
             clock += rng.expovariate(8)
-            yield clock, rng.randrange(100, 900)
+            yield clock / pace, rng.randrange(100, 900)
     with (data / "traffic" / "AzureLLMInferenceTrace_conv.csv").open() as rows:
         first = None
         for row in csv.DictReader(rows):
             at = datetime.fromisoformat(row["TIMESTAMP"][:26]).timestamp()
             first = at if first is None else first
-            yield at - first, int(row["ContextTokens"])
+            yield (at - first) / pace, int(row["ContextTokens"])
 
 
 def memory(pid: int) -> int:
@@ -131,10 +131,10 @@ class Soak:
             chat.clear()
         self.busy.discard(number)
 
-    async def run(self, seconds: float, data: Path | None, pid: int) -> list[int]:
+    async def run(self, seconds: float, data: Path | None, pid: int, pace: float = 1.0) -> list[int]:
         began, tasks, rss, next_look = time.monotonic(), set[asyncio.Task[None]](), [], 0.0
         async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=120)) as session:
-            for at, tokens in arrivals(data):
+            for at, tokens in arrivals(data, pace):
                 now = time.monotonic() - began
                 if now > seconds:
                     break
@@ -169,8 +169,8 @@ async def main(args: argparse.Namespace) -> int:
     async with Provider(window=WINDOW, model=MODEL, default=Say("All right, noted. " * 12, pieces=PIECES)) as provider:
         process, url = start(folder, provider.url)
         soak = Soak(url)
-        provider.pause = args.seconds / PIECES
-        rss = await soak.run(args.minutes * 60, data, process.pid)
+        provider.pause = args.seconds / args.pace / PIECES
+        rss = await soak.run(args.minutes * 60, data, process.pid, args.pace)
         provider.pause = 0.0
         await asyncio.sleep(1.5)
         live = await asyncio.to_thread(get, url, "/brim/v1/live")
@@ -213,4 +213,5 @@ if __name__ == "__main__":
     parser.add_argument("--data", metavar="DIR")
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--seconds", type=float, default=12.0, help="how long each answer is streamed")
+    parser.add_argument("--pace", type=float, default=1.0, help="so many times faster than production, answers too")
     sys.exit(asyncio.run(main(parser.parse_args())))

@@ -71,7 +71,7 @@ class Message(msgspec.Struct, frozen=True, eq=False, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A parsed request: what is planned (`system`, `messages`) beside what passes through (`fields`)."""
+    """A parsed request: what is planned (`system`, `messages`) beside the other fields of its body (`fields`)."""
 
     api: str
     messages: tuple[Message, ...]

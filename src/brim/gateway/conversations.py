@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import secrets
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 
 import msgspec
@@ -16,6 +16,8 @@ from brim.gateway.turns import Turn
 
 MOST_SESSIONS = 1_000
 MOST_TURNS = 200
+# Of all conversations together the turns of so many requests are remembered, and the last one of each.
+MOST_REQUESTS = 2_000
 _FORGET = 60_000
 
 
@@ -59,6 +61,7 @@ class Conversations:
         self._most = most
         self._known: OrderedDict[str, Live] = OrderedDict()
         self._prefixes: dict[int, Live] = {}
+        self._taken: deque[tuple[Live, Turn]] = deque()
         self._boot = secrets.token_hex(12)
         self._ids = itertools.count(1)
 
@@ -93,6 +96,15 @@ class Conversations:
         if len(self._prefixes) > _FORGET:
             self._prefixes = dict(list(self._prefixes.items())[_FORGET // 2 :])
         return live
+
+    def add(self, live: Live, turn: Turn) -> None:
+        """Take a turn of a conversation as its newest; of very many the oldest are forgotten, whosever they are."""
+        live.add(turn)
+        self._taken.append((live, turn))
+        if len(self._taken) > MOST_REQUESTS:
+            live, turn = self._taken.popleft()
+            if len(live.turns) > 1 and live.turns[0] is turn:
+                del live.turns[0]
 
     def begin(self) -> Live:
         """A new conversation."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from brim.conversation import decode
+from brim import wire
 from brim.errors import BadBody, BrimError, BudgetTooSmall
 from brim.gateway import bodies, overflow, refusals, usage
 from brim.gateway.answer import Answer
@@ -21,6 +21,7 @@ from brim.gateway.fitting import last_model_key
 from brim.gateway.headers import Pairs, forwarded, returned
 from brim.gateway.logs import log, tell
 from brim.gateway.lookout import Lookout
+from brim.gateway.outgoing import Outgoing
 from brim.gateway.protocol import LINES
 from brim.gateway.provider_options import prepared
 from brim.gateway.recall import offered, relay_with_recall
@@ -78,9 +79,12 @@ class Exchange(ClientSide):
         self._lookout.begin()
         try:
             if self.route.kind == "fit":
-                incoming = await bodies.read(self.receive, self.headers, self.options.gateway.body_limit)
-                self._lookout.uploaded()
-                await self._fitted(incoming)
+                # No name here holds what came: it goes when the answer begins, which may be streamed for minutes.
+                outgoing = await self._fitted(
+                    await bodies.read(self.receive, self.headers, self.options.gateway.body_limit)
+                )
+                if outgoing is not None:
+                    await self._exchange(outgoing)
             else:
                 await self._passed()
         except ClientGone:
@@ -145,7 +149,9 @@ class Exchange(ClientSide):
         url = target.address(self.route.path, query)
         return self.gateway.client.send(self.scope["method"], url, headers, body)
 
-    async def _fitted(self, incoming: bodies.Incoming) -> None:
+    async def _fitted(self, incoming: bodies.Incoming) -> Outgoing | None:
+        """The request as it is to be sent; None where it was answered here, because it cannot be made to fit."""
+        self._lookout.uploaded()
         controls = controls_of(self.headers, self.options.policy)
         content = incoming.content
         # Whatever the model, there may be only one place to go to: then the body is read once, by the fit.
@@ -163,7 +169,7 @@ class Exchange(ClientSide):
                 assert self.turn is not None
                 self.turn.model = self.turn.model or self._peek(content).model
                 await self._too_long(refusal)
-                return
+                return None
         result = self.result
         if result is None:
             content = incoming.content  # nothing is offered in a request that Brim could not read
@@ -181,7 +187,7 @@ class Exchange(ClientSide):
             sent = incoming.raw  # as it came, packed or not
         else:
             headers = [pair for pair in headers if pair[0] != b"content-encoding"]
-        await self._exchange(target, headers, sent, content, controls)
+        return Outgoing(target, headers, sent, content, controls)
 
     def _peek(self, content: bytes) -> _Asked:
         """The model and the kind of answer; a body that tells neither is the upstream's to judge."""
@@ -216,31 +222,36 @@ class Exchange(ClientSide):
         if self.options.gateway.fail == "closed":
             raise Refused(status, note[:300], "not_fitted")
 
-    async def _exchange(self, target: Target, headers: Pairs, body: bytes, content: bytes, controls: Controls) -> None:
+    async def _exchange(self, out: Outgoing) -> None:
         """Send; refit once if the upstream says too long; relay."""
-        answer = await self.send_upstream(target, headers, body)
+        answer = await self.send_upstream(out.target, out.headers, out.body)
         over, held = await overflow.told(answer) if overflow.may_tell(answer, self.api) else (None, [])
         if over is not None:
             answer.close()
             self.gateway.metrics.add("brim_faults_total", ("overflow",))
-            again = self._refit(over, content, target, controls)
+            again = self._refit(over, out)
             if again is not None:
-                plain = [pair for pair in headers if pair[0] != b"content-encoding"]
-                body = again.body
-                answer, held = await self.send_upstream(target, plain, body), []
+                plain = [pair for pair in out.headers if pair[0] != b"content-encoding"]
+                out.body = again.body
+                answer, held = await self.send_upstream(out.target, plain, out.body), []
         async with answer:
-            tooled = self.options.recall == "tool" and self.result is not None and not controls.dry_run
+            tooled = self.options.recall == "tool" and self.result is not None and not out.controls.dry_run
             if tooled and answer.status == 200:
-                await relay_with_recall(self, answer, held, target, headers, body)
+                await relay_with_recall(self, answer, held, out.target, out.headers, out.body)
             else:
+                out.answered()
+                if self.result is not None and not self.options.gateway.log_content:
+                    self.result.answered()
                 await self.relay(answer, held)
 
-    def _refit(self, over: overflow.Overflow, content: bytes, target: Target, controls: Controls) -> FitResult | None:
+    def _refit(self, over: overflow.Overflow, out: Outgoing) -> FitResult | None:
         """The request fitted below what the upstream stated; None where that cannot be done."""
-        if self.result is None or controls.dry_run:
+        if self.result is None or out.controls.dry_run:
             return None
         try:
-            again = self.gateway.fitter.refit(self.result, content, target.name, controls, over.tokens, over.window)
+            again = self.gateway.fitter.refit(
+                self.result, out.content, out.target.name, out.controls, over.tokens, over.window
+            )
         except BrimError as problem:
             assert self.turn is not None
             self.turn.note = f"not refitted, {problem}"[:300]
@@ -309,7 +320,7 @@ class Exchange(ClientSide):
         asked = [message.text[:LONGEST_LOGGED] for message in turn.sent.messages] if turn.sent else []
         said = b"".join(self.spoken)[:LONGEST_LOGGED].decode("utf-8", "replace")
         # The request as it came, whole, so that `brim replay` can take it from the log.
-        came = {key: decode(raw) for key, raw in self.result.original.fields.items()} if self.result else None
+        came = wire.value_of(self.result.original) if self.result else None
         about: dict[str, Any] = {"session": turn.session, "turn": turn.number, "api": turn.api, "model": turn.model}
         tell("content", **about, body=came, request=asked, answer=said)
 
@@ -375,7 +386,7 @@ class Exchange(ClientSide):
         turn.model = turn.model or result.name
         turn.streamed = turn.streamed or result.streamed
         if not turn.number:
-            live.add(turn)
+            self.gateway.fitter.conversations.add(live, turn)
             self.gateway.journal.opened(turn, len(result.body))
         live.client, live.model, live.api = turn.client or live.client, turn.model or live.model, turn.api
         turn.session = live.id
@@ -389,7 +400,7 @@ class Exchange(ClientSide):
         turn.fitted, turn.told = result.fitted, result.told
         if result.fitted is not None:
             self.gateway.journal.planned(turn)
-            result.fitted = None  # it holds its whole session, which a long answer must not
+            result.fitted = result.told = None  # they hold the whole log, which a long answer must not
         if result.model is None:
             turn.note = f"not fitted, nothing is known of the model {turn.model!r}"[:300]
             self.gateway.discovery.wanted(turn.upstream, self.scope["headers"], self.gateway.token_bytes)

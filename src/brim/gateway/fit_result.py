@@ -23,7 +23,7 @@ class FitResult(msgspec.Struct, eq=False):
     name: str
     streamed: bool = False
     parsed: Conversation | None = None
-    """The request as it came; None where it was not read, because its bytes showed that it fits."""
+    """The request as it came; None where it was not read, because its bytes showed that it fits, or is not needed."""
     planned: Conversation | None = None
     """What is sent in its place, where that is not the same."""
     model: Model | None = None
@@ -38,6 +38,13 @@ class FitResult(msgspec.Struct, eq=False):
     """What tells later how it came to be, where that is small enough to be kept."""
     known: Known | None = None
     """What later requests that go on from this one are told by."""
+
+    def answered(self) -> None:
+        """Let go of what only a refit needs: an answer may be streamed for minutes, and what came may be large."""
+        if self.planned is not None:
+            self.parsed = None
+        if self.planned is not None or self.parsed is not None:
+            self.body = b""
 
     @property
     def original(self) -> Conversation:

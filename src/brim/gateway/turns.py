@@ -78,7 +78,7 @@ class Turn(msgspec.Struct, eq=False):
 
     def forget(self) -> None:
         """Let go of all content; the numbers stay."""
-        self.came = self.went = self.unread = self.fitted = self.told = None
+        self.came = self.went = self.unread = self.fitted = self.told = self.made = None
 
     @property
     def overflowing(self) -> bool:

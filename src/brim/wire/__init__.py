@@ -17,7 +17,7 @@ from brim.wire import anthropic, gemini, openai_chat, openai_responses
 from brim.wire.api import Api, Usage, check_depth, name_of, parse_json
 from brim.wire.sniff import sniff
 
-__all__ = ["APIS", "Api", "Body", "Usage", "api_of", "parse", "render", "sniff", "text_message", "usage"]
+__all__ = ["APIS", "Api", "Body", "Usage", "api_of", "parse", "render", "sniff", "text_message", "usage", "value_of"]
 
 Body = bytes | Mapping[str, Any] | Sequence[Any]
 APIS: dict[str, Api] = {module.API.name: module.API for module in (openai_chat, openai_responses, anthropic, gemini)}
@@ -68,9 +68,11 @@ def parse(
             raise BadBody("system", "this API has no system field: put a system message first instead")
         system_field = system_field or spec.system_fields[0]
         fields[system_field] = _encoded(system, "system")
+    # The messages hold what the list says: its own bytes would be kept beside them as long as the conversation is.
+    messages = _messages(spec, fields.pop(spec.list_field))
     conversation = Conversation(
         api=name,
-        messages=_messages(spec, fields[spec.list_field]),
+        messages=messages,
         system=_system(spec, fields, system_field),
         tools=_tools(fields.get("tools")),
         fields=fields,
@@ -177,6 +179,17 @@ def _text(fields: Mapping[str, bytes], key: str) -> str:
 def _small(fields: Mapping[str, bytes], content: str) -> dict[str, Any]:
     """The fields that are settings rather than content."""
     return {key: _loose(raw) for key, raw in fields.items() if len(raw) < 4096 and key != content}
+
+
+def value_of(conversation: Conversation) -> dict[str, Any]:
+    """A whole request as a JSON value, its messages last. Example: the conversation of a body -> the body"""
+    spec = APIS[conversation.api]
+    listed = [decode(message.raw) for message in conversation.messages]
+    alone = len(listed) == 1 and isinstance(listed[0], str)
+    return {
+        **{key: decode(raw) for key, raw in conversation.fields.items()},
+        spec.list_field: listed[0] if alone else listed,
+    }
 
 
 def render(conversation: Conversation, body: Body, parsed: Conversation | None = None) -> Any:
