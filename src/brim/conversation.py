@@ -105,9 +105,12 @@ def digest(role: str, parts: Iterable[Part], blobs: Iterable[bytes] = ()) -> byt
 
 
 class Interned:
-    """Parsed messages by their bytes: one that was seen before costs one look-up."""
+    """Parsed messages by their bytes: one that was seen before costs one look-up.
 
-    def __init__(self, parse: Callable[[bytes, str], Message], limit: int = 20 << 20) -> None:
+    The limit is on what is held here. Sessions and turns hold messages too, the same objects while they are known here.
+    """
+
+    def __init__(self, parse: Callable[[bytes, str], Message], limit: int = 12 << 20) -> None:
         self._parse = parse
         self._seen: Recent[bytes, Message] = Recent(limit)
         self.known = self._seen.get

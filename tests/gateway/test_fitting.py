@@ -87,6 +87,24 @@ def test_a_dry_run_sends_the_request_as_it_is_and_tells_what_would_have_been_don
     assert answer.number("tokens-after") <= 6_000 < answer.number("tokens-before")
 
 
+def test_a_dry_run_of_a_new_conversation_tells_what_is_done_then(gateway: Running, fake: FakeProvider) -> None:
+    body = {"model": "gpt-4o", "messages": long_chat(30, 500)}
+    control = {"x-brim-budget": "6000"}
+    tried = gateway.ask("POST", "/v1/chat/completions", body, {**control, "x-brim-dry-run": "1"})
+    done = gateway.ask("POST", "/v1/chat/completions", body, control)
+    assert fake.posts[-1].json != body
+    for name in ("tokens-before", "tokens-after", "folded"):
+        assert tried.number(name) == done.number(name)
+
+
+def test_messages_that_nothing_stands_for_are_told_as_folded_too(gateway: Running, fake: FakeProvider) -> None:
+    said = [{"role": "user", "content": words(300, str(number))} for number in range(6)]
+    body = {"model": "gpt-4o", "messages": [*said, {"role": "user", "content": "And?"}]}
+    answer = gateway.ask("POST", "/v1/chat/completions", body, {"x-brim-budget": "10"})
+    assert fake.posts[-1].json["messages"] == [{"role": "user", "content": "And?"}]
+    assert answer.number("folded") == 6
+
+
 def test_another_policy_may_be_chosen_by_header(gateway: Running, fake: FakeProvider) -> None:
     body = requests()["/v1/chat/completions"]
     gateway.ask("POST", "/v1/chat/completions", body, {"x-brim-policy": "concise"})

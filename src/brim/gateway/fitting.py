@@ -19,7 +19,7 @@ from brim.gateway.controls import Controls
 from brim.gateway.conversations import Conversations, Live
 from brim.gateway.fit_result import FitResult
 from brim.gateway.glance import AROUND, Glances, Known, chain_of, glance
-from brim.gateway.live import LiveSessions
+from brim.gateway.live import LiveSessions, apart
 from brim.memory.inmemory import InMemoryStore
 from brim.memory.store import Store
 from brim.memory.summaries import Summarizer
@@ -202,21 +202,8 @@ class Fitter:
             upper = counter.count(conversation).upper  # from what the provider said of its beginning
         if upper > limit:
             return None
-        streamed = _streamed(conversation)
-        return FitResult(
-            raw,
-            live,
-            conversation.api,
-            conversation.model,
-            streamed,
-            conversation,
-            None,
-            model,
-            before,
-            before,
-            upper,
-            limit,
-        )
+        api, name, streamed = conversation.api, conversation.model, _streamed(conversation)
+        return FitResult(raw, live, api, name, streamed, conversation, None, model, before, before, upper, limit)
 
     def fit_now(
         self, raw: bytes, conversation: Conversation, live: Live, model: Model, controls: Controls, budget: int | None
@@ -230,7 +217,7 @@ class Fitter:
         room = int(limit * policy.recall) if self.recall == "tool" else 0
         wanted = replace(model, input_limit=limit - room) if room and budget is None else model
         left = budget - room if room and budget is not None else budget
-        if controls.dry_run or policy.name != "agent":
+        if policy.name != "agent":
             fitted = fitting.fit(
                 raw, model=wanted, budget=left, policy=policy, api=conversation.api, actuals=self.actuals
             )
@@ -239,15 +226,19 @@ class Fitter:
             return self._result(
                 fitted, raw, conversation, live, model, limit, fitted.report.folded + fitted.report.compacted
             )
-        session = self.sessions.of(conversation, controls.session or None, model=wanted, actuals=self.actuals)
-        live = self.conversations.behind(session.id, live)
-        session.model, session.budget, session.policy, session.recall_mode = wanted, left, policy, self.recall
-        session.folding.summarizer = self.summarizer
-        try:
+        if controls.dry_run:
+            session = apart(conversation, wanted, left, policy, self.actuals, self.recall)
             fitted = session.fit_parsed(raw, conversation)
-        finally:
-            self.sessions.grown(session)
-        self._keep(live, fitted)
+        else:
+            session = self.sessions.of(conversation, controls.session or None, model=wanted, actuals=self.actuals)
+            live = self.conversations.behind(session.id, live)
+            session.model, session.budget, session.policy, session.recall_mode = wanted, left, policy, self.recall
+            session.folding.summarizer = self.summarizer
+            try:
+                fitted = session.fit_parsed(raw, conversation)
+            finally:
+                self.sessions.grown(session)
+            self._keep(live, fitted)
         folded = len(session.view.folded(len(session.log)))
         result = self._result(fitted, raw, conversation, live, model, limit, folded)
         result.told = fitted.reporter

@@ -15,7 +15,7 @@ from brim.tokens.actuals import UsageRecord
 
 MOST_TURNS = 2_000
 # Turns whose messages are held in memory for the dashboard's diff and slider.
-MOST_CONTENTS, MOST_BYTES = 200, 8 << 20
+MOST_CONTENTS, MOST_BYTES = 200, 4 << 20
 # Turns whose plan is held with everything that it was made from.
 MOST_PLANS = 8
 FLUSH_SECONDS = 0.5

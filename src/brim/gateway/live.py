@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
+from brim.catalog import Model
+from brim.conversation import Conversation
+from brim.memory.inmemory import InMemoryStore
 from brim.memory.registry import Sessions
 from brim.memory.session import Session
 from brim.memory.store import Store
+from brim.plan.policy import Policy
+from brim.tokens.actuals import Actuals
 
 MOST_LIVE = 64
 # Bytes of messages in all live sessions; parsed and placed in views they take about three times that.
@@ -14,6 +19,21 @@ LIVE_BYTES = 4 << 20
 # Bytes of messages in the sessions used last, which may hold search indexes: those take 20 to 30 times that. The others
 # rest, and read their messages again when something is looked for in them.
 AWAKE_BYTES = 1 << 20
+
+
+def apart(
+    conversation: Conversation, model: Model, budget: int | None, policy: Policy, actuals: Actuals, recall: str
+) -> Session:
+    """A session like the one that a new conversation gets, of which nothing is kept: for what is only tried."""
+    return Session(
+        model=model,
+        budget=budget,
+        policy=policy,
+        store=InMemoryStore(),
+        api=conversation.api,
+        actuals=actuals,
+        recall=recall,
+    )
 
 
 class LiveSessions(Sessions):

@@ -76,10 +76,8 @@ class View:
 
     def folded(self, length: int) -> list[int]:
         """Which of the first `length` messages of the log do not stand in the view as they are."""
-        if self.untouched():
-            return []
         whole = self.whole()
-        return [number for number in range(length) if number not in whole]
+        return [number for number in range(length) if number not in whole] if len(whole) < length else []
 
     def folded_since(self, start: int, log: Sequence[Message]) -> tuple[list[Message], int]:
         """The messages from `start` on that ledger blocks stand for, and where they end."""
