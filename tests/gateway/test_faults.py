@@ -81,6 +81,16 @@ def test_unknown_packings_and_oversized_bodies_are_refused(start: Start, fake: F
     assert fake.posts == []
 
 
+@pytest.mark.parametrize(
+    "path", ["/v1/chat/completions", "/v1/messages", "/v1beta/models/gemini-2.5-pro:generateContent"]
+)
+def test_what_a_client_did_wrong_is_not_told_as_a_fault_of_the_server(gateway: Running, path: str) -> None:
+    error = gateway.ask("POST", path, b"{}", {"content-encoding": "rot13"})
+    assert error.status == 415
+    inner = error.json["error"]
+    assert (inner.get("status") or inner["type"]) in ("invalid_request_error", "INVALID_ARGUMENT")
+
+
 def test_headers_that_are_too_large_are_refused(gateway: Running) -> None:
     head = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n" + b"".join(
         b"x-%d: %s\r\n" % (n, b"v" * 500) for n in range(200)

@@ -149,6 +149,14 @@ def test_count_fit_and_compact_answer(gateway: Running) -> None:
     assert compacted["kept"] < 0.7
 
 
+def test_a_model_of_the_settings_is_known_where_only_the_request_names_it(start: Start) -> None:
+    gateway = start(models={"our-own": {"window": 8_000, "max_output": 500, "family": "o200k"}})
+    request = {"model": "our-own", "messages": long_chat(40)}
+    assert gateway.ask("POST", "/brim/v1/count", {"request": request}).json["tokens"] > 8_000
+    fitted = gateway.ask("POST", "/brim/v1/fit", {"request": request}).json
+    assert fitted["tokens"] <= 7_500
+
+
 @pytest.mark.parametrize(
     ("path", "body", "status", "code"),
     [

@@ -109,7 +109,7 @@ class Admin:
         if (body.text is None) == (body.request is None):
             raise BadInput("text", "give either a text or a request")
         content: Any = body.text if body.text is not None else body.request
-        known = self._known(body.model)
+        known = self._known(body.model, body.request)
         found = await asyncio.to_thread(counting.count, content, model=known, api=body.api)
         told = {"tokens": found.tokens, "upper": found.upper, "source": found.source}
         return Json({**told, "messages": list(found.messages), "head": found.head})
@@ -122,7 +122,7 @@ class Admin:
         fitted = await asyncio.to_thread(
             fitting.fit,
             body.request,
-            model=self._known(body.model),
+            model=self._known(body.model, body.request),
             budget=body.budget,
             reserve=body.reserve,
             policy=policy,
@@ -199,9 +199,10 @@ class Admin:
         finally:
             self._views.unwatch(queue)
 
-    def _known(self, model: str | None) -> Model | None:
-        """The model by name; None stands for what the request itself names."""
-        return self._gateway.fitter.catalog.find(model) if model else None
+    def _known(self, model: str | None, request: Any) -> Model | None:
+        """The model that is named, else the one of the request, by the settings of the gateway; None if none is."""
+        name = model or (request.get("model") if isinstance(request, dict) else None)
+        return self._gateway.fitter.catalog.find(name) if name and isinstance(name, str) else None
 
     async def _body(self, request: Request, kind: Any) -> Any:
         limit = self._gateway.options.gateway.body_limit

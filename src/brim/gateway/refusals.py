@@ -44,11 +44,15 @@ def error(api: str, status: int, message: str, code: str = "") -> bytes:
 
 
 def shape(api: str, status: int, message: str, code: str = "") -> dict[str, Any]:
+    """An error as a value. A status that a provider has no name of its own for is the client's fault below 500."""
+    fallback = 400 if 400 <= status < 500 else status
     if api == "anthropic":
-        return {"type": "error", "error": {"type": _ANTHROPIC.get(status, "api_error"), "message": message}}
+        kind = _ANTHROPIC.get(status) or _ANTHROPIC.get(fallback, "api_error")
+        return {"type": "error", "error": {"type": kind, "message": message}}
     if api == "gemini":
-        return {"error": {"code": status, "message": message, "status": _GEMINI.get(status, "UNKNOWN")}}
-    kind = _OPENAI.get(status, "server_error")
+        name = _GEMINI.get(status) or _GEMINI.get(fallback, "UNKNOWN")
+        return {"error": {"code": status, "message": message, "status": name}}
+    kind = _OPENAI.get(status) or _OPENAI.get(fallback, "server_error")
     return {"error": {"message": message, "type": kind, "param": None, "code": code or None}}
 
 
