@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import Any
 
 import pytest
 
 from brim import counting
+from brim.gateway import fitting
 from brim.testing import FakeProvider, Overflow, Raw, Say
 
 from .conftest import Running, Start, long_chat, words
@@ -158,6 +160,36 @@ def test_an_upstream_that_says_too_long_is_believed_once_and_asked_again(
     assert running_turn(gateway).refits == 1
     # The window is known from here on: the next request fits at the first try.
     assert gateway.chat({"messages": long_chat(41), "max_tokens": 500}).number("tokens-after") <= 8_500
+
+
+def test_a_large_request_is_refitted_beside_the_loop(
+    gateway: Running, fake: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads = []
+    fit_now = fitting.Fitter.fit_now
+
+    def watched(self: fitting.Fitter, *given: Any) -> Any:
+        threads.append(threading.current_thread().name)
+        return fit_now(self, *given)
+
+    monkeypatch.setattr(fitting.Fitter, "fit_now", watched)
+    fake.script(Overflow(window=9_000), Say("done"))
+    assert gateway.chat({"messages": long_chat(40, 700), "max_tokens": 500}).status == 200
+    assert running_turn(gateway).refits == 1
+    assert [name.rpartition("_")[0] for name in threads] == ["brim-fit"]
+
+
+def test_a_fault_in_a_refit_hands_on_what_the_upstream_said(
+    gateway: Running, fake: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("broken on purpose")
+
+    monkeypatch.setattr(fitting.Fitter, "refit", broken)
+    fake.script(Overflow(window=9_000))
+    answer = gateway.chat({"messages": long_chat(40), "max_tokens": 500})
+    assert (answer.status, answer.json["error"]["code"]) == (400, "context_length_exceeded")
+    assert "RuntimeError" in answer.headers["x-brim-note"]
 
 
 def running_turn(gateway: Running) -> Any:

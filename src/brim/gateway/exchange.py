@@ -229,7 +229,7 @@ class Exchange(ClientSide):
         if over is not None:
             answer.close()
             self.gateway.metrics.add("brim_faults_total", ("overflow",))
-            again = self._refit(over, out)
+            again = await self._refit(over, out)
             if again is not None:
                 plain = [pair for pair in out.headers if pair[0] != b"content-encoding"]
                 out.body = again.body
@@ -244,20 +244,25 @@ class Exchange(ClientSide):
                     self.result.answered()
                 await self.relay(answer, held)
 
-    def _refit(self, over: overflow.Overflow, out: Outgoing) -> FitResult | None:
+    async def _refit(self, over: overflow.Overflow, out: Outgoing) -> FitResult | None:
         """The request fitted below what the upstream stated; None where that cannot be done."""
-        if self.result is None or out.controls.dry_run:
+        turn = self.turn
+        if self.result is None or out.controls.dry_run or turn is None:
             return None
         try:
-            again = self.gateway.fitter.refit(
+            again = await self.gateway.fitter.refit(
                 self.result, out.content, out.target.name, out.controls, over.tokens, over.window
             )
         except BrimError as problem:
-            assert self.turn is not None
-            self.turn.note = f"not refitted, {problem}"[:300]
+            turn.note = f"not refitted, {problem}"[:300]
             return None
-        if again is not None and self.turn is not None:
-            self.turn.refits += 1
+        except Exception as problem:  # the client gets what the upstream said
+            log.exception("refitting failed")
+            self.gateway.metrics.add("brim_faults_total", ("fitting",))
+            turn.note = f"not refitted, {type(problem).__name__} inside Brim"
+            return None
+        if again is not None:
+            turn.refits += 1
             self.result = again
             self._note_fit(again)
         return again

@@ -7,6 +7,7 @@ requests go on meanwhile.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -93,12 +94,17 @@ class Fitter:
             if unread:
                 self._begun(passed, conversation, controls)
             return passed
+        return await self._in_order(self._fit_or_try, raw, conversation, live, found, controls)
+
+    async def _in_order(
+        self, fit: Callable[..., FitResult], raw: bytes, conversation: Conversation, live: Live, *given: Any
+    ) -> FitResult:
+        """Fit after all earlier requests of the conversation, and beside those of others if it is large."""
         async with live.lock:
-            if not large:
-                return self._fit_or_try(raw, conversation, live, found, controls)
-            return await asyncio.get_running_loop().run_in_executor(
-                self._threads, self._fit_or_try, raw, conversation, live, found, controls
-            )
+            if len(raw) <= COLD_BYTES:
+                return fit(raw, conversation, live, *given)
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._threads, fit, raw, conversation, live, *given)
 
     def _fit_or_try(
         self, raw: bytes, conversation: Conversation, live: Live, model: Model, controls: Controls
@@ -281,7 +287,7 @@ class Fitter:
             texts = [text.encode("utf-8", "surrogatepass") for text in fitted.stash.values()]
             self.store.put_blobs(texts, live.id)
 
-    def refit(
+    async def refit(
         self, done: FitResult, raw: bytes, upstream: str, controls: Controls, tokens: int | None, window: int | None
     ) -> FitResult | None:
         """Fit again below what an upstream stated; None if it stated nothing that helps.
@@ -302,12 +308,12 @@ class Fitter:
         room = fitting.limit_of(model, done.original, controls.policy or self.policy, controls.budget, None)
         if tokens and counter.source == "estimated":
             wanted = counter.upper(int(counted * min(1.0, room / tokens) * REFIT_SHARE), len(done.sent.messages))
-            return self.fit_now(raw, done.original, done.live, model, controls, wanted)
+            return await self._in_order(self.fit_now, raw, done.original, done.live, model, controls, wanted)
         scale = min(1.0, counted / tokens) if tokens else 1.0
         budget = int(min(room, counted if window is None else room) * scale * REFIT_SHARE)
         if budget >= counted:
             budget = int(counted * REFIT_SHARE)
-        return self.fit_now(raw, done.original, done.live, model, controls, budget)
+        return await self._in_order(self.fit_now, raw, done.original, done.live, model, controls, budget)
 
     def model_of(self, name: str, upstream: str) -> Model | None:
         """The model with the limits that this upstream gives it; None if nothing is known of it."""
