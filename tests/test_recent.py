@@ -104,3 +104,21 @@ def test_several_threads_may_use_it_and_its_size_stays_true() -> None:
         thread.join()
     held = [key for key in range(200) if key in memory._young or key in memory._old]
     assert memory.size == sum(1 + key % 3 for key in held) <= 64
+
+
+def test_many_entries_at_once_are_kept_and_found_as_one_by_one() -> None:
+    one, many = Recent[int, int](100), Recent[int, int](100)
+    for start in range(0, 120, 30):
+        entries = [(number % 90, number, 1 + number % 3) for number in range(start, start + 30)]
+        for entry in entries:
+            one.put(*entry)
+        many.put_all(entries)
+        assert (many.size, list(many._young), list(many._old)) == (one.size, list(one._young), list(one._old))
+
+
+def test_many_keys_at_once_are_found_in_both_queues() -> None:
+    memory: Recent[int, int] = Recent(64)
+    memory.put_all((number, number * 2, 1) for number in range(60))
+    assert memory._old
+    assert memory.get_all([*range(70), 3]) == [number * 2 for number in range(60)] + [None] * 10 + [6]
+    assert 3 in memory._young

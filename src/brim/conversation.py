@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -113,10 +113,26 @@ class Interned:
     def __init__(self, parse: Callable[[bytes, str], Message], limit: int = 12 << 20) -> None:
         self._parse = parse
         self._seen: Recent[bytes, Message] = Recent(limit)
-        self.known = self._seen.get
 
     def get(self, raw: bytes, at: str) -> Message:
-        return self._seen.get(raw) or self._seen.put(raw, self._parse(raw, at), 2 * len(raw) + 700)
+        return self._seen.get(raw) or self._seen.put(raw, self._parse(raw, at), _held(raw))
+
+    def get_all(self, raws: Sequence[bytes], field: str) -> list[Message]:
+        """The messages of a list; `field` is its name, to say where one is wrong."""
+        new: dict[bytes, Message] = {}
+        found: list[Message] = []
+        for number, message in enumerate(self._seen.get_all(raws)):
+            if message is None:
+                raw = raws[number]
+                message = new.get(raw) or new.setdefault(raw, self._parse(raw, f"{field}[{number}]"))
+            found.append(message)
+        self._seen.put_all((raw, message, _held(raw)) for raw, message in new.items())
+        return found
+
+
+def _held(raw: bytes) -> int:
+    """About how many bytes a parsed message holds."""
+    return 2 * len(raw) + 700
 
 
 def encode(value: Any) -> bytes:

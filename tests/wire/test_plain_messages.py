@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import brim
+from brim import wire
 from brim.conversation import Message, decode
 from brim.wire import anthropic, openai_chat
 from tests.wire.layouts import LAYOUTS, Write
@@ -53,3 +54,10 @@ def test_what_is_no_plain_message_is_refused_as_before(raw: bytes) -> None:
 def test_fields_beside_role_and_text_are_still_seen() -> None:
     found = openai_chat.read_message(b'{"role":"assistant","content":"hi","reasoning_content":"hm"}', "m")
     assert [part.kind for part in found.parts] == ["thinking", "text"]
+
+
+def test_equal_messages_of_one_list_are_one_object_also_when_they_are_new() -> None:
+    said = {"role": "user", "content": "again and again, and never before"}
+    one, two, three = wire.parse([said, dict(said), said]).messages
+    assert one is two is three
+    assert wire.parse([said]).messages == (one,)

@@ -16,6 +16,8 @@ MANY = 1_500
 LOOKED_AT, LOOKED_AT_TALK = 2.0, 1.5
 # So many messages, spread over the history, say how many bytes a token has in it.
 SAMPLE = 64
+# A plain message of fewer bytes may be nothing but its frame.
+SHORT = 64
 
 
 def guessed(messages: Sequence[Message], size: Callable[[Message], int], limit: int) -> list[int] | None:
@@ -29,10 +31,12 @@ def guessed(messages: Sequence[Message], size: Callable[[Message], int], limit: 
     sample = range(0, len(messages), max(1, len(messages) // SAMPLE))
     share = sum(size(messages[n]) for n in sample) / max(1, sum(lengths[n] for n in sample))
     found = [int(length * share) + 1 for length in lengths]
-    for number, message in enumerate(messages):
+    # Media have bytes that are no tokens. Most messages are one text and no more.
+    unsure = [number for number, message in enumerate(messages) if not message.plain or lengths[number] < SHORT]
+    for number in unsure:
+        message = messages[number]
         parts = message.parts
         if len(parts) > 1 or (parts and not parts[0].text):
-            # Media have bytes that are no tokens.
             texts = sum([len(part.text) for part in parts])
             if texts * 2 < lengths[number]:
                 found[number] = size(message)

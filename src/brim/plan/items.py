@@ -6,9 +6,11 @@ of a message, or a block inside one: a pasted log beside the instruction that as
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from brim.conversation import Conversation, Message, Part
 from brim.ladders.json.skeleton import Skeleton
@@ -22,9 +24,8 @@ SPLIT_FROM = 600
 INSTRUCTION = 600
 
 
-@dataclass(slots=True)
-class Item:
-    """The smallest thing that is planned."""
+class Item(msgspec.Struct, gc=False):
+    """The smallest thing that is planned. A long history has thousands; none holds what holds it."""
 
     message: int
     part: int
@@ -48,12 +49,11 @@ class Item:
     skeleton: Skeleton | None = None
 
 
-@dataclass(slots=True)
-class Group:
+class Group(msgspec.Struct, gc=False):
     """Messages that stand or fall together, and the items in them. `frame` is paid if any of it stays."""
 
     members: list[int]
-    items: list[Item] = field(default_factory=list)
+    items: list[Item] = []  # each group has a list of its own
     frame: int = 0
     must: bool = False
     layer: int = 4
@@ -62,7 +62,7 @@ class Group:
 
     @property
     def tokens(self) -> int:
-        return self.frame + sum(item.tokens for item in self.items)
+        return self.frame + sum([item.tokens for item in self.items])
 
 
 def current(messages: tuple[Message, ...]) -> int:
@@ -93,10 +93,20 @@ def grouped(messages: tuple[Message, ...]) -> list[list[int]]:
             open_calls.update(message.calls)
         if message.answers:
             open_calls.difference_update(message.answers)
-        # Reasoning that stands in a message of its own belongs to what comes next.
-        parts = message.parts
-        unfinished = bool(parts) and parts[0].kind == "thinking" and all(part.kind == "thinking" for part in parts)
+        unfinished = _only_thinks(message)
     return groups
+
+
+def _only_thinks(message: Message) -> bool:
+    """Whether it is reasoning that stands in a message of its own: that belongs to what comes next."""
+    parts = message.parts
+    return bool(parts) and parts[0].kind == "thinking" and all(part.kind == "thinking" for part in parts)
+
+
+def _loose(messages: tuple[Message, ...]) -> bool:
+    """Whether every message is a group of its own."""
+    others = [message for message in messages if not message.plain]
+    return not any(message.calls or message.answers or _only_thinks(message) for message in others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,16 +123,14 @@ class Itemizer:
     def __init__(
         self,
         conversation: Conversation,
-        parts: Callable[[Message], tuple[int, ...]],
-        total: Callable[[Message], int],
+        sizes: Callable[[Message], tuple[int, tuple[int, ...]]],
         count: Callable[[str], int],
         layers: dict[int, int] | None = None,
         frozen: int = 0,
         seen: Seen | None = None,
     ) -> None:
         self.conversation = conversation
-        self._parts = parts
-        self._total = total
+        self._sizes = sizes
         self._count = count
         self._layers = layers or {}
         self._frozen = frozen
@@ -138,38 +146,55 @@ class Itemizer:
             found.append(group)
         messages = self.conversation.messages
         for index in range(self._frozen):
-            found.append(Group([index], frame=self._total(messages[index]), must=True))
-        members = grouped(messages[self._frozen :])
-        if self._frozen:
-            members = [[n + self._frozen for n in group] for group in members]
-        seen = self._seen
-        passed: Group | None = None  # messages in a row that nobody looks at: they are folded together
-        for number, indexes in enumerate(members):
-            if seen is not None and number < len(members) - 1 and seen.chosen.isdisjoint(indexes):
-                if passed is None:
-                    passed = Group([])
-                    found.append(passed)
-                passed.members += indexes
-                for index in indexes:
-                    passed.frame += seen.sizes[index]
-                continue
-            passed = None
-            group = Group(indexes)
-            role = messages[indexes[0]].role
-            last = number == len(members) - 1
-            group.must = role == "system" or self.now in indexes or last
-            group.layer = self._layers.get(indexes[0], 1 if role == "system" else 5 if self.now in indexes else 4)
-            for index in indexes:
-                self._fill(group, index, messages[index])
-            found.append(group)
+            found.append(Group([index], frame=self._sizes(messages[index])[0], must=True))
+        last = len(messages) - 1
+        for indexes, looked_at in self._grouped():
+            if looked_at:
+                found.append(self._group(indexes, indexes[-1] == last))
+            elif self._seen is not None:
+                found.append(Group(indexes, frame=sum([self._seen.sizes[index] for index in indexes])))
         return found
 
+    def _grouped(self) -> Iterator[tuple[list[int], bool]]:
+        """Indexes in groups and whether they are looked at; what nobody looks at, in a row, is folded together."""
+        messages, frozen, seen = self.conversation.messages, self._frozen, self._seen
+        if seen is not None and _loose(messages[frozen:]):
+            before = frozen
+            for index in sorted({*seen.chosen, len(messages) - 1}):
+                if index >= frozen:
+                    if before < index:
+                        yield list(range(before, index)), False
+                    yield [index], True
+                    before = index + 1
+            return
+        passed: list[int] = []
+        members = grouped(messages[frozen:])
+        for group in members:
+            indexes = [n + frozen for n in group] if frozen else group
+            if seen is not None and group is not members[-1] and seen.chosen.isdisjoint(indexes):
+                passed += indexes
+                continue
+            if passed:
+                yield passed, False
+                passed = []
+            yield indexes, True
+
+    def _group(self, indexes: list[int], last: bool) -> Group:
+        messages = self.conversation.messages
+        role = messages[indexes[0]].role
+        now = self.now in indexes
+        layer = self._layers.get(indexes[0], 1 if role == "system" else 5 if now else 4)
+        group = Group(indexes, must=role == "system" or now or last, layer=layer)
+        for index in indexes:
+            self._fill(group, index, messages[index])
+        return group
+
     def _fill(self, group: Group, index: int, message: Message) -> None:
-        sizes = self._parts(message)
-        group.frame += self._total(message) - sum(sizes)
-        if len(sizes) == 1 and message.parts[0].kind == "text" and len(message.parts[0].text) < SPLIT_FROM:
+        total, sizes = self._sizes(message)
+        group.frame += total - sum(sizes)
+        part = message.parts[0] if len(sizes) == 1 else None
+        if part is not None and part.kind == "text" and len(part.text) < SPLIT_FROM:
             # Most messages are one short text, and a long history has thousands of them.
-            part = message.parts[0]
             group.items.append(
                 Item(index, 0, part.text, sizes[0], "text", group.layer, must=group.must, fixed=part.fixed)
             )

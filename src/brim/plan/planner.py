@@ -88,8 +88,7 @@ class Planner:
         self._relevance: list[float] | None = None
         itemizer = Itemizer(
             task.conversation,
-            task.counter.parts,
-            task.counter.message,
+            task.counter.sizes,
             self.count,
             task.layers,
             task.frozen,

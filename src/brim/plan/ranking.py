@@ -101,7 +101,8 @@ def relevance(conversation: Conversation, query: str, sizes: Callable[[Message],
     history = [conversation.messages[n] for n in places]
     picked: list[int] = []
     if len(history) > INDEXED:
-        scores = quick_scores([message.text for message in history], query)
+        texts = [message.parts[0].text if message.plain else message.text for message in history]
+        scores = quick_scores(texts, query)
     else:
         scores, picked = _indexes.pack(history, sizes, query, room)
     top = max(scores, default=0.0)
@@ -109,7 +110,8 @@ def relevance(conversation: Conversation, query: str, sizes: Callable[[Message],
         return None
     found = [0.0] * len(conversation.messages)
     for place, score in zip(places, scores, strict=True):
-        found[place] = max(0.0, score) / top
+        if score > 0:
+            found[place] = score / top
     for number in picked:
         found[places[number]] += 1.0
     return found

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 
 _VOWELS = "aeiouy"
-_WHOLE = {
+# Words whose stems follow no rule.
+WHOLE = {
     "skis": "ski",
     "skies": "sky",
     "dying": "die",
@@ -82,8 +83,8 @@ def stem(word: str) -> str:
     """
     if len(word) <= 2 or word in _FIXED:
         return word
-    if word in _WHOLE:
-        return _WHOLE[word]
+    if word in WHOLE:
+        return WHOLE[word]
     word = _consonant_y(word)
     first, second = _regions(word)
     word = _plural(word)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable
 from itertools import chain
 
-from brim.plan.stem import stem
+from brim.plan.stem import WHOLE, stem
 
 # Function words of English, and what is left of contractions when the apostrophe splits them.
 STOP = frozenset(
@@ -61,6 +62,11 @@ _FORMS: dict[str, tuple[str, ...]] = {}
 for _form, _base in _IRREGULAR.items():
     _FORMS[stem(_base)] = (*_FORMS.get(stem(_base), ()), _form)
 
+# By term the words that give it by no rule.
+_UNRULY: dict[str, tuple[str, ...]] = {}
+for _form, _base in WHOLE.items():
+    _UNRULY[_base] = (*_UNRULY.get(_base, ()), _form)
+
 _WORD = re.compile(r"\w+")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 # Thai, Lao, Burmese, Khmer, kana and Han run words together; Korean glues its endings on.
@@ -104,6 +110,44 @@ def _terms_of_all(found: list[str]) -> list[str]:
 def terms_of_word(word: str) -> tuple[str, ...]:
     """The terms of one word that `split` found, none for a function word."""
     return _KNOWN[word]
+
+
+def counted(texts: Iterable[list[str]], wanted: Collection[str]) -> list[dict[str, int]]:
+    """How often each text, given as its words, has each of the `wanted` terms that it has.
+
+    Only words that can give such a term are stemmed: most cannot.
+    Example: counted([["They", "adopted", "cats"]], {"adopt"}) -> [{"adopt": 1}]
+    """
+    texts = list(texts)
+    starts = tuple({start for term in wanted for start in _starts(term)})
+    giving: dict[str, list[str]] = {}
+    for word in set().union(*texts):
+        if word.lower().startswith(starts) or not (word.isalpha() and word.isascii() and _is_simple(word)):
+            given = [term for term in _KNOWN[word] if term in wanted]
+            if given:
+                giving[word] = given
+    return [_counts(found, giving, wanted) for found in texts]
+
+
+def _counts(found: list[str], giving: dict[str, list[str]], wanted: Collection[str]) -> dict[str, int]:
+    more: list[str] = []
+    if not _FOREIGN_SEEN.isdisjoint(found) and _is_foreign(found):
+        found = [word for word in found if word.lower() not in _FOREIGN]
+        more = [term for term in _prefixes(found) if term in wanted]
+    return Counter([*(term for word in found if word in giving for term in giving[word]), *more])
+
+
+def _is_simple(word: str) -> bool:
+    """Whether a word of letters has no parts: no capital letter but its first."""
+    return word.islower() or word.istitle()
+
+
+def _starts(term: str) -> tuple[str, ...]:
+    """Beginnings of which every simple word that gives a term has one, in lower case.
+
+    The rules of stemming write anew at most the last two letters of a stem, and neither of the first two.
+    """
+    return (term[: max(2, len(term) - 2)], *_FORMS.get(term, ()), *_UNRULY.get(term, ()))
 
 
 def spellings(term: str) -> tuple[str, ...]:
@@ -175,11 +219,11 @@ def _prefixes(found: Iterable[str]) -> list[str]:
     return [
         word[:_PREFIX].lower() + "~"
         for word in found
-        if len(word) > _PREFIX and word.isalpha() and not _UNSPACED.match(word)
+        if len(word) > _PREFIX and word.isalpha() and (word.isascii() or not _UNSPACED.match(word))
     ]
 
 
 def _is_foreign(found: list[str]) -> bool:
     """Whether function words of other languages outnumber those of English."""
     lower = [word.lower() for word in found[:200]]
-    return sum(word in _FOREIGN for word in lower) > sum(word in STOP for word in lower)
+    return sum(map(_FOREIGN.__contains__, lower)) > sum(map(STOP.__contains__, lower))

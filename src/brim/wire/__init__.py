@@ -127,7 +127,7 @@ def _encoded(value: Any, at: str) -> bytes:
 def _items(raw: bytes, root: str) -> list[bytes]:
     """The elements of a JSON list, each as its bytes."""
     try:
-        return [bytes(item) for item in _list.decode(raw)]
+        return list(map(bytes, _list.decode(raw)))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         value = parse_json(raw, root)
     if not isinstance(value, list):
@@ -154,8 +154,7 @@ def _tools(raw: bytes | None) -> bytes | None:
 def _messages(spec: Api, raw: bytes) -> tuple[Message, ...]:
     if raw[:1] == b'"' and spec is openai_responses.API:
         return (spec.messages.get(raw, spec.list_field),)
-    field, get, known = spec.list_field, spec.messages.get, spec.messages.known
-    return tuple([known(item) or get(item, f"{field}[{n}]") for n, item in enumerate(_items(raw, field))])
+    return tuple(spec.messages.get_all(_items(raw, spec.list_field), spec.list_field))
 
 
 def _loose(raw: bytes) -> Any:
@@ -269,7 +268,7 @@ def _objects(messages: Sequence[Message], given: Iterable[Any], parsed: Conversa
     """Messages as objects: those that were given are the caller's own, the others new."""
     given = list(given)
     if parsed is not None and len(parsed.messages) == len(given):
-        own = {id(message): item for message, item in zip(parsed.messages, given, strict=True)}
+        own = dict(zip(map(id, parsed.messages), given, strict=True))
         return [own[key] if (key := id(message)) in own else message.value for message in messages]
     mine = {encode(item): item for item in given}
     return [mine[raw] if (raw := message.raw) in mine else message.value for message in messages]

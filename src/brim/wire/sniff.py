@@ -31,12 +31,13 @@ def sniff(fields: Mapping[str, bytes], model: str = "", system: Any = None) -> s
     messages = fields.get("messages", fields.get("", b""))
     if _GEMINI.match(messages[:200]):
         return "gemini"
-    if "" in fields and _RESPONSES.search(messages):
+    typed = b'"type"' in messages  # looked for because patterns take much longer where they find nothing
+    if typed and "" in fields and _RESPONSES.search(messages):
         return "openai_responses"
     if _ANTHROPIC_FIELDS & fields.keys() or b'"input_schema"' in fields.get("tools", b""):
         return "anthropic"
     # What a user pasted may look like either: what stands first is structure more often than content.
-    theirs, ours = _ANTHROPIC.search(messages), _OPENAI.search(messages)
+    theirs, ours = _ANTHROPIC.search(messages) if typed else None, _OPENAI.search(messages)
     if theirs and (not ours or theirs.start() < ours.start()):
         return "anthropic"
     if ours:

@@ -7,8 +7,9 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import accumulate, pairwise
+from itertools import accumulate, repeat
 from math import exp
+from operator import add
 
 from brim.plan.relevance.dates import day_number
 from brim.plan.words import split
@@ -41,6 +42,8 @@ _BLOCK_TOKENS = 500
 # By the tokens between the middles of two neighbours what a score keeps on the way: they share a subject the more
 # the nearer they are, and long entries are far apart. Beyond the last it is the least.
 _STEPS = tuple(min(_DECAY_MOST, max(_DECAY_LEAST, exp(-between / _DECAY_TOKENS))) for between in range(64))
+# The same by the tokens of both neighbours.
+_BETWEEN = tuple(step for step in _STEPS for _ in range(2))
 
 
 class Entries:
@@ -72,16 +75,18 @@ class Entries:
         self.tokens = array("q", sizes)
         self.lengths = array("q", lengths)
         self.total_tokens, self.total_length = sum(sizes), sum(self.lengths)
-        last = len(_STEPS) - 1
-        self.decay = array("d", [0.0, *[_STEPS[min(last, (one + two) // 2)] for one, two in pairwise(sizes)]])
+        steps, far = _BETWEEN, len(_BETWEEN)
+        self.decay = array("d", [0.0])
+        self.decay.extend([steps[both] if both < far else _DECAY_LEAST for both in map(add, sizes, sizes[1:])])
         self.block = array("q", [before // _BLOCK_TOKENS for before in accumulate(sizes[:-1], initial=0)])
         self.kind = bytearray(len(sizes))
         self.days = array("q", [0]) * len(sizes)
         self.sessions = [0] * len(sizes)
-        labelled = [number for number, text in enumerate(texts) if text.find(":", 0, _LABEL_LENGTH) > 0]
-        if len(labelled) * 2 >= len(texts):
-            for number in labelled:
-                self._note_speaker(number, texts[number], "")
+        colons = list(map(str.find, texts, repeat(":"), repeat(0), repeat(_LABEL_LENGTH)))
+        if sum(colon > 0 for colon in colons) * 2 >= len(texts):
+            for number, colon in enumerate(colons):
+                if colon > 0:
+                    self._note_speaker(number, texts[number], "")
         return self
 
     def append(

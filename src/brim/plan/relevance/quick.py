@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 from brim.plan.relevance.entries import Entries, gains, kind_of
 from brim.plan.relevance.matching import Counts, Matcher, apply_gains
 from brim.plan.relevance.question import Question, parse_question
 from brim.plan.relevance.related import related
-from brim.plan.words import spellings, split, terms, terms_of_word
+from brim.plan.words import counted, spellings, split, terms_of_word
 
 # Plain search reads some GB/s where nothing is found; tokenizing reads 10 MB/s. These two numbers keep
 # a question to 4 MB of messages below a tenth of a second.
@@ -42,14 +41,13 @@ def quick_scores(texts: Sequence[str], query: str) -> list[float]:
     return apply_gains(totals, entries.kind, gains(broad=question.broad, asks_when=question.asks_when))
 
 
-def _counted(term: str, holders: list[int], exact: dict[int, Counter[str]]) -> Counts:
+def _counted(term: str, holders: list[int], exact: dict[int, dict[str, int]]) -> Counts:
     """How often each holder holds a term: once, where it was not read."""
     found = dict.fromkeys(holders, 1)
     for number, counts in exact.items():
         if number in found:
-            count = counts[term]
-            if count:
-                found[number] = count
+            if term in counts:
+                found[number] = counts[term]
             else:
                 del found[number]
     return found
@@ -75,7 +73,7 @@ class _Finder:
         wanted = dict.fromkeys(asked) | dict.fromkeys(other for term in asked for other, _ in related(term))
         held = {term: self._holders(term) for term in wanted}
         self._read_the_fullest([held[term] for term in asked])
-        exact = {number: Counter(terms(found)) for number, found in self.read.items()}
+        exact = dict(zip(self.read, counted(self.read.values(), wanted), strict=True))
         return {term: _counted(term, holders, exact) for term, holders in held.items()}
 
     def _holders(self, term: str) -> list[int]:
@@ -89,14 +87,15 @@ class _Finder:
         return sorted(found)
 
     def _read_the_fullest(self, held: Sequence[list[int]]) -> None:
-        fullness = [0.0] * len(self.texts)
+        fullness: dict[int, float] = {}
         for holders in held:
             weight = 1 / (1 + len(holders))
             for number in holders:
-                fullness[number] += weight
+                fullness[number] = fullness.get(number, 0.0) + weight
         room = _MOST_READ
-        for number in sorted(range(len(fullness) - 1, -1, -1), key=fullness.__getitem__, reverse=True):
+        # Of equally full ones the newest first.
+        for number in sorted(sorted(fullness, reverse=True), key=fullness.__getitem__, reverse=True):
             room -= len(self.texts[number])
-            if room < 0 or not fullness[number]:
+            if room < 0:
                 break
             self.read[number] = split(self.texts[number])
