@@ -120,7 +120,7 @@ class Planner:
 
     def surely_over(self) -> bool:
         """Whether what was looked at is too much by itself."""
-        seen = sum(group.tokens for group in self.groups if group.items)
+        seen = sum([group.tokens for group in self.groups if group.items])
         return self.task.size(self.head + seen) > self.task.limit
 
     def run(self) -> Outcome:
@@ -215,8 +215,9 @@ class Planner:
                 continue
             group = self.groups[piece.group]
             cost = piece.tokens
+            floors = [] if group.kept else [self.shown.floor(item) for item in group.items]
             if not group.kept:
-                cost += group.frame + sum(self.shown.floor(item) for item in group.items)
+                cost += group.frame + sum(floors)
             if cost > room:
                 left.append(piece)
                 passed.add(id(piece.item))
@@ -224,8 +225,8 @@ class Planner:
             room -= cost
             if not group.kept:
                 group.kept = True
-                for item in group.items:
-                    item.given = self.shown.floor(item)
+                for item, floor in zip(group.items, floors, strict=True):
+                    item.given = floor
             piece.item.given += piece.tokens
             if piece.threshold is not None:
                 piece.item.threshold = piece.threshold
@@ -239,8 +240,10 @@ class Planner:
                     self.shown.show(item)
 
     def _total(self) -> int:
-        kept = sum(group.frame + sum(item.shown_tokens for item in group.items) for group in self.groups if group.kept)
-        return self.task.size(self.head + kept + self._notice_tokens)
+        kept = [group for group in self.groups if group.kept]
+        frames = sum([group.frame for group in kept])
+        shown = sum([item.shown_tokens for group in kept for item in group.items])
+        return self.task.size(self.head + frames + shown + self._notice_tokens)
 
     def _folded(self) -> list[int]:
         return [member for group in self.groups if not group.kept for member in group.members]
@@ -250,16 +253,16 @@ class Planner:
 
         What the folded messages were about is recorded once: a few messages more or less do not change it.
         """
-        folded = self._folded()
+        folded = sum([len(group.members) for group in self.groups if not group.kept])
         if not folded or self._silent:
             self._notice_tokens = 0
             return
         if self._record is None:
-            messages = [self.task.conversation.messages[index] for index in folded]
+            messages = [self.task.conversation.messages[index] for index in self._folded()]
             room = int(self.task.ledger * self.task.limit) - FOLDED_TOKENS
             self._record = self.task.record(messages, room) if self.task.record else ""
             self._record_tokens = self.count(self._record)
-        self._notice_tokens = self._folded_tokens(len(folded)) + self._record_tokens
+        self._notice_tokens = self._folded_tokens(folded) + self._record_tokens
 
     def _folded_tokens(self, messages: int) -> int:
         text = self._folded_text(messages, "brim:00000000")
@@ -318,7 +321,7 @@ class Planner:
         return self._total() > before
 
     def _least(self, group: Group) -> int:
-        return group.frame + sum(self.shown.floor(item) for item in group.items)
+        return group.frame + sum([self.shown.floor(item) for item in group.items])
 
     def _enforce(self) -> Outcome:
         """Count what will really be sent; step down until it is within the limit, and use what that left over."""
@@ -341,9 +344,10 @@ class Planner:
     def _drop_hollow(self) -> None:
         """Let go of thoughts whose answer is gone: a message of nothing else is none."""
         for group in self.groups:
-            said = [item for item in group.items if item.kind != "thinking"]
-            if group.kept and not group.must and said and len(said) < len(group.items):
-                group.kept = any(item.shown_tokens for item in said)
+            if group.kept and not group.must and len(group.items) > 1:
+                said = [item for item in group.items if item.kind != "thinking"]
+                if said and len(said) < len(group.items):
+                    group.kept = any(item.shown_tokens for item in said)
         self._make_notice()
 
     def _step_down(self, over: int) -> bool:
@@ -378,9 +382,8 @@ class Planner:
         places: list[int] = []
         folded = self._folded()
         placed = not folded
-        for index, message in enumerate(conversation.messages):
-            if index not in shown:
-                continue
+        for index in sorted(shown.keys() - {SYSTEM}):
+            message = conversation.messages[index]
             if not placed and message.role != "system" and index >= self.task.frozen:
                 notice = self._notice(folded)
                 if not self._silent or message.role == "assistant":  # the first to speak is the user

@@ -13,6 +13,8 @@ from brim.wire import APIS
 
 def rebuilt(api: str, message: Message, items: Sequence[Item]) -> Message:
     """The message with the texts that its items now have; the message itself if nothing is changed."""
+    if not [item for item in items if item.shown is not None]:
+        return message
     edits: dict[Path, Any] = {}
     by_part: dict[int, list[Item]] = {}
     for item in items:
@@ -21,8 +23,6 @@ def rebuilt(api: str, message: Message, items: Sequence[Item]) -> Message:
         if any(piece.shown is not None for piece in pieces):
             part = message.parts[number]
             edits[_place(part, pieces)] = _leaf(api, part, pieces)
-    if not edits:
-        return message
     _keep_one(message, edits)
     return _changed(api, message, edits)
 

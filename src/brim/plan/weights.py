@@ -37,11 +37,12 @@ def weigh(
     `relevance` has one number for each message, from 0 to 2.
     """
     reach = max(1.0, recent * limit)
-    history = sum(group.tokens for group in groups if not group.must)
+    sizes = [group.tokens for group in groups]
+    history = sum([size for group, size in zip(groups, sizes, strict=True) if not group.must])
     picked = bool(relevance) and max(relevance or ()) > 1.0
     tools = any(item.kind == "result" for group in groups for item in group.items)
     after = 0
-    for group in reversed(groups):
+    for group, size in zip(reversed(groups), reversed(sizes), strict=True):
         if not group.items and not group.must:
             after += group.frame
             continue
@@ -49,7 +50,6 @@ def weigh(
         if not group.must:
             # What lies within the recent share stays first; beyond it recency says nothing. What should stay for
             # what is asked holds the newest already.
-            size = group.tokens
             if after + size <= reach and not (picked and not tools):
                 rank += RECENCY
             rank -= AGE * after / max(1, history)
@@ -57,9 +57,9 @@ def weigh(
         elif group.layer == 4:
             rank += NEWEST
         if relevance:
-            about = max(relevance[member] if member >= 0 else 0.0 for member in group.members)
+            about = max([relevance[member] if member >= 0 else 0.0 for member in group.members])
             rank += RELEVANCE * about * (AMONG_TOOLS if tools else 1.0)
-            if about > 1.0 and group.tokens <= (WHOLE_AMONG_TOOLS if tools else WHOLE_SHARE) * limit:
+            if about > 1.0 and size <= (WHOLE_AMONG_TOOLS if tools else WHOLE_SHARE) * limit:
                 for item in group.items:
                     item.whole = True
         group.rank = rank

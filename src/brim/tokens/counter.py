@@ -146,8 +146,10 @@ class Counter:
 
     def total(self, conversation: Conversation) -> int:
         """The tokenizer's number for a whole request."""
-        size = self.sizes
-        return self.head(conversation) + sum([size(message)[0] for message in conversation.messages])
+        messages, size = conversation.messages, self.sizes
+        known = self._sizes.get_all([message.raw for message in messages])
+        sizes = [found or size(message) for message, found in zip(messages, known, strict=True)]
+        return self.head(conversation) + sum([total for total, _ in sizes])
 
     def count(self, conversation: Conversation) -> Count:
         """The best number for a request, with its bound."""

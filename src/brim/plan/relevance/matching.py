@@ -140,18 +140,19 @@ class Matcher:
         """
         decay, kind, size = self.entries.decay, self.entries.kind, self.size
         best = dict(hits)
+        reached = best.get
         for number, value in hits.items() if len(hits) <= self.everywhere else ():
             faintest = value * _FAINTEST
             carried = value * _ANSWER if kind[number] & ASKS else value
             for later in range(number + 1, size):
                 carried *= decay[later]
-                if carried < faintest or best.get(later, 0.0) >= carried:
+                if carried < faintest or reached(later, 0.0) >= carried:
                     break
                 best[later] = carried
             carried = value
             for earlier in range(number - 1, -1, -1):
                 carried *= decay[earlier + 1]
-                if carried < faintest or best.get(earlier, 0.0) >= carried:
+                if carried < faintest or reached(earlier, 0.0) >= carried:
                     break
                 best[earlier] = carried
         for number, value in best.items():
