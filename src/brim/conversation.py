@@ -80,6 +80,7 @@ class Conversation:
     fields: Mapping[str, bytes] = field(default_factory=dict)
     model: str = ""
     max_output: int | None = None
+    beside: bool = False  # whether some of the fields were given beside the body
 
     def prefix_digests(self) -> list[bytes]:
         """Digests of what stands before message 1, before message 2, …, and of the whole: n + 1 of them."""
@@ -110,21 +111,21 @@ class Interned:
     The limit is on what is held here. Sessions and turns hold messages too, the same objects while they are known here.
     """
 
-    def __init__(self, parse: Callable[[bytes, str], Message], limit: int = 12 << 20) -> None:
+    def __init__(self, parse: Callable[[bytes, str], Message], limit: int = 18 << 20) -> None:
         self._parse = parse
         self._seen: Recent[bytes, Message] = Recent(limit)
 
     def get(self, raw: bytes, at: str) -> Message:
         return self._seen.get(raw) or self._seen.put(raw, self._parse(raw, at), _held(raw))
 
-    def get_all(self, raws: Sequence[bytes], field: str) -> list[Message]:
-        """The messages of a list; `field` is its name, to say where one is wrong."""
+    def get_all(self, raws: Sequence[bytes], field: str, first: int = 0) -> list[Message]:
+        """The messages of a list from its `first` on; `field` is its name, to say where one is wrong."""
         new: dict[bytes, Message] = {}
         found: list[Message] = []
         for number, message in enumerate(self._seen.get_all(raws)):
             if message is None:
                 raw = raws[number]
-                message = new.get(raw) or new.setdefault(raw, self._parse(raw, f"{field}[{number}]"))
+                message = new.get(raw) or new.setdefault(raw, self._parse(raw, f"{field}[{first + number}]"))
             found.append(message)
         self._seen.put_all((raw, message, _held(raw)) for raw, message in new.items())
         return found

@@ -56,11 +56,22 @@ class Ranking:
     def pack(self, room: int, least: float, without: Collection[int] = ()) -> list[int]:
         """The numbers, in order, of those to show in so many tokens that score this share of the best."""
         bar = max(least * max(self.scores, default=0.0), NOTHING)
-        sizes = [
-            size if score >= bar and number not in without else room + 1  # too large to be taken
-            for number, (size, score) in enumerate(zip(self.sizes, self.scores, strict=True), self.first)
+        first, sizes = self.first, self.sizes
+        good = [at for at, score in enumerate(self.scores) if score >= bar and first + at not in without]
+        if self.broad:  # what stands around them counts too
+            fit = [room + 1] * len(self.scores)  # too large to be taken
+            for at in good:
+                fit[at] = sizes[at]
+            return [first + place for place in pack(self.scores, fit, room, self.near)]
+        # The newest are those that nothing else parts from the end: one that cannot be taken stands before them.
+        end, newest = len(self.scores), len(good)
+        while newest and good[newest - 1] == end - 1:
+            newest, end = newest - 1, end - 1
+        good.insert(newest, -1)
+        scores = [self.scores[at] if at >= 0 else 0.0 for at in good]
+        return [
+            first + good[place] for place in pack(scores, [sizes[at] if at >= 0 else room + 1 for at in good], room)
         ]
-        return [self.first + place for place in pack(self.scores, sizes, room, self.near if self.broad else None)]
 
 
 class Recollection:
@@ -167,8 +178,9 @@ class Recollection:
             found.scores += index.score(query, share, self.embed, reach=LOOKED_UP)
             found.sizes.extend(index.tokens)
             near = index.nearness(query)
-            found.broad = near is not None
-            found.near.extend(near if near is not None else bytes(len(index)))
+            if near is not None:
+                found.broad = True
+                found.near.extend(near)
         return found
 
     def quickly(self, message: Message, room: int, shown: Collection[int], count: Callable[[str], int]) -> str:

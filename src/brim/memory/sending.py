@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from brim import wire
 from brim.conversation import Conversation, Message, encode
+from brim.fitting import Fitted
 from brim.memory.view import Entry, View, decisions
 from brim.plan.planner import Outcome
 from brim.plan.report import Report
@@ -21,14 +23,28 @@ def as_sent(conversation: Conversation, view: View) -> Conversation:
     return replace(conversation, messages=view.messages())
 
 
+def fitted(
+    work: Work,
+    outcome: Outcome,
+    sent: Conversation,
+    view: View,
+    log: Sequence[Message],
+    request: Any,
+    again: Callable[[int], Fitted],
+) -> Fitted:
+    """A turn as its caller gets it. `again` makes the same turn at another budget."""
+    given = work.conversation
+    # What is needed to tell of it later, without the body that it came from and the items of the planner.
+    light = replace(work, conversation=replace(given, fields={})), replace(outcome, groups=[], stash={})
+    report = partial(view_report, *light, replace(sent, fields={}), tuple(view.entries), log)
+    return Fitted(body_of(given, sent, view, request), sent, work.counter.total(sent), outcome.stash, report, again)
+
+
 def body_of(given: Conversation, sent: Conversation, view: View, request: Any) -> Any:
     """The request in the type that it came in; the caller's own where nothing was changed."""
     if not request:
         return [message.value for message in sent.messages]
-    same = len(sent.messages) == len(given.messages) and all(
-        ours is theirs for ours, theirs in zip(sent.messages, given.messages, strict=True)
-    )
-    if same and sent.system is given.system:
+    if sent.messages == given.messages and sent.system is given.system:  # the same objects
         return request
     if isinstance(request, list):
         # The caller's own objects where messages are as they were, so that nothing has to be encoded for it.
@@ -36,7 +52,7 @@ def body_of(given: Conversation, sent: Conversation, view: View, request: Any) -
             request[entry.start] if entry.kind == "as is" and message is given.messages[entry.start] else message.value
             for entry, message in zip(view.entries, sent.messages, strict=True)
         ]
-    return wire.render(sent, request)
+    return wire.render(sent, request, given)
 
 
 def came_back(response: Any, api: str) -> tuple[int | None, list[Message]]:

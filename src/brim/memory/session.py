@@ -7,7 +7,6 @@ import threading
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from brim.memory.bypolicy import plan_by_policy
 from brim.memory.embedding import Embeddings
 from brim.memory.recollection import Recollection
 from brim.memory.replan import Replan
-from brim.memory.sending import as_sent, body_of, came_back, view_report
+from brim.memory.sending import as_sent, came_back, fitted
 from brim.memory.store import Store
 from brim.memory.summaries import Folding, Summarizer
 from brim.memory.talk import ENOUGH, NOTED, READ_AT_ONCE, READ_FROM, Acts, Talk
@@ -319,17 +318,8 @@ class Session:
             self._carried, self._context = [*self._carried, *self._context], []
         self._save()
         sent = self._sent = self._marked(work, outcome.conversation)
-        entries, log = tuple(self.view.entries), self.log[:]
-        # What is needed to tell of it later, without the body that it came from and the items of the planner.
-        light = replace(work, conversation=replace(conversation, fields={})), replace(outcome, groups=[], stash={})
-        return Fitted(
-            body_of(conversation, sent, self.view, request),
-            sent,
-            work.counter.total(sent),
-            outcome.stash,
-            partial(view_report, *light, replace(sent, fields={}), entries, log),
-            lambda budget: self._at(request, log, budget),
-        )
+        log = self.log[:]
+        return fitted(work, outcome, sent, self.view, log, request, lambda budget: self._at(request, log, budget))
 
     def _marked(self, work: Work, sent: Conversation) -> Conversation:
         wanted = self.breakpoints and self._api == "anthropic" and self.view.settled

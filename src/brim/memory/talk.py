@@ -9,7 +9,7 @@ sent anew for what one more turn would cost, which is what a question costs that
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from brim import wire
 from brim.catalog.caching import Caching, caching_of
@@ -92,6 +92,7 @@ class Talk:
     carried: Sequence[Entry] = ()
     replans: bool = False  # whether what was sent before has changed
     _ranking: Ranking | None = None
+    _sizes: dict[str, int] = field(default_factory=dict)  # of lines that were counted for this turn
 
     def run(self) -> Outcome | None:
         """Bring the view under the limit with evidence for its last message; None if that needs the planner."""
@@ -265,9 +266,16 @@ class Talk:
 
     def _shown(self, numbers: Sequence[int], room: int) -> list[Entry]:
         """Messages of the log as one entry of at most so many tokens; none if there are none, or there is no room."""
-        text = recall_text(self.log, numbers, room - FRAME, self.work.counter.text) if room >= LEAST else ""
+        text = recall_text(self.log, numbers, room - FRAME, self._size) if room >= LEAST else ""
         at = len(self.log) - 1
         return [self._made(text, at, at, "recall")] if text else []
+
+    def _size(self, line: str) -> int:
+        """What a line takes; the same ones are looked at for each bar that they may pass."""
+        known = self._sizes.get(line)
+        if known is None:
+            known = self._sizes[line] = self.work.counter.text(line)
+        return known
 
     def _made(self, text: str, start: int, end: int, kind: EntryKind) -> Entry:
         message = wire.text_message(self.work.conversation.api, "user", text)

@@ -14,6 +14,8 @@ from brim.conversation import Message
 from brim.plan.report import Decision
 
 HANDLE = re.compile(r"brim:([0-9a-f]{8,64})")
+# So many messages are compared at once.
+BLOCK = 512
 # `context`, `recall` and `summary` stand for no message of the log: start and end are the same.
 EntryKind = Literal["as is", "compacted", "ledger", "recall", "context", "summary"]
 
@@ -106,10 +108,14 @@ def common_length(log: Sequence[Message], messages: Sequence[Message]) -> int:
     cache breakpoints from turn to turn.
     """
     size = min(len(log), len(messages))
-    for number in range(size):
-        ours, theirs = log[number], messages[number]
-        if ours is not theirs and (ours.digest != theirs.digest or _ids(ours) != _ids(theirs)):
-            return number
+    for start in range(0, size, BLOCK):
+        end = min(size, start + BLOCK)
+        if tuple(log[start:end]) == tuple(messages[start:end]):
+            continue  # all of them the same objects
+        for number in range(start, end):
+            ours, theirs = log[number], messages[number]
+            if ours is not theirs and (ours.digest != theirs.digest or _ids(ours) != _ids(theirs)):
+                return number
     return size
 
 

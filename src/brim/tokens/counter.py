@@ -128,13 +128,15 @@ class Counter:
     def head(self, conversation: Conversation) -> int:
         """What stands around the messages: the system field, tools, framing and the priming of the answer."""
         fields = conversation.fields
-        leading = next((message for message in conversation.messages if message.role == "system"), None)
+        leading = None
+        if conversation.tools or "functions" in fields:  # these stand in the first system message
+            leading = next((message for message in conversation.messages if message.role == "system"), None)
         key = (
             self.framing.key,
             self.model.family,
             conversation.system,
             conversation.tools,
-            leading if conversation.tools or "functions" in fields else None,
+            leading,
             *(fields.get(name) for name in SHOWN),
         )
         found = _heads.get(key)

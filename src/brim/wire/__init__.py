@@ -15,6 +15,7 @@ from brim.errors import BadBody
 from brim.recent import Recent
 from brim.wire import anthropic, gemini, openai_chat, openai_responses
 from brim.wire.api import Api, Usage, check_depth, name_of, parse_json
+from brim.wire.lists import Lists
 from brim.wire.sniff import sniff
 
 __all__ = ["APIS", "Api", "Body", "Usage", "api_of", "parse", "render", "sniff", "text_message", "usage", "value_of"]
@@ -26,6 +27,7 @@ _BARE = ""
 # Tools and system fields that say nothing.
 _EMPTY = (b"null", b"[]")
 _good_tools: Recent[bytes, bool] = Recent(8 << 20)
+_lists = Lists()
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _list = msgspec.json.Decoder(list[msgspec.Raw])
 
@@ -78,6 +80,7 @@ def parse(
         fields=fields,
         model=_text(fields, "model") or model,
         max_output=spec.max_output(_small(fields, spec.list_field)),
+        beside=not (tools is None and system is None and tool_choice is None),
     )
     spec.check(conversation)
     return conversation
@@ -154,6 +157,9 @@ def _tools(raw: bytes | None) -> bytes | None:
 def _messages(spec: Api, raw: bytes) -> tuple[Message, ...]:
     if raw[:1] == b'"' and spec is openai_responses.API:
         return (spec.messages.get(raw, spec.list_field),)
+    found = _lists.read(spec, raw)
+    if found is not None:
+        return found
     return tuple(spec.messages.get_all(_items(raw, spec.list_field), spec.list_field))
 
 
@@ -198,27 +204,39 @@ def render(conversation: Conversation, body: Body, parsed: Conversation | None =
     """
     spec = APIS[conversation.api]
     if isinstance(body, str):
-        return render(conversation, body.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+        return render(conversation, body.encode("utf-8", "surrogatepass"), parsed).decode("utf-8", "surrogatepass")
     if isinstance(body, (bytes, bytearray, memoryview)):
-        return _render_bytes(conversation, spec, bytes(body))
+        return _render_bytes(conversation, spec, bytes(body), parsed)
     if isinstance(body, Mapping):
         return _render_fields(conversation, spec, body, parsed)
     return _objects(conversation.messages, body, parsed)
 
 
-def _render_bytes(conversation: Conversation, spec: Api, body: bytes) -> bytes:
-    fields = _split(body)
-    raws = [message.raw for message in conversation.messages]
+def _render_bytes(conversation: Conversation, spec: Api, body: bytes, parsed: Conversation | None) -> bytes:
     if _is_bare(body):
-        return body if _items(fields[_BARE], spec.list_field) == raws else _join(raws)
-    new = _new_fields(conversation, spec, fields)
+        raws = [message.raw for message in conversation.messages]
+        return body if _raws(body, spec, parsed) == raws else _join(raws)
+    fields = _fields_of(body, parsed)
+    new = _new_fields(conversation, spec, fields, parsed)
     if not new:
         return body
     merged = {**fields, **new}
     return b"{" + b",".join(encode(key) + b":" + raw for key, raw in merged.items() if raw is not None) + b"}"
 
 
-def _new_fields(conversation: Conversation, spec: Api, fields: Mapping[str, bytes]) -> dict[str, bytes | None]:
+def _fields_of(body: Body, parsed: Conversation | None) -> Mapping[str, bytes]:
+    """The fields of a body, which need not be split again if it was read as nothing but what stands in it."""
+    return _split(body) if parsed is None or parsed.beside else parsed.fields
+
+
+def _raws(old: bytes, spec: Api, parsed: Conversation | None) -> list[bytes]:
+    """The messages of a body, each as its bytes."""
+    return [message.raw for message in parsed.messages] if parsed is not None else _items(old, spec.list_field)
+
+
+def _new_fields(
+    conversation: Conversation, spec: Api, fields: Mapping[str, bytes], parsed: Conversation | None
+) -> dict[str, bytes | None]:
     """The top-level fields that are not any more what the body says; None for those that it has no more."""
     new: dict[str, bytes | None] = {}
     raws = [message.raw for message in conversation.messages]
@@ -227,7 +245,7 @@ def _new_fields(conversation: Conversation, spec: Api, fields: Mapping[str, byte
         if raws != [old]:
             one = len(raws) == 1 and raws[0][:1] == b'"'
             new[spec.list_field] = raws[0] if one else _join([_as_item(spec, raw) for raw in raws])
-    elif _items(old, spec.list_field) != raws:
+    elif _raws(old, spec, parsed) != raws:
         new[spec.list_field] = _join(raws)
     key = next((key for key in spec.system_fields if key in fields), (spec.system_fields or ("",))[0])
     system = conversation.system.raw if conversation.system is not None else None
@@ -250,7 +268,7 @@ def _join(raws: list[bytes]) -> bytes:
 
 
 def _render_fields(conversation: Conversation, spec: Api, body: Mapping[str, Any], parsed: Conversation | None) -> Any:
-    new = _new_fields(conversation, spec, _split(body))
+    new = _new_fields(conversation, spec, _fields_of(body, parsed), parsed)
     if not new:
         return body
     out = dict(body)

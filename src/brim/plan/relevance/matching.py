@@ -51,6 +51,7 @@ class Matcher:
         self.terms = self._rarest(question.terms)
         self.question = question
         mean = max(1.0, entries.total_length / max(1, self.size))
+        self.decay = [*entries.decay, 0.0]  # nothing is carried past the first entry, nor past the last
         self.flat, self.slope = _K1 * (1 - _B), _K1 * _B / mean
 
     def match(self) -> list[float]:
@@ -138,23 +139,22 @@ class Matcher:
 
         By the best and not by the sum: a word that is said three times in a row is still one sign.
         """
-        decay, kind, size = self.entries.decay, self.entries.kind, self.size
         best = dict(hits)
-        reached = best.get
+        get, decay, kind = best.get, self.decay, self.entries.kind
         for number, value in hits.items() if len(hits) <= self.everywhere else ():
             faintest = value * _FAINTEST
-            carried = value * _ANSWER if kind[number] & ASKS else value
-            for later in range(number + 1, size):
-                carried *= decay[later]
-                if carried < faintest or reached(later, 0.0) >= carried:
-                    break
+            later = number + 1
+            carried = (value * _ANSWER if kind[number] & ASKS else value) * decay[later]
+            while carried >= faintest and get(later, 0.0) < carried:
                 best[later] = carried
-            carried = value
-            for earlier in range(number - 1, -1, -1):
-                carried *= decay[earlier + 1]
-                if carried < faintest or reached(earlier, 0.0) >= carried:
-                    break
+                later += 1
+                carried *= decay[later]
+            earlier = number
+            carried = value * decay[earlier]
+            while carried >= faintest and get(earlier - 1, 0.0) < carried:
+                earlier -= 1
                 best[earlier] = carried
+                carried *= decay[earlier]
         for number, value in best.items():
             totals[number] += value
 

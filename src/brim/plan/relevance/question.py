@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import accumulate
 
 from brim.plan.relevance.dates import Date, dates_in
@@ -58,6 +59,11 @@ def parse_question(text: str, speakers: Collection[str] = ()) -> Question:
     Example: parse_question("When did Ann adopt a dog?", ["ann"])
              -> Question(terms={"ann": 0.2, "adopt": 1.0, "dog": 1.0}, named=("ann",), …, asks_when=True)
     """
+    return _parsed(text, tuple(speakers))
+
+
+@lru_cache(4)  # one message is a question to every part of a conversation
+def _parsed(text: str, speakers: tuple[str, ...]) -> Question:
     asked, pasted = _parted(text)
     named = _named(asked, speakers)
     # A name in the question says who spoke far more often than what was said: people are addressed by
