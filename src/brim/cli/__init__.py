@@ -26,6 +26,7 @@ COMMANDS = {
     "serve": "run the gateway that any OpenAI, Anthropic or Gemini client can point at",
     "top": "watch a running gateway in the terminal",
     "status": "one line on a running gateway, for a status line",
+    "sessions": "list, show, export, import and delete the conversations of a store",
     "usage": "requests, tokens and cost by day and model",
     "mcp": "make MCP servers frugal, audit their tools, serve Brim's own",
     "bench": "measure Brim and the libraries beside it",

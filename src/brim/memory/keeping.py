@@ -191,9 +191,19 @@ def remembered(store: Store, found: SessionRecord) -> dict[str, Any]:
     return given | arguments(json.loads(kept)) if kept else given
 
 
+def rows_in(text: str) -> list[str]:
+    """The lines of a text that are not empty; what else ends a line for Python may stand inside JSON."""
+    return [line for line in text.replace("\r\n", "\n").split("\n") if line]
+
+
+def row_of(message: Message) -> str:
+    """A message as one line: breaks in its JSON are the space between its values."""
+    return message.raw.replace(b"\n", b" ").replace(b"\r", b" ").decode("utf-8", "surrogatepass")
+
+
 def read_export(lines: Iterable[str] | Path) -> tuple[dict[str, Any], list[str]]:
     """The arguments for an exported session, and its messages as JSON."""
-    rows = lines.read_text("utf-8").splitlines() if isinstance(lines, Path) else list(lines)
+    rows = rows_in(lines.read_text("utf-8")) if isinstance(lines, Path) else list(lines)
     try:
         head = json.loads(rows[0])
         found = {key: head[key] for key in ("id", "model", "api")} | {"budget": head.get("budget")}

@@ -427,7 +427,7 @@ class Session:
         head = {"id": self.id, "model": self.model.name, "api": self._api, "budget": self.budget}
         settings = self._settings()
         yield (encode({**head, "settings": settings}) if settings else encode(head)).decode()
-        yield from (message.raw.decode("utf-8", "surrogatepass") for message in self.log)
+        yield from map(keeping.row_of, self.log)
 
     @classmethod
     def import_(cls, lines: Iterable[str] | Path, *, store: Store | str | Path | None = None) -> Session:
