@@ -14,6 +14,7 @@ from brim.conversation import Conversation, Message, encode, leaf
 from brim.errors import BudgetTooSmall
 from brim.ladders import handle_of
 from brim.plan.candidates import LOOKED_AT, LOOKED_AT_TALK, candidates
+from brim.plan.gleaning import Gleanings
 from brim.plan.items import SYSTEM, Group, Item, Itemizer, Seen
 from brim.plan.pieces import WHOLE, Piece, pieces
 from brim.plan.rebuild import rebuilt
@@ -102,6 +103,7 @@ class Planner:
         self._record: str | None = None
         self._record_tokens = 0
         self._notice_tokens = 0
+        self.gleaned = Gleanings(task.conversation.messages)
         self._silent = False  # whether there is no room to say what is folded
         self.shown = Renditions(
             self.count, task.counter.model.family, task.limit, self._original, task.recall, task.query, task.fill
@@ -219,6 +221,11 @@ class Planner:
             if not group.kept:
                 cost += group.frame + sum(floors)
             if cost > room:
+                gleaned = None if group.kept else self.gleaned.cost(piece)
+                if gleaned is not None and gleaned <= room:
+                    room -= gleaned
+                    self.gleaned.take(piece)
+                    continue
                 left.append(piece)
                 passed.add(id(piece.item))
                 continue
@@ -263,6 +270,8 @@ class Planner:
             self._record = self.task.record(messages, room) if self.task.record else ""
             self._record_tokens = self.count(self._record)
         self._notice_tokens = self._folded_tokens(folded) + self._record_tokens
+        if self.gleaned:
+            self._notice_tokens += self.count(self.gleaned.text(set(self._folded())))
 
     def _folded_tokens(self, messages: int) -> int:
         text = self._folded_text(messages, "brim:00000000")
@@ -285,6 +294,8 @@ class Planner:
         self.shown.stash[handle] = raws
         head = self._folded_text(len(folded), handle)
         text = f"{head}\n{self._record}" if self._record and not self._silent else head
+        if not self._silent:
+            text += self.gleaned.text(set(folded))
         return self.counter.text_message(self.task.conversation.api, "user", text)
 
     def _top_up(self) -> bool:
@@ -352,7 +363,7 @@ class Planner:
 
     def _step_down(self, over: int) -> bool:
         """Free at least `over` tokens from what is worth the least; False if nothing can go."""
-        freed = 0
+        freed = self._glean_less(over)
         loose = [(item, group) for group in self.groups if group.kept for item in group.items if not item.must]
         loose.sort(key=lambda pair: (pair[0].weight, pair[0].message, pair[0].start))
         for item, group in loose:
@@ -372,6 +383,14 @@ class Planner:
             freed += group.frame + sum(item.shown_tokens for item in group.items)
         self._make_notice()
         return freed > 0
+
+    def _glean_less(self, over: int) -> int:
+        """Let values of folded results go until `over` tokens are free, or all of them; return how many that freed."""
+        before = self._notice_tokens
+        while self.gleaned and before - self._notice_tokens < over:
+            self.gleaned.drop()
+            self._make_notice()
+        return before - self._notice_tokens
 
     def _outcome(self) -> Outcome:
         conversation = self.task.conversation

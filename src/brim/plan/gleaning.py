@@ -1,0 +1,71 @@
+"""What folded results said, in a line each: identifiers that outlive their step.
+
+A step of an agent is expensive to keep for one value: its frame, its call and the floor of its results are paid too.
+Where that is too much, the best values of its results stand in the notice that tells of folded messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from brim.conversation import Message
+from brim.plan.items import Item
+from brim.plan.pieces import Piece
+
+# What naming a result takes beside its values.
+NAMING = 4
+
+
+@dataclass(slots=True)
+class Gleanings:
+    """Of results that may be folded the values that are worth their place all the same."""
+
+    messages: Sequence[Message]
+    _taken: dict[int, tuple[Item, float]] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self._taken)
+
+    def cost(self, piece: Piece) -> int | None:
+        """About what a piece takes in the notice; None for what is nothing without its step."""
+        if piece.threshold is None:
+            return None
+        return piece.tokens if id(piece.item) in self._taken else piece.tokens + NAMING
+
+    def take(self, piece: Piece) -> None:
+        assert piece.threshold is not None
+        self._taken[id(piece.item)] = piece.item, piece.threshold
+
+    def text(self, folded: Collection[int]) -> str:
+        """The values of those that are folded, a line for each result, in the order of the conversation.
+
+        Example: "\\nbook_flight returned booking_id:3426812,transaction_id:45451592"
+        """
+        gone = [(item, worth) for item, worth in self._taken.values() if item.message in folded]
+        gone.sort(key=lambda pair: (pair[0].message, pair[0].part))
+        said = [(_tool(self.messages, item), _of(item, worth)) for item, worth in gone]
+        return "".join([f"\n{name or 'a tool'} returned {values}" for name, values in said if values])
+
+    def drop(self) -> None:
+        """Let the least of them go."""
+        del self._taken[min(self._taken, key=lambda key: (self._taken[key][1], self._taken[key][0].message))]
+
+
+def _of(item: Item, worth: float) -> str:
+    assert item.skeleton is not None  # what divides by its values has one
+    return item.skeleton.at(worth).removesuffix(item.skeleton.mark).rstrip("\n")
+
+
+def _tool(messages: Sequence[Message], result: Item) -> str:
+    """The tool whose result this is: the result says so, or the call that it answers."""
+    if result.name:
+        return result.name
+    answered = messages[result.message].parts[result.part].call
+    for message in map(messages.__getitem__, range(result.message - 1, -1, -1)):
+        for part in message.parts:
+            if part.kind == "call" and part.call == answered:
+                return part.name
+        if message.role == "user" and not message.answers:
+            break
+    return ""

@@ -1,0 +1,80 @@
+"""Values of folded results stand in the notice of what was folded."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import brim
+
+BOOKED = {"booking_id": "3426812", "transaction_id": "45451592", "booking_status": True, "booking_history": {}}
+ASKED = "Once the trip is arranged, would you be able to get me an invoice that has every detail of it, please?"
+
+
+def step(number: int, name: str, arguments: dict[str, Any], result: Any) -> list[dict[str, Any]]:
+    call = {"id": f"call_{number}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+    return [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": f"call_{number}", "content": json.dumps(result)},
+        {"role": "assistant", "content": "Done."},
+    ]
+
+
+def trip() -> list[dict[str, Any]]:
+    """A step whose call is long and whose result has one short value that is needed next."""
+    wish = "Please book a first-class flight with seats by the window and two bags, vegetarian meals, " * 3
+    arguments = {"token": "abc123", "travel_from": "RMS", "travel_to": "JFK", "wish": wish}
+    return [
+        {"role": "user", "content": "Fly me to New York on the first of December, as comfortably as it goes."},
+        *step(1, "book_flight", arguments, BOOKED),
+        {"role": "user", "content": ASKED},
+    ]
+
+
+def notice_of(messages: list[dict[str, Any]]) -> str:
+    return next(m["content"] for m in messages if str(m["content"]).startswith("["))
+
+
+def test_a_step_that_is_too_large_to_keep_leaves_its_identifiers_in_the_notice() -> None:
+    messages = trip()
+    fitted = brim.fit(messages, model="gpt-4o", budget=75)
+    assert not any("tool_calls" in message for message in fitted.messages)
+    assert "book_flight returned" in notice_of(fitted.messages)
+    assert "booking_id:3426812" in notice_of(fitted.messages)
+    assert brim.count(fitted.messages, model="gpt-4o").tokens <= 75
+
+
+def test_what_the_notice_quotes_of_a_result_is_kept_whole_in_the_stash() -> None:
+    fitted = brim.fit(trip(), model="gpt-4o", budget=75)
+    assert any(json.dumps(json.dumps(BOOKED))[1:-1] in text for text in fitted.stash.values())
+
+
+def test_values_of_folded_results_go_before_anything_that_must_stay() -> None:
+    least = brim.count([trip()[-1]], model="gpt-4o").tokens
+    refused = 0
+    for budget in range(least, 75):
+        try:
+            fitted = brim.fit(trip(), model="gpt-4o", budget=budget)
+        except brim.BudgetTooSmall:
+            refused += 1
+            continue
+        assert brim.count(fitted.messages, model="gpt-4o").tokens <= budget
+        assert fitted.messages[-1]["content"] == ASKED
+    assert refused < 75 - least
+
+
+def test_a_session_still_shows_the_value_of_a_step_that_it_folded() -> None:
+    session = brim.Session(model="gpt-4o", budget=75)
+    messages = trip()
+    for end in (1, 4, 5):
+        fitted = session.fit(messages[:end])
+    assert "3426812" in json.dumps(fitted.messages)
+
+
+def test_a_step_that_is_kept_is_not_told_of_twice() -> None:
+    messages = [*trip()[:-1], *trip()]
+    for budget in range(80, 240, 20):
+        shown = brim.fit(messages, model="gpt-4o", budget=budget).messages
+        results = [m["content"] for m in shown if m["role"] == "tool"]
+        told = [m["content"].count("booking_id") for m in shown if m["role"] == "user"]
+        assert len(results) + sum(told) <= 2
