@@ -21,7 +21,10 @@ LARGEST = 400_000
 WRITINGS = 6
 ENOUGH = 0.98
 
-_bones: Recent[tuple[str, str], tuple[Skeleton, list[tuple[float, int]]]] = Recent(24 << 20)
+# What a skeleton takes in memory, measured: copies of the text, and for each leaf its node, its path and its costs.
+TEXT_BYTES, LEAF_BYTES = 3, 560
+
+_bones: Recent[tuple[str, str], tuple[Skeleton, list[tuple[float, int]]]] = Recent(64 << 20)
 
 
 def bones(text: str, family: str, count: Callable[[str], int]) -> tuple[Skeleton, list[tuple[float, int]]] | None:
@@ -40,7 +43,8 @@ def bones(text: str, family: str, count: Callable[[str], int]) -> tuple[Skeleton
             if size > taken:
                 steps.append((worth, size - taken))
                 taken = size
-        found = _bones.put(key, (skeleton, steps), len(text) * 4 + 1000)
+        size = len(text) * TEXT_BYTES + len(skeleton.leaves) * LEAF_BYTES + 1000
+        found = _bones.put(key, (skeleton, steps), size)
     return found if found[1] else None
 
 

@@ -13,10 +13,12 @@ that a request has, so a request without one neither reads nor writes.
 
 from __future__ import annotations
 
+from array import array
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import TypeAlias
 
 from brim.catalog import Prices
 from brim.conversation import Conversation
@@ -25,8 +27,9 @@ from brim.tokens.counter import Counter
 # Providers cache no prompt that is shorter.
 LEAST = 1_024
 MARK = b'"cache_control"'
-# What a message says and under which ids: the same for two that a provider caches as one.
-Said = tuple[bytes, tuple[str, ...], tuple[str, ...]]
+# Eight bytes for what each message says and under which ids: the same for two that a provider caches as one. A
+# replay remembers thousands of conversations, so what they said is not kept itself.
+Said: TypeAlias = "array[int]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +45,8 @@ class Bill:
 class _Last:
     """The request before: what it began with, the places where a cache entry of it ends, and when it was."""
 
-    head: tuple[str, bytes | None, bytes]
-    messages: list[Said]
+    head: int
+    messages: Said
     ends: Sequence[int]
     at: float | None
 
@@ -62,10 +65,10 @@ class Bills:
         """What a conversation's next request costs."""
         sizes = list(accumulate(map(counter.message, conversation.messages), initial=counter.head(conversation)))
         total = sizes[-1]
-        head = conversation.api, conversation.tools, conversation.system.digest if conversation.system else b""
+        head = hash((conversation.api, conversation.tools, conversation.system.digest if conversation.system else b""))
         last = self._last.get(key)
         alike = last is not None and last.head == head
-        said = [(message.digest, message.calls, message.answers) for message in conversation.messages]
+        said = array("q", [hash((one.digest, one.calls, one.answers)) for one in conversation.messages])
         common = _common(last.messages, said) if last and alike else 0
         ends = _ends(conversation)
         self._keep(key, _Last(head, said, ends, at))
@@ -91,7 +94,7 @@ class Bills:
             self._last.popitem(last=False)
 
 
-def _common(before: list[Said], now: list[Said]) -> int:
+def _common(before: Said, now: Said) -> int:
     """How many messages two requests have in common from their start."""
     pairs = zip(before, now, strict=False)
     return next((number for number, (old, new) in enumerate(pairs) if old != new), min(len(before), len(now)))

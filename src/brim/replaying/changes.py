@@ -29,12 +29,14 @@ Seen = dict[str, Change]
 class Changes:
     """Collects changes over many requests: how many of which kind, and the largest.
 
-    An item counts once, in the form that it was last sent in.
+    An item counts once, in the form that it was last sent in. So many items are remembered for that; those of the
+    conversations that went on least lately are forgotten first.
     """
 
-    def __init__(self, conversations: int) -> None:
-        self._most = conversations
+    def __init__(self, items: int) -> None:
+        self._most = items
         self._seen: OrderedDict[str, Seen] = OrderedDict()
+        self._items = 0
         self._kinds: dict[str, KindUse] = {}
         self._largest: dict[tuple[str, str], Change] = {}
         self.compacted = 0
@@ -44,8 +46,7 @@ class Changes:
         """Take what a request of a conversation changed, less what an earlier one had changed in the same way."""
         seen = self._seen.setdefault(key, {})
         self._seen.move_to_end(key)
-        if len(self._seen) > self._most:
-            self._seen.popitem(last=False)
+        known = len(seen)
         for change in found(seen):
             old = seen.get(change.item)
             if old is not None:
@@ -53,6 +54,9 @@ class Changes:
             seen[change.item] = change
             self._add(change, 1)
             self._largest[key, change.item] = change
+        self._items += len(seen) - known
+        while self._items > self._most and len(self._seen) > 1:
+            self._items -= len(self._seen.popitem(last=False)[1])
         if len(self._largest) > 8 * MOST:
             self._largest = dict(sorted(self._largest.items(), key=lambda one: -one[1].before)[: 2 * MOST])
 

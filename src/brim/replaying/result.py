@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -9,6 +10,8 @@ from typing import Any, Literal
 from brim.replaying.recorded import Problem
 
 Rung = Literal["compacted", "folded"]
+# So many times are kept of any number of requests: enough for their percentiles.
+MOST_TIMES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +158,26 @@ class Replay:
 def counted(number: int, noun: str) -> str:
     """Example: (1, "request") -> "1 request"; (2000, "request") -> "2,000 requests" """
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+class Times:
+    """Milliseconds of requests: all of them, or, of very many, every second, fourth, eighth, …"""
+
+    def __init__(self) -> None:
+        self.kept = array("d")
+        self._every = 1
+        self._seen = 0
+
+    def add(self, ms: float) -> None:
+        if self._seen % self._every == 0:
+            self.kept.append(ms)
+        self._seen += 1
+        if len(self.kept) > MOST_TIMES:
+            self.kept = self.kept[::2]
+            self._every *= 2
+
+    def percentile(self, share: float) -> float:
+        return percentile(self.kept, share)
 
 
 def percentile(values: Sequence[float], share: float) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from array import array
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +13,7 @@ from brim.errors import BadBody, BadInput, BadSetting, UnknownModel
 from brim.plan.policy import Policy
 from brim.replaying.bills import Bills
 from brim.replaying.recorded import Problem, Recorded
-from brim.replaying.result import Replay, percentile
+from brim.replaying.result import Replay, Times
 from brim.replaying.sources import Source, opened
 from brim.replaying.trial import KNOWN, Arrival, Trial, followed
 from brim.tokens.actuals import Actuals
@@ -110,7 +109,7 @@ class _Run:
         self._counters: dict[tuple[Model, str], Counter] = {}
         self._conversations: set[str] = set()
         self._models: dict[str, int] = {}
-        self._ms = array("d")
+        self._ms = Times()
 
     def take(self, found: Recorded | Problem) -> None:
         if isinstance(found, Problem):
@@ -136,7 +135,7 @@ class _Run:
         if counter is None:
             counter = self._counters[model, conversation.api] = Counter(model, conversation.api, self._actuals)
         counter.total(conversation)
-        self._ms.append((time.perf_counter() - began) * 1e3)
+        self._ms.add((time.perf_counter() - began) * 1e3)
         given: Mapping[str, Any] = {"model": model, "actuals": self._actuals, "recall": "off", "breakpoints": False}
         session = self._whole.of(conversation, recorded.session or None, budget=WHOLE, **given)
         session.model, session.budget = model, WHOLE
@@ -162,8 +161,8 @@ class _Run:
             models=dict(sorted(self._models.items())),
             problems=tuple(self._problems),
             left_out=self._left_out,
-            count_ms_p50=percentile(self._ms, 0.5),
-            count_ms_p95=percentile(self._ms, 0.95),
+            count_ms_p50=self._ms.percentile(0.5),
+            count_ms_p95=self._ms.percentile(0.95),
             seconds=seconds,
             sessions=sessions,
         )

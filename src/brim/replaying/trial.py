@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from array import array
 from dataclasses import dataclass
 
 from brim import fitting, wire
@@ -19,16 +18,17 @@ from brim.plan.work import Work
 from brim.replaying.bills import Bill, Bills
 from brim.replaying.changes import Changes, in_fitted, in_session
 from brim.replaying.recorded import Recorded
-from brim.replaying.result import Outcome, percentile
+from brim.replaying.result import Outcome, Times
 from brim.tokens.actuals import Actuals
 from brim.tokens.counter import Counter
 
 # So many conversations are held at once, as in the gateway; others come back from the store if they go on.
 LIVE = 64
-# Of so many the last request, and what became of their content, is known.
+# Of so many the last request is known, and of so many of their items what became of them.
 KNOWN = 2_000
+ITEMS = 10_000
 # So many bytes of conversations that are not held are kept for that, by all trials together.
-STORE_BYTES = 128 << 20
+STORE_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,8 @@ class Trial:
         self._sessions = sessions
         self._actuals = Actuals()
         self._bills = Bills(minutes, KNOWN)
-        self._changes = Changes(KNOWN)
-        self._ms = array("d")
+        self._changes = Changes(ITEMS)
+        self._ms = Times()
         self._requests = self._over_before = self._over_after = self._refused = self._changed = 0
         self._replans = self._unpriced = 0
         self._tokens = [0, 0]
@@ -80,7 +80,7 @@ class Trial:
         except BudgetTooSmall:
             self._refused += 1
             return
-        self._ms.append((time.perf_counter() - began) * 1e3)
+        self._ms.add((time.perf_counter() - began) * 1e3)
         sent = fitted.conversation
         if fitted.body is not arrival.recorded.body:
             self._changed += 1
@@ -146,6 +146,6 @@ class Trial:
             folded=self._changes.folded,
             kinds=self._changes.kinds,
             largest=self._changes.largest,
-            ms_p50=percentile(self._ms, 0.5),
-            ms_p95=percentile(self._ms, 0.95),
+            ms_p50=self._ms.percentile(0.5),
+            ms_p95=self._ms.percentile(0.95),
         )

@@ -1,0 +1,49 @@
+"""Skeletons of results are kept within a memory that claims what they really take."""
+
+from __future__ import annotations
+
+import gc
+import json
+import sys
+import types
+from typing import Any
+
+import pytest
+
+from brim.plan import bones
+from brim.recent import Recent
+
+SHARED = type, types.ModuleType, types.FunctionType, types.MethodType, types.BuiltinFunctionType
+
+
+def count(text: str) -> int:
+    return len(text) // 4 + 1
+
+
+def taken(thing: Any) -> int:
+    """The bytes of an object and of all that it alone refers to."""
+    seen: set[int] = set()
+    waiting, total = [thing], 0
+    while waiting:
+        one = waiting.pop()
+        if id(one) not in seen and not isinstance(one, SHARED):
+            seen.add(id(one))
+            total += sys.getsizeof(one)
+            waiting += gc.get_referents(one)
+    return total
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps([{"id": f"HAT{n:03}", "seats": n, "price": n * 1.5, "open": True} for n in range(200)]),
+        json.dumps({"log": "The ship left the port and came back. " * 200, "code": "4WQ150"}),
+    ],
+    ids=["many leaves", "few leaves"],
+)
+def test_a_skeleton_claims_about_the_memory_that_it_takes(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    memory: Recent[Any, Any] = Recent(64 << 20)
+    monkeypatch.setattr(bones, "_bones", memory)
+    found = bones.bones(text, "o200k", count)
+    assert found is not None
+    assert 0.5 * taken(found) <= memory.size <= 3 * taken(found)
