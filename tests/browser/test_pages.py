@@ -95,6 +95,7 @@ def test_live_numbers_renew_until_they_are_paused(browser: Browser, url: str, sa
     sample.last += added
     try:
         expect(figure).to_have_text(str(known + 1), timeout=10_000)
+        expect(page.locator("#sentence")).to_contain_text(f"{known + 1} requests", timeout=100)
         page.get_by_role("button", name="Pause updates").click()
         expect(page.get_by_role("button", name="Pause updates")).to_have_attribute("aria-pressed", "true")
         with page.expect_request("**/live.json", timeout=10_000):

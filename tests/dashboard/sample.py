@@ -179,6 +179,9 @@ class Sample:
         report = fitted.report.as_dict()
         return {**row, "report": report, "before": shown(whole.conversation), "after": shown(fitted.conversation)}
 
+    def layers(self, id: str, number: int) -> Sequence[Values]:
+        return [asdict(layer) for layer in self.originals[id, number].report.layers]
+
     def replanned(self, id: str, number: int, budget: int) -> Values:
         row = self._turn(id, number)
         fitted = brim.fit(row["messages"], model=row["model"], budget=budget)

@@ -38,7 +38,7 @@ def test_the_script_gets_the_texts_that_the_page_shows(client: Client) -> None:
     shown = {
         element.attributes["data-live"]: element.text for element in seen.elements if "data-live" in element.attributes
     }
-    assert shown.keys() == texts.keys() - {"summary"}
+    assert shown.keys() == texts.keys()
     assert shown == {key: texts[key] for key in shown}
     assert seen.by_id("summary").attributes["role"] == "status"
 
@@ -68,6 +68,37 @@ def test_turns_whose_layers_were_not_known_get_them() -> None:
     kinds = [element.attributes["class"] for element in columns if int(float(element.attributes["x"].rstrip("%"))) > 35]
     assert "l4" in kinds
     assert "l0" not in kinds
+
+
+def test_layers_of_many_turns_are_asked_for_without_their_messages() -> None:
+    class Counting(Sample):
+        read = 0
+
+        def session(self, id: str) -> Values:
+            found = super().session(id)
+            return {**found, "turns": [{**turn, "layers": None} for turn in found["turns"]]}
+
+        def turn(self, id: str, number: int) -> Values:
+            self.read += 1
+            return super().turn(id, number)
+
+    data = Counting(turns=6)
+    seen = Client(data).get(SESSION).seen
+    assert data.read == 1
+    assert "l0" not in {element.attributes["class"] for element in seen.all("rect")}
+
+
+def test_turns_without_layers_are_explained() -> None:
+    class Forgetful(Sample):
+        def session(self, id: str) -> Values:
+            found = super().session(id)
+            return {**found, "turns": [{**turn, "layers": None} for turn in found["turns"]]}
+
+        def layers(self, id: str, number: int) -> None:  # type: ignore[override]
+            return None
+
+    assert "have no layers yet" in Client(Forgetful(turns=2)).get(SESSION).text
+    assert "have no layers yet" not in Client(Sample(turns=2)).get(SESSION).text
 
 
 def test_counts_are_reconciled_with_bills_in_a_sentence(client: Client, closed: Sample) -> None:

@@ -106,9 +106,9 @@ class Pages:
             turn = listed[place]
             if last is not None and (turn.get("layers") or time.monotonic() > until):
                 continue
-            whole = self._data.turn(session["id"], turn["number"])
-            last = last or whole
-            listed[place] = {**turn, "layers": (whole["report"] or {}).get("layers")}
+            if last is None:
+                last = self._data.turn(session["id"], turn["number"])
+            listed[place] = {**turn, "layers": self._data.layers(session["id"], turn["number"])}
         return {**session, "turns": listed}, last
 
     async def turn(self, request: Request) -> Response:

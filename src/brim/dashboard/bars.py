@@ -9,9 +9,9 @@ from brim.dashboard import words
 from brim.dashboard.html import Html, address, el
 from brim.plan.report import CRITICAL, HIGH, level_of
 
-HEIGHT, GAP, LEFT = 132, 4, 40
-NARROWEST, WIDEST, ROOM = 16, 40, 1_150
-MOST_wideS = 120
+HEIGHT, GAP, LEFT = 160, 3, 40
+NARROWEST, WIDEST, ROOM = 9, 40, 1_150
+MOST_COLUMNS = 120
 # What stood over the limit is drawn up to this share, so that the turns as sent stay readable.
 TOP = 1.25
 
@@ -46,19 +46,19 @@ def plain_bar(used: int, limit: int, label: str) -> Html:
 
 def columns(turns: Sequence[Mapping[str, Any]], base: str, session: str) -> Html:
     """A window over the turns: a column a turn, by layers, as a share of its limit; each leads to its turn."""
-    shown = turns[-MOST_wideS:]
+    shown = turns[-MOST_COLUMNS:]
     step = max(NARROWEST, min(WIDEST, ROOM // max(1, len(shown))))
     width = LEFT + step * len(shown) + 8
     parts = []
     for share, name in ((HIGH, "high"), (CRITICAL, "critical"), (1.0, "limit")):
         y = _height(share)
         parts.append(el("line", x1=LEFT - 4, x2=width, y1=y, y2=y, class_=name))
-    for share, name in ((0.0, "0%"), (HIGH, "75%"), (1.0, "limit")):
+    for share, name in ((0.0, "0%"), (HIGH, "75%"), (CRITICAL, "90%"), (1.0, "limit")):
         parts.append(el("text", name, x=LEFT - 8, y=_height(share) + 4, text_anchor="end", class_="axis"))
     for place, turn in enumerate(shown):
         parts.append(_column(turn, LEFT + step * place, step - GAP, base, session))
     label = f"The window over {words.plural(len(shown), 'turn')}, as shares of its limit; the table has the numbers"
-    return el("svg", parts, class_="columns", role="img", aria_label=label, width=width, height=HEIGHT + 22)
+    return el("svg", parts, class_="columns", role="group", aria_label=label, width=width, height=HEIGHT + 22)
 
 
 def _column(turn: Mapping[str, Any], x: int, wide: int, base: str, session: str) -> Html:
@@ -72,6 +72,8 @@ def _column(turn: Mapping[str, Any], x: int, wide: int, base: str, session: str)
     whole = sum(int(layer["after"]) for layer in layers) or 1
     so_far = 0.0
     for layer in layers:
+        if not layer["after"]:
+            continue
         size = after * int(layer["after"]) / whole
         top = _height(min(so_far + size, TOP))
         parts.append(_rect(x, top, wide, round(_height(min(so_far, TOP)) - top, 1), f"l{layer['layer']}"))

@@ -29,6 +29,9 @@ class DashboardData(Protocol):
     def turn(self, id: str, number: int) -> Values:
         """A turn with its `report`, and its messages `before` and `after` (role, digest, text, calls, answers)."""
 
+    def layers(self, id: str, number: int) -> Sequence[Values] | None:
+        """The tokens of a turn by layer, without its messages: many are asked for at once."""
+
     def replanned(self, id: str, number: int, budget: int) -> Values:
         """The same turn at another budget: budget, tokens, report, after. Raises BudgetTooSmall."""
 

@@ -47,9 +47,10 @@ def as_json(data: DashboardData, place: Place) -> dict[str, Any]:
 
 
 def _controls(summary: str) -> Html:
-    """One sentence is announced to screen readers, not every number; renewal can be stopped."""
+    """A sentence that renews with the numbers, the same now and then for screen readers, and a way to stop that."""
     button = el("button", "Pause updates", type="button", id="pause", hidden=True, aria_pressed="false")
-    return el("p", el("span", summary, role="status", id="summary"), " ", button, class_="controls")
+    told = el("span", role="status", id="summary", class_="visually-hidden")
+    return el("p", el("span", summary, data_live="summary", id="sentence"), told, " ", button, class_="controls")
 
 
 LABELS = {

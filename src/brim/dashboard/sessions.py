@@ -72,8 +72,7 @@ def one(session: Values, last: Values | None, place: Place) -> str:
         el("h2", "The window now"),
         now(last, session),
         el("h2", "Over the turns"),
-        el("div", bars.columns(turns, place.base, session["id"]), class_="scroll") if turns else None,
-        el("p", "The pale part is what came and was not sent.", class_="note") if turns else None,
+        _over(turns, place, session["id"]) if turns else None,
         _turns(turns, place, session["id"]),
         _memory(session, place),
         section="sessions",
@@ -144,6 +143,18 @@ def window(report: Values, label: str = "As sent") -> Html:
     parts += [bars.layer_bar(layers, "after", limit, label)]
     marks = f"Tokens by layer; the limit is {limit:,}. Marks on the bars: 75%, 90% and the limit."
     return el("div", parts, table(marks, heads, rows, class_="narrow"))
+
+
+def _over(turns: Sequence[Values], place: Place, session: str) -> list[Child]:
+    """The window over the turns, and what its colours mean."""
+    picture = bars.columns(turns, place.base, session)
+    told = "Colours are the layers above. The pale part is what came and was not sent."
+    if any(not turn.get("layers") for turn in turns):
+        told += " Turns in one grey have no layers yet: more are worked out each time this page is opened."
+    scroll = el(
+        "div", picture, class_="scroll newest", tabindex="0", role="group", aria_label="The window over the turns"
+    )
+    return [scroll, el("p", told, class_="note")]
 
 
 def _turns(turns: Sequence[Values], place: Place, session: str) -> Html:

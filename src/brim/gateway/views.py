@@ -96,6 +96,10 @@ class Views:
             "after": self._messages(turn.sent),
         }
 
+    def layers(self, id: str, number: int) -> list[dict[str, Any]] | None:
+        """The tokens of one turn by layer; None if they are not known any more."""
+        return _layers(self._turn(id, number).report)
+
     def replanned(self, id: str, number: int, budget: int) -> dict[str, Any]:
         """The same turn at another budget. Raises BudgetTooSmall, NotFound."""
         turn = self._turn(id, number)

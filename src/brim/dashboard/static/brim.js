@@ -28,6 +28,7 @@ function watchLive() {
   const rows = byId("rows");
   const pause = byId("pause");
   const summary = byId("summary");
+  const sentence = byId("sentence");
   if (!pause || !rows) return;
   let paused = false;
   let wait = EVERY;
@@ -40,7 +41,7 @@ function watchLive() {
       const text = live.texts[element.dataset.live];
       if (text !== undefined && element.textContent !== text) element.textContent = text;
     }
-    // Screen readers are told at most a few times a minute.
+    // The sentence on the page renews with its numbers; screen readers are told at most a few times a minute.
     if (summary.textContent !== live.texts.summary && Date.now() - announced >= ANNOUNCE) {
       summary.textContent = live.texts.summary;
       announced = Date.now();
@@ -63,7 +64,8 @@ function watchLive() {
       show(await answer.json());
       wait = EVERY;
     } catch (problem) {
-      summary.textContent = `The gateway does not answer (${problem.message}); the numbers are old.`;
+      sentence.textContent = `The gateway does not answer (${problem.message}); the numbers are old.`;
+      if (summary.textContent !== sentence.textContent) summary.textContent = sentence.textContent;
       announced = 0;
       wait = Math.min(SLOWEST, wait * 2);
     }
@@ -142,6 +144,8 @@ function watchBudget() {
   });
 }
 
+// A picture that is wider than its place shows the newest first.
+for (const box of document.querySelectorAll(".scroll.newest")) box.scrollLeft = box.scrollWidth;
 localTimes(document);
 watchLive();
 watchBudget();
