@@ -268,3 +268,28 @@ def test_any_value_gets_through_every_shape_unchanged_itself(value, shape, level
     before = copy.deepcopy(value)
     json.dumps(apply(value, shape, level))
     assert value == before
+
+
+MAP = {
+    "languages": [{"language": "python", "file_count": 3}, {"language": "toml", "file_count": 1}],
+    "tree": {"path": "src", "is_dir": True, "file_count": 1, "children": [{"path": "src/a.py", "is_dir": False}]},
+    "dependencies": [{"module": "os", "files": 5}, {"module": "json", "files": 2}],
+    "test_layout": {"test_files": ["tests/test_a.py", "tests/test_b.py"], "test_functions": ["test_x", "test_y", "z"]},
+}
+
+
+def test_a_map_names_languages_and_modules_with_their_counts() -> None:
+    short = apply(MAP, REPO_MAP)
+    assert short["languages"] == {"python": 3, "toml": 1}
+    assert short["dependencies"] == {"os": 5, "json": 2}
+
+
+def test_names_of_tests_in_a_layout_are_not_taken_for_files() -> None:
+    assert apply(MAP, REPO_MAP)["test_layout"] == {"files": 2, "tests": 3, "paths": {"tests": 2}}
+
+
+def test_no_level_of_a_map_is_larger_than_the_one_above_it() -> None:
+    sizes = [len(json.dumps(apply(MAP, REPO_MAP, level))) for level in ("full", "standard", "compact", "minimal")]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[2] < sizes[1]
+    assert sizes[3] < sizes[2]

@@ -13,6 +13,8 @@ class _Missing:
 
 
 MISSING = _Missing()
+# Lists of a test layout that hold tests, not files.
+_NAMES_OF_TESTS = frozenset({"tests", "functions", "test_functions", "cases", "test_cases"})
 _DEEPEST = 200
 
 
@@ -65,7 +67,10 @@ def drawn(node: Mapping[str, Any], names: Mapping[str, str], parent: str = "", d
 def tallied(value: Any, names: str) -> Any:
     """A list of imports as names with counts, most used first; a list where no name repeats stays a list of names.
 
+    Counts that the items tell themselves are added up.
+
     Example: [{"module": "os", "file": "a.py"}, {"module": "os", "file": "b.py"}] -> {"os": 2}
+             [{"language": "python", "files": 3}] -> {"python": 3}
     """
     if isinstance(value, Mapping):
         if all(isinstance(one, list) for one in value.values()):
@@ -73,11 +78,14 @@ def tallied(value: Any, names: str) -> Any:
         return {key: tallied(one, names) if isinstance(one, list) else one for key, one in value.items()}
     if not isinstance(value, list):
         return value
-    found = Counter(_name_of(one, names) for one in value)
+    told = [_number_of(one) for one in value]
+    found: Counter[str | None] = Counter()
+    for one, number in zip(value, told, strict=True):
+        found[_name_of(one, names)] += 1 if number is None else number
     if not found or None in found:
         return value
     ordered = sorted(found.items(), key=lambda pair: (-pair[1], str(pair[0])))
-    if len(found) == len(value):
+    if len(found) == len(value) and None in told:
         return [_name_of(one, names) for one in value]
     return {str(name): number for name, number in ordered}
 
@@ -86,6 +94,12 @@ def _name_of(value: Any, names: str) -> str | None:
     if isinstance(value, Mapping):
         value = look_up(value, names)
     return value if isinstance(value, str) else None
+
+
+def _number_of(value: Any) -> int | None:
+    """How often an item says that it occurs; None if it does not say."""
+    found = look_up(value, "count|files|file_count|import_count") if isinstance(value, Mapping) else None
+    return found if isinstance(found, int) and not isinstance(found, bool) else None
 
 
 def laid_out(value: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
@@ -98,7 +112,9 @@ def laid_out(value: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     tests = 0
     made: dict[str, Any] = {}
     for key, one in value.items():
-        if isinstance(one, list):
+        if isinstance(one, list) and key in _NAMES_OF_TESTS:
+            tests += len(one)
+        elif isinstance(one, list):
             for item in one:
                 path, number = _test_file(item)
                 tests += number

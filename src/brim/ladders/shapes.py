@@ -351,21 +351,30 @@ SEMANTIC_DIFF = Shape(
 )
 
 _NAMES = "module|name|package|import|source|target"
+_TREE = Fields(tree={"dir": "d", "count": "n", "children": "c"})
+_LAYOUT = Fields(layout=("files", "tests", "paths"))
+_LANGUAGES = {"languages": "language|name"}
 REPO_MAP = Shape(
     "repo_map",
     (
         Record(
             match=("path", "is_dir"),
-            levels={"compact": Fields(tree={"dir": "d", "count": "n", "children": "c"})},
+            levels={"compact": _TREE, "minimal": _TREE},
         ),
-        Record(at=("test_layout",), levels={"compact": Fields(layout=("files", "tests", "paths"))}),
+        Record(at=("test_layout",), levels={"compact": _LAYOUT, "minimal": _LAYOUT}),
         Record(at=("dependencies",), levels={"compact": Fields(tally={"imports": _NAMES, "external": _NAMES})}),
         Record(
             match=("dependencies",),
             levels={
-                "compact": Fields(tally={"dependencies": _NAMES}, omit_null=True, omit_healthy={"scope_usage": 0.5}),
-                "minimal": Fields(drop=("dependencies",), omit_null=True),
+                "compact": Fields(
+                    tally={"dependencies": _NAMES, **_LANGUAGES}, omit_null=True, omit_healthy={"scope_usage": 0.5}
+                ),
+                "minimal": Fields(drop=("dependencies",), tally=_LANGUAGES, omit_null=True),
             },
+        ),
+        Record(
+            match=("languages", "tree"),
+            levels={level: Fields(tally=_LANGUAGES, omit_null=True) for level in ("compact", "minimal")},
         ),
         *_AROUND,
     ),
