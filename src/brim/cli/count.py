@@ -15,6 +15,7 @@ from rich.table import Table
 import brim
 from brim import catalog, wire
 from brim.cli.reading import add_model, apply_settings, as_text, json_problem, place_of, read_bytes, request_in
+from brim.cli.showing import plain
 from brim.errors import BadInput
 from brim.plan.items import current
 from brim.plan.report import LAYERS, level_of
@@ -92,7 +93,7 @@ def _print(args: argparse.Namespace, count: Count, more: dict[str, Any]) -> None
         table = Table("#", "role", "tokens", "text", box=None, header_style="bold")
         table.columns[2].justify = "right"
         for number, (role, size, text) in enumerate(more["rows"]):
-            table.add_row(str(number), role, f"{size:,}", " ".join(text[:200].split())[:70])
+            table.add_row(str(number), role, f"{size:,}", plain(" ".join(text[:200].split())[:70]))
         console.print(table)
         for layer, name in LAYERS.items():
             if more["layers"][layer - 1]:
@@ -100,9 +101,8 @@ def _print(args: argparse.Namespace, count: Count, more: dict[str, Any]) -> None
         limit = more["model"].max_input()
         level = level_of(count.tokens / limit)
         style = {"ok": "green", "high": "yellow", "critical": "red"}[level]
-        console.print(
-            f"[{style}]{count.tokens / limit:.1%} of the {limit:,} tokens that {more['model'].name} takes ({level})[/]"
-        )
+        taker = plain(more["model"].name)
+        console.print(f"[{style}]{count.tokens / limit:.1%} of the {limit:,} tokens that {taker} takes ({level})[/]")
     console.print(f"[bold]{count.tokens:,}[/] tokens ({count.source}, at most {count.upper:,})", highlight=False)
 
 
@@ -123,7 +123,7 @@ def _folder(args: argparse.Namespace) -> int:
     table = Table("tokens", "file", box=None, header_style="bold")
     table.columns[0].justify = "right"
     for name, size in sorted(found, key=lambda row: (-row[1], row[0])):
-        table.add_row(f"{size:,}", name)
+        table.add_row(f"{size:,}", plain(name))
     Console().print(table)
     Console().print(f"[bold]{total:,}[/] tokens in {len(found):,} text files", highlight=False)
     return 0

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from brim import catalog
 from brim.cli.reading import apply_settings
+from brim.cli.showing import plain
 
 NUMBERS = ("window", "output", "input", "tokenizer", "in $", "cached $", "out $")
 # Below this width columns are left out; a listing that no terminal shows is this wide.
@@ -74,7 +75,9 @@ def _table(models: Sequence[catalog.Model], *, narrow: bool) -> Table:
             "cached $": _price(prices.cached if prices else None),
             "out $": _price(prices.output if prices else None),
         }
-        table.add_row(model.name, model.provider, *(told[name] for name in NUMBERS if name not in left_out))
+        table.add_row(
+            plain(model.name), plain(model.provider), *(told[name] for name in NUMBERS if name not in left_out)
+        )
     return table
 
 

@@ -17,7 +17,7 @@ from rich.table import Table
 
 from brim import settings
 from brim.cli.reading import add_model, apply_settings, tokens
-from brim.cli.showing import bar
+from brim.cli.showing import bar, plain
 from brim.errors import BadInput, BadSetting
 from brim.plan.policy import NAMES, Policy
 from brim.replaying import KindUse, Outcome, Problem, Replay, chart, replay
@@ -187,7 +187,7 @@ class _Shown:
 
 def show(console: Console, found: Replay) -> None:
     """What a replay found, as tables and bars."""
-    models = ", ".join(f"{name} ({count:,})" for name, count in found.models.items())
+    models = ", ".join(f"{plain(name)} ({count:,})" for name, count in found.models.items())
     read = f"{counted(found.requests, 'request')} in {counted(found.conversations, 'conversation')}"
     console.print(f"[bold]{read}[/]: {models}", highlight=False)
     console.print(_table(found))
@@ -271,5 +271,7 @@ def _largest(outcome: Outcome) -> Table:
     table.columns[3].justify = "right"
     for change in outcome.largest[:5]:
         what = f"{change.kind} of {change.tool}" if change.tool else change.kind
-        table.add_row(f"  {change.place} {change.item}", what, change.rung, f"{change.before:,} → {change.after:,}")
+        table.add_row(
+            plain(f"  {change.place} {change.item}"), plain(what), change.rung, f"{change.before:,} → {change.after:,}"
+        )
     return table

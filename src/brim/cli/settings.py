@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from brim import settings
+from brim.cli.showing import plain
 
 _EXAMPLES = """examples:
   brim settings                 what is in force here
@@ -40,6 +41,6 @@ def run(args: argparse.Namespace) -> int:
     table = Table(*names, box=None, header_style="bold")
     table.columns[0].no_wrap = True
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(plain, row))
     Console().print(table)
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
@@ -28,6 +29,14 @@ def bar(used: float, width: int = WIDTH) -> str:
     """Example: bar(0.5, 10) -> "█████░░░░░" """
     full = round(min(1.0, max(0.0, used)) * width)
     return "█" * full + "░" * (width - full)
+
+
+def plain(text: str) -> str:
+    """Text of others for a console: brackets are no markup, and nothing in it controls the terminal.
+
+    Example: plain("see [/INST]") -> "see \\[/INST]", which is shown as it was
+    """
+    return escape("".join(one if one.isprintable() else " " for one in text))
 
 
 def show_report(console: Console, report: Report) -> None:

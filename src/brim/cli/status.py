@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 
 from brim.cli.asking import Asker, add_address
-from brim.cli.showing import STYLE, bar
+from brim.cli.showing import STYLE, bar, plain
 from brim.errors import NotFound
 
 _EXAMPLES = """examples:
@@ -17,7 +17,7 @@ _EXAMPLES = """examples:
   brim status --bar        one line for a status line or a shell prompt; empty when no gateway runs
   brim status --json
 """
-_WORDS = {"ok": "", "high": " high", "critical": " critical"}
+WORDS = {"ok": "", "high": " high", "critical": " critical"}
 
 
 def add(subparsers: Any) -> None:
@@ -55,10 +55,10 @@ def run(args: argparse.Namespace) -> int:
         return 0
     style = STYLE[turn["level"]]
     console = Console()
-    console.print(f"[{style}]{line(turn, 24)}[/]", highlight=False)
+    console.print(f"[{style}]{plain(line(turn, 24))}[/]", highlight=False)
     console.print(
         f"{turn['tokens_before']:,} → {turn['tokens_after']:,} tokens · {turn['folded']} folded · "
-        f"session {turn['session']} · {found['requests']:,} requests since the start",
+        f"session {plain(turn['session'])} · {found['requests']:,} requests since the start",
         highlight=False,
     )
     return 0
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
 def line(turn: dict[str, Any], width: int) -> str:
     """Example: "██████░░░░ 61% of 112k · gpt-4o · 41k saved" """
     limit, saved = turn["limit"], turn["tokens_before"] - turn["tokens_after"]
-    parts = [f"{bar(turn['used'], width)} {turn['used']:.0%} of {short(limit)}{_WORDS[turn['level']]}", turn["model"]]
+    parts = [f"{bar(turn['used'], width)} {turn['used']:.0%} of {short(limit)}{WORDS[turn['level']]}", turn["model"]]
     if saved > 0:
         parts.append(f"{short(saved)} saved")
     return " · ".join(parts)

@@ -13,8 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from brim.cli.asking import Asker, add_address
-from brim.cli.showing import STYLE, bar
-from brim.cli.status import short
+from brim.cli.showing import STYLE, bar, plain
+from brim.cli.status import WORDS, short
 
 _EXAMPLES = """examples:
   brim top                  until Ctrl-C
@@ -76,9 +76,10 @@ def _sessions(sessions: list[dict[str, Any]]) -> Table:
     table = Table("session", "model", "client", "turns", "window", "", box=None, header_style="bold", pad_edge=False)
     for row in sessions:
         style = STYLE[row["level"]]
-        share = f"[{style}]{bar(row['used'], 20)}[/] {row['used']:.0%}"
+        share = f"[{style}]{bar(row['used'], 20)} {row['used']:.0%}{WORDS[row['level']]}[/]"
         folded = f"{row['folded']} folded" if row["folded"] else ""
-        table.add_row(row["id"][:24], row["model"], row["client"], str(row["requests"]), share, folded)
+        names = plain(row["id"][:24]), plain(row["model"]), plain(row["client"])
+        table.add_row(*names, str(row["requests"]), share, folded)
     return table
 
 
@@ -90,11 +91,11 @@ def _turns(turns: list[dict[str, Any]]) -> Table:
         usage = turn["usage"]
         table.add_row(
             time.strftime("%H:%M:%S", time.localtime(turn["at"])),
-            turn["model"],
+            plain(turn["model"]),
             f"{turn['tokens_before']:,}",
             f"{turn['tokens_after']:,}",
             f"{usage['input']:,}" if usage else "",
             f"{turn['added_ms']:.1f}",
-            turn["note"][:40] if turn["note"] else "" if turn["outcome"] == "done" else turn["outcome"],
+            plain(turn["note"][:40]) if turn["note"] else "" if turn["outcome"] == "done" else turn["outcome"],
         )
     return table

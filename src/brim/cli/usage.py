@@ -17,6 +17,7 @@ from rich.table import Table
 from brim import catalog, settings
 from brim.cli.asking import Asker, add_address
 from brim.cli.reading import apply_settings
+from brim.cli.showing import plain
 from brim.errors import BadInput, NotFound, UnknownModel
 from brim.memory.resilient import open_store
 
@@ -112,7 +113,7 @@ def _table(rows: list[dict[str, Any]]) -> Table:
     for name in NUMBERS:
         table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
-        table.add_row(str(row["day"]), str(row["model"]), *_numbers(row))
+        table.add_row(str(row["day"]), plain(str(row["model"])), *_numbers(row))
     if len(rows) > 1:
         table.add_row("total", "", *_numbers(total(rows)), style="bold")
     return table
