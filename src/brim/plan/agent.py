@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from brim.conversation import Conversation, Message
 from brim.errors import BudgetTooSmall
 from brim.plan.candidates import guessed
-from brim.plan.context import attached
+from brim.plan.context import attached, originals
 from brim.plan.planner import Outcome, Planner, Task
 from brim.plan.ranking import relevance
 from brim.plan.work import Work, query_of
@@ -21,7 +21,9 @@ RECORDED = 120
 def plan(work: Work) -> Outcome:
     """Fit the request with its context."""
     conversation, layers = attached(work.conversation, work.context, work.carried, work.policy.preview_chars)
-    return enforce(work, conversation, layers)
+    outcome = enforce(work, conversation, layers)
+    outcome.stash = originals(work.carried) | outcome.stash
+    return outcome
 
 
 def enforce(

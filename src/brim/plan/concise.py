@@ -13,7 +13,7 @@ from dataclasses import replace
 from brim import wire
 from brim.conversation import Conversation, Message
 from brim.plan import agent
-from brim.plan.context import attached
+from brim.plan.context import attached, originals
 from brim.plan.folding import kept_whole, told
 from brim.plan.items import current, grouped
 from brim.plan.planner import Outcome
@@ -47,6 +47,7 @@ def plan(work: Work) -> Outcome:
         outcome.steps += told(work, [at[number] for number in steps], rung, older, kept)
         outcome.stash = kept | outcome.stash
         outcome.folded = [*folded, *outcome.folded]
+    outcome.stash = originals(work.carried) | outcome.stash
     outcome.warnings = [*warnings, *outcome.warnings]
     return outcome
 

@@ -9,6 +9,7 @@ from xml.sax.saxutils import quoteattr
 
 from brim import wire
 from brim.conversation import Conversation, Message
+from brim.ladders import handle_of
 from brim.ladders.xmlblocks import prior_context
 from brim.plan.items import current
 
@@ -31,7 +32,9 @@ class Attachment:
 
     def carried(self, preview: int) -> str:
         """The block that it becomes when it is context of an earlier turn."""
-        return prior_context(self.text, self.source, self.type, preview) if self.shortens else self.prior()
+        if not self.shortens:
+            return self.prior()
+        return prior_context(self._enclosed("prior_context"), self.source, self.type, preview)
 
     @property
     def shortens(self) -> bool:
@@ -43,8 +46,11 @@ class Attachment:
 
     def _within(self, tag: str) -> str:
         """Its text as it is between tags; only a text that would close them is changed."""
-        text = self.text.replace(f"</{tag}", f"<\\/{tag}")
-        return f"<{tag} source={quoteattr(self.source)} type={quoteattr(self.type)}>\n{text}\n</{tag}>"
+        source, kind = quoteattr(self.source), quoteattr(self.type)
+        return f"<{tag} source={source} type={kind}>\n{self._enclosed(tag)}\n</{tag}>"
+
+    def _enclosed(self, tag: str) -> str:
+        return self.text.replace(f"</{tag}", f"<\\/{tag}")
 
 
 def made(context: Attachment | str | Iterable[Attachment | str]) -> list[Attachment]:
@@ -52,6 +58,17 @@ def made(context: Attachment | str | Iterable[Attachment | str]) -> list[Attachm
     if isinstance(context, (Attachment, str)):
         context = [context]
     return [piece if isinstance(piece, Attachment) else Attachment(piece) for piece in context]
+
+
+def originals(carried: Iterable[Any]) -> dict[str, str]:
+    """What carrying leaves out of earlier context, by its handle."""
+    return {handle_of(piece.text): piece.text for piece in made(carried) if piece.shortens}
+
+
+def _note(carried: Iterable[Attachment]) -> str:
+    """How to read in full what is shown in short. Example: "Earlier … in full. Kept: plan.md brim:3f2a9c01." """
+    kept = ", ".join(f"{piece.source or piece.type} {handle_of(piece.text)}" for piece in carried if piece.shortens)
+    return f"{NOTE} Kept: {kept}."
 
 
 def attached(
@@ -62,7 +79,7 @@ def attached(
     earlier = [piece.carried(preview) for piece in before]
     now = [piece.block() for piece in made(context)]
     if any(piece.shortens for piece in before):
-        earlier.append(NOTE)
+        earlier.append(_note(before))
     at = _place(conversation.messages)
     new = list(conversation.messages)
     layers: dict[int, int] = {}

@@ -15,7 +15,7 @@ from brim.ladders import Ladder, handle_of
 from brim.ladders.rung import Room
 from brim.ladders.selection import shares
 from brim.plan import agent
-from brim.plan.context import Attachment, attached
+from brim.plan.context import Attachment, attached, originals
 from brim.plan.folding import kept_whole, told
 from brim.plan.items import current
 from brim.plan.planner import TINY, Outcome
@@ -32,7 +32,7 @@ NOTICE = 8
 
 def plan(work: Work) -> Outcome:
     steps: list[Decision] = []
-    stash: dict[str, str] = {}
+    stash = originals(work.carried)
     warnings: list[str] = []
     context = _context(work, steps, stash)
     conversation, layers = attached(work.conversation, context, work.carried, work.policy.preview_chars)
