@@ -20,6 +20,7 @@ from brim.plan.pieces import WHOLE, Piece, pieces
 from brim.plan.rebuild import rebuilt
 from brim.plan.renditions import STUB, Renditions
 from brim.plan.report import Decision
+from brim.plan.rules import bridged, last_thoughts
 from brim.plan.weights import weigh
 from brim.tokens.counter import Counter
 
@@ -104,6 +105,7 @@ class Planner:
         self._record_tokens = 0
         self._notice_tokens = 0
         self.gleaned = Gleanings(task.conversation.messages)
+        self._bridges: list[Group] = []
         self._silent = False  # whether there is no room to say what is folded
         self.shown = Renditions(
             self.count, task.counter.model.family, task.limit, self._original, task.recall, task.query, task.fill
@@ -359,7 +361,25 @@ class Planner:
                 said = [item for item in group.items if item.kind != "thinking"]
                 if said and len(said) < len(group.items):
                     group.kept = any(item.shown_tokens for item in said)
+        if self.task.conversation.api == "gemini":
+            self._bridge()
+        elif self.task.conversation.api == "anthropic":
+            for item in last_thoughts(self.groups, self.task.conversation.messages):
+                item.must, item.given = True, item.tokens
+                self.shown.show(item)
         self._make_notice()
+
+    def _bridge(self) -> None:
+        """Keep a sign of what the user said where the API wants it before calls; those not needed any more go."""
+        before = self._bridges
+        for group in before:
+            group.kept = False
+        self._bridges = bridged(self.groups, self.task.conversation.messages, self.task.frozen)
+        for group in self._bridges:
+            if not any(group is known for known in before):
+                for item in group.items:
+                    item.given = 0
+                    self.shown.show(item)
 
     def _step_down(self, over: int) -> bool:
         """Free at least `over` tokens from what is worth the least; False if nothing can go."""
@@ -374,7 +394,8 @@ class Planner:
                 if not group.must and not any(each.shown_tokens for each in group.items):
                     group.kept = False
                     freed += group.frame
-        optional = [group for group in self.groups if group.kept and not group.must]
+        bridges = set(map(id, self._bridges))
+        optional = [group for group in self.groups if group.kept and not group.must and id(group) not in bridges]
         optional.sort(key=lambda group: (max((item.weight for item in group.items), default=0.0), group.members))
         for group in optional:
             if freed >= over:

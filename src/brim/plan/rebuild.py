@@ -10,6 +10,9 @@ from brim.conversation import DROP, Message, Part, Path, changed, encode
 from brim.plan.items import Item
 from brim.wire import APIS
 
+# What is left of a message of which everything else goes.
+SIGN = "[…]"
+
 
 def rebuilt(api: str, message: Message, items: Sequence[Item]) -> Message:
     """The message with the texts that its items now have; the message itself if nothing is changed."""
@@ -23,7 +26,7 @@ def rebuilt(api: str, message: Message, items: Sequence[Item]) -> Message:
         if any(piece.shown is not None for piece in pieces):
             part = message.parts[number]
             edits[_place(part, pieces)] = _leaf(api, part, pieces)
-    _keep_one(message, edits)
+    _keep_one(api, message, edits)
     return _changed(api, message, edits)
 
 
@@ -72,11 +75,13 @@ def _leaf(api: str, part: Part, pieces: Sequence[Item]) -> Any:
     return {"result": text}
 
 
-def _keep_one(message: Message, edits: dict[Path, Any]) -> None:
+def _keep_one(api: str, message: Message, edits: dict[Path, Any]) -> None:
     """A message must say something: the last part that would go leaves a sign instead."""
     blocks = [part.block for part in message.parts]
     if all(edits.get(block) is DROP for block in blocks):
         part = next((part for part in message.parts if part.kind == "text"), None)
         if part is not None:
             del edits[part.block]
-            edits[part.at] = "[…]"
+            edits[part.at] = SIGN
+        elif message.role == "user" and blocks and blocks[0]:
+            edits[blocks[0]] = APIS[api].text_block(SIGN)
