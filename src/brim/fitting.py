@@ -133,6 +133,8 @@ def limit_of(model: Model, conversation: Conversation, policy: Policy, budget: i
     for name, given, least in (("budget", budget, 1), ("reserve", reserve, 0)):
         if given is not None and (not isinstance(given, int) or isinstance(given, bool) or given < least):
             raise BadInput(name, f"{given!r} is not a number of tokens: give a whole number of at least {least}")
+    if budget is not None and reserve is not None and reserve >= budget:
+        raise BadInput("reserve", f"{reserve:,} tokens leave nothing of the budget of {budget:,}: give a smaller one")
     reserve = reserve if reserve is not None else policy.reserve
     budget = budget if budget is not None else policy.budget
     if budget is not None:

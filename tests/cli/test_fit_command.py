@@ -147,3 +147,47 @@ def test_a_folder_that_is_not_there_is_named(run: Run, file: str) -> None:
     done = run("fit", file, "--model", "gpt-4o", "--out", "nowhere/fitted.json")
     assert done.code == 2
     assert "there is no folder 'nowhere'" in done.err
+
+
+LONE = '[{"role": "user", "content": "lone \\ud83d here"}]'
+
+
+@pytest.mark.parametrize("where", ["printed", "written"])
+def test_half_of_a_surrogate_pair_comes_out_as_json_escapes_it(run: Run, tmp_path: Path, where: str) -> None:
+    done = run("fit", "-", "--model", "gpt-4o", *(["--out", "out.json"] if where == "written" else []), stdin=LONE)
+    assert done.code == 0
+    text = (tmp_path / "out.json").read_text() if where == "written" else done.out
+    assert json.loads(text) == json.loads(LONE)
+    assert run("count", "-", "--model", "gpt-4o", stdin=LONE).code == 0
+
+
+def test_either_both_files_are_written_or_none(run: Run, file: str, tmp_path: Path) -> None:
+    (tmp_path / "out.json").write_text("before")
+    more = ("--out", "out.json", "--stash", "missing/stash.json")
+    done = run("fit", file, "--model", "gpt-4o", "--budget", "1000", *more)
+    assert (done.code, done.out) == (2, "")
+    assert "there is no folder 'missing'" in done.err
+    assert (tmp_path / "out.json").read_text() == "before"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["chat.json", "out.json"]
+
+
+def test_out_and_stash_are_two_files(run: Run, file: str) -> None:
+    done = run("fit", file, "--model", "gpt-4o", "--budget", "1000", "--out", "a.json", "--stash", "a.json")
+    assert done.code == 2
+    assert "give another file" in done.err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full is Linux's own")
+def test_a_full_disk_is_one_line_that_names_the_file(run: Run, file: str) -> None:
+    done = run("fit", file, "--model", "gpt-4o", "--budget", "1000", "--out", "/dev/full")
+    assert done.code == 2
+    assert done.err == "brim fit: '/dev/full': No space left on device\n"
+
+
+def test_a_reserve_is_written_like_a_budget_and_leaves_something_of_it(run: Run, file: str) -> None:
+    done = run("fit", file, "--model", "gpt-4o", "--budget", "2k", "--reserve", "1k")
+    assert brim.count(done.json, model="gpt-4o").tokens <= 1_000
+    assert run("fit", file, "--model", "gpt-4o", "--budget", "2k", "--reserve", "0").code == 0
+    done = run("fit", file, "--model", "gpt-4o", "--budget", "2k", "--reserve", "2k")
+    assert done.code == 2
+    assert "reserve: 2,000 tokens leave nothing of the budget of 2,000" in done.err

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import importlib
+import io
 import logging
 import os
 import sys
@@ -48,6 +49,9 @@ Commands:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; return its exit code: 0 done, 1 not found or not fitting, 2 wrong use or bad input."""
     given = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # half of a surrogate pair is printed as JSON escapes it
+            stream.reconfigure(errors="backslashreplace")
     if not given or given[0] in ("-h", "--help", "help"):
         print(overview())
         return 0
@@ -82,6 +86,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader (head, less) has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as problem:  # a full disk, a device that fails
+        place = problem.filename or getattr(args, "file", "")
+        print(f"brim {given[0]}: {f'{place!r}: ' if place else ''}{problem.strerror or problem}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         return 130
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 import brim
-from brim.cli.reading import add_model, apply_settings, need_request, tokens
+from brim.cli.reading import add_model, apply_settings, need_request, reserved, tokens
 from brim.cli.showing import show_report
+from brim.cli.writing import write_all
+from brim.errors import BadInput
 from brim.plan.policy import NAMES, Policy
 
 _EXAMPLES = """examples:
@@ -45,7 +46,7 @@ def add_request(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--budget", "-b", type=tokens, metavar="N", help="input tokens; without it the model's own limit"
     )
-    parser.add_argument("--reserve", type=int, metavar="N", help="tokens to keep free for the answer")
+    parser.add_argument("--reserve", type=reserved, metavar="N", help="tokens to keep free for the answer")
     parser.add_argument("--policy", choices=NAMES, help="how (default: agent)")
 
 
@@ -59,18 +60,16 @@ def fitted(args: argparse.Namespace) -> brim.Fitted:
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.out and args.out == args.stash:
+        raise BadInput("--stash", f"{args.stash!r} is what --out names: give another file")
     found = fitted(args)
-    body = (
-        found.body.decode() if isinstance(found.body, bytes) else json.dumps(found.body, ensure_ascii=False, indent=1)
-    )
+    raw = isinstance(found.body, bytes)
+    body = found.body.decode("utf-8", "surrogatepass") if raw else json.dumps(found.body, ensure_ascii=False, indent=1)
+    write_all({args.out: body, args.stash: json.dumps(found.stash, ensure_ascii=False, indent=1)})
     if args.json:
         print(json.dumps(found.report.as_dict(), ensure_ascii=False))
     elif not args.out:
         sys.stdout.write(body + "\n")
-    if args.out:
-        Path(args.out).write_text(body + "\n", encoding="utf-8")
-    if args.stash:
-        Path(args.stash).write_text(json.dumps(found.stash, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     console = Console(stderr=True)
     if args.explain:
         show_report(console, found.report)

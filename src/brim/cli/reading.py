@@ -32,6 +32,11 @@ def tokens(text: str) -> int:
     return int(size)
 
 
+def reserved(text: str) -> int:
+    """A number of tokens that may also be none. Example: "0" -> 0; "1k" -> 1000"""
+    return 0 if text.strip() == "0" else tokens(text)
+
+
 def read_bytes(name: str) -> bytes:
     if name != "-":
         return Path(name).read_bytes()

@@ -1,0 +1,68 @@
+"""What the commands write: all of their files or none, each whole."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+# Half of a surrogate pair is written as JSON escapes it: no text file can hold it.
+ERRORS = "backslashreplace"
+
+
+def write_all(texts: Mapping[str | None, str]) -> None:
+    """Write texts to the files that are named, all or none of them; a name that is None or empty is left out.
+
+    Each goes to a file beside its own first, so that a full disk or a missing folder leaves what was there.
+    """
+    waiting: list[tuple[str, str]] = []
+    try:
+        for name, text in texts.items():
+            if not name:
+                continue
+            if os.path.isdir(name):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
+            if os.path.exists(name) and not os.path.isfile(name):  # a pipe or a device
+                _into(name, text)
+            else:
+                waiting.append((_beside(name, text), name))
+        for made, name in waiting:
+            os.replace(made, name)
+    finally:
+        for made, _ in waiting:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(made)
+
+
+def _into(name: str, text: str) -> None:
+    try:
+        Path(name).write_text(text + "\n", encoding="utf-8", errors=ERRORS)
+    except OSError as problem:  # what fails while it is written does not say where
+        raise type(problem)(problem.errno, problem.strerror, name) from None
+
+
+def _beside(name: str, text: str) -> str:
+    """Write a text to a new file in the same folder; its name. The rights are those of the file it will replace."""
+    target = os.path.realpath(name)
+    folder = os.path.dirname(target)
+    try:
+        handle, made = tempfile.mkstemp(prefix=".brim-", dir=folder)
+    except OSError as problem:
+        raise type(problem)(problem.errno, problem.strerror, name) from None
+    try:
+        with open(handle, "w", encoding="utf-8", errors=ERRORS) as file:
+            file.write(text + "\n")
+        os.chmod(made, os.stat(target).st_mode & 0o777 if os.path.exists(target) else 0o666 & ~_mask())
+    except OSError as problem:
+        os.unlink(made)
+        raise OSError(problem.errno, problem.strerror, name) from None
+    return made
+
+
+def _mask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
