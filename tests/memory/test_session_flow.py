@@ -12,6 +12,7 @@ import pytest
 
 import brim
 from brim import wire
+from brim.ladders import handle_of
 from brim.memory.inmemory import InMemoryStore
 from brim.memory.resilient import open_store
 from brim.memory.session import Session
@@ -407,3 +408,30 @@ def test_settings_that_are_given_on_loading_are_taken_before_those_that_were_kep
     again = Session.load("s", store=store, recall="auto", system="Be kind.")
     assert again.recall_mode == "auto"
     assert again.say("Hello?").conversation.fields["system"] == b'"Be kind."'
+
+
+@pytest.mark.parametrize("model", ["gpt-4o", "claude-sonnet-4-5", "gemini-2.5-pro", "gpt-5"])
+def test_instructions_of_a_held_session_are_sent_whatever_the_api(model: str, tmp_path: Path) -> None:
+    session = Session(model=model, budget=2_000, system="Be kind.", store=tmp_path / "s.db")
+    first, second = session.say("Hello."), session.say("Again.")
+    later = Session.load(session.id, store=tmp_path / "s.db").say("And again.")
+    for request in (first, second, later):
+        system = request.conversation.system
+        texts = [system.text] if system else []
+        assert [*texts, *(m.text for m in request.conversation.messages if m.role == "system")] == ["Be kind."]
+
+
+def test_a_source_that_is_attached_again_is_carried_once() -> None:
+    session = Session(model="gpt-4o", policy="layered")
+    versions = [f"# Note {n}\n" + "The shop closes at 18:00. " * 80 for n in range(3)]
+    for text in versions:
+        session.attach(text, source="hours.md")
+        session.attach("a selection", source="", type="selection", recoverable=False)
+        fitted = session.say("When does it close?")
+        assert "<prior_context" not in str(fitted.messages)
+        session.record({"choices": [{"message": {"role": "assistant", "content": "At six."}}]})
+    text = str(session.say("And on Sunday?").messages)
+    assert text.count('<prior_context source="hours.md"') == 1
+    assert "# Note 2" in text
+    assert text.count("a selection") == 1
+    assert session.recall(handle_of(versions[0])) == versions[0]

@@ -28,7 +28,7 @@ from brim.memory.summaries import Folding, Summarizer
 from brim.memory.talk import ENOUGH, NOTED, READ_AT_ONCE, READ_FROM, Acts, Talk
 from brim.memory.view import Entry, EntryKind, View, common_length
 from brim.memory.writing import Writer
-from brim.plan.context import Attachment
+from brim.plan.context import Attachment, not_in
 from brim.plan.planner import Outcome
 from brim.plan.policy import Policy
 from brim.plan.relevance import Embedder
@@ -130,7 +130,9 @@ class Session:
         with self._lock:
             value = wire.APIS[self._api].text_message("user", message) if isinstance(message, str) else message
             said = wire.APIS[self._api].messages.get(encode(value), f"message {len(self.log)}")
-            conversation = wire.parse([], self._api, model=self.model.name, tools=self._tools, system=self._system)
+            conversation = wire.parse(
+                [], self._api, model=self.model.name, tools=self._tools, system=self._instructed()
+            )
             self._measure_head(conversation, self.log)
             before, context = len(self.log), self._context
             self._append([said])
@@ -141,6 +143,15 @@ class Session:
                 self._context = context
                 self._save()
                 raise
+
+    def _instructed(self) -> Any:
+        """The instructions for the body; where the API has no field for them, a first message says them once."""
+        if self._system is None or wire.APIS[self._api].system_fields:
+            return self._system
+        if not self.log:
+            value = self._system if isinstance(self._system, dict) else {"role": "system", "content": self._system}
+            self._append([wire.APIS[self._api].messages.get(encode(value), "system")])
+        return None
 
     def attach(
         self, context: str | Attachment, *, source: str = "", type: str = "note", recoverable: bool = True
@@ -301,7 +312,7 @@ class Session:
             recall=self.recall_mode == "tool",
             summarize=self.folding.ready if self.folding.summarizer else None,
             context=tuple(self._context),
-            carried=tuple(self._carried),
+            carried=tuple(not_in(self._carried, self._context)),
         )
         try:
             outcome = self._bring_under(work)
@@ -315,7 +326,8 @@ class Session:
             tell(self._on_event, event)
         self._writer.hold(outcome.stash.values())
         if self.policy.name != "agent":  # there context is part of the view
-            self._carried, self._context = [*self._carried, *self._context], []
+            self._writer.hold(piece.text for piece in self._carried if piece not in work.carried)
+            self._carried, self._context = [*work.carried, *self._context], []
         self._save()
         sent = self._sent = self._marked(work, outcome.conversation)
         log = self.log[:]

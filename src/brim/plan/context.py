@@ -60,6 +60,16 @@ def made(context: Attachment | str | Iterable[Attachment | str]) -> list[Attachm
     return [piece if isinstance(piece, Attachment) else Attachment(piece) for piece in context]
 
 
+def not_in(earlier: Iterable[Attachment], newer: Iterable[Attachment]) -> list[Attachment]:
+    """Earlier context that newer context does not replace: of one source the newest text counts.
+
+    Example: [a.md "old", b.md "text"], [a.md "new"] -> [b.md "text"]
+    """
+    again = list(newer)
+    places, texts = {(piece.source, piece.type) for piece in again if piece.source}, {piece.text for piece in again}
+    return [piece for piece in earlier if (piece.source, piece.type) not in places and piece.text not in texts]
+
+
 def originals(carried: Iterable[Any]) -> dict[str, str]:
     """What carrying leaves out of earlier context, by its handle."""
     return {handle_of(piece.text): piece.text for piece in made(carried) if piece.shortens}
