@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from brim import wire
-from brim.conversation import Message
+from brim.conversation import Message, encode
 from brim.summarize.verify import PUT_BACK, essentials, instructions, verified
 from brim.tokens.tokenizers import tokenizer
 
@@ -65,3 +65,25 @@ def test_a_task_too_long_for_its_line_is_put_back_as_far_as_it_goes() -> None:
     assert (
         verified(f"They talked. {task}", said(FILLER * 3, f"{FILLER}\n{task}"), count) == f"They talked. {task}".strip()
     )
+
+
+def test_all_identifiers_that_were_said_or_called_with_are_put_back() -> None:
+    orders = [f"ORD-{number}" for number in range(1_000, 1_090)]
+    call = {"id": "c1", "type": "function", "function": {"name": "get", "arguments": '{"ship": "SHIP-77"}'}}
+    api = wire.APIS["openai_chat"].messages
+    span = [
+        *said(f"{FILLER * 4} Check these: {', '.join(orders[:60])}", f"{FILLER * 4} Late are {' '.join(orders[60:])}"),
+        api.get(encode({"role": "assistant", "content": None, "tool_calls": [call]}), ""),
+        api.get(encode({"role": "tool", "tool_call_id": "c1", "content": " ".join(f"K{n}-x" for n in range(900))}), ""),
+    ]
+    text = verified("Orders were checked.", span, count)
+    assert text is not None
+    assert [code for code in [*orders, "SHIP-77"] if code not in text] == []
+
+
+def test_what_is_put_back_is_at_most_half_of_what_the_summary_stands_for() -> None:
+    numbers = " ".join(f"ORD-{number}" for number in range(1_000, 1_200))
+    span = said(numbers, numbers.replace("ORD", "INV"), numbers.replace("ORD", "SHP"))
+    text = verified("Orders.", span, count)
+    assert text is not None
+    assert 256 < count(text) <= 0.55 * sum(count(message.text) for message in span)

@@ -98,15 +98,15 @@ def _noted(message: Message, topic_chars: int, line_chars: int) -> Notes:
         if part.kind == "call":
             notes.done.append(_call_line(part.name, part.text, line_chars))
         elif part.kind == "result":
-            notes.facts += _facts(_ends(part.text, 20_000), 12)
+            notes.facts += facts(_ends(part.text, 20_000), 12)
         elif part.kind == "text" and part.text.startswith(HEADER):
             _carry(part.text, notes)
         elif part.kind == "text" and message.role == "user":
             notes.topics.append(clip(part.text, topic_chars))
-            notes.facts += _facts(_ends(part.text, 20_000), 24)
+            notes.facts += facts(_ends(part.text, 20_000), 24)
         elif part.kind == "text" and message.role == "assistant":
             notes.decisions += key_points(_ends(part.text, 40_000), line_chars)
-            notes.facts += _facts(_ends(part.text, 20_000), 12)
+            notes.facts += facts(_ends(part.text, 20_000), 12)
             notes.open += _open_points(_ends(part.text, 40_000), line_chars)
     held = (notes.topics, notes.decisions, notes.facts, notes.done, notes.open)
     return _known.put(key, notes, 800 + sum(60 + len(line) for lines in held for line in lines))
@@ -203,7 +203,7 @@ def _call_line(name: str, arguments: str, size: int) -> str:
     return clip(f"{name}({arguments})", size) if name else ""
 
 
-def _facts(text: str, most: int) -> list[str]:
+def facts(text: str, most: int) -> list[str]:
     """The first identifiers, paths, numbers, dates and amounts of a text.
 
     Example: "see ORD-1 and src/a.py, 5 GB" -> ["ORD-1", "src/a.py", "5 GB"]
