@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from heapq import heapify, heappop, heappush
 
 from brim.conversation import Conversation, Message, encode, leaf
 from brim.errors import BudgetTooSmall
@@ -18,13 +19,12 @@ from brim.plan.gleaning import Gleanings
 from brim.plan.items import SYSTEM, Group, Item, Itemizer, Seen
 from brim.plan.pieces import WHOLE, Piece, pieces
 from brim.plan.rebuild import rebuilt
-from brim.plan.renditions import STUB, Renditions
+from brim.plan.renditions import STUB, TINY, Renditions
 from brim.plan.report import Decision
 from brim.plan.rules import bridged, last_thoughts
 from brim.plan.weights import weigh
 from brim.tokens.counter import Counter
 
-TINY = 2_000
 # About what the notice of folded messages takes beside its record.
 FOLDED_TOKENS = 24
 ROUNDS = 6
@@ -385,15 +385,22 @@ class Planner:
         """Free at least `over` tokens from what is worth the least; False if nothing can go."""
         freed = self._glean_less(over)
         loose = [(item, group) for group in self.groups if group.kept for item in group.items if not item.must]
-        loose.sort(key=lambda pair: (pair[0].weight, pair[0].message, pair[0].start))
-        for item, group in loose:
-            if freed >= over:
-                break
-            if group.kept and item.shown_tokens > self.shown.floor(item):
-                freed += self.shown.shrink(item, over - freed)
-                if not group.must and not any(each.shown_tokens for each in group.items):
-                    group.kept = False
-                    freed += group.frame
+        # Of a result the values that are worth the least go first; what each next one is worth is asked anew.
+        waiting = [(_last_worth(item), item.message, item.start, at) for at, (item, _) in enumerate(loose)]
+        heapify(waiting)
+        while waiting and freed < over:
+            at = heappop(waiting)[-1]
+            item, group = loose[at]
+            if not group.kept or item.shown_tokens <= self.shown.floor(item):
+                continue
+            if item.skeleton is not None and item.threshold is not None and item.shown is not None:
+                freed += self.shown.lower(item)
+                heappush(waiting, (_last_worth(item), item.message, item.start, at))
+                continue
+            freed += self.shown.shrink(item, over - freed)
+            if not group.must and not any(each.shown_tokens for each in group.items):
+                group.kept = False
+                freed += group.frame
         bridges = set(map(id, self._bridges))
         optional = [group for group in self.groups if group.kept and not group.must and id(group) not in bridges]
         optional.sort(key=lambda group: (max((item.weight for item in group.items), default=0.0), group.members))
@@ -467,3 +474,8 @@ class Planner:
                 shown = sum(item.shown_tokens for item in group.items if item.message == member)
                 found.append((name, shown + frame))
         return sorted(found, key=lambda entry: -entry[1])
+
+
+def _last_worth(item: Item) -> float:
+    """What the least valuable of what is shown of an item is worth."""
+    return item.weight + (item.threshold or 0.0)

@@ -20,6 +20,8 @@ SMALL_RESULT = 24
 SHORT_STUB = 3
 # A result that would take this share of the limit is named, with its handle, where it was shortened.
 NAMED = 0.2
+# Below so many tokens a budget is tiny.
+TINY = 2_000
 # Kinds that are worth most by their values; the others by what their own ladder keeps.
 BY_VALUES = frozenset({"code", "json", "jsonl", "csv", "text", "prose", "markdown", "xml"})
 # Below this share of itself the newest result is shown by its values rather than by an extract.
@@ -71,6 +73,22 @@ class Renditions:
         self.show(item)
         self._strict = False
         return max(0, before - item.shown_tokens)
+
+    def lower(self, item: Item) -> int:
+        """Let go of the least valuable values of a result; return how many tokens that gave."""
+        assert item.threshold is not None
+        before, mark = item.shown_tokens, self._mark(item, Room(0, self.count, handle_of(item.text), self.recall))
+        for threshold in reversed([worth for worth in GRID if worth > item.threshold]):
+            text = self._values(item, threshold, mark)
+            size = self.count(text)
+            if size < before:
+                break
+        else:
+            threshold, text, size = None, mark, self.count(mark)
+        item.threshold, item.shown, item.shown_tokens, item.fidelity = threshold, text, size, "recoverable"
+        item.given = self._made[id(item)] = max(size, self.floor(item))
+        self._keep(item)
+        return max(0, before - size)
 
     def show(self, item: Item) -> None:
         """Make the text that an item has in the tokens that it was given."""
@@ -128,10 +146,9 @@ class Renditions:
                 self._own(item, threshold)
                 break
         else:
-            if room.tokens <= STUB:
-                return mark, "recoverable"
-            rung = self.ladder(item).at(room)
-            return rung.text, rung.fidelity
+            # Its values come in lumps that do not fit: the best of them do, unless there is room for next to nothing.
+            text = filled(item.skeleton, room.tokens, self.count, mark)
+            return text or mark, "recoverable"
         if size > item.tokens * 0.25:
             dense = self.ladder(item).dense()
             if dense is not None and self.count(dense.text) <= max(size, room.tokens):
@@ -153,7 +170,8 @@ class Renditions:
         return more if size < self.count(more) <= tokens else text
 
     def _named(self, item: Item) -> bool:
-        return item.tokens >= NAMED * self.limit
+        # In a tiny budget a handle that the reader cannot use would take the place of values.
+        return item.tokens >= NAMED * self.limit and (self.recall or self.limit >= TINY)
 
     def _values(self, item: Item, threshold: float, mark: str) -> str:
         """The values worth at least the threshold that no newer item says."""
@@ -195,11 +213,14 @@ class Renditions:
             return
         # Its values come in lumps that do not fit: some of the next ones fill the room, or an extract does.
         room = Room(item.given, self.count, handle_of(item.text), self.recall, self.query)
+        mark, fidelity = self._mark(item, room), item.fidelity
         if item.shown_tokens >= READABLE * item.given:
-            text, fidelity = self._more(item.skeleton, item.shown, item.given, self._mark(item, room)), item.fidelity
+            text = self._more(item.skeleton, item.shown, item.given, mark)
         else:
-            rung = self.ladder(item).at(room)
-            text, fidelity = rung.text, rung.fidelity
+            text, fidelity = filled(item.skeleton, item.given, self.count, mark), "recoverable"
+            if self.count(text) < READABLE * item.given:
+                rung = self.ladder(item).at(room)
+                text, fidelity = rung.text, rung.fidelity
         size = self.count(text)
         if item.shown_tokens < size <= item.given:
             item.shown, item.shown_tokens, item.fidelity = text, size, fidelity
