@@ -144,3 +144,21 @@ def test_any_text_has_a_skeleton(text: str) -> None:
     bones = Skeleton(text)
     assert bones.tokens_at(-9) >= bones.tokens_at(9)
     assert isinstance(bones.at(0.0), str)
+
+
+def test_what_a_list_says_again_counts_less_than_what_it_says_first() -> None:
+    bones = Skeleton(json.dumps({"prices": [400.0, 400.0, 420.0, 400.0]}))
+    firsts = [leaf.score for leaf in bones.leaves]
+    assert firsts[0] == firsts[2] > firsts[1] == firsts[3]
+    assert bones.at(firsts[0]).startswith("prices:[400.0,420.0,…2 more]")
+
+
+def test_a_tag_is_no_path_and_a_quoted_key_no_value() -> None:
+    found = {leaf.text for leaf in text_leaves('see <b>this</b>, {"symbol": "AAPL"} and /etc/hosts')}
+    assert {"AAPL", "/etc/hosts"} <= found
+    assert not found & {"/b", "symbol"}
+
+
+def test_a_quoted_pair_on_a_line_of_its_own_is_read_without_its_quotes() -> None:
+    found = {leaf.text: leaf.key for leaf in text_leaves('{\n  "order_id": "A-17",\n  "note": "-"')}
+    assert found["A-17"] == "order_id"

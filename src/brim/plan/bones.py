@@ -13,8 +13,9 @@ from brim.recent import Recent
 
 # The worths at which a result is cut into pieces: from identifiers that always come back to plain words.
 GRID = tuple(3.5 - 0.25 * step for step in range(27))
-# Line breaks of a printed object, escaped once or more often.
+# Line breaks and quotes of a printed object, escaped once or more often.
 _ESCAPED = re.compile(r"\\+n")
+_ESCAPED_QUOTE = re.compile(r"\\+(?=[\"'])")
 # Larger results are cut by their ladder: taking them apart leaf by leaf takes longer than a fit may.
 LARGEST = 400_000
 # How often the values of a result are written to find how many fit, and when enough of the room is used.
@@ -34,7 +35,7 @@ def bones(text: str, family: str, count: Callable[[str], int]) -> tuple[Skeleton
     key = (text, family)
     found = _bones.get(key)
     if found is None:
-        shown = _ESCAPED.sub("\n", text) if is_escaped(text) else text
+        shown = _ESCAPED_QUOTE.sub("", _ESCAPED.sub("\n", text)) if is_escaped(text) else text
         skeleton = Skeleton.of(shown, "[…]", count)
         steps: list[tuple[float, int]] = []
         taken = skeleton.tokens_at(10.0)

@@ -45,15 +45,16 @@ _WHOLE_SCORES = {
     "mixed": 1.6,
 }
 _INSIDE = re.compile(
-    r"(?P<pair>(?m:^)[ \t]*(?:[-*•][ \t]+)?(?P<key>[^\W\d_][\w ()/-]{0,30}?)[ \t]*[:=：][ \t]*"
+    r"(?P<pair>(?m:^)[ \t]*(?:[-*•][ \t]+)?[\"']?(?P<key>[^\W\d_][\w ()/-]{0,30}?)[\"']?[ \t]*[:=：][ \t]*"
     r"(?P<value>[^\s:|][^\n|]{0,79})(?=$|\||\n))"
     r"|(?P<url>[a-z]{2,9}://[^\s\"'<>)\]]+)"
     r"|(?P<email>[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{1,64})"
     r"|(?P<date>\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?Z?)?)"
     # A backslash alone is more often an escape inside a string than a path: "files.\nUse".
-    r"|(?P<path>(?:\.{1,2}|~)?/[\w.@+-]+(?:/[\w.@+-]*)*|(?<!\w)[A-Za-z]:[/\\]+[\w.@+-]{2,}(?:[/\\]+[\w.@+-]*)*"
+    r"|(?P<path>(?<!<)(?:\.{1,2}|~)?/[\w.@+-]+(?:/[\w.@+-]*)*|(?<!\w)[A-Za-z]:[/\\]+[\w.@+-]{2,}(?:[/\\]+[\w.@+-]*)*"
     r"|\w[\w.@+-]*(?:/[\w.@+-]+)+)"
-    r"|(?P<quoted>\"[^\"\n]{1,80}\"|`[^`\n]{1,80}`|'[^'\n]{2,80}'(?!\w))"
+    # What is followed by a colon is a key.
+    r"|(?P<quoted>\"[^\"\n]{1,80}\"(?![ \t]*:)|`[^`\n]{1,80}`|'[^'\n]{2,80}'(?![\w:]))"
     r"|(?P<mixed>[A-Za-z_][\w-]*[\d_][\w-]*(?:\.[\w-]+)*|\d[\w-]*[A-Za-z_-][\w-]*"
     r"|[A-Za-z_]\w*\.[A-Za-z_]\w*(?:\.\w+)*)"
     r"|(?P<number>[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)*)"
@@ -98,6 +99,8 @@ def text_leaves(text: str, path: tuple[str | int, ...] = (), key: str = "") -> l
         kind = match.lastgroup or ""
         if match["pair"] is not None:
             said, name, at = match["value"].rstrip(), match["key"].strip(), match.start("value")
+            if len(bare := said.rstrip(",").strip("\"'")) >= 2 and said[0] in "\"'":
+                said, at = bare, at + 1
             found.append(Leaf((*path, at), name, said, score(name, said) + 0.4))
             found.extend(_parts(said, at, path, name))
         else:

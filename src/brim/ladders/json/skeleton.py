@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Any
 
@@ -23,6 +23,8 @@ Path = tuple[str | int, ...]
 GAP = "…"
 _WHOLE_LINE = 100  # a line of text up to this length is kept whole rather than in pieces
 _MAX_DEPTH = 100
+# So much less a value is worth where the same list, or the same text, says it again.
+_AGAIN = 2.0
 
 
 @dataclass(slots=True, eq=False)
@@ -143,6 +145,8 @@ class Tree:
                 if not isinstance(item, dict | list):
                     self._records += 1
                 node.parts.append(self._node(item, (*path, at), key, at, self._records, -1.0 if rows and at else 0.0))
+            if not isinstance(value[0], dict | list):
+                self._lower_repeated(node.first)
         else:
             self._leaf(Leaf(path, key, printed(value), score(key, value, place)), record, max(0.0, key_cost))
         node.last = len(self.leaves)
@@ -163,6 +167,15 @@ class Tree:
         self.record_of.append(record)
         self.costs.append(cost_of(leaf.text) + key_cost + 0.8)
 
+    def _lower_repeated(self, first: int) -> None:
+        """Of values that are said more than once from leaf `first` on, only the first counts in full."""
+        said: set[tuple[str, str]] = set()
+        for at in range(first, len(self.leaves)):
+            leaf = self.leaves[at]
+            if (leaf.key, leaf.text) in said:
+                self.leaves[at] = replace(leaf, score=leaf.score - _AGAIN)
+            said.add((leaf.key, leaf.text))
+
     def _text(self, text: str, path: Path, key: str, node: Node) -> Node:
         """A text by its lines: a line is a record, and its identifiers are the values."""
         node.kind = "text"
@@ -178,6 +191,8 @@ class Tree:
                 self._leaf(leaf, self._records, cost_of(leaf.key))
                 next_leaf += 1
             piece.last = len(self.leaves)
+            if len(line) > _WHOLE_LINE:
+                self._lower_repeated(piece.first)
             node.keys.append(line)
             node.parts.append(piece)
             at = end + 1
