@@ -70,3 +70,23 @@ def test_a_large_result_does_not_push_out_what_fits_beside_its_share() -> None:
     before = session.fit(messages).messages
     fitted = session.fit([*messages, *step(90, rows(900))]).messages
     assert fitted[: len(before)] == before
+
+
+def booking(number: int) -> str:
+    history = {f"booking_{n}": {"card_id": f"{n}" * 12, "note": f"seat {n} by the window"} for n in range(number)}
+    return json.dumps({"booking_id": "3426812", "history": history})
+
+
+def test_what_was_found_last_is_still_known_by_its_first_values_after_an_answer() -> None:
+    session = Session(model="gpt-4o", budget=500)
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Look at the pages, then book."}]
+    messages += [*step(1, rows(40)), *step(2, booking(60))]
+    session.fit(messages)
+    messages.append({"role": "assistant", "content": "Booked. Do you want anything else for this journey?"})
+    messages.append(
+        {"role": "user", "content": "Yes, the invoice of that booking, please. " + "It is for my files. " * 12}
+    )
+    sent = session.fit(messages)
+    found = next(message["content"] for message in sent.messages if message.get("tool_call_id") == "c2")
+    assert "booking_id:3426812" in found
+    assert "characters" not in found

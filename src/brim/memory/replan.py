@@ -30,6 +30,8 @@ FLOOR, LEAN = 44, 0.1
 # What the newest step may take of the free budget before anything is settled, and of what is then left. The rest is for
 # what comes: a step that fills the window makes the next one plan anew.
 NEWEST, RICH = 0.35, 0.4
+# What was found last is what is spoken of for as many groups: it may keep this share of the free budget.
+SINCE, FOUND = 3, 0.2
 # The tokens of a usual answer: what a turn costs beside its input. So many turns are expected to go into asking again
 # for what a deep re-plan lets go.
 ANSWER, ASKED = 400, 2
@@ -79,13 +81,13 @@ class Replan:
         taken = sum(entry.tokens for entry in settled)
         most = int(SETTLED * self._free) + self._instructions - taken
 
-        def room(sizes: list[int], share: int) -> int:
-            return min(most, sum(min(size, FLOOR + int(LEAN * size)) for size in sizes))
+        def room(sizes: list[int], share: int, found: int) -> int:
+            return min(most, sum(min(size, FLOOR + int(LEAN * size)) for size in sizes) + found)
 
         return self._generations(settled, room)
 
     def _deep(self) -> Outcome | None:
-        def room(sizes: list[int], share: int) -> int:
+        def room(sizes: list[int], share: int, found: int) -> int:
             return int(self._low * (1 - share / max(1, self._free))) + self._instructions
 
         return self._generations([], room)
@@ -104,7 +106,7 @@ class Replan:
     def _free(self) -> int:
         return self.work.limit - self.work.size(self.work.counter.head(self.work.conversation) + self._instructions)
 
-    def _generations(self, settled: list[Entry], room_for: Callable[[list[int], int], int]) -> Outcome | None:
+    def _generations(self, settled: list[Entry], room_for: Callable[[list[int], int, int], int]) -> Outcome | None:
         """Settle all but the newest step after what is settled, then plan that; None if there is no room for it."""
         units = self._units(max((entry.end for entry in settled), default=0))
         groups = grouped(tuple(unit.message for unit in units))
@@ -112,7 +114,8 @@ class Replan:
         sizes = {entry.start: entry.tokens for entry in self.view.entries if entry.end > entry.start}
         counter = self.work.counter
         share = min(sum(counter.message(unit.message) for unit in newest), int(NEWEST * self._free))
-        room = room_for([sizes.get(unit.start, 0) for unit in older], share)
+        found = self._found(units, groups[-SINCE:], sizes)
+        room = room_for([sizes.get(unit.start, 0) for unit in older], share, found)
         if not older or room <= 0:
             return None
         taken = counter.head(self.work.conversation) + sum(entry.tokens for entry in settled)
@@ -131,6 +134,17 @@ class Replan:
         self.view.replace(len(settled), [*aged, *self._entries(rich, len(kept), last)], len(kept))
         rich.stash.update(lean.stash)
         return rich
+
+    def _found(self, units: list[Unit], groups: list[list[int]], sizes: dict[int, int]) -> int:
+        """What is left beside its lean form to what was found last, if little was said since."""
+        for group in reversed(groups):
+            found = [sizes.get(units[at].start, 0) for at in group if units[at].message.answers]
+            if found and group is groups[-1]:
+                return 0
+            if found:
+                size = sum(found)
+                return max(0, min(size, int(FOUND * self._free)) - FLOOR * len(found) - int(LEAN * size))
+        return 0
 
     def _cut(self, newest: list[Unit], most: int) -> list[Unit]:
         """The newest step in its share: what is settled beside it is not to starve for all that it says."""

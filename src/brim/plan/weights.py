@@ -27,6 +27,8 @@ WHOLE_AMONG_TOOLS = 0.2
 SMALL_CONTEXT = {1: 0.05, 2: 0.05, 3: 0.05}
 # The newest results are what the model is about to read.
 NEWEST = 3.0
+# What was found last is what is spoken of, also after an answer to it.
+FOUND_LAST = 1.5
 
 
 def weigh(
@@ -42,6 +44,7 @@ def weigh(
     picked = bool(relevance) and max(relevance or ()) > 1.0
     tools = any(item.kind == "result" for group in groups for item in group.items)
     after = 0
+    found = not tools
     for group, size in zip(reversed(groups), reversed(sizes), strict=True):
         if not group.items and not group.must:
             after += group.frame
@@ -56,6 +59,9 @@ def weigh(
             after += size
         elif group.layer == 4:
             rank += NEWEST
+        if not found and any(item.kind == "result" for item in group.items):
+            found = True
+            rank += 0.0 if group.must else FOUND_LAST
         if relevance:
             about = max([relevance[member] if member >= 0 else 0.0 for member in group.members])
             rank += RELEVANCE * about * (AMONG_TOOLS if tools else 1.0)
