@@ -52,6 +52,14 @@ def test_a_very_long_history_that_only_seems_too_large_is_given_back() -> None:
     assert brim.fit(chat, model="gpt-4o", budget=tokens).messages == chat
 
 
+def test_a_very_long_talk_fills_its_budget_where_its_sizes_are_guessed_too_high() -> None:
+    chat = [{"role": "user", "content": "~^|" * 10 + f" and so on {n} " * 15} for n in range(3_000)]
+    for n in range(0, 3_000, 46):  # those that sizes are guessed from
+        chat[n]["content"] = "~^|@#" * 40
+    tokens = brim.count(chat, model="gpt-4o").tokens // 10
+    assert brim.fit(chat, model="gpt-4o", budget=tokens).tokens >= 0.97 * tokens
+
+
 def test_what_was_counted_before_does_not_change_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     chat = long_chat(2_000)
     forget_counts(monkeypatch)

@@ -11,9 +11,10 @@ from collections.abc import Callable, Sequence
 from brim.conversation import Message
 from brim.plan.items import Seen, current
 
-# A history of more messages than this is looked at only as far as so many times its limit.
+# A history of more messages than this is looked at only as far as so many times its limit; one without results less,
+# unless its sizes turn out to be guessed too high.
 MANY = 1_500
-LOOKED_AT, LOOKED_AT_TALK = 2.0, 1.5
+LOOKED_AT, LOOKED_AT_TALK = 2.0, 1.2
 # So many messages, spread over the history, say how many bytes a token has in it.
 SAMPLE = 64
 # A plain message of fewer bytes may be nothing but its frame.

@@ -16,7 +16,7 @@ from brim.errors import BudgetTooSmall
 from brim.ladders import handle_of
 from brim.plan.candidates import LOOKED_AT, LOOKED_AT_TALK, candidates
 from brim.plan.gleaning import Gleanings
-from brim.plan.items import SYSTEM, Group, Item, Itemizer, Seen
+from brim.plan.items import SYSTEM, Group, Item, Itemizer
 from brim.plan.pieces import WHOLE, Piece, pieces
 from brim.plan.rebuild import rebuilt
 from brim.plan.renditions import STUB, TINY, Renditions
@@ -35,6 +35,8 @@ REFILLS = 2
 SMALL_WORTH = 1.0
 # The newest are looked at up to this share of the limit, whatever they say.
 RECENT_SEEN = 0.25
+# What was said is enough to choose from if it is so many times the limit.
+ENOUGH_SEEN = 1.1
 # The fewest tokens that the arguments of a call take.
 LEAST_CALL = 1
 # What stands for folded messages where there is no room to say more.
@@ -88,16 +90,7 @@ class Planner:
         self.count = task.counter.text
         self.head = task.counter.head(task.conversation)
         self._relevance: list[float] | None = None
-        itemizer = Itemizer(
-            task.conversation,
-            task.counter.sizes,
-            self.count,
-            task.layers,
-            task.frozen,
-            self._worth_seeing(),
-        )
-        self.now = itemizer.now
-        self.groups = itemizer.groups()
+        self.groups = self._itemized()
         system = next((group for group in self.groups if group.members == [SYSTEM]), None)
         if system is not None:
             self.head -= sum(item.tokens for item in system.items)
@@ -111,16 +104,24 @@ class Planner:
             self.count, task.counter.model.family, task.limit, self._original, task.recall, task.query, task.fill
         )
 
-    def _worth_seeing(self) -> Seen | None:
-        """Of a history many times the limit, the messages that are worth looking at; None: all of them."""
-        messages, limit, sizes = self.task.conversation.messages, self.task.limit, self.task.guessed
-        if sizes is None:
-            return None
-        self._relevance = self.task.relevance(limit) if self.task.relevance else None
-        recent = int(max(RECENT_SEEN, 2 * self.task.recent) * limit)
+    def _itemized(self) -> list[Group]:
+        """The conversation in groups; of a history many times the limit, what is worth looking at."""
+        task, limit, sizes = self.task, self.task.limit, self.task.guessed
+        messages, seen = task.conversation.messages, None
+        if sizes is not None:
+            self._relevance = task.relevance(limit) if task.relevance else None
+        recent = int(max(RECENT_SEEN, 2 * task.recent) * limit)
         # Results are shown in short, so more of them find a place; what was said is kept or not.
-        times = LOOKED_AT if any(message.answers for message in messages) else LOOKED_AT_TALK
-        return candidates(messages, sizes, self._relevance, recent, int(times * limit))
+        results = sizes is None or any(message.answers for message in messages)
+        for times in (LOOKED_AT,) if results else (LOOKED_AT_TALK, LOOKED_AT):
+            if sizes is not None:
+                seen = candidates(messages, sizes, self._relevance, recent, int(times * limit))
+            sized = task.counter.sizes
+            groups = Itemizer(task.conversation, sized, self.count, task.layers, task.frozen, seen).groups()
+            # Sizes are guessed: what is looked at may be less than there is room for.
+            if sum([group.tokens for group in groups if group.items]) >= ENOUGH_SEEN * limit:
+                break
+        return groups
 
     def surely_over(self) -> bool:
         """Whether what was looked at is too much by itself."""

@@ -134,7 +134,8 @@ def _counts(found: list[str], giving: dict[str, list[str]], wanted: Collection[s
     if not _FOREIGN_SEEN.isdisjoint(found) and _is_foreign(found):
         found = [word for word in found if word.lower() not in _FOREIGN]
         more = [term for term in _prefixes(found) if term in wanted]
-    return Counter([*(term for word in found if word in giving for term in giving[word]), *more])
+    given = [term for word in found if word in giving for term in giving[word]]
+    return Counter(given + more)
 
 
 def _is_simple(word: str) -> bool:
