@@ -63,3 +63,17 @@ def test_a_session_takes_a_policy_by_its_name_and_refuses_what_is_none() -> None
 def test_a_session_refuses_a_way_of_recall_that_there_is_not() -> None:
     with pytest.raises(brim.BadInput, match="auto, tool, off"):
         brim.Session(model="gpt-4o", recall="maybe")
+
+
+@pytest.mark.parametrize("budget", [0, -5, "8k"])
+def test_another_budget_that_is_no_number_of_tokens_is_refused_too(budget: Any) -> None:
+    with pytest.raises(brim.BadInput, match=r"budget: .* is not a number of tokens"):
+        brim.fit(MESSAGES, model="gpt-4o").at(budget)
+
+
+def test_a_window_that_the_answer_takes_all_of_says_what_would_have_to_stay() -> None:
+    body = {"model": "gpt-4o", "max_tokens": 128_000, "messages": MESSAGES}
+    with pytest.raises(brim.BudgetTooSmall) as refused:
+        brim.fit(body, reserve=200_000)
+    assert refused.value.budget <= 0
+    assert [what for what, _ in refused.value.must_stay] == ["user messages[0]", "tools and framing"]

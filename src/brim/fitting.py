@@ -119,6 +119,7 @@ def fit(
     )
 
     def again(other: int) -> Fitted:
+        _check_tokens("budget", other, 1)
         return _finish(request, work.at(other), on_event, again)
 
     return _finish(request, work, on_event, again)
@@ -131,8 +132,8 @@ def limit_of(model: Model, conversation: Conversation, policy: Policy, budget: i
     the answer may take (what the request itself asks for, or the model's largest output).
     """
     for name, given, least in (("budget", budget, 1), ("reserve", reserve, 0)):
-        if given is not None and (not isinstance(given, int) or isinstance(given, bool) or given < least):
-            raise BadInput(name, f"{given!r} is not a number of tokens: give a whole number of at least {least}")
+        if given is not None:
+            _check_tokens(name, given, least)
     if budget is not None and reserve is not None and reserve >= budget:
         raise BadInput("reserve", f"{reserve:,} tokens leave nothing of the budget of {budget:,}: give a smaller one")
     reserve = reserve if reserve is not None else policy.reserve
@@ -145,6 +146,11 @@ def limit_of(model: Model, conversation: Conversation, policy: Policy, budget: i
         "layered": policy.total_budget - policy.output_reserve,
     }
     return min(model.max_input(asked), own.get(policy.name, model.window))
+
+
+def _check_tokens(name: str, given: Any, least: int) -> None:
+    if not isinstance(given, int) or isinstance(given, bool) or given < least:
+        raise BadInput(name, f"{given!r} is not a number of tokens: give a whole number of at least {least}")
 
 
 def _finish(request: Any, work: Work, on_event: OnEvent | None, again: Callable[[int], Fitted]) -> Fitted:

@@ -39,13 +39,11 @@ def enforce(
     sizes = guessed(conversation.messages, work.counter.message, work.limit)
     if sizes is None and work.fits(conversation):
         return Outcome(conversation, work.total(conversation), planned=conversation)
-    if work.limit <= 0:
-        raise BudgetTooSmall(work.total(conversation), work.limit)
     query = query_of(conversation)
     task = Task(
         conversation=conversation,
         counter=work.counter,
-        limit=work.limit,
+        limit=max(1, work.limit),  # with less than nothing it refuses too, and says what would have to stay
         recent=work.policy.recent,
         query=query,
         relevance=lambda room: relevance(conversation, query, work.counter.message, room),
@@ -62,7 +60,12 @@ def enforce(
     planner = Planner(task)
     if sizes is not None and not planner.surely_over() and work.fits(conversation):
         return Outcome(conversation, work.total(conversation), planned=conversation)
-    return planner.run()
+    try:
+        return planner.run()
+    except BudgetTooSmall as refusal:
+        if work.limit > 0:
+            raise
+        raise BudgetTooSmall(refusal.needed, work.limit, refusal.must_stay) from None
 
 
 def record(messages: Sequence[Message], tokens: int, count: Callable[[str], int]) -> str:
