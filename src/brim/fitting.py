@@ -14,10 +14,10 @@ from brim.conversation import Conversation
 from brim.errors import BadInput, BudgetTooSmall
 from brim.plan import strategies
 from brim.plan.context import Attachment, made
-from brim.plan.planner import Outcome
 from brim.plan.policy import Policy
 from brim.plan.report import Decision, Report
 from brim.plan.reporting import report_of
+from brim.plan.task import Outcome
 from brim.plan.work import Summarize, Work
 from brim.tokens.actuals import Actuals
 from brim.tokens.counter import Counter

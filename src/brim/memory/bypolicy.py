@@ -13,9 +13,9 @@ from dataclasses import replace
 from brim.conversation import Message
 from brim.memory.view import Entry, EntryKind, View
 from brim.plan.items import current
-from brim.plan.planner import Outcome
 from brim.plan.rolling import CONTEXT, PREFIX
 from brim.plan.strategies import PLANNERS
+from brim.plan.task import Outcome
 from brim.plan.work import Work
 from brim.summarize.deterministic import HEADER
 

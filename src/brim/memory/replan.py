@@ -18,7 +18,7 @@ from brim.memory.view import Entry, EntryKind, View
 from brim.memory.waterline import falling
 from brim.plan import agent
 from brim.plan.items import current, grouped
-from brim.plan.planner import Outcome
+from brim.plan.task import Outcome
 from brim.plan.work import Work
 
 # How much of the free budget may be settled before a deep re-plan.

@@ -12,9 +12,9 @@ from brim import wire
 from brim.conversation import Conversation, Message, encode
 from brim.fitting import Fitted
 from brim.memory.view import Entry, View, decisions
-from brim.plan.planner import Outcome
 from brim.plan.report import Report
 from brim.plan.reporting import report_of
+from brim.plan.task import Outcome
 from brim.plan.work import Work
 
 

@@ -29,9 +29,9 @@ from brim.memory.talk import ENOUGH, NOTED, READ_AT_ONCE, READ_FROM, Acts, Talk
 from brim.memory.view import Entry, EntryKind, View, common_length
 from brim.memory.writing import Writer
 from brim.plan.context import Attachment, not_in
-from brim.plan.planner import Outcome
 from brim.plan.policy import Policy
 from brim.plan.relevance import Embedder
+from brim.plan.task import Outcome
 from brim.plan.work import Work
 from brim.recent import Recent
 from brim.summarize.deterministic import take_notes

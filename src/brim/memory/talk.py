@@ -20,9 +20,9 @@ from brim.memory.recollection import Ranking, Recollection, recall_text
 from brim.memory.view import Entry, EntryKind, View
 from brim.plan.agent import LEAST_RECORD, record
 from brim.plan.items import grouped
-from brim.plan.planner import Outcome
 from brim.plan.rebuild import with_text
 from brim.plan.renditions import TINY
+from brim.plan.task import Outcome
 from brim.plan.work import Work, query_of
 from brim.tokens.sparing import known, up_to
 

@@ -8,8 +8,9 @@ from brim.conversation import Conversation, Message
 from brim.errors import BudgetTooSmall
 from brim.plan.candidates import guessed
 from brim.plan.context import attached, originals
-from brim.plan.planner import Outcome, Planner, Task
+from brim.plan.planner import Planner
 from brim.plan.ranking import relevance
+from brim.plan.task import Outcome, Task
 from brim.plan.work import Work, query_of
 from brim.summarize import deterministic
 

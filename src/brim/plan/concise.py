@@ -16,8 +16,8 @@ from brim.plan import agent
 from brim.plan.context import attached, originals
 from brim.plan.folding import kept_whole, told
 from brim.plan.items import current, grouped
-from brim.plan.planner import Outcome
 from brim.plan.report import Rung
+from brim.plan.task import Outcome
 from brim.plan.work import Work
 from brim.summarize import deterministic
 

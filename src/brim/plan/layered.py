@@ -18,11 +18,11 @@ from brim.plan import agent
 from brim.plan.context import Attachment, attached, originals
 from brim.plan.folding import kept_whole, told
 from brim.plan.items import current
-from brim.plan.planner import Outcome
 from brim.plan.rebuild import with_text
 from brim.plan.renditions import TINY
 from brim.plan.report import Decision
 from brim.plan.summaries import block_summary
+from brim.plan.task import Outcome
 from brim.plan.work import Work, query_of
 
 # The least that is left of context that has to be cut.

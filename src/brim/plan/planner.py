@@ -7,11 +7,11 @@ again, and what will really be sent is counted. Only that last count decides.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from heapq import heapify, heappop, heappush
 
-from brim.conversation import Conversation, Message, encode, leaf
+from brim.conversation import Message, encode, leaf
 from brim.errors import BudgetTooSmall
 from brim.ladders import handle_of
 from brim.plan.candidates import LOOKED_AT, LOOKED_AT_TALK, candidates
@@ -20,10 +20,9 @@ from brim.plan.items import SYSTEM, Group, Item, Itemizer
 from brim.plan.pieces import WHOLE, Piece, pieces
 from brim.plan.rebuild import rebuilt
 from brim.plan.renditions import STUB, TINY, Renditions
-from brim.plan.report import Decision
 from brim.plan.rules import bridged, last_thoughts
+from brim.plan.task import Outcome, Task
 from brim.plan.weights import weigh
-from brim.tokens.counter import Counter
 
 # About what the notice of folded messages takes beside its record.
 FOLDED_TOKENS = 24
@@ -43,44 +42,6 @@ LEAST_CALL = 1
 SIGN = "[…]"
 # A plan that uses this share of the limit is full.
 FULL = 0.985
-
-
-@dataclass(slots=True)
-class Task:
-    """What one planning is given."""
-
-    conversation: Conversation
-    counter: Counter
-    limit: int
-    recent: float = 0.05
-    query: str = ""
-    relevance: Callable[[int], list[float] | None] | None = None  # given the room that the history has
-    recall: bool = False
-    layers: dict[int, int] = field(default_factory=dict)
-    record: Callable[[list[Message], int], str] | None = None  # what folded messages were about, in so many tokens
-    ledger: float = 0.05
-    frozen: int = 0  # so many messages at the start were sent before and stay as they are
-    fill: bool = True  # whether what thresholds leave over is spent; a session keeps it for what comes
-    spare: bool = True  # whether to go below the usual floors rather than refuse; a session has other plans first
-    size: Callable[[int], int] = lambda tokens: tokens  # the tokens that count against the limit
-    guessed: list[int] | None = None  # about what each message takes, where all of them are far more than the limit
-
-
-@dataclass(slots=True)
-class Outcome:
-    """What one planning gives: the conversation to send, and what became of the one that was given."""
-
-    conversation: Conversation
-    total: int
-    groups: list[Group] = field(default_factory=list)
-    stash: dict[str, str] = field(default_factory=dict)
-    folded: list[int] = field(default_factory=list)
-    # What a policy did before the planner saw the conversation, and what its users should know.
-    steps: list[Decision] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-    planned: Conversation | None = None
-    # For every message of the conversation its index in the planned one; -1 for the notice.
-    places: list[int] = field(default_factory=list)
 
 
 class Planner:

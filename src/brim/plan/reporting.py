@@ -10,8 +10,8 @@ from brim.ladders import handle_of
 from brim.plan import rolling
 from brim.plan.folding import kept_whole
 from brim.plan.items import SYSTEM, Group, Item, current
-from brim.plan.planner import Outcome
 from brim.plan.report import Decision, Report, Rung, layer_uses
+from brim.plan.task import Outcome
 from brim.plan.work import Work
 
 # A last turn that takes more than this share of the budget is worth a warning.

@@ -17,10 +17,10 @@ from brim.ladders.selection import shares
 from brim.plan import agent
 from brim.plan.folding import kept_whole, told
 from brim.plan.items import current
-from brim.plan.planner import Outcome
 from brim.plan.rebuild import with_text
 from brim.plan.report import Decision, Rung
 from brim.plan.summaries import summary
+from brim.plan.task import Outcome
 from brim.plan.work import Work, query_of
 
 PREFIX = "Conversation summary: "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from brim.plan import agent, concise, layered, rolling
-from brim.plan.planner import Outcome
+from brim.plan.task import Outcome
 from brim.plan.work import Work
 
 PLANNERS: dict[str, Callable[[Work], Outcome]] = {

@@ -213,10 +213,10 @@ def render(conversation: Conversation, body: Body, parsed: Conversation | None =
 
 
 def _render_bytes(conversation: Conversation, spec: Api, body: bytes, parsed: Conversation | None) -> bytes:
+    fields = _split(body)
     if _is_bare(body):
         raws = [message.raw for message in conversation.messages]
-        return body if _raws(body, spec, parsed) == raws else _join(raws)
-    fields = _fields_of(body, parsed)
+        return body if _listed(fields[_BARE], spec, parsed) == raws else _join(raws)
     new = _new_fields(conversation, spec, fields, parsed)
     if not new:
         return body
@@ -224,14 +224,11 @@ def _render_bytes(conversation: Conversation, spec: Api, body: bytes, parsed: Co
     return b"{" + b",".join(encode(key) + b":" + raw for key, raw in merged.items() if raw is not None) + b"}"
 
 
-def _fields_of(body: Body, parsed: Conversation | None) -> Mapping[str, bytes]:
-    """The fields of a body, which need not be split again if it was read as nothing but what stands in it."""
-    return _split(body) if parsed is None or parsed.beside else parsed.fields
-
-
-def _raws(old: bytes, spec: Api, parsed: Conversation | None) -> list[bytes]:
-    """The messages of a body, each as its bytes."""
-    return [message.raw for message in parsed.messages] if parsed is not None else _items(old, spec.list_field)
+def _listed(old: bytes, spec: Api, parsed: Conversation | None) -> list[bytes]:
+    """The messages of a body, each as its bytes; those of its list where nobody has read it yet."""
+    if parsed is not None:
+        return [message.raw for message in parsed.messages]
+    return [old] if old[:1] == b'"' else _items(old, spec.list_field)
 
 
 def _new_fields(
@@ -240,13 +237,11 @@ def _new_fields(
     """The top-level fields that are not any more what the body says; None for those that it has no more."""
     new: dict[str, bytes | None] = {}
     raws = [message.raw for message in conversation.messages]
-    old = fields[spec.list_field]
-    if old[:1] == b'"':
-        if raws != [old]:
-            one = len(raws) == 1 and raws[0][:1] == b'"'
-            new[spec.list_field] = raws[0] if one else _join([_as_item(spec, raw) for raw in raws])
-    elif _raws(old, spec, parsed) != raws:
-        new[spec.list_field] = _join(raws)
+    listed = _listed(fields.get(spec.list_field, b""), spec, parsed)
+    if raws != listed:
+        alone = listed[:1] and listed[0][:1] == b'"'
+        same = alone and len(raws) == 1 and raws[0][:1] == b'"'
+        new[spec.list_field] = raws[0] if same else _join([_as_item(spec, raw) for raw in raws] if alone else raws)
     key = next((key for key in spec.system_fields if key in fields), (spec.system_fields or ("",))[0])
     system = conversation.system.raw if conversation.system is not None else None
     for name, raw in ((key, system), ("tools", conversation.tools)):
@@ -268,7 +263,9 @@ def _join(raws: list[bytes]) -> bytes:
 
 
 def _render_fields(conversation: Conversation, spec: Api, body: Mapping[str, Any], parsed: Conversation | None) -> Any:
-    new = _new_fields(conversation, spec, _fields_of(body, parsed), parsed)
+    # What stands in the body need not be encoded again if it was read as nothing else.
+    fields = _split(body) if parsed is None or parsed.beside else parsed.fields
+    new = _new_fields(conversation, spec, fields, parsed)
     if not new:
         return body
     out = dict(body)
