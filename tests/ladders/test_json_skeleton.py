@@ -162,3 +162,16 @@ def test_a_tag_is_no_path_and_a_quoted_key_no_value() -> None:
 def test_a_quoted_pair_on_a_line_of_its_own_is_read_without_its_quotes() -> None:
     found = {leaf.text: leaf.key for leaf in text_leaves('{\n  "order_id": "A-17",\n  "note": "-"')}
     assert found["A-17"] == "order_id"
+
+
+def test_of_a_list_of_hits_the_links_stay_before_what_every_hit_repeats() -> None:
+    hits = "\n\n".join(
+        f"{n}. [A report on personal ornaments from a cave, part {n}](https://journal-{n}.example/articles/{n}abc)\n"
+        f"Date published: 2021\nSource: National Library"
+        for n in range(1, 8)
+    )
+    bones = Skeleton(hits)
+    worths = {leaf.text: leaf.score for leaf in bones.leaves}
+    shown = bones.at(worths["https://journal-5.example/articles/5abc"])
+    assert all(f"https://journal-{n}.example/articles/{n}abc" in shown for n in range(1, 8))
+    assert shown.count("Date published: 2021") <= 1

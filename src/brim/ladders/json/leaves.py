@@ -47,6 +47,7 @@ _WHOLE_SCORES = {
 _INSIDE = re.compile(
     r"(?P<pair>(?m:^)[ \t]*(?:[-*•][ \t]+)?[\"']?(?P<key>[^\W\d_][\w ()/-]{0,30}?)[\"']?[ \t]*[:=：][ \t]*"
     r"(?P<value>[^\s:|][^\n|]{0,79})(?=$|\||\n))"
+    r"|(?P<link>(?<=\]\()[a-z]{2,9}://[^\s\"'<>)\]]+)"
     r"|(?P<url>[a-z]{2,9}://[^\s\"'<>)\]]+)"
     r"|(?P<email>[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{1,64})"
     r"|(?P<date>\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?Z?)?)"
@@ -62,6 +63,7 @@ _INSIDE = re.compile(
 )
 _INSIDE_SCORES = {
     "url": -2.0,
+    "link": 2.2,  # what a list of hits is read for
     "email": 2.0,
     "date": 0.9,
     "path": 1.4,

@@ -191,12 +191,11 @@ class Tree:
                 self._leaf(leaf, self._records, cost_of(leaf.key))
                 next_leaf += 1
             piece.last = len(self.leaves)
-            if len(line) > _WHOLE_LINE:
-                self._lower_repeated(piece.first)
             node.keys.append(line)
             node.parts.append(piece)
             at = end + 1
         node.last = len(self.leaves)
+        self._lower_repeated(node.first)
         return node
 
 
