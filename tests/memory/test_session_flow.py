@@ -435,3 +435,13 @@ def test_a_source_that_is_attached_again_is_carried_once() -> None:
     assert "# Note 2" in text
     assert text.count("a selection") == 1
     assert session.recall(handle_of(versions[0])) == versions[0]
+
+
+def test_a_session_is_not_imported_over_one_of_the_same_id() -> None:
+    store = InMemoryStore()
+    session = brim.Session(model="gpt-4o", budget=4_000, store=store, id="kept")
+    session.say("Hello.")
+    lines = list(session.export())
+    with pytest.raises(brim.BadInput, match="already"):
+        brim.Session.import_(lines, store=store)
+    assert len(brim.Session.load("kept", store=store).log) == 1

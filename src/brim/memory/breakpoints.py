@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from brim.conversation import Conversation, Message, decode, encode
+from brim.memory.view import Entry
 from brim.plan.work import Work
 from brim.wire import APIS
 
@@ -29,6 +30,11 @@ def unmarked(message: Message) -> Message:
     if isinstance(value.get("content"), list):
         _strip(value["content"])
     return APIS["anthropic"].messages.get(encode(value), "fitted message")
+
+
+def bare(entry: Entry) -> Entry:
+    """An entry as it is sent: without breakpoints, unless it is a message as it was given."""
+    return entry if entry.kind == "as is" else replace(entry, message=unmarked(entry.message))
 
 
 def _strip(blocks: list[Any]) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from brim.conversation import Message
+from brim.conversation import Message, encode
 from brim.errors import BadInput
 from brim.memory.inmemory import InMemoryStore
 from brim.memory.resilient import open_store
@@ -199,6 +199,12 @@ def rows_in(text: str) -> list[str]:
 def row_of(message: Message) -> str:
     """A message as one line: breaks in its JSON are the space between its values."""
     return message.raw.replace(b"\n", b" ").replace(b"\r", b" ").decode("utf-8", "surrogatepass")
+
+
+def exported(head: dict[str, Any], settings: dict[str, Any], log: Iterable[Message]) -> Iterator[str]:
+    """A session as JSON lines: what it is, then each message of its log."""
+    yield encode({**head, "settings": settings} if settings else head).decode()
+    yield from map(row_of, log)
 
 
 def read_export(lines: Iterable[str] | Path) -> tuple[dict[str, Any], list[str]]:

@@ -17,7 +17,7 @@ from brim.errors import BadInput, BudgetTooSmall, NotFound
 from brim.fitting import Event, Fitted, OnEvent, events, fit, limit_of, tell
 from brim.memory import keeping
 from brim.memory.arrival import arrived
-from brim.memory.breakpoints import unmarked, with_breakpoint
+from brim.memory.breakpoints import bare, unmarked, with_breakpoint
 from brim.memory.bypolicy import plan_by_policy
 from brim.memory.embedding import Embeddings
 from brim.memory.recollection import Recollection
@@ -130,9 +130,8 @@ class Session:
         with self._lock:
             value = wire.APIS[self._api].text_message("user", message) if isinstance(message, str) else message
             said = wire.APIS[self._api].messages.get(encode(value), f"message {len(self.log)}")
-            conversation = wire.parse(
-                [], self._api, model=self.model.name, tools=self._tools, system=self._instructed()
-            )
+            system = self._instructed()
+            conversation = wire.parse([], self._api, model=self.model.name, tools=self._tools, system=system)
             self._measure_head(conversation, self.log)
             before, context = len(self.log), self._context
             self._append([said])
@@ -148,9 +147,8 @@ class Session:
         """The instructions for the body; where the API has no field for them, a first message says them once."""
         if self._system is None or wire.APIS[self._api].system_fields:
             return self._system
-        if not self.log:
-            value = self._system if isinstance(self._system, dict) else {"role": "system", "content": self._system}
-            self._append([wire.APIS[self._api].messages.get(encode(value), "system")])
+        value = self._system if isinstance(self._system, dict) else {"role": "system", "content": self._system}
+        self._append([] if self.log else [wire.APIS[self._api].messages.get(encode(value), "system")])
         return None
 
     def attach(
@@ -284,10 +282,7 @@ class Session:
 
     def _arrived(self, message: Message) -> Message:
         made = arrived(message, self._counter(), self.policy, self._free(), self._writer.keep)
-        return made if made is message else self._bare(made)
-
-    def _bare(self, message: Message) -> Message:
-        return unmarked(message) if self._api == "anthropic" else message
+        return unmarked(made) if made is not message and self._api == "anthropic" else made
 
     def _limit(self, conversation: Conversation | None = None) -> int:
         return limit_of(self.model, conversation or Conversation(self._api, ()), self.policy, self.budget, self.reserve)
@@ -363,10 +358,8 @@ class Session:
         outcome = Replan(work, self.log, self.view, self.folding.entries(self._between)).run()
         self.replans += 1
         self._tight = True
-        self.view.entries = [
-            entry if entry.kind == "as is" else replace(entry, message=self._bare(entry.message))
-            for entry in self.view.entries
-        ]
+        if self._api == "anthropic":
+            self.view.entries = [bare(entry) for entry in self.view.entries]
         self._recall_after(work)
         sent = replace(outcome.conversation, messages=self.view.messages())
         return replace(outcome, conversation=sent, total=work.total(sent))
@@ -437,15 +430,15 @@ class Session:
     def export(self) -> Iterator[str]:
         """The session as JSON lines: what it is, then each message of its log."""
         head = {"id": self.id, "model": self.model.name, "api": self._api, "budget": self.budget}
-        settings = self._settings()
-        yield (encode({**head, "settings": settings}) if settings else encode(head)).decode()
-        yield from map(keeping.row_of, self.log)
+        return keeping.exported(head, self._settings(), self.log)
 
     @classmethod
     def import_(cls, lines: Iterable[str] | Path, *, store: Store | str | Path | None = None) -> Session:
-        """A session from what `export` wrote."""
+        """A session from what `export` wrote. Raises BadInput if the store has one of that id."""
         given, rows = keeping.read_export(lines)
         session = cls(**given, store=store)
+        if session.store.get_session(session.id) is not None:
+            raise BadInput("lines", f"the store has a session {session.id!r} already: delete it, or change the id")
         read = wire.APIS[session._api].messages.get
         session._append([read(row.encode("utf-8", "surrogatepass"), f"line {n}") for n, row in enumerate(rows, 2)])
         session._save()
