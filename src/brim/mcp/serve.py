@@ -75,7 +75,7 @@ class Uses(BaseModel):
 
 class RepoMap(BaseModel):
     files: int
-    languages: list[dict[str, Any]]
+    languages: dict[str, int] | list[dict[str, Any]]  # counts, or with their files at the fuller levels
     tree: dict[str, Any]
     dependencies: Any = None
     test_layout: Any = None
