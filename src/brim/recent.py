@@ -57,10 +57,18 @@ class Recent(Generic[K, V]):
         return value
 
     def put_all(self, entries: Iterable[tuple[K, V, int]]) -> None:
-        """`put` for each of many keys, their values and sizes."""
+        """`put` for each of many keys, their values and sizes; room is made once for all of them."""
         with self._lock:
-            for entry in entries:
-                self._add(*entry)
+            young, old, added = self._young, self._old, 0
+            for key, value, size in entries:
+                if key in young or key in old:
+                    self._add(key, value, size)
+                else:
+                    young[key] = (value, size)
+                    added += size
+            self._young_size += added
+            if self.size > self._nearly:
+                self._make_room()
 
     def _add(self, key: K, value: V, size: int) -> None:
         young, old = self._young, self._old
@@ -74,14 +82,17 @@ class Recent(Generic[K, V]):
             self._make_room()
 
     def _make_room(self) -> None:
-        young, old = self._young, self._old
-        while self._young_size > self._limit // 2 and len(young) > 1:
+        young, old, moved, excess = self._young, self._old, 0, self._young_size - self._limit // 2
+        while moved < excess and len(young) > 1:
             first, entry = young.popitem(last=False)
             old[first] = entry
-            self._young_size -= entry[1]
-            self._old_size += entry[1]
-        while old and self.size > self._limit:
-            self._old_size -= old.popitem(last=False)[1][1]
+            moved += entry[1]
+        self._young_size -= moved
+        self._old_size += moved
+        gone, excess = 0, self.size - self._limit
+        while old and gone < excess:
+            gone += old.popitem(last=False)[1][1]
+        self._old_size -= gone
 
     def clear(self) -> None:
         with self._lock:

@@ -10,7 +10,8 @@ import re
 import threading
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import msgspec
 
@@ -25,14 +26,20 @@ _GAP = re.compile(rb"[ \t\n\r,]*")
 _items = msgspec.json.Decoder(list[msgspec.Raw])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Known:
-    """A list as it was read: its bytes, its messages, and where in the bytes each message ends."""
+    """A list as it was read: its bytes, its messages, and where in the bytes the first of them end, as far as known."""
 
     api: str
     raw: bytes
     messages: tuple[Message, ...]
-    ends: array[int]
+    told: array[int] = field(default_factory=lambda: array("q"))
+
+    @cached_property
+    def ends(self) -> array[int]:
+        """Where in the bytes each message ends: looked for when another list is compared, which most never are."""
+        begin = self.told[-1] if self.told else self.raw.find(b"[") + 1
+        return self.told + array("q", _ends(self.raw, begin, self.messages[len(self.told) :]))
 
     def common(self, raw: bytes) -> int:
         """How many messages another list begins with that are, byte for byte, those of this one."""
@@ -73,11 +80,11 @@ class Lists:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
         messages = tuple(api.messages.get_all(items, api.list_field, common))
-        ends = array("q", _ends(raw, begin, items))
         if known is not None:
-            messages, ends = known.messages[:common] + messages, known.ends[:common] + ends
+            messages = known.messages[:common] + messages
         if messages:
-            self._keep(Known(api.name, raw, messages, ends), known)
+            told = (known.ends[:common],) if known is not None else ()
+            self._keep(Known(api.name, raw, messages, *told), known)
         return messages
 
     def _nearest(self, api: str, raw: bytes) -> tuple[Known | None, int]:
@@ -88,7 +95,7 @@ class Lists:
             common = known.common(raw) if known.api == api else 0
             if common > most:
                 best, most = known, common
-            if common == len(known.ends):
+            if common == len(known.messages):
                 break  # the whole of it: what was used before can only be shorter, or a branch
         return best, most
 
@@ -103,8 +110,8 @@ class Lists:
 
 def _goes_on(new: Known, before: Known) -> bool:
     """Whether one list holds the other but for its last block of messages, which may have been edited."""
-    shared = max(0, len(before.ends) - BLOCK)
-    return len(new.ends) >= shared and new.messages[:shared] == before.messages[:shared]
+    shared = max(0, len(before.messages) - BLOCK)
+    return len(new.messages) >= shared and new.messages[:shared] == before.messages[:shared]
 
 
 def _rest(raw: bytes, at: int) -> bytes | None:
@@ -117,11 +124,10 @@ def _rest(raw: bytes, at: int) -> bytes | None:
     return b"[" + raw[following:] if raw[at:following].strip() == (b"" if last else b",") else None
 
 
-def _ends(raw: bytes, at: int, items: Sequence[bytes]) -> Iterator[int]:
-    """Where each of some elements of a list ends, if they stand one after the other from a place on."""
-    at = at or raw.find(b"[") + 1
-    for item in items:
-        at = _past(raw, at) + len(item)
+def _ends(raw: bytes, at: int, messages: Sequence[Message]) -> Iterator[int]:
+    """Where each of some messages of a list ends, if they stand one after the other from a place on."""
+    for message in messages:
+        at = _past(raw, at) + len(message.raw)
         yield at
 
 
