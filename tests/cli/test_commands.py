@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,11 @@ def test_without_a_command_the_overview_lists_them_all(run: Run, args: tuple[str
 
 def test_the_version_is_that_of_the_package(run: Run) -> None:
     assert run("--version").out == f"brim {brim.__version__}\n"
+
+
+def test_the_package_runs_as_the_command() -> None:
+    done = subprocess.run([sys.executable, "-m", "brim", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"brim {brim.__version__}\n"
 
 
 def test_a_command_that_is_not_there_is_named(run: Run) -> None:
