@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from typing import Any
 
 import pytest
@@ -113,3 +114,21 @@ def test_tools_end_a_talk() -> None:
     assert fitted.tokens <= 2_000
     assert "ORD-17" in fitted.messages[-1]["content"]
     assert isinstance(fitted, brim.Fitted)
+
+
+def test_a_pasted_document_is_cut_to_its_room_and_stays_while_it_is_asked_about() -> None:
+    log = "\n".join(
+        f"2026-11-{n % 28 + 1:02d} {('INFO', 'WARN')[n % 2]} parcel {n * 7919 % 10_007} left" for n in range(5_000)
+    )
+    chat = [{"role": "user", "content": "Here is a log:\n" + log}, {"role": "assistant", "content": "Read."}]
+    session = brim.Session(model="gpt-4o", budget=15_000)
+    shown = []
+    for question in ("What of it?", "And of the parcels?", "Which were late?"):
+        chat.append({"role": "user", "content": question})
+        fitted = session.fit(chat)
+        assert 5_000 < fitted.tokens <= 15_000
+        shown.append(fitted.messages[0]["content"])
+        chat.append({"role": "assistant", "content": "None."})
+    assert "Here is a log:" in shown[0]
+    assert shown[0] == shown[1] == shown[2]
+    assert any(session.recall(handle) == chat[0]["content"] for handle in re.findall(r"brim:[0-9a-f]+", shown[0]))

@@ -41,6 +41,8 @@ RECORDS = 0.15
 # A fold leaves so much of what the messages said last may take, so that the next one is some turns away; a message
 # that is too long for all of it is cut to as much.
 LOW = 0.5
+# So many messages that are too long are cut; with their halves of the room it is full.
+LONG = 2
 SIGN = "[99,999 earlier messages folded, recall brim:00000000]"
 # What a message must score, of the best that there is, to be worth its place: where the place costs nothing, where it
 # is paid for, and where other things have to go for it.
@@ -133,8 +135,10 @@ class Talk:
         fixed, body, asked = entries[:start], entries[start:-1], entries[-1]
         most = int(max(LAST * free, free - room))
         stash: dict[str, str] = {}
-        if body and body[-1].tokens > most and body[-1].kind != "ledger":
-            body[-1] = self._shortened(body[-1], int(LOW * most), stash)
+        # A pasted document that is too long for all of the room is cut to half of it rather than folded; so are two.
+        long = [at for at, entry in enumerate(body) if entry.tokens > most and entry.kind in ("as is", "compacted")]
+        for at in long[-LONG:]:
+            body[at] = self._shortened(body[at], int(LOW * most), stash)
         if free < 0 or any(entry.tokens > most for entry in body[-1:]):
             return None
         if anew:
@@ -157,19 +161,19 @@ class Talk:
         return None
 
     def _shortened(self, entry: Entry, most: int, stash: dict[str, str]) -> Entry:
-        """What was said last in a form that leaves room for what is asked; as it is if its text cannot be cut."""
-        counter = self.work.counter
-        sizes = counter.parts(entry.message)
+        """A message of the log in a form that leaves room for others; as it stands if its text cannot be cut."""
+        counter, source = self.work.counter, self.log[entry.start]
+        sizes = counter.parts(source)
         largest = max(range(len(sizes)), key=sizes.__getitem__, default=0)
-        part = entry.message.parts[largest] if sizes else None
-        room = most - (entry.tokens - sizes[largest]) if sizes else 0
+        part = source.parts[largest] if sizes else None
+        room = most - (counter.message(source) - sizes[largest]) if sizes else 0
         if part is None or part.kind != "text" or part.fixed or room < LEAST:
             return entry
         handle = handle_of(part.text)
         stash[handle] = part.text
         steps = Ladder(part.text, known(counter.text, part.text, sizes[largest]))
         cut = steps.at(Room(room, up_to(counter.text, room), handle, self.work.recall))
-        message = with_text(counter.api, entry.message, {largest: cut.text})
+        message = with_text(counter.api, source, {largest: cut.text})
         return replace(entry, message=message, tokens=counter.message(message), kind="compacted")
 
     def _tokens(self, limit: int) -> int:
