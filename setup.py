@@ -1,4 +1,4 @@
-"""The one compiled part, which is optional: without a compiler the plain-Python counter does its work."""
+"""The compiled parts. All are optional: without a compiler plain Python does the same, more slowly."""
 
 from setuptools import Extension, setup
 
@@ -8,5 +8,7 @@ claude = Extension(
     depends=["src/brim/tokens/_claude_tiles.h"],
     optional=True,
 )
+find = Extension("brim.plan.relevance._find", sources=["src/brim/plan/relevance/_find.c"], optional=True)
+plain = Extension("brim.wire._plain", sources=["src/brim/wire/_plain.c"], optional=True)
 
-setup(ext_modules=[claude])
+setup(ext_modules=[claude, find, plain])

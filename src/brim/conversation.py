@@ -118,14 +118,15 @@ class Interned:
     def get(self, raw: bytes, at: str) -> Message:
         return self._seen.get(raw) or self._seen.put(raw, self._parse(raw, at), _held(raw))
 
-    def get_all(self, raws: Sequence[bytes], field: str, first: int = 0) -> list[Message]:
-        """The messages of a list from its `first` on; `field` is its name, to say where one is wrong."""
+    def get_all(self, raws: Sequence[bytes], field: str, places: Sequence[int] | None = None) -> list[Message]:
+        """Messages of a list. Its name, `field`, and their places in it say which one is wrong."""
+        places = range(len(raws)) if places is None else places
         new: dict[bytes, Message] = {}
         found: list[Message] = []
         for number, message in enumerate(self._seen.get_all(raws)):
             if message is None:
                 raw = raws[number]
-                message = new.get(raw) or new.setdefault(raw, self._parse(raw, f"{field}[{first + number}]"))
+                message = new.get(raw) or new.setdefault(raw, self._parse(raw, f"{field}[{places[number]}]"))
             found.append(message)
         self._seen.put_all((raw, message, _held(raw)) for raw, message in new.items())
         return found

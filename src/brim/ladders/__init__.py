@@ -68,9 +68,10 @@ def module_of(kind: str) -> ModuleType:
     return importlib.import_module(f"brim.ladders.{KINDS[kind]}")
 
 
-def handle_of(text: str, digits: int = 8) -> str:
-    """The name of a content in a stash. Example: "…" -> "brim:3f2a9c01" """
-    return "brim:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:digits]
+def handle_of(text: str | bytes, digits: int = 8) -> str:
+    """The name of a content in a stash, which is text or its UTF-8. Example: "…" -> "brim:3f2a9c01" """
+    raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    return "brim:" + hashlib.sha256(raw).hexdigest()[:digits]
 
 
 def _kind_of(text: str, hint: Hint | None) -> str:

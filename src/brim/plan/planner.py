@@ -77,6 +77,7 @@ class Planner:
         for times in (LOOKED_AT,) if results else (LOOKED_AT_TALK, LOOKED_AT):
             if sizes is not None:
                 seen = candidates(messages, sizes, self._relevance, recent, int(times * limit))
+                task.counter.measure([messages[number] for number in seen.chosen])
             sized = task.counter.sizes
             groups = Itemizer(task.conversation, sized, self.count, task.layers, task.frozen, seen).groups()
             # Sizes are guessed: what is looked at may be less than there is room for.
@@ -253,9 +254,9 @@ class Planner:
     def _notice(self, folded: Sequence[int]) -> Message:
         """The message that stands for the folded ones; their originals go into the stash."""
         messages = self.task.conversation.messages
-        raws = b"\n".join([messages[index].raw for index in folded]).decode("utf-8", "surrogatepass")
+        raws = b"\n".join([messages[index].raw for index in folded])
         handle = handle_of(raws)
-        self.shown.stash[handle] = raws
+        self.shown.stash[handle] = raws.decode("utf-8", "surrogatepass")
         head = self._folded_text(len(folded), handle)
         text = f"{head}\n{self._record}" if self._record and not self._silent else head
         if not self._silent:

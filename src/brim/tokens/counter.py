@@ -72,7 +72,7 @@ class Counter:
         self.api = api
         self.actuals = actuals
         self.tokenizer = tokenizer(model.family)
-        self.text: Callable[[str], int] = self.tokenizer
+        self.text: Callable[[str], int] = self.tokenizer.count
         self.framing: Framing = framing_for(api, model.name, self.text)
         known = self.framing.verified and model.family in VERIFIED
         self.source: Source = "estimated" if not self.tokenizer.exact else "exact" if known else "reconstructed"
@@ -87,6 +87,13 @@ class Counter:
         """What a message takes with its frame, and what each of its parts takes."""
         found = self._sizes.get(message.raw)
         return found or self._sizes.put(message.raw, self._measure(message), len(message.raw) + 200)
+
+    def measure(self, messages: Sequence[Message]) -> None:
+        """Take the sizes of many messages at once, to know them when they are asked for one by one."""
+        known = self._sizes.get_all([message.raw for message in messages])
+        new = [message for message, sizes in zip(messages, known, strict=True) if sizes is None]
+        measure = self._measure
+        self._sizes.put_all([(message.raw, measure(message), len(message.raw) + 200) for message in new])
 
     def _measure(self, message: Message) -> Sizes:
         if message.plain:

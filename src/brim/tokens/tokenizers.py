@@ -148,31 +148,25 @@ def _plain_text_count(vocabulary: splintr.AnyTokenizer) -> Count:
     spelled = re.compile("|".join(map(re.escape, spellings))).search
 
     def count(text: str) -> int:
-        for opener in openers:
-            if opener in text and spelled(text) is not None:
-                return len(ordinary(text))
-        return len(flat(text)) // 4
+        try:
+            for opener in openers:
+                if opener in text and spelled(text) is not None:
+                    return len(ordinary(text))
+            return len(flat(text)) // 4
+        except UnicodeEncodeError:
+            return _count_around_surrogates(text, count)
 
     def sentencepiece_count(text: str) -> int:
         # Only encode_flat knows the HTML tags that are pieces of their own (in Gemma's), and it stalls on long
         # blanks; without them both give the same number.
         if _TAG.search(text) is None or _BLANK.search(text) is not None:
-            return len(ordinary(text))
+            try:
+                return len(ordinary(text))
+            except UnicodeEncodeError:
+                return _count_around_surrogates(text, count)
         return count(text)
 
-    return _total(count if vocabulary.family == "BPE" else sentencepiece_count)
-
-
-def _total(count: Count) -> Count:
-    """`count` for any string: one that is not valid Unicode is counted around its lone surrogates."""
-
-    def total(text: str) -> int:
-        try:
-            return count(text)
-        except UnicodeEncodeError:
-            return _count_around_surrogates(text, count)
-
-    return total
+    return count if vocabulary.family == "BPE" else sentencepiece_count
 
 
 def _line_by_line(count: Count) -> Count:

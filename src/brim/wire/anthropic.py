@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from brim.conversation import Interned, Message, Part, Path, Role, encode
-from brim.wire.api import Api, Reader, Usage, check_pairs, name_of, plain_message, tokens_at
+from brim.wire.api import Api, Reader, Usage, check_pairs, name_of, tokens_at
+from brim.wire.plain import plain_message
 
 ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
 MEDIA = {"image": "image", "document": "file", "container_upload": "file"}
@@ -141,4 +142,5 @@ API = Api(
     replies=replies,
     max_output=max_output,
     check=check_pairs,
+    plain=ROLES,
 )

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
-
-import msgspec
 
 from brim.conversation import Conversation, Interned, Message, Part, Path, Role, decode, digest, encode, show
 from brim.errors import BadBody
@@ -41,6 +39,8 @@ class Api:
     replies: Callable[[Mapping[str, Any]], list[Any]]
     max_output: Callable[[Mapping[str, Any]], int | None]
     check: Callable[[Conversation], None]
+    # What its messages that may be nothing but a text call their roles; none where they are never just that.
+    plain: dict[str, Role] = field(default_factory=dict)
 
 
 class Reader:
@@ -87,30 +87,6 @@ class Reader:
         calls = tuple(part.call for part in self.parts if part.kind == "call")
         answers = tuple(part.call for part in self.parts if part.kind == "result")
         return Message(role, tuple(self.parts), self.raw, digest(role, self.parts, self.blobs), calls, answers)
-
-
-class _Plain(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """A message that is nothing but a role and a text, as most are."""
-
-    role: str
-    content: str
-
-
-_plain = msgspec.json.Decoder(_Plain)
-_CONTENT: Path = ("content",)
-
-
-def plain_message(raw: bytes, roles: Mapping[str, Role]) -> Message | None:
-    """A message of only a role and a text, read at once; None for any other, and for one that is not valid."""
-    try:
-        found = _plain.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return None
-    role = roles.get(found.role)
-    if role is None:
-        return None
-    parts = (Part("text", _CONTENT, (), found.content),)
-    return Message(role, parts, raw, plain=role == found.role)
 
 
 def canonical(value: Any) -> bytes:

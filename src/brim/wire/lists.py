@@ -12,14 +12,18 @@ from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import cast
 
 import msgspec
 
 from brim.conversation import Message
 from brim.wire.api import Api
+from brim.wire.plain import plain_messages
 
 # A shorter list is read sooner than it is looked for. So many others are remembered, in so many bytes together.
 LEAST, MOST, MOST_BYTES = 1 << 16, 8, 12 << 20
+# What is new is read in one go if it has so many bytes; of less every message is looked up, and remembered by itself.
+AT_ONCE = 1 << 16
 # So many messages are compared at once where two lists are not the same to the end of one.
 BLOCK = 64
 _GAP = re.compile(rb"[ \t\n\r,]*")
@@ -75,11 +79,13 @@ class Lists:
         rest = _rest(raw, begin) if known is not None else raw
         if rest is None:
             return None
-        try:
-            items = [bytes(item) for item in _items.decode(rest)]
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return None
-        messages = tuple(api.messages.get_all(items, api.list_field, common))
+        messages = _in_one_go(api, rest, common) if len(rest) >= AT_ONCE else None
+        if messages is None:
+            try:
+                items = [bytes(item) for item in _items.decode(rest)]
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                return None
+            messages = tuple(api.messages.get_all(items, api.list_field, range(common, common + len(items))))
         if known is not None:
             messages = known.messages[:common] + messages
         if messages:
@@ -106,6 +112,19 @@ class Lists:
             self._known = [new, *kept][:MOST]
             while sum(len(one.raw) for one in self._known) > self._most_bytes:
                 self._known.pop()
+
+
+def _in_one_go(api: Api, raw: bytes, first: int) -> tuple[Message, ...] | None:
+    """The messages of a long list, of which no plain one is remembered by itself: the list is."""
+    read = plain_messages(raw, api.plain) if api.plain else None
+    if read is None:
+        return None
+    found, others = read
+    raws = [item for number in others if isinstance(item := found[number], bytes)]
+    places = [first + number for number in others]
+    for number, message in zip(others, api.messages.get_all(raws, api.list_field, places), strict=True):
+        found[number] = message
+    return cast(tuple[Message, ...], tuple(found))
 
 
 def _goes_on(new: Known, before: Known) -> bool:

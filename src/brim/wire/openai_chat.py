@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from brim.conversation import Interned, Message, Part, Path, Role
-from brim.wire.api import Api, Reader, Usage, check_pairs, name_of, plain_message, tokens_at
+from brim.wire.api import Api, Reader, Usage, check_pairs, name_of, tokens_at
+from brim.wire.plain import plain_message
 
 ROLES: dict[str, Role] = {
     "system": "system",
@@ -164,4 +165,5 @@ API = Api(
     replies=replies,
     max_output=max_output,
     check=check_pairs,
+    plain=PLAIN,
 )

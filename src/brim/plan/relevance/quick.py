@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from brim.plan.relevance.entries import Entries, gains, kind_of
+from brim.plan.relevance.find import holders
 from brim.plan.relevance.matching import Counts, Matcher, apply_gains
 from brim.plan.relevance.question import Question, parse_question
 from brim.plan.relevance.related import related
@@ -53,44 +55,43 @@ def _counted(term: str, holders: list[int], exact: dict[int, dict[str, int]]) ->
     return found
 
 
+def _merged(numbers: list[list[int]]) -> list[int]:
+    return numbers[0] if len(numbers) == 1 else sorted({number for each in numbers for number in each})
+
+
 class _Finder:
     """Finds which texts hold a term, by looking for its spellings in each."""
 
     def __init__(self, texts: Sequence[str], query: str) -> None:
-        self.texts = texts
-        self.lowered = [text.lower() for text in texts]
-        self.length = sum(map(len, texts))
+        self.texts = list(texts)
         self.read: dict[int, list[str]] = {}
-        self.searched = 0
         # How the question itself writes a term, accents included. A word without end is no spelling.
-        self.written: dict[str, str] = {}
+        self.written: dict[str, tuple[str]] = {}
         for word in split(query[:_MOST_ASKED]):
             if len(word) <= _LONGEST_WORD:
-                self.written |= dict.fromkeys(terms_of_word(word), word.lower())
+                self.written |= dict.fromkeys(terms_of_word(word), (word.lower(),))
 
     def counts(self, question: Question) -> dict[str, Counts]:
         asked = list(question.terms)
         wanted = dict.fromkeys(asked) | dict.fromkeys(other for term in asked for other, _ in related(term))
-        held = {term: self._holders(term) for term in wanted}
+        held = self._holders(wanted)
         self._read_the_fullest([held[term] for term in asked])
         exact = dict(zip(self.read, counted(self.read.values(), wanted), strict=True))
         return {term: _counted(term, holders, exact) for term, holders in held.items()}
 
-    def _holders(self, term: str) -> list[int]:
-        """The texts in which a spelling of `term` stands, and perhaps a few in which it only seems to."""
-        found: set[int] = set()
-        for spelling in dict.fromkeys((*spellings(term), self.written.get(term, spellings(term)[0]))):
-            if self.searched + self.length > _MOST_SEARCHED:
-                break
-            self.searched += self.length
-            found.update([number for number, text in enumerate(self.lowered) if spelling in text])
-        return sorted(found)
+    def _holders(self, terms: Iterable[str]) -> dict[str, list[int]]:
+        """By term the texts in which a spelling of it stands, and perhaps a few in which it only seems to."""
+        spelt = {term: dict.fromkeys((*spellings(term), *self.written.get(term, ()))) for term in terms}
+        most = _MOST_SEARCHED // max(1, sum(map(len, self.texts)))
+        wanted = list(dict.fromkeys(chain.from_iterable(spelt.values())))[:most]
+        found = dict(zip(wanted, holders(self.texts, wanted), strict=True))
+        return {term: _merged([found[one] for one in each if one in found]) for term, each in spelt.items()}
 
     def _read_the_fullest(self, held: Sequence[list[int]]) -> None:
         fullness: dict[int, float] = {}
-        for holders in held:
-            weight = 1 / (1 + len(holders))
-            for number in holders:
+        for numbers in held:
+            weight = 1 / (1 + len(numbers))
+            for number in numbers:
                 fullness[number] = fullness.get(number, 0.0) + weight
         room = _MOST_READ
         # Of equally full ones the newest first.

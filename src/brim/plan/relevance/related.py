@@ -6,8 +6,9 @@ plain data, and nothing of the model is needed to use it.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from functools import cache, lru_cache
-from importlib.resources import files
+from pkgutil import get_data
 
 
 @lru_cache(1024)
@@ -16,14 +17,17 @@ def related(term: str) -> tuple[tuple[str, float], ...]:
 
     Example: "kid" -> (("child", 0.9), ("boy", 0.7), …)
     """
-    return tuple([(other[:-1], int(other[-1]) / 10) for other in _table().get(term, "").split()])
+    lines = _lines()
+    at = bisect_left(lines, f"{term} ")
+    if at == len(lines) or not lines[at].startswith(f"{term} "):
+        return ()
+    return tuple([(other[:-1], int(other[-1]) / 10) for other in lines[at].split()[1:]])
 
 
 @cache
-def _table() -> dict[str, str]:
-    """By term the rest of its line, `other9 other7`: the digit is the likeness in tenths.
+def _lines() -> list[str]:
+    """A line a term, in order, `term other9 other7`: the digit is the likeness in tenths.
 
     A line is read when its term is asked for: most never are, and the first question should not wait for them.
     """
-    lines = files("brim.plan").joinpath("data", "related.txt").read_text("ascii").splitlines()
-    return {term: others for term, _, others in (line.partition(" ") for line in lines)}
+    return (get_data("brim.plan", "data/related.txt") or b"").decode("ascii").splitlines()

@@ -1,0 +1,45 @@
+"""Messages that are nothing but a role and a text, as most are: read at once, and those of long lists in one go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from brim.conversation import Message, Part, Path, Role
+
+try:
+    from brim.wire import _plain as _compiled
+except ImportError:  # installed without a compiler
+    _compiled = None  # type: ignore[assignment]
+
+
+class _Plain(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    role: str
+    content: str
+
+
+_decoder = msgspec.json.Decoder(_Plain)
+_CONTENT: Path = ("content",)
+
+
+def plain_message(raw: bytes, roles: Mapping[str, Role]) -> Message | None:
+    """A message of only a role and a text; None for any other, and for one that is not valid."""
+    try:
+        found = _decoder.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    role = roles.get(found.role)
+    if role is None:
+        return None
+    parts = (Part("text", _CONTENT, (), found.content),)
+    return Message(role, parts, raw, plain=role == found.role)
+
+
+def plain_messages(raw: bytes, roles: dict[str, Role]) -> tuple[list[Message | bytes], list[int]] | None:
+    """The messages of a JSON list, those that are more than a role and a text as their bytes, and which those are.
+
+    None for a list that has to be read with more care, and where there is no compiled reader.
+    Example: b'[{"role":"user","content":"hi"},{"role":"tool"}]' -> ([Message("user", …), b'{"role":"tool"}'], [1])
+    """
+    return None if _compiled is None else _compiled.messages(raw, roles, Part, Message)

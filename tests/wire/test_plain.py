@@ -1,0 +1,102 @@
+"""A long list that is read in one go says what it says when each message is read by itself."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brim import wire
+from brim.conversation import Message
+from brim.errors import BadBody
+from brim.wire import lists, plain
+from brim.wire.plain import plain_message, plain_messages
+
+CHAT = wire.APIS["openai_chat"]
+compiled = pytest.mark.skipif(plain._compiled is None, reason="installed without a compiler")
+
+TEXTS = st.text(max_size=30) | st.sampled_from(
+    ['a "quoted" \\ word\n\t\r\b\f/', "日本語 é", "😀", "\x7f", "x" * 200, "\ud83d", "<|end|>", "{", "]}", '\\"']
+)
+ROLES = st.sampled_from(["user", "assistant", "system", "developer", "tool", "nobody", "us\u00e9r"])
+PLAIN = st.fixed_dictionaries({"role": ROLES, "content": TEXTS}) | st.fixed_dictionaries(
+    {"content": TEXTS, "role": ROLES}
+)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | TEXTS, lambda inner: st.lists(inner, max_size=3), max_leaves=4
+)
+MESSAGES = PLAIN | st.dictionaries(st.sampled_from(["role", "content", "name", "tool_calls"]) | TEXTS, VALUES)
+FORMS = st.fixed_dictionaries(
+    {"ensure_ascii": st.booleans(), "indent": st.sampled_from([None, 0, 2]), "separators": st.just((",", ":"))}
+)
+
+
+def as_json(value: Any, form: dict[str, Any]) -> bytes:
+    return json.dumps(value, **form).encode("utf-8", "surrogatepass")
+
+
+@compiled
+@given(st.lists(MESSAGES, max_size=6), FORMS)
+def test_every_message_is_read_as_it_is_by_itself_or_given_as_its_bytes(
+    messages: list[dict[str, Any]], form: dict[str, Any]
+) -> None:
+    read = plain_messages(as_json(messages, form), CHAT.plain)
+    assert read is not None
+    found, others = read
+    assert len(found) == len(messages)
+    for number, item in enumerate(found):
+        raw = item.raw if isinstance(item, Message) else item
+        assert json.loads(raw.decode("utf-8", "surrogatepass")) == messages[number]
+        assert isinstance(item, bytes) == (number in others)
+        alone = plain_message(raw, CHAT.plain)
+        if isinstance(item, Message):
+            assert alone is not None
+            assert (item.role, item.parts, item.raw, item.plain) == (alone.role, alone.parts, alone.raw, alone.plain)
+            assert item.digest == alone.digest
+        elif b"\\ud" not in raw:  # half a pair of surrogates is left to others to read
+            assert alone is None
+
+
+@compiled
+@given(st.lists(PLAIN, min_size=1, max_size=3), FORMS, st.data())
+def test_a_list_that_is_broken_anywhere_is_refused_as_ever(
+    messages: list[dict[str, Any]], form: dict[str, Any], data: st.DataObject
+) -> None:
+    whole = as_json(messages, form)
+    at = data.draw(st.integers(0, len(whole) - 1))
+    broken = (
+        whole[:at]
+        + data.draw(st.sampled_from([b"", b"\x00", b'"', b"\\", b"}", b",", b"\xff", b"x"]))
+        + whole[at + 1 :]
+    )
+    told = []
+    for at_once in (1, 1 << 40):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(lists, "LEAST", 1)
+            patch.setattr(lists, "AT_ONCE", at_once)
+            patch.setattr(wire, "_lists", lists.Lists())
+            try:
+                told.append([message.raw for message in wire.parse(broken, "openai_chat").messages])
+            except BadBody:
+                told.append([])
+    assert told[0] == told[1]
+
+
+@compiled
+def test_a_message_that_is_none_is_named_by_its_place_in_a_long_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lists, "LEAST", 1)
+    monkeypatch.setattr(lists, "AT_ONCE", 1)
+    said = [{"role": "user", "content": str(n)} for n in range(9)]
+    wire.parse(said, "openai_chat")
+    with pytest.raises(BadBody, match=r"messages\[10\].role"):
+        wire.parse([*said, {"role": "user", "content": "on"}, {"role": "nobody", "content": ""}], "openai_chat")
+
+
+def test_without_the_compiled_reader_long_lists_are_read_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = [{"role": "user", "content": f"{n} " + "word " * 20} for n in range(1_000)]
+    monkeypatch.setattr(plain, "_compiled", None)
+    monkeypatch.setattr(wire, "_lists", lists.Lists())
+    assert [message.value for message in wire.parse(said, "openai_chat").messages] == said
