@@ -8,7 +8,7 @@ claude = Extension(
     depends=["src/brim/tokens/_claude_tiles.h"],
     optional=True,
 )
-find = Extension("brim.plan.relevance._find", sources=["src/brim/plan/relevance/_find.c"], optional=True)
+scan = Extension("brim.plan.relevance._scan", sources=["src/brim/plan/relevance/_scan.c"], optional=True)
 plain = Extension("brim.wire._plain", sources=["src/brim/wire/_plain.c"], optional=True)
 
-setup(ext_modules=[claude, find, plain])
+setup(ext_modules=[claude, plain, scan])

@@ -20,11 +20,9 @@ def notes(count: int) -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize("budget", [300, 600, 900])
-def test_what_another_model_was_asked_before_changes_nothing(budget: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_another_model_was_asked_before_changes_nothing(budget: int) -> None:
     request = [*notes(80), {"role": "user", "content": "Where was the violin near the harbour lantern?"}]
-    monkeypatch.setattr(ranking, "_indexes", ranking.Indexes())
     alone = brim.fit(request, model="gpt-4o", budget=budget).messages
-    monkeypatch.setattr(ranking, "_indexes", ranking.Indexes())
     brim.fit(request, model="claude-sonnet-4-5", budget=budget)
     assert brim.fit(request, model="gpt-4o", budget=budget).messages == alone
 

@@ -1,13 +1,15 @@
-"""Terms: what is counted without stemming every word is what stemming every word would count."""
+"""Terms that are looked for without stemming every word are found as if every word was stemmed."""
 
 from __future__ import annotations
 
-from collections import Counter
-
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brim.plan.words import counted, split, words
+from brim.plan.relevance import Index, Unread, scan
+from brim.plan.relevance.entries import kind_of
+from brim.plan.relevance.scan import Scan
+from brim.plan.words import split, words
 
 ENDINGS = (
     "", "s", "es", "ies", "ied", "ed", "ing", "ingly", "edly", "eed", "y", "ly", "e", "ational", "ization", "ability",
@@ -21,23 +23,62 @@ TEXTS = (
 )
 
 
-def _by_all_terms(texts: list[str], wanted: set[str]) -> list[dict[str, int]]:
-    return [{term: times for term, times in Counter(words(text)).items() if term in wanted} for text in texts]
+WITH_AND_WITHOUT = pytest.mark.parametrize("compiled", [True, False])
 
 
-def test_terms_of_any_script_are_counted_as_if_every_word_was_read() -> None:
-    for term in {term for text in TEXTS for term in words(text)}:
-        found = counted([split(text) for text in TEXTS], {term})
-        assert any(found), term
-        assert found == _by_all_terms(list(TEXTS), {term})
+def held_by_all_terms(texts: list[str], wanted: list[str]) -> dict[str, list[int]]:
+    return {term: [n for n, text in enumerate(texts) for each in words(text) if each == term] for term in wanted}
 
 
-def test_a_text_without_the_terms_has_no_counts() -> None:
-    assert counted([["They", "adopted", "cats"], [], ["dogs"]], {"adopt"}) == [{"adopt": 1}, {}, {}]
+def looked_for(texts: list[str], wanted: list[str], compiled: bool) -> Scan:
+    with pytest.MonkeyPatch.context() as patch:
+        if not compiled:
+            patch.setattr(scan, "_compiled", None)
+        return Scan(texts, wanted)
 
 
-@given(st.lists(st.tuples(st.text("abelnotyz", max_size=5), st.sampled_from(ENDINGS)), min_size=1, max_size=12))
-def test_no_form_of_a_word_is_missed_whatever_its_ending(made: list[tuple[str, str]]) -> None:
+@WITH_AND_WITHOUT
+def test_terms_of_any_script_are_found_as_if_every_word_was_read(compiled: bool) -> None:
+    wanted = list(dict.fromkeys(term for text in TEXTS for term in words(text)))
+    found = looked_for(list(TEXTS), wanted, compiled)
+    assert found.held == held_by_all_terms(list(TEXTS), wanted)
+    assert list(found.kinds) == [kind_of(text, split(text)) for text in TEXTS]
+
+
+@WITH_AND_WITHOUT
+def test_a_term_that_no_text_holds_is_held_by_none(compiled: bool) -> None:
+    assert looked_for(["They adopted cats", "", "dogs"], ["adopt", "fish"], compiled).held == {"adopt": [0], "fish": []}
+
+
+@WITH_AND_WITHOUT
+@given(made=st.lists(st.tuples(st.text("abelnotyz", max_size=5), st.sampled_from(ENDINGS)), min_size=1, max_size=12))
+def test_no_form_of_a_word_is_missed_whatever_its_ending(made: list[tuple[str, str]], compiled: bool) -> None:
     text = " ".join(start + ending for start, ending in made)
-    for term in set(words(text)):
-        assert counted([split(text)], {term}) == _by_all_terms([text], {term})
+    wanted = list(dict.fromkeys(words(text)))
+    assert looked_for([text], wanted, compiled).held == held_by_all_terms([text], wanted)
+
+
+ANY_TEXT = st.text(max_size=40) | st.text("abAB1_ é?", max_size=40)
+
+
+@given(st.lists(ANY_TEXT, max_size=6), st.lists(ANY_TEXT, max_size=4))
+def test_texts_are_read_alike_with_and_without_a_compiler(texts: list[str], asked: list[str]) -> None:
+    wanted = list(dict.fromkeys(term for text in [*asked, *texts[:2]] for term in words(text)))
+    fast, slow = looked_for(texts, wanted, True), looked_for(texts, wanted, False)
+    assert (fast.held, fast.kinds) == (slow.held, slow.kinds)
+    more = [f"{term}s" for term in wanted]
+    fast.add(more)
+    slow.add(more)
+    assert fast.held == slow.held
+
+
+@given(
+    st.lists(st.text("abc d?IT.", max_size=30) | st.sampled_from(TEXTS[:2]), max_size=8), st.text("abc d", max_size=20)
+)
+def test_texts_that_are_asked_about_once_score_as_in_an_index(texts: list[str], query: str) -> None:
+    index, unread = Index(), Unread()
+    for number, text in enumerate(texts):
+        index.add(text, tokens=5, session=number // 3)
+        unread.add(text, tokens=5, session=number // 3)
+    assert unread.score(query, 0.2) == index.score(query, 0.2)
+    assert unread.pack(query, 12) == index.pack(query, 12)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from brim.conversation import Conversation, Message
 from brim.plan.items import current
-from brim.plan.relevance import Index, quick_scores
+from brim.plan.relevance import Index, Unread, quick_scores
+from brim.plan.relevance.packing import pack
 
-# A longer history is ranked by looking only for the words of the question: an index of it costs more than a fit may.
-INDEXED = 4_000
+# A longer history is ranked by nothing but the words of the question: counting all of it costs more than a fit may.
+PACKED = 1_500
 # A time at the start of a message, as logs of chats have it: it holds until the next one.
 _DATED = re.compile(r"\s*\[([^\[\]\n]{0,40}\d[^\[\]\n]{3,40})\]\s*")
-# How many conversations' indexes are kept for their next turn.
-KEPT = 4
 
 
 @dataclass(slots=True)
@@ -45,50 +43,6 @@ class Chat:
             del self.times[(self.parts[-1] if self.parts else 0) + 1 :]
 
 
-@dataclass(slots=True)
-class _Kept:
-    messages: list[Message] = field(default_factory=list)
-    sizes: list[int] = field(default_factory=list)
-    chat: Chat = field(default_factory=Chat)
-
-
-class Indexes:
-    """Indexes of the last conversations: the next turn of one of them only adds what is new."""
-
-    def __init__(self) -> None:
-        self._kept: list[_Kept] = []
-        self._lock = threading.Lock()
-
-    def pack(
-        self, messages: list[Message], sizes: Callable[[Message], int], query: str, room: int
-    ) -> tuple[list[float], list[int]]:
-        """Scores, and the numbers of the messages that should stay within `room` tokens."""
-        with self._lock:
-            index = self._index(messages, sizes)
-            total = sum(map(sizes, messages))
-            return index.score(query, room / max(1, total)), index.pack(query, room)
-
-    def _index(self, messages: list[Message], sizes: Callable[[Message], int]) -> Index:
-        for kept in self._kept:
-            known = len(kept.messages)
-            # The sizes too: what another model was asked must not change what this one is sent.
-            if messages[:known] == kept.messages and list(map(sizes, messages[:known])) == kept.sizes:
-                self._kept.remove(kept)
-                break
-        else:
-            kept, known = _Kept(), 0
-        for message in messages[known:]:
-            size = sizes(message)
-            kept.chat.add(message.text, size)
-            kept.messages.append(message)
-            kept.sizes.append(size)
-        self._kept = [kept, *self._kept][:KEPT]
-        return kept.chat.index
-
-
-_indexes = Indexes()
-
-
 def relevance(conversation: Conversation, query: str, sizes: Callable[[Message], int], room: int) -> list[float] | None:
     """One number for each message: 0 where it is not history, from 0 to 1 by relevance, 1 more where it should stay.
 
@@ -100,11 +54,14 @@ def relevance(conversation: Conversation, query: str, sizes: Callable[[Message],
     places = [n for n, message in enumerate(conversation.messages) if n != now and message.role != "system"]
     history = [conversation.messages[n] for n in places]
     picked: list[int] = []
-    if len(history) > INDEXED:
-        texts = [message.parts[0].text if message.plain else message.text for message in history]
-        scores = quick_scores(texts, query)
+    if len(history) > PACKED:
+        scores = quick_scores([message.parts[0].text if message.plain else message.text for message in history], query)
     else:
-        scores, picked = _indexes.pack(history, sizes, query, room)
+        chat = Chat(Unread())
+        for message in history:
+            chat.add(message.text, sizes(message))
+        scores = chat.index.score(query, room / max(1, chat.index.total_tokens))
+        picked = pack(scores, chat.index.tokens, room, chat.index.nearness(query))
     top = max(scores, default=0.0)
     if top <= 0:
         return None

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from itertools import chain
 
 from brim.plan.stem import WHOLE, stem
@@ -107,35 +106,17 @@ def _terms_of_all(found: list[str]) -> list[str]:
     return list(chain.from_iterable(map(_KNOWN.__getitem__, found)))
 
 
-def terms_of_word(word: str) -> tuple[str, ...]:
-    """The terms of one word that `split` found, none for a function word."""
-    return _KNOWN[word]
+def terms_given(word: str) -> tuple[str, ...]:
+    """The terms of one word that `split` found, in a text of whatever language."""
+    if len(_KNOWN) > _MEMO_LIMIT:
+        _KNOWN.clear()
+    known = _KNOWN[word]
+    return (*known, *[prefix for prefix in _prefixes((word,)) if prefix not in known])
 
 
-def counted(texts: Iterable[list[str]], wanted: Collection[str]) -> list[dict[str, int]]:
-    """How often each text, given as its words, has each of the `wanted` terms that it has.
-
-    Only words that can give such a term are stemmed: most cannot.
-    Example: counted([["They", "adopted", "cats"]], {"adopt"}) -> [{"adopt": 1}]
-    """
-    texts = list(texts)
-    starts = tuple({start for term in wanted for start in _starts(term)})
-    giving: dict[str, list[str]] = {}
-    for word in set().union(*texts):
-        if word.lower().startswith(starts) or not (word.isalpha() and word.isascii() and _is_simple(word)):
-            given = [term for term in _KNOWN[word] if term in wanted]
-            if given:
-                giving[word] = given
-    return [_counts(found, giving, wanted) for found in texts]
-
-
-def _counts(found: list[str], giving: dict[str, list[str]], wanted: Collection[str]) -> dict[str, int]:
-    more: list[str] = []
-    if not _FOREIGN_SEEN.isdisjoint(found) and _is_foreign(found):
-        found = [word for word in found if word.lower() not in _FOREIGN]
-        more = [term for term in _prefixes(found) if term in wanted]
-    given = [term for word in found if word in giving for term in giving[word]]
-    return Counter(given + more)
+def could_give(word: str, begin: tuple[str, ...]) -> bool:
+    """Whether a word can give a term whose `starts` are among these beginnings. Only such need be stemmed."""
+    return word.lower().startswith(begin) or not (word.isascii() and word.isalpha() and _is_simple(word))
 
 
 def _is_simple(word: str) -> bool:
@@ -143,10 +124,11 @@ def _is_simple(word: str) -> bool:
     return word.islower() or word.istitle()
 
 
-def _starts(term: str) -> tuple[str, ...]:
+def starts(term: str) -> tuple[str, ...]:
     """Beginnings of which every simple word that gives a term has one, in lower case.
 
     The rules of stemming write anew at most the last two letters of a stem, and neither of the first two.
+    Example: "run" -> ("ru", "ran")
     """
     return (term[: max(2, len(term) - 2)], *_FORMS.get(term, ()), *_UNRULY.get(term, ()))
 

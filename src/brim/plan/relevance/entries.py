@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import accumulate, repeat
 from math import exp
-from operator import add
+from operator import add, or_
 
 from brim.plan.relevance.dates import day_number
 from brim.plan.words import split
@@ -29,6 +29,10 @@ _TIME_WORDS = frozenset(
     for form in (word, word.capitalize())
 ) | frozenset(str(year) for year in range(1900, 2100))
 _SELF_WORDS = frozenset("I my My me we We our Our us".split())
+# What a word says of the text that holds it.
+MARKED = dict.fromkeys(sorted(_TIME_WORDS), TELLS_TIME) | dict.fromkeys(sorted(_SELF_WORDS), TELLS_OF_SELF)
+# Among so many last characters a question mark means that the text asks.
+ENDING = 60
 
 # "Ann: …", "Project Manager: …": who speaks, where a transcript writes it into the text.
 _LABEL = re.compile(r"\s*([^\W\d_][\w.'’-]{0,30}(?: [\w.'’-]{1,30}){0,3}):\s")
@@ -111,6 +115,10 @@ class Entries:
         self._note_speaker(number, text, speaker)
         return number
 
+    def add_kinds(self, kinds: Iterable[int]) -> None:
+        """Note of what kinds the entries are whose words were not known when they were added."""
+        self.kind = bytearray(map(or_, self.kind, kinds))
+
     def cut(self, length: int) -> None:
         """Forget the entries from a number on, as if they had never been added."""
         for number in range(length, len(self.texts)):
@@ -170,9 +178,7 @@ def kind_of(text: str, found: list[str]) -> int:
     kind = 0 if _TIME_WORDS.isdisjoint(found) else TELLS_TIME
     if not _SELF_WORDS.isdisjoint(found):
         kind |= TELLS_OF_SELF
-    if "?" in text[-60:]:
-        kind |= ASKS
-    return kind
+    return kind | ASKS if "?" in text[-ENDING:] else kind
 
 
 def gains(*, broad: bool, asks_when: bool) -> list[float]:

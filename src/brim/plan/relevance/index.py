@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from brim.plan.relevance.entries import Entries, gains
 from brim.plan.relevance.matching import Matcher, apply_gains
 from brim.plan.relevance.packing import pack
 from brim.plan.relevance.question import parse_question
+from brim.plan.relevance.related import related
 from brim.plan.relevance.vectors import Embedder, Vectors
 from brim.plan.words import split, terms
 
 _FEEDBACK = 0.1
+# Many words need no others to be found by.
 _FEW = 12
+# Where the work is bounded, a term that more than this share of the entries hold is not shared with neighbours.
+_EVERYWHERE = 0.2
 
 
 class Index:
@@ -22,7 +26,7 @@ class Index:
     def __init__(self) -> None:
         self._entries = Entries()
         # The entries that hold a term, each as often as it does: to append is all that adding has to do.
-        self._postings: defaultdict[str, list[int]] = defaultdict(list)
+        self._postings: dict[str, list[int]] = defaultdict(list)
         self._vectors = Vectors()
 
     def __len__(self) -> int:
@@ -43,6 +47,9 @@ class Index:
             postings[term].append(number)
         return number
 
+    def _look_for(self, terms: Iterable[str]) -> None:
+        """Make sure that it is known which entries hold some terms: here that was read when they were added."""
+
     def cut(self, length: int) -> None:
         """Forget the entries from a number on, as if they had never been added."""
         for text in self._entries.texts[length:]:
@@ -60,21 +67,26 @@ class Index:
     ) -> list[float]:
         """How relevant each entry is to `query`, in the order of adding; 0 or more unless embeddings are used.
 
-        `share` is the part of all entries that there is room for: with more room, words that only stand
-        near the best entries count more. `reach` bounds the work: so many occurrences of terms are looked at.
+        `share` is the part of all entries that there is room for: with more room, words that only stand near the best
+        entries count more, and with 0 nothing but the question does. `reach` bounds the work: so many occurrences of
+        terms are looked at.
         """
         if not len(self):
             return []
         question = parse_question(query, self._entries.speakers())
+        self._look_for([*question.terms, *(other for term in question.terms for other, _ in related(term))])
         postings = self._postings
-        feeds_back = reach is None or len(question.terms) <= _FEW  # many words need no others to be found by
+        feeds_back = share > 0 and (reach is None or len(question.terms) <= _FEW)
         if reach is not None:
             question = question.within(reach, lambda term: len(postings.get(term, ())))
-        matcher = Matcher(self._entries, lambda term: _counts(postings.get(term, ())), question, reach)
+        everywhere = 1.0 if share > 0 else _EVERYWHERE
+        matcher = Matcher(self._entries, lambda term: _counts(postings.get(term, ())), question, reach, everywhere)
         totals = matcher.match()
         if feeds_back:
+            telling = matcher.telling(totals)
+            self._look_for(telling)
             weight = _FEEDBACK * min(2.0, max(0.5, share / 0.1))
-            matcher.feed_back(totals, weight, lambda term: len(postings.get(term, ())))
+            matcher.feed_back(totals, weight, telling, lambda term: len(postings.get(term, ())))
         if question.broad:
             matcher.add_surroundings(totals)
         matcher.raise_named(totals)

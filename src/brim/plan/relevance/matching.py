@@ -66,11 +66,8 @@ class Matcher:
             self._share(hits, totals)
         return totals
 
-    def feed_back(self, totals: list[float], weight: float, occurrences: Callable[[str], int]) -> None:
-        """Add what the best entries' own telling words find elsewhere.
-
-        Hundreds of words are weighed, so by how often each occurs, which is cheaper than by how many hold it.
-        """
+    def telling(self, totals: list[float]) -> dict[str, float]:
+        """The words of the best entries that are not asked for, each by how much it is theirs."""
         best = [n for n in nlargest(_FEEDBACK_ENTRIES, range(self.size), key=totals.__getitem__) if totals[n] > 0]
         whole = sum(totals[number] for number in best)
         telling: dict[str, float] = {}
@@ -79,6 +76,15 @@ class Matcher:
             for term, times in Counter(said).items():
                 if term not in self.terms:
                     telling[term] = telling.get(term, 0.0) + times * totals[number] / whole / len(said)
+        return telling
+
+    def feed_back(
+        self, totals: list[float], weight: float, telling: dict[str, float], occurrences: Callable[[str], int]
+    ) -> None:
+        """Add what the best entries' own telling words find elsewhere.
+
+        Hundreds of words are weighed, so by how often each occurs, which is cheaper than by how many hold it.
+        """
         scored = []
         for term, value in telling.items():
             times = occurrences(term)

@@ -1,0 +1,290 @@
+/* The compiled half of brim.plan.relevance.scan: which texts hold words that begin as wanted, in one pass over all.
+ *
+ *     text -> words -> a trie of beginnings -> the few words that may count, each asked about once -> lists of texts
+ *
+ * A word of letters is looked at from its start; one that may be an identifier (inner capitals, digits, underscores)
+ * from each of its characters. Texts beyond ASCII are left to plain Python, which knows what a letter is.
+ */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdint.h>
+
+enum { LETTERS = 37, NO_LETTER = 255 };  /* a-z, 0-9 and the underscore */
+enum { BEGINS = 1, IS_WORD = 2 };        /* at a node: a wanted beginning, or a whole marked word, ends here */
+
+typedef struct {
+    int32_t next[LETTERS];
+    int flags;
+} Node;
+
+typedef struct {
+    const unsigned char *word;           /* lies in a text, or in a marked word */
+    Py_ssize_t length;
+    PyObject *lists;                     /* a tuple of the lists that note its texts; NULL until it was asked about */
+    int marks;
+} Slot;
+
+typedef struct {
+    Node *nodes;
+    int32_t used, room;
+    Slot *slots;
+    size_t taken, mask;                  /* the number of slots is a power of two, mask one less */
+    PyObject *given;
+    int asks;                            /* the mark of a text with a question mark among its last characters */
+    Py_ssize_t ending;                   /* so many of them */
+} Scanner;
+
+static unsigned char class_of[256];
+
+static void make_classes(void)
+{
+    memset(class_of, NO_LETTER, sizeof class_of);
+    for (int n = 0; n < 26; n++)
+        class_of['a' + n] = class_of['A' + n] = (unsigned char)n;
+    for (int n = 0; n < 10; n++)
+        class_of['0' + n] = (unsigned char)(26 + n);
+    class_of['_'] = 36;
+}
+
+/* ---- the trie ------------------------------------------------------------------------------------- */
+
+static int32_t new_node(Scanner *s)
+{
+    if (s->used == s->room) {
+        int32_t room = s->room ? 2 * s->room : 64;
+        Node *nodes = PyMem_Realloc(s->nodes, (size_t)room * sizeof *nodes);
+        if (nodes == NULL) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        s->nodes = nodes;
+        s->room = room;
+    }
+    memset(&s->nodes[s->used], 0, sizeof *s->nodes);
+    return s->used++;
+}
+
+/* Add a beginning, or a whole word; one with another character than a word of ASCII has cannot be met. */
+static int add_path(Scanner *s, PyObject *string, int flag)
+{
+    if (!PyUnicode_CheckExact(string)) {
+        PyErr_SetString(PyExc_TypeError, "beginnings and marked words must be strings");
+        return -1;
+    }
+    if (!PyUnicode_IS_ASCII(string))
+        return 0;
+    const unsigned char *bytes = PyUnicode_1BYTE_DATA(string);
+    int32_t at = 0;
+    for (Py_ssize_t n = 0; n < PyUnicode_GET_LENGTH(string); n++) {
+        int letter = class_of[bytes[n]];
+        if (letter == NO_LETTER)
+            return 0;
+        int32_t next = s->nodes[at].next[letter];
+        if (!next) {
+            next = new_node(s);
+            if (next < 0)
+                return -1;
+            s->nodes[at].next[letter] = next;
+        }
+        at = next;
+    }
+    s->nodes[at].flags |= flag;
+    return 0;
+}
+
+/* What the trie says of a word from one of its characters on. */
+static int walk(const Scanner *s, const unsigned char *at, const unsigned char *end)
+{
+    const Node *node = s->nodes;
+    int flags = node->flags & BEGINS;
+    for (; at < end; at++) {
+        int32_t next = node->next[class_of[*at]];
+        if (!next)
+            return flags;
+        node = &s->nodes[next];
+        flags |= node->flags & BEGINS;
+    }
+    return flags | node->flags;
+}
+
+/* ---- the words that were met ---------------------------------------------------------------------- */
+
+static Slot *slot_of(const Scanner *s, const unsigned char *word, Py_ssize_t length)
+{
+    uint64_t hash = 14695981039346656037u;
+    for (Py_ssize_t n = 0; n < length; n++)
+        hash = (hash ^ word[n]) * 1099511628211u;
+    size_t at = (size_t)(hash ^ hash >> 29) & s->mask;
+    for (;; at = (at + 1) & s->mask) {
+        Slot *slot = &s->slots[at];
+        if (slot->word == NULL || (slot->length == length && memcmp(slot->word, word, (size_t)length) == 0))
+            return slot;
+    }
+}
+
+static int make_slots(Scanner *s, size_t count)
+{
+    Slot *before = s->slots;
+    size_t old = before == NULL ? 0 : s->mask + 1;
+    s->slots = PyMem_Calloc(count, sizeof *s->slots);
+    if (s->slots == NULL) {
+        s->slots = before;
+        PyErr_NoMemory();
+        return -1;
+    }
+    s->mask = count - 1;
+    for (size_t n = 0; n < old; n++)
+        if (before[n].word != NULL)
+            *slot_of(s, before[n].word, before[n].length) = before[n];
+    PyMem_Free(before);
+    return 0;
+}
+
+static Slot *met(Scanner *s, const unsigned char *word, Py_ssize_t length)
+{
+    Slot *slot = slot_of(s, word, length);
+    if (slot->word != NULL)
+        return slot;
+    if (2 * ++s->taken > s->mask) {
+        if (make_slots(s, 2 * (s->mask + 1)) < 0)
+            return NULL;
+        slot = slot_of(s, word, length);
+    }
+    slot->word = word;
+    slot->length = length;
+    return slot;
+}
+
+/* Ask once in which lists a word is noted. */
+static int ask(Scanner *s, Slot *slot)
+{
+    PyObject *word = PyUnicode_FromKindAndData(PyUnicode_1BYTE_KIND, slot->word, slot->length);
+    PyObject *lists = word == NULL ? NULL : PyObject_CallOneArg(s->given, word);
+    Py_XDECREF(word);
+    if (lists == NULL)
+        return -1;
+    int good = PyTuple_CheckExact(lists);
+    for (Py_ssize_t n = 0; good && n < PyTuple_GET_SIZE(lists); n++)
+        good = PyList_CheckExact(PyTuple_GET_ITEM(lists, n));
+    if (!good) {
+        Py_DECREF(lists);
+        PyErr_SetString(PyExc_TypeError, "a word must be given a tuple of lists");
+        return -1;
+    }
+    slot->lists = lists;
+    return 0;
+}
+
+/* ---- the texts ------------------------------------------------------------------------------------ */
+
+static int note_word(Scanner *s, const unsigned char *word, Py_ssize_t length, int flags, PyObject *number, int *marks)
+{
+    Slot *slot = met(s, word, length);
+    if (slot == NULL || (flags & BEGINS && slot->lists == NULL && ask(s, slot) < 0))
+        return -1;
+    *marks |= slot->marks;
+    for (Py_ssize_t n = 0; slot->lists != NULL && n < PyTuple_GET_SIZE(slot->lists); n++)
+        if (PyList_Append(PyTuple_GET_ITEM(slot->lists, n), number) < 0)
+            return -1;
+    return 0;
+}
+
+/* Note the words of one text; returns its marks, or -1. */
+static int read_text(Scanner *s, const unsigned char *text, Py_ssize_t length, PyObject *number)
+{
+    const unsigned char *at = text, *end = text + length;
+    int marks = 0;
+    while (at < end) {
+        if (class_of[*at] == NO_LETTER) {
+            at++;
+            continue;
+        }
+        const unsigned char *word = at;
+        int odd = class_of[*at] >= 26; /* more than letters of which at most the first is a capital */
+        for (at++; at < end && class_of[*at] != NO_LETTER; at++)
+            odd |= *at < 'a';
+        int flags = walk(s, word, at);
+        for (const unsigned char *from = word + 1; odd && !(flags & BEGINS) && from < at; from++)
+            flags |= walk(s, from, at) & BEGINS;
+        if (flags && note_word(s, word, at - word, flags, number, &marks) < 0)
+            return -1;
+    }
+    Py_ssize_t last = length < s->ending ? length : s->ending;
+    return memchr(end - last, '?', (size_t)last) != NULL ? marks | s->asks : marks;
+}
+
+static int read_all(Scanner *s, PyObject *texts, char *marks, PyObject *others)
+{
+    for (Py_ssize_t n = 0; n < PyTuple_GET_SIZE(texts); n++) {
+        PyObject *text = PyTuple_GET_ITEM(texts, n), *number = PyLong_FromSsize_t(n);
+        int found = 0, failed = number == NULL;
+        if (!failed && PyUnicode_CheckExact(text) && PyUnicode_IS_ASCII(text))
+            failed = (found = read_text(s, PyUnicode_1BYTE_DATA(text), PyUnicode_GET_LENGTH(text), number)) < 0;
+        else if (!failed)
+            failed = PyList_Append(others, number) < 0;
+        Py_XDECREF(number);
+        if (failed)
+            return -1;
+        marks[n] = (char)found;
+    }
+    return 0;
+}
+
+static int prepare(Scanner *s, PyObject *starts, PyObject *marked)
+{
+    PyObject *word, *bits;
+    Py_ssize_t at = 0;
+    if (make_slots(s, 1024) < 0 || new_node(s) < 0)
+        return -1;
+    for (Py_ssize_t n = 0; n < PyTuple_GET_SIZE(starts); n++)
+        if (add_path(s, PyTuple_GET_ITEM(starts, n), BEGINS) < 0)
+            return -1;
+    while (PyDict_Next(marked, &at, &word, &bits)) {
+        if (add_path(s, word, IS_WORD) < 0)
+            return -1;
+        if (!PyUnicode_IS_ASCII(word))
+            continue;
+        Slot *slot = met(s, PyUnicode_1BYTE_DATA(word), PyUnicode_GET_LENGTH(word));
+        long value = PyLong_AsLong(bits);
+        if (slot == NULL || (value == -1 && PyErr_Occurred()))
+            return -1;
+        slot->marks = (int)(value & 127);
+    }
+    return 0;
+}
+
+static PyObject *scan(PyObject *self, PyObject *args)
+{
+    PyObject *texts, *starts, *marked, *others = PyList_New(0), *kinds = NULL, *found = NULL;
+    Scanner s = {0};
+    if (others == NULL)
+        return NULL;
+    if (PyArg_ParseTuple(args, "O!O!O!inO", &PyTuple_Type, &texts, &PyTuple_Type, &starts, &PyDict_Type, &marked,
+                         &s.asks, &s.ending, &s.given))
+        kinds = PyByteArray_FromStringAndSize(NULL, PyTuple_GET_SIZE(texts));
+    if (kinds != NULL && prepare(&s, starts, marked) == 0 &&
+        read_all(&s, texts, PyByteArray_AS_STRING(kinds), others) == 0)
+        found = PyTuple_Pack(2, kinds, others);
+    for (size_t n = 0; s.slots != NULL && n <= s.mask; n++)
+        Py_XDECREF(s.slots[n].lists);
+    PyMem_Free(s.slots);
+    PyMem_Free(s.nodes);
+    Py_XDECREF(kinds);
+    Py_DECREF(others);
+    return found;
+}
+
+static PyMethodDef methods[] = {
+    {"scan", scan, METH_VARARGS,
+     "scan(texts, starts, marked, asks, ending, given): append the number of each text to the lists that `given` names "
+     "for those of its words that begin as wanted. Returns the marks of each text, and which texts were not read."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "brim.plan.relevance._scan", NULL, 0, methods};
+
+PyMODINIT_FUNC PyInit__scan(void)
+{
+    make_classes();
+    return PyModule_Create(&module);
+}
