@@ -32,6 +32,8 @@ def guessed(messages: Sequence[Message], size: Callable[[Message], int], limit: 
     sample = range(0, len(messages), max(1, len(messages) // SAMPLE))
     share = sum(size(messages[n]) for n in sample) / max(1, sum(lengths[n] for n in sample))
     found = [int(length * share) + 1 for length in lengths]
+    if sum(found) < LOOKED_AT * limit:
+        return None
     # Media have bytes that are no tokens. Most messages are one text and no more.
     unsure = [number for number, message in enumerate(messages) if not message.plain or lengths[number] < SHORT]
     for number in unsure:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from brim.conversation import Conversation, Message
@@ -50,25 +50,38 @@ def relevance(conversation: Conversation, query: str, sizes: Callable[[Message],
     """
     if not query.strip() or room <= 0:
         return None
-    now = current(conversation.messages)
-    places = [n for n, message in enumerate(conversation.messages) if n != now and message.role != "system"]
-    history = [conversation.messages[n] for n in places]
+    messages = conversation.messages
     picked: list[int] = []
-    if len(history) > PACKED:
-        scores = quick_scores([message.parts[0].text if message.plain else message.text for message in history], query)
+    others = {current(messages), *(n for n, message in enumerate(messages) if message.role == "system")}
+    if len(messages) - len(others) > PACKED:
+        texts = [message.parts[0].text if message.plain else message.text for message in messages]
+        for number in others:
+            texts[number] = ""
+        scores = quick_scores(texts, query)
     else:
-        chat = Chat(Unread())
-        for message in history:
-            chat.add(message.text, sizes(message))
-        scores = chat.index.score(query, room / max(1, chat.index.total_tokens))
-        picked = pack(scores, chat.index.tokens, room, chat.index.nearness(query))
+        scores, picked = _packed(messages, others, query, sizes, room)
     top = max(scores, default=0.0)
     if top <= 0:
         return None
-    found = [0.0] * len(conversation.messages)
-    for place, score in zip(places, scores, strict=True):
-        if score > 0:
-            found[place] = score / top
+    found = [score / top for score in scores]
+    for number in others:
+        found[number] = 0.0
     for number in picked:
-        found[places[number]] += 1.0
+        found[number] += 1.0
     return found
+
+
+def _packed(
+    messages: Sequence[Message], others: Collection[int], query: str, sizes: Callable[[Message], int], room: int
+) -> tuple[list[float], list[int]]:
+    """A score for every message but some others, and the numbers of those that should stay within `room` tokens."""
+    chat = Chat(Unread())
+    places = [number for number in range(len(messages)) if number not in others]
+    for number in places:
+        chat.add(messages[number].text, sizes(messages[number]))
+    found = chat.index.score(query, room / max(1, chat.index.total_tokens))
+    picked = pack(found, chat.index.tokens, room, chat.index.nearness(query))
+    scores = [0.0] * len(messages)
+    for number, score in zip(places, found, strict=True):
+        scores[number] = max(0.0, score)
+    return scores, [places[number] for number in picked]

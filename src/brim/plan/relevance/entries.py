@@ -7,7 +7,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import accumulate, repeat
+from itertools import accumulate
 from math import exp
 from operator import add, or_
 
@@ -36,8 +36,8 @@ ENDING = 60
 
 # "Ann: …", "Project Manager: …": who speaks, where a transcript writes it into the text.
 _LABEL = re.compile(r"\s*([^\W\d_][\w.'’-]{0,30}(?: [\w.'’-]{1,30}){0,3}):\s")
-# No label is longer, white space before it aside.
-_LABEL_LENGTH = 160
+# No label is longer, white space before it aside. Of unread texts so many are looked at for whether they have any.
+_LABEL_LENGTH, _SAMPLE = 160, 128
 _ROLES = frozenset("user assistant system tool human ai bot model developer function agent".split())
 
 _DECAY_TOKENS = 90.0
@@ -60,7 +60,6 @@ class Entries:
         self.total_tokens = 0
         self.total_length = 0
         self.decay = array("d")  # what a score keeps on the way from the entry before, 0 across sessions
-        self.block = array("q")  # which stretch of about 500 tokens the entry is in
         self.kind = bytearray()
         self.days = array("q")
         self.sessions: list[int | str] = []
@@ -82,16 +81,19 @@ class Entries:
         steps, far = _BETWEEN, len(_BETWEEN)
         self.decay = array("d", [0.0])
         self.decay.extend([steps[both] if both < far else _DECAY_LEAST for both in map(add, sizes, sizes[1:])])
-        self.block = array("q", [before // _BLOCK_TOKENS for before in accumulate(sizes[:-1], initial=0)])
         self.kind = bytearray(len(sizes))
         self.days = array("q", [0]) * len(sizes)
         self.sessions = [0] * len(sizes)
-        colons = list(map(str.find, texts, repeat(":"), repeat(0), repeat(_LABEL_LENGTH)))
-        if sum(colon > 0 for colon in colons) * 2 >= len(texts):
-            for number, colon in enumerate(colons):
-                if colon > 0:
-                    self._note_speaker(number, texts[number], "")
+        sample = texts[:: max(1, len(texts) // _SAMPLE)]
+        if sum([text.find(":", 0, _LABEL_LENGTH) > 0 for text in sample]) * 3 >= len(sample):
+            for number, text in enumerate(texts):
+                if text.find(":", 0, _LABEL_LENGTH) > 0:
+                    self._note_speaker(number, text, "")
         return self
+
+    def blocks(self) -> array[int]:
+        """Which stretch of about 500 tokens each entry is in."""
+        return array("q", [before // _BLOCK_TOKENS for before in accumulate(self.tokens[:-1], initial=0)])
 
     def append(
         self, text: str, speaker: str, when: str, session: int | str, tokens: int | None, found: list[str] | None
@@ -103,7 +105,6 @@ class Entries:
             # Only where there are several sessions does the first entry of all open one.
             self.kind[0] |= OPENS
         self.decay.append(0.0 if opens else _step((size + self.tokens[-1]) // 2))
-        self.block.append(self.total_tokens // _BLOCK_TOKENS)
         self.kind.append((OPENS if opens and number else 0) | (kind_of(text, found) if found is not None else 0))
         self.texts.append(text)
         self.tokens.append(size)
@@ -131,7 +132,7 @@ class Entries:
                 del numbers[kept:]
                 if not numbers:
                     del spoken[name]
-        for column in (self.texts, self.tokens, self.lengths, self.decay, self.block, self.kind, self.days):
+        for column in (self.texts, self.tokens, self.lengths, self.decay, self.kind, self.days):
             del column[length:]
         del self.sessions[length:]
         if self.kind and not any(kind & OPENS for kind in self.kind[1:]):

@@ -103,7 +103,7 @@ class Matcher:
 
     def add_surroundings(self, totals: list[float]) -> None:
         """Add how much the passage around an entry, some 1,500 tokens, is about the question."""
-        block = self.entries.block
+        block = self.entries.blocks()
         about: dict[int, float] = {}
         for term, weight in self.terms.items():
             held = self.look_up(term)
@@ -145,9 +145,13 @@ class Matcher:
 
         By the best and not by the sum: a word that is said three times in a row is still one sign.
         """
+        if len(hits) > self.everywhere:
+            for number, value in hits.items():
+                totals[number] += value
+            return
         best = dict(hits)
         get, decay, kind = best.get, self.decay, self.entries.kind
-        for number, value in hits.items() if len(hits) <= self.everywhere else ():
+        for number, value in hits.items():
             faintest = value * _FAINTEST
             later = number + 1
             carried = (value * _ANSWER if kind[number] & ASKS else value) * decay[later]
