@@ -8,7 +8,7 @@ DATA ?= data
 
 .PHONY: run test check nightly bench docs browser real-servers real-clients real-embeddings clean
 
-$(READY): pyproject.toml setup.py constraints.txt
+$(READY): pyproject.toml setup.py constraints.txt $(wildcard src/brim/*/*.c src/brim/*/*/*.c)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo 'Installing Brim and what it needs into $(VENV): some minutes, once.'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[all,dev]'

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import brim
@@ -55,6 +55,7 @@ def check(request: Request, out: Any, budget: int) -> None:
     assert altered(api, body, out) == []
 
 
+@settings(max_examples=max(500, settings().max_examples))
 @given(wide_requests(), st.integers(20, 6000), st.booleans())
 def test_a_fitted_request_is_within_its_budget_valid_and_leaves_its_input_alone(
     request: Request, budget: int, as_bytes: bool
