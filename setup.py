@@ -1,5 +1,7 @@
 """The compiled parts. All are optional: without a compiler plain Python does the same, more slowly."""
 
+import sys
+
 from setuptools import Extension, setup
 
 claude = Extension(
@@ -9,6 +11,12 @@ claude = Extension(
     optional=True,
 )
 scan = Extension("brim.plan.relevance._scan", sources=["src/brim/plan/relevance/_scan.c"], optional=True)
+share = Extension(
+    "brim.plan.relevance._share",
+    sources=["src/brim/plan/relevance/_share.c"],
+    extra_compile_args=["/fp:precise"] if sys.platform == "win32" else ["-ffp-contract=off"],
+    optional=True,
+)
 plain = Extension("brim.wire._plain", sources=["src/brim/wire/_plain.c"], optional=True)
 
-setup(ext_modules=[claude, plain, scan])
+setup(ext_modules=[claude, plain, scan, share])

@@ -8,9 +8,10 @@ from heapq import nlargest
 from math import log
 
 from brim.plan.relevance.dates import nearness
-from brim.plan.relevance.entries import ASKS, Entries
+from brim.plan.relevance.entries import Entries
 from brim.plan.relevance.question import Question
 from brim.plan.relevance.related import related
+from brim.plan.relevance.share import share
 from brim.plan.words import words
 
 # Which entries hold a term, and how often.
@@ -18,8 +19,6 @@ Counts = Mapping[int, int]
 
 _K1, _B = 1.2, 0.5
 _RELATED_WEIGHT = 0.35
-_ANSWER = 1.2
-_FAINTEST = 0.1
 _FEEDBACK_ENTRIES, _FEEDBACK_TERMS, _FEEDBACK_CHARACTERS = 8, 20, 4_000
 _COMMON = 0.35
 _BLOCK_K = 1.2
@@ -51,7 +50,6 @@ class Matcher:
         self.terms = self._rarest(question.terms)
         self.question = question
         mean = max(1.0, entries.total_length / max(1, self.size))
-        self.decay = [*entries.decay, 0.0]  # nothing is carried past the first entry, nor past the last
         self.flat, self.slope = _K1 * (1 - _B), _K1 * _B / mean
 
     def match(self) -> list[float]:
@@ -141,31 +139,11 @@ class Matcher:
         return {n: top * count / (count + flat + slope * lengths[n]) for n, count in held.items()}
 
     def _share(self, hits: dict[int, float], totals: list[float]) -> None:
-        """Add hits to the totals; a neighbour gets the best that reaches it, an answer a little more.
-
-        By the best and not by the sum: a word that is said three times in a row is still one sign.
-        """
-        if len(hits) > self.everywhere:
-            for number, value in hits.items():
-                totals[number] += value
+        """Add hits to the totals, and what is left of them to those of their neighbours."""
+        if len(hits) <= self.everywhere:
+            share(hits, totals, self.entries)
             return
-        best = dict(hits)
-        get, decay, kind = best.get, self.decay, self.entries.kind
         for number, value in hits.items():
-            faintest = value * _FAINTEST
-            later = number + 1
-            carried = (value * _ANSWER if kind[number] & ASKS else value) * decay[later]
-            while carried >= faintest and get(later, 0.0) < carried:
-                best[later] = carried
-                later += 1
-                carried *= decay[later]
-            earlier = number
-            carried = value * decay[earlier]
-            while carried >= faintest and get(earlier - 1, 0.0) < carried:
-                earlier -= 1
-                best[earlier] = carried
-                carried *= decay[earlier]
-        for number, value in best.items():
             totals[number] += value
 
     def _rarity(self, holders: int) -> float:

@@ -1,0 +1,12 @@
+from array import array
+
+def share(
+    hits: dict[int, float],
+    totals: list[float],
+    decay: array[float],
+    kinds: bytearray,
+    asks: int,
+    answer: float,
+    faintest: float,
+    /,
+) -> None: ...
