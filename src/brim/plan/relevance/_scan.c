@@ -1,15 +1,16 @@
 /* The compiled half of brim.plan.relevance.scan: which texts hold words that begin as wanted, in one pass over all.
  *
- *     text -> words -> a trie of beginnings -> the few words that may count, each asked about once -> lists of texts
+ *     text -> pairs of characters -> a trie of beginnings -> the few words that may count, each asked about once
  *
- * A word of letters is looked at from its start; one that may be an identifier (inner capitals, digits, underscores)
- * from each of its characters. Texts beyond ASCII are left to plain Python, which knows what a letter is.
+ * A word is looked at where it begins, and where a part of an identifier does (getUserName, user_name), if its first two
+ * characters are those of something wanted. Texts beyond ASCII are left to plain Python, which knows what a letter is.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <stdint.h>
 
-enum { LETTERS = 37, NO_LETTER = 255 };  /* a-z, 0-9 and the underscore */
+enum { LETTERS = 37, CLASSES = 38, NO_LETTER = 37 }; /* a-z, 0-9 and the underscore; all others are one class */
+enum sort { OUTSIDE, SMALL, CAPITAL, DIGIT, UNDERSCORE, SORTS };
 enum { BEGINS = 1, IS_WORD = 2 };        /* at a node: a wanted beginning, or a whole marked word, ends here */
 
 typedef struct {
@@ -27,6 +28,7 @@ typedef struct {
 typedef struct {
     Node *nodes;
     int32_t used, room;
+    unsigned char pairs[CLASSES * CLASSES]; /* the first two characters of what is wanted; the second may be outside */
     Slot *slots;
     size_t taken, mask;                  /* the number of slots is a power of two, mask one less */
     PyObject *given;
@@ -34,16 +36,29 @@ typedef struct {
     Py_ssize_t ending;                   /* so many of them */
 } Scanner;
 
-static unsigned char class_of[256];
+static unsigned char class_of[256], sort_of[256];
+static unsigned char begins[SORTS][SORTS]; /* by the sorts of two neighbours: whether the second begins a part of a word */
 
 static void make_classes(void)
 {
     memset(class_of, NO_LETTER, sizeof class_of);
-    for (int n = 0; n < 26; n++)
+    for (int n = 0; n < 26; n++) {
         class_of['a' + n] = class_of['A' + n] = (unsigned char)n;
-    for (int n = 0; n < 10; n++)
+        sort_of['a' + n] = SMALL;
+        sort_of['A' + n] = CAPITAL;
+    }
+    for (int n = 0; n < 10; n++) {
         class_of['0' + n] = (unsigned char)(26 + n);
+        sort_of['0' + n] = DIGIT;
+    }
     class_of['_'] = 36;
+    sort_of['_'] = UNDERSCORE;
+    for (int now = SMALL; now < SORTS; now++) {
+        begins[OUTSIDE][now] = 1;
+        for (int before = SMALL; before < SORTS; before++)
+            begins[before][now] = now == CAPITAL || (now == DIGIT && before != DIGIT) ||
+                                  (now == SMALL && (before == DIGIT || before == UNDERSCORE));
+    }
 }
 
 /* ---- the trie ------------------------------------------------------------------------------------- */
@@ -62,6 +77,17 @@ static int32_t new_node(Scanner *s)
     }
     memset(&s->nodes[s->used], 0, sizeof *s->nodes);
     return s->used++;
+}
+
+static void note_pair(Scanner *s, const unsigned char *bytes, Py_ssize_t length, int flag)
+{
+    int first = length ? class_of[bytes[0]] : 0;
+    if (length > 1)
+        s->pairs[first * CLASSES + class_of[bytes[1]]] = 1;
+    else if (flag == IS_WORD && length)
+        s->pairs[first * CLASSES + NO_LETTER] = 1;
+    else /* whatever follows */
+        memset(s->pairs + first * CLASSES, 1, length ? CLASSES : CLASSES * CLASSES);
 }
 
 /* Add a beginning, or a whole word; one with another character than a word of ASCII has cannot be met. */
@@ -89,6 +115,7 @@ static int add_path(Scanner *s, PyObject *string, int flag)
         at = next;
     }
     s->nodes[at].flags |= flag;
+    note_pair(s, bytes, PyUnicode_GET_LENGTH(string), flag);
     return 0;
 }
 
@@ -98,7 +125,7 @@ static int walk(const Scanner *s, const unsigned char *at, const unsigned char *
     const Node *node = s->nodes;
     int flags = node->flags & BEGINS;
     for (; at < end; at++) {
-        int32_t next = node->next[class_of[*at]];
+        int32_t next = node->next[class_of[*at]]; /* there is nothing but letters between them */
         if (!next)
             return flags;
         node = &s->nodes[next];
@@ -189,25 +216,39 @@ static int note_word(Scanner *s, const unsigned char *word, Py_ssize_t length, i
     return 0;
 }
 
+/* Note the word around a place, if what begins there is wanted; it is noted once, at the first such place. */
+static int note_at(Scanner *s, const unsigned char *text, const unsigned char *at, const unsigned char *end,
+                   const unsigned char **noted, PyObject *number, int *marks)
+{
+    const unsigned char *word = at, *after = at + 1;
+    while (word > text && sort_of[word[-1]])
+        word--;
+    if (word == *noted)
+        return 0;
+    while (after < end && sort_of[*after])
+        after++;
+    int flags = walk(s, at, after);
+    if (at > word)
+        flags &= BEGINS;
+    if (!flags)
+        return 0;
+    if (flags & BEGINS)
+        *noted = word;
+    return note_word(s, word, after - word, flags, number, marks);
+}
+
 /* Note the words of one text; returns its marks, or -1. */
 static int read_text(Scanner *s, const unsigned char *text, Py_ssize_t length, PyObject *number)
 {
-    const unsigned char *at = text, *end = text + length;
-    int marks = 0;
-    while (at < end) {
-        if (class_of[*at] == NO_LETTER) {
-            at++;
-            continue;
-        }
-        const unsigned char *word = at;
-        int odd = class_of[*at] >= 26; /* more than letters of which at most the first is a capital */
-        for (at++; at < end && class_of[*at] != NO_LETTER; at++)
-            odd |= *at < 'a';
-        int flags = walk(s, word, at);
-        for (const unsigned char *from = word + 1; odd && !(flags & BEGINS) && from < at; from++)
-            flags |= walk(s, from, at) & BEGINS;
-        if (flags && note_word(s, word, at - word, flags, number, &marks) < 0)
+    const unsigned char *end = text + length, *noted = NULL;
+    int marks = 0, before = OUTSIDE, class = length ? class_of[*text] : NO_LETTER;
+    for (const unsigned char *at = text; at < end; at++) {
+        int now = sort_of[*at], next = at + 1 < end ? class_of[at[1]] : NO_LETTER;
+        if (begins[before][now] & s->pairs[class * CLASSES + next] &&
+            note_at(s, text, at, end, &noted, number, &marks) < 0)
             return -1;
+        before = now;
+        class = next;
     }
     Py_ssize_t last = length < s->ending ? length : s->ending;
     return memchr(end - last, '?', (size_t)last) != NULL ? marks | s->asks : marks;
