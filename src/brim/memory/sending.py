@@ -10,7 +10,7 @@ from typing import Any
 
 from brim import wire
 from brim.conversation import Conversation, Message, encode
-from brim.fitting import Fitted
+from brim.fitting import Fitted, in_type
 from brim.memory.view import Entry, View, decisions
 from brim.plan.report import Report
 from brim.plan.reporting import report_of
@@ -52,7 +52,7 @@ def body_of(given: Conversation, sent: Conversation, view: View, request: Any) -
             request[entry.start] if entry.kind == "as is" and message is given.messages[entry.start] else message.value
             for entry, message in zip(view.entries, sent.messages, strict=True)
         ]
-    return wire.render(sent, request, given)
+    return in_type(request, wire.render(sent, request, given))
 
 
 def came_back(response: Any, api: str) -> tuple[int | None, list[Message]]:

@@ -13,8 +13,9 @@ from typing import Any
 from brim import catalog, wire
 from brim.catalog import Model
 from brim.conversation import Conversation, Message, encode
+from brim.counting import kept_list
 from brim.errors import BadInput, BudgetTooSmall, NotFound
-from brim.fitting import Event, Fitted, OnEvent, events, fit, limit_of, tell
+from brim.fitting import Fitted, OnEvent, by_window, capped, events, fit, limit_of, refused, tell
 from brim.memory import keeping
 from brim.memory.arrival import arrived
 from brim.memory.breakpoints import bare, unmarked, with_breakpoint
@@ -111,6 +112,7 @@ class Session:
 
         Raises BudgetTooSmall if what must stay cannot fit; the session stays usable.
         """
+        request = kept_list(request)
         conversation = wire.parse(request, model=self.model.name, tools=tools, system=system, tool_choice=tool_choice)
         return self.fit_parsed(request, conversation)
 
@@ -303,7 +305,7 @@ class Session:
             model=self.model,
             policy=self.policy,
             limit=self._limit(conversation),
-            own_limit=self.budget is None and self.policy.budget is None,
+            own_limit=by_window(self.model, conversation, self.policy, self.budget, self.reserve),
             recall=self.recall_mode == "tool",
             summarize=self.folding.ready if self.folding.summarizer else None,
             context=tuple(self._context),
@@ -314,9 +316,10 @@ class Session:
             self._begun = True
         except BudgetTooSmall as refusal:
             self._begun = True
-            tell(self._on_event, Event("refused", str(refusal), {"needed": refusal.needed, "budget": refusal.budget}))
+            tell(self._on_event, refused(refusal))
             self._save()
             raise
+        outcome.warnings[:0] = capped(work, self.budget)
         for event in events(outcome):
             tell(self._on_event, event)
         self._writer.hold(outcome.stash.values())
@@ -335,7 +338,7 @@ class Session:
     def _at(self, request: Any, log: Iterable[Message], budget: int) -> Fitted:
         """The same turn at another budget, planned without memory."""
         messages = request or [message.value for message in log]
-        return fit(messages, model=self.model, budget=budget, policy=self.policy, api=self._api)
+        return fit(messages, model=self.model, budget=budget, reserve=self.reserve, policy=self.policy, api=self._api)
 
     def _bring_under(self, work: Work) -> Outcome:
         if self.policy.name != "agent":
