@@ -11,6 +11,7 @@ from typing import Any
 from brim import wire
 from brim.conversation import Conversation, Message, encode
 from brim.fitting import Fitted, in_type
+from brim.memory.checks import encoded
 from brim.memory.view import Entry, View, decisions
 from brim.plan.report import Report
 from brim.plan.reporting import report_of
@@ -66,7 +67,7 @@ def came_back(response: Any, api: str) -> tuple[int | None, list[Message]]:
         return response.input, []
     body = response if isinstance(response, Mapping) else json.loads(encode(response))
     usage, spec = wire.usage(body, api), wire.APIS[api]
-    replies = [spec.messages.get(encode(value), "response") for value in spec.replies(body)]
+    replies = [spec.messages.get(encoded("response", value), "response") for value in spec.replies(body)]
     return usage.input if usage else None, replies
 
 
