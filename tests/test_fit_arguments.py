@@ -77,3 +77,49 @@ def test_a_window_that_the_answer_takes_all_of_says_what_would_have_to_stay() ->
         brim.fit(body, reserve=200_000)
     assert refused.value.budget <= 0
     assert [what for what, _ in refused.value.must_stay] == ["user messages[0]", "tools and framing"]
+
+
+@pytest.mark.parametrize("name", ["context", "carried"])
+@pytest.mark.parametrize(
+    ("given", "at"),
+    [(3, ""), (b"abc", ""), ({"text": "A text."}, ""), (0, ""), ([None], "[0]"), (["A text.", 5], "[1]")],
+)
+def test_context_that_is_no_text_is_refused_with_its_place(name: str, given: Any, at: str) -> None:
+    with pytest.raises(brim.BadInput, match=r"must be a text or a brim\.Attachment") as refused:
+        brim.fit(MESSAGES, model="gpt-4o", **{name: given})
+    assert refused.value.at == name + at
+
+
+@pytest.mark.parametrize("settings", [{"text": None}, {"text": "x", "source": None}, {"text": "x", "type": 3}])
+def test_an_attachment_is_made_of_texts(settings: Any) -> None:
+    with pytest.raises(brim.BadInput, match=r"Attachment\.\w+: must be text"):
+        brim.Attachment(**settings)
+
+
+@pytest.mark.parametrize("model", [3, 0, ["gpt-4o"], b"gpt-4o"])
+def test_what_is_no_model_is_refused(model: Any) -> None:
+    for call in (brim.fit, brim.count):
+        with pytest.raises(brim.BadInput, match=r"model: .* is neither the name of a model"):
+            call(MESSAGES, model=model)
+
+
+@pytest.mark.parametrize(
+    ("settings", "name"),
+    [
+        ({"name": "zzz"}, "policy.name"),
+        ({"name": []}, "policy.name"),
+        ({"high": "x"}, "policy.high"),
+        ({"high": None}, "policy.high"),
+        ({"system_role": 1}, "policy.system_role"),
+        ({"budget": 100, "reserve": 200}, "policy.reserve"),
+    ],
+)
+def test_a_policy_is_checked_however_it_is_made(settings: Any, name: str) -> None:
+    with pytest.raises(brim.BadSetting) as refused:
+        brim.Policy(**settings)
+    assert refused.value.name == name
+
+
+def test_a_policy_whose_reserve_leaves_nothing_of_the_budget_is_refused() -> None:
+    with pytest.raises(brim.BadSetting, match=r"policy\.reserve: 200 tokens leave nothing of the budget of 100"):
+        brim.fit(MESSAGES, model="gpt-4o", budget=100, policy=brim.Policy.agent(reserve=200))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import logging
 from typing import Any
 
@@ -55,3 +56,67 @@ def test_a_refusal_lists_what_must_stay_with_its_tokens() -> None:
     assert refusal.needed > refusal.budget == 8
     assert sum(tokens for _, tokens in refusal.must_stay) == refusal.needed
     assert any("user" in name for name, _ in refusal.must_stay)
+
+
+def test_another_budget_keeps_the_reserve() -> None:
+    fitted = brim.fit(chat(40), model="gpt-4o", budget=1_000, reserve=400)
+    assert fitted.report.limit == fitted.at(1_000).report.limit == 600
+    assert fitted.at(2_000).tokens <= 1_600
+    with pytest.raises(brim.BadInput, match="reserve: 400 tokens leave nothing of the budget of 300"):
+        fitted.at(300)
+    session = brim.Session(model="gpt-4o", budget=1_000, reserve=400)
+    assert session.fit(chat(40)).at(1_000).report.limit == 600
+
+
+LARGE = [{"role": "user", "content": "word " * 30_000}, {"role": "user", "content": "So?"}]
+SMALL_WINDOW = brim.Model("own-1", "me", 8_000, 1_000, "o200k", None, "openai_chat", "set by hand")
+
+
+@pytest.mark.parametrize("make", [brim.fit, lambda request, **more: brim.Session(**more).fit(request)])
+def test_a_budget_above_the_window_is_held_by_the_window_and_that_is_said(make: Any) -> None:
+    seen: list[Any] = []
+    fitted = make(LARGE, model=SMALL_WINDOW, budget=500_000, on_event=seen.append)
+    assert fitted.report.limit == 8_000
+    assert fitted.report.upper <= 8_000
+    told = "the budget of 500,000 tokens is more than own-1 takes: its window leaves 8,000, which is the limit now"
+    assert fitted.report.warnings[0] == told
+    assert told in [event.message for event in seen if event.kind == "warning"]
+    assert fitted.at(600_000).report.limit == 8_000
+
+
+def test_a_budget_leaves_room_in_the_window_for_the_answer_that_is_asked_for() -> None:
+    body = {"model": "own-1", "max_tokens": 3_000, "messages": LARGE}
+    assert brim.fit(body, model=SMALL_WINDOW, budget=7_000).report.limit == 5_000
+    assert brim.fit(body, model=SMALL_WINDOW, budget=500_000, reserve=4_000).report.limit == 4_000
+    inside = brim.fit(body, model=SMALL_WINDOW, budget=5_000)
+    assert (inside.report.limit, inside.report.warnings) == (5_000, ())
+    policy = brim.Policy.rolling(budget=500_000)
+    assert brim.fit(LARGE, model=SMALL_WINDOW, policy=policy).tokens <= 8_000
+
+
+@pytest.mark.parametrize("budget", [None, 1_000])
+@pytest.mark.parametrize("make", [brim.fit, lambda request, **more: brim.Session(**more).fit(request)])
+def test_messages_that_can_be_read_only_once_come_back_as_a_list(make: Any, budget: int | None) -> None:
+    messages = chat(40)
+    fitted = make((message for message in messages), model="gpt-4o", budget=budget)
+    assert fitted.messages == make(messages, model="gpt-4o", budget=budget).messages
+    assert fitted.at(2_000).messages == make(messages, model="gpt-4o", budget=budget).at(2_000).messages
+
+
+@pytest.mark.parametrize("make", [brim.fit, lambda request, **more: brim.Session(**more).fit(request)])
+@pytest.mark.parametrize("kind", ["tuple", "bytes", "bytearray", "str"])
+def test_a_request_keeps_its_type_and_its_messages_can_always_be_read(make: Any, kind: str) -> None:
+    messages = chat(40)
+    raw = json.dumps({"model": "gpt-4o", "messages": messages})
+    request: Any = {
+        "tuple": tuple(messages),
+        "bytes": raw.encode(),
+        "bytearray": bytearray(raw.encode()),
+        "str": raw,
+    }[kind]
+    same, changed = make(request, model="gpt-4o"), make(request, model="gpt-4o", budget=1_000)
+    assert same.body is request
+    assert list(same.messages) == messages
+    assert type(changed.body) is type(request)
+    assert changed.messages[0] == messages[0]
+    assert changed.tokens <= 1_000

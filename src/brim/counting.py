@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from math import ceil
 from typing import Any
 
@@ -36,6 +36,9 @@ def count(
     """
     if isinstance(request, str):
         return _text(request, model)
+    if not isinstance(model, (str, Model)) and model is not None:
+        catalog.model_of(model)  # says what it should be
+    request = kept_list(request)
     raw = request if isinstance(request, bytes) else encode(request)
     extra = encode([tools, system, tool_choice]) if tools or system or tool_choice else b""
     memory = (id(actuals), actuals.version) if actuals is not None else None
@@ -64,12 +67,21 @@ def record(
     """
     name = model if isinstance(model, str) else ""
     conversation = wire.parse(request, api, model=name, tools=tools, system=system, tool_choice=tool_choice)
-    found = model if isinstance(model, Model) else catalog.find(model or conversation.model)
+    found = catalog.model_of(model, conversation.model)
     told = wire.usage(usage, conversation.api) if isinstance(usage, Mapping) else usage
     tokens = told.input if isinstance(told, wire.Usage) else told
     if tokens is None:
         raise BadInput("usage", "the response does not say how many input tokens it took")
     Counter(found, conversation.api, actuals).record(conversation, tokens)
+
+
+def kept_list(request: Any) -> Any:
+    """A request that can be read more than once: what gives its messages only once becomes a list.
+
+    Example: (message for message in chat) -> [message, …]
+    """
+    once = isinstance(request, Iterable) and not isinstance(request, (str, bytes, bytearray, Mapping, Sequence))
+    return list(request) if once and not isinstance(request, memoryview) else request
 
 
 def _request(
@@ -83,12 +95,12 @@ def _request(
 ) -> Count:
     name = model if isinstance(model, str) else ""
     conversation = wire.parse(request, api, model=name, tools=tools, system=system, tool_choice=tool_choice)
-    found = model if isinstance(model, Model) else catalog.find(model or conversation.model)
+    found = catalog.model_of(model, conversation.model)
     return Counter(found, conversation.api, actuals).count(conversation)
 
 
 def _text(text: str, model: str | Model | None) -> Count:
-    found = model if isinstance(model, Model) else catalog.find(model or "")
+    found = catalog.model_of(model)
     counter = Counter(found, "openai_chat")
     tokens = counter.text(text)
     if counter.tokenizer.exact:

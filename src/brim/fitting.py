@@ -11,7 +11,8 @@ from typing import Any
 from brim import catalog, wire
 from brim.catalog import Model
 from brim.conversation import Conversation
-from brim.errors import BadInput, BudgetTooSmall
+from brim.counting import kept_list
+from brim.errors import BadInput, BadSetting, BudgetTooSmall
 from brim.plan import strategies
 from brim.plan.context import Attachment, made
 from brim.plan.policy import Policy
@@ -61,7 +62,7 @@ class Fitted:
         """The fitted messages: what was given as a list, or the list inside the body."""
         if isinstance(self.body, Mapping):
             return self.body[wire.APIS[self.conversation.api].list_field]
-        if isinstance(self.body, (bytes, str)):
+        if isinstance(self.body, (bytes, bytearray, memoryview, str)):
             return [message.value for message in self.conversation.messages]
         return self.body
 
@@ -96,50 +97,53 @@ def fit(
     """Return `request` fitted into `budget` tokens; raise BudgetTooSmall if that cannot be done.
 
     `request` is a list of messages or a request body (dict or JSON bytes) of any API that Brim knows; what comes
-    back has the same type. Without `budget` the model's own input limit holds. What must stay (instructions, tools,
-    the newest turn) stays; a tool result never loses its call.
+    back has the same type. Without `budget` the model's own input limit holds, and no budget goes beyond its window.
+    What must stay (instructions, tools, the newest turn) stays; a tool result never loses its call.
     """
-    conversation = wire.parse(
-        request, api, model=model if isinstance(model, str) else "", tools=tools, system=system, tool_choice=tool_choice
-    )
-    found = model if isinstance(model, Model) else catalog.find(model or conversation.model)
+    request = kept_list(request)
+    named = model if isinstance(model, str) else ""
+    conversation = wire.parse(request, api, model=named, tools=tools, system=system, tool_choice=tool_choice)
+    found = catalog.model_of(model, conversation.model)
     policy = Policy.of(policy)
     counter = Counter(found, conversation.api, actuals)
-    work = Work(
-        conversation=conversation,
-        counter=counter,
-        model=found,
-        policy=policy,
-        limit=limit_of(found, conversation, policy, budget, reserve),
-        own_limit=budget is None and policy.budget is None,
-        recall=recall,
-        summarize=summarize,
-        context=tuple(made(context or ())),
-        carried=tuple(made(carried or ())),
-    )
+    pieces = {name: tuple(made(given, name)) for name, given in (("context", context), ("carried", carried))}
+
+    def at(wanted: int | None) -> Fitted:
+        work = Work(
+            conversation=conversation,
+            counter=counter,
+            model=found,
+            policy=policy,
+            limit=limit_of(found, conversation, policy, wanted, reserve),
+            own_limit=by_window(found, conversation, policy, wanted, reserve),
+            recall=recall,
+            summarize=summarize,
+            **pieces,
+        )
+        return _finish(request, work, on_event, again, capped(work, wanted))
 
     def again(other: int) -> Fitted:
-        _check_tokens("budget", other, 1)
-        return _finish(request, work.at(other), on_event, again)
+        check_tokens("budget", other, 1)
+        return at(other)
 
-    return _finish(request, work, on_event, again)
+    return at(budget)
+
+
+def in_type(request: Any, body: Any) -> Any:
+    """What was rendered, as a tuple or a bytearray where that was given."""
+    return tuple(body) if isinstance(request, tuple) else bytearray(body) if isinstance(request, bytearray) else body
 
 
 def limit_of(model: Model, conversation: Conversation, policy: Policy, budget: int | None, reserve: int | None) -> int:
     """The most input tokens that the request may have.
 
-    A budget is the caller's own number, less the reserve where one is given; without it the window holds, less what
-    the answer may take (what the request itself asks for, or the model's largest output).
+    A budget is the caller's own number, less the reserve where one is given, and never more than the window leaves;
+    without it the window holds, less what the answer may take (what the request itself asks for, or the model's
+    largest output).
     """
-    for name, given, least in (("budget", budget, 1), ("reserve", reserve, 0)):
-        if given is not None:
-            _check_tokens(name, given, least)
-    if budget is not None and reserve is not None and reserve >= budget:
-        raise BadInput("reserve", f"{reserve:,} tokens leave nothing of the budget of {budget:,}: give a smaller one")
-    reserve = reserve if reserve is not None else policy.reserve
-    budget = budget if budget is not None else policy.budget
+    budget, reserve = _given(policy, budget, reserve)
     if budget is not None:
-        return budget - (reserve or 0)
+        return min(budget - (reserve or 0), _left(model, conversation, reserve))
     asked = conversation.max_output if reserve is None else reserve
     own = {
         "rolling": policy.max_prompt_tokens - policy.reserved_response_tokens,
@@ -148,23 +152,65 @@ def limit_of(model: Model, conversation: Conversation, policy: Policy, budget: i
     return min(model.max_input(asked), own.get(policy.name, model.window))
 
 
-def _check_tokens(name: str, given: Any, least: int) -> None:
+def by_window(
+    model: Model, conversation: Conversation, policy: Policy, budget: int | None, reserve: int | None
+) -> bool:
+    """Whether the limit is the model's own: there is no budget, or the window leaves less than it."""
+    budget, reserve = _given(policy, budget, reserve)
+    return budget is None or budget - (reserve or 0) > _left(model, conversation, reserve)
+
+
+def capped(work: Work, budget: int | None) -> list[str]:
+    """What to know where the window leaves less than the budget; nothing where it does not."""
+    wanted = work.policy.budget if budget is None else budget
+    if wanted is None or not work.own_limit:
+        return []
+    room = f"its window leaves {work.limit:,}, which is the limit now"
+    return [f"the budget of {wanted:,} tokens is more than {work.model.name} takes: {room}"]
+
+
+def _given(policy: Policy, budget: int | None, reserve: int | None) -> tuple[int | None, int | None]:
+    """The budget and the reserve: the caller's own, else the policy's."""
+    for name, given, least in (("budget", budget, 1), ("reserve", reserve, 0)):
+        if given is not None:
+            check_tokens(name, given, least)
+    whole = policy.budget if budget is None else budget
+    kept = policy.reserve if reserve is None else reserve
+    if whole is not None and kept is not None and kept >= whole:
+        problem = f"{kept:,} tokens leave nothing of the budget of {whole:,}: give a smaller one"
+        raise BadInput("reserve", problem) if reserve is not None else BadSetting("policy.reserve", problem)
+    return whole, kept
+
+
+def _left(model: Model, conversation: Conversation, reserve: int | None) -> int:
+    """What the window leaves beside the answer that the request asks for, or that room is kept for."""
+    return model.max_input(max(conversation.max_output or 0, reserve or 0))
+
+
+def check_tokens(name: str, given: Any, least: int) -> None:
     if not isinstance(given, int) or isinstance(given, bool) or given < least:
         raise BadInput(name, f"{given!r} is not a number of tokens: give a whole number of at least {least}")
 
 
-def _finish(request: Any, work: Work, on_event: OnEvent | None, again: Callable[[int], Fitted]) -> Fitted:
+def _finish(
+    request: Any, work: Work, on_event: OnEvent | None, again: Callable[[int], Fitted], warnings: list[str]
+) -> Fitted:
     try:
         outcome = strategies.run(work)
     except BudgetTooSmall as refusal:
-        tell(on_event, Event("refused", str(refusal), {"needed": refusal.needed, "budget": refusal.budget}))
+        tell(on_event, refused(refusal))
         raise
+    outcome.warnings[:0] = warnings
     for event in events(outcome):
         tell(on_event, event)
     unchanged = outcome.conversation is work.conversation
-    body = request if unchanged else wire.render(outcome.conversation, request, work.conversation)
+    body = request if unchanged else in_type(request, wire.render(outcome.conversation, request, work.conversation))
     tokens = work.counter.total(outcome.conversation)
     return Fitted(body, outcome.conversation, tokens, outcome.stash, lambda: report_of(work, outcome), again)
+
+
+def refused(refusal: BudgetTooSmall) -> Event:
+    return Event("refused", str(refusal), {"needed": refusal.needed, "budget": refusal.budget})
 
 
 def events(outcome: Outcome) -> list[Event]:

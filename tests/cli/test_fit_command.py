@@ -177,6 +177,27 @@ def test_out_and_stash_are_two_files(run: Run, file: str) -> None:
     assert "give another file" in done.err
 
 
+@pytest.mark.parametrize(("out", "stash"), [("./a.json", "a.json"), ("link.json", "a.json"), ("a.json", "hard.json")])
+def test_one_file_is_not_two_however_it_is_spelled(run: Run, file: str, tmp_path: Path, out: str, stash: str) -> None:
+    (tmp_path / "a.json").write_text("before")
+    (tmp_path / "link.json").symlink_to("a.json")
+    (tmp_path / "hard.json").hardlink_to(tmp_path / "a.json")
+    done = run("fit", file, "--model", "gpt-4o", "--budget", "1000", "--out", out, "--stash", stash)
+    assert done.code == 2
+    assert f"--stash: '{stash}' is what --out names" in done.err
+    assert (tmp_path / "a.json").read_text() == "before"
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_file_may_begin_with_the_mark_of_utf_8(run: Run, chat: list[dict[str, Any]], whole: bool) -> None:
+    data = json.dumps({"model": "gpt-4o", "messages": chat} if whole else chat).encode()
+    for command in (
+        ("fit", "-", "--budget", "1000", "--model", "gpt-4o"),
+        ("count", "-", "--model", "gpt-4o", "--json"),
+    ):
+        assert run(*command, stdin=b"\xef\xbb\xbf" + data).json == run(*command, stdin=data).json
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full is Linux's own")
 def test_a_full_disk_is_one_line_that_names_the_file(run: Run, file: str) -> None:
     done = run("fit", file, "--model", "gpt-4o", "--budget", "1000", "--out", "/dev/full")

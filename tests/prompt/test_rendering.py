@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brim import BudgetTooSmall, catalog, prompt, wire
+from brim import BadBody, BadInput, BudgetTooSmall, catalog, prompt, wire
 from brim.prompt import Section
 from brim.tokens.counter import Counter
 from tests.plan.chats import words
@@ -132,8 +132,121 @@ def test_a_reserve_for_the_answer_is_kept_free() -> None:
     assert prompt.render(sections, model="gpt-4o", budget=1_000, reserve=300).tokens <= 700
 
 
-def test_a_prompt_of_nothing_is_an_empty_request() -> None:
-    assert render([], "openai_chat").messages == []
+@pytest.mark.parametrize("api", sorted(MODELS))
+def test_a_prompt_of_nothing_is_refused(api: str) -> None:
+    for sections in ([], [Section("")], [Section("  ", role="user")]):
+        with pytest.raises(BadInput, match="sections: make no message"):
+            render(sections, api)
+
+
+@pytest.mark.parametrize("api", sorted(MODELS))
+def test_the_last_message_that_is_left_does_not_leave(api: str) -> None:
+    sections = [Section(words(400), priority=1, name="a"), Section(words(400), priority=2, name="b")]
+    assert [step.item for step in render(sections, api, 150).plan if step.after] == ["b"]
+    with pytest.raises(BudgetTooSmall) as refused:
+        render(sections, api, 20)
+    assert refused.value.needed == render(sections[1:], api).tokens
+    with pytest.raises(BudgetTooSmall):
+        render([Section(expand=lambda budget: "word " * budget)], api, 2)
+
+
+def test_for_anthropic_what_the_user_says_first_stays_before_an_answer_that_stays() -> None:
+    sections = [
+        Section("Rules.", role="system"),
+        Section(words(900), role="user", priority=1, name="first"),
+        Section("Yes.", role="assistant", name="answer"),
+        Section("So?", role="user"),
+    ]
+    with pytest.raises(BudgetTooSmall) as refused:
+        render(sections, "anthropic", 60)
+    assert refused.value.must_stay[0][0] == "first"
+    assert render(sections, "openai_chat", 60).messages[1]["role"] == "assistant"
+
+
+def test_for_anthropic_an_answer_that_may_leave_goes_with_what_stood_before_it() -> None:
+    sections = [
+        Section(words(900), role="user", priority=1),
+        Section("Yes.", role="assistant", priority=5, name="answer"),
+        Section("So?", role="user"),
+    ]
+    fitted = render(sections, "anthropic", 60)
+    assert fitted.messages == [{"role": "user", "content": "So?"}]
+    assert fitted.plan[1].reason == "an answer cannot be the first message for anthropic"
+    with pytest.raises(BadInput, match="would be the first message") as refused:
+        render(sections[1:], "anthropic")
+    assert refused.value.at == "sections[0]"
+
+
+CALL = {"id": "c1", "type": "function", "function": {"name": "read", "arguments": "{}"}}
+ASKED: dict[str, Any] = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+TOLD = {"role": "tool", "tool_call_id": "c1", "content": words(900)}
+
+
+@pytest.mark.parametrize(
+    ("messages", "at"),
+    [([TOLD], "sections[1]"), ([ASKED], "sections[1]"), ([ASKED, "Wait.", TOLD], "sections[1]")],
+)
+def test_a_call_without_its_result_and_a_result_without_its_call_are_refused(messages: list[Any], at: str) -> None:
+    sections = [message if isinstance(message, str) else Section(message=message) for message in messages]
+    with pytest.raises(BadBody) as refused:
+        render([Section("Read it.", role="user"), *sections, Section("So?", role="user")], "openai_chat")
+    assert refused.value.at == at
+
+
+def test_a_limit_takes_a_call_with_its_result() -> None:
+    sections = [Section(message=ASKED), Section(message=TOLD, limit=50), Section("So?", role="user")]
+    fitted = render(sections, "openai_chat")
+    assert fitted.messages == [{"role": "user", "content": "So?"}]
+    assert fitted.plan[0].reason == "goes with sections[1]"
+
+
+def test_a_breakpoint_on_a_whole_message_is_marked() -> None:
+    thought = {"type": "thinking", "thinking": "Hm.", "signature": "s"}
+    sections = [
+        Section(message={"role": "user", "content": "A long document."}, cache_breakpoint=True),
+        Section(message={"role": "assistant", "content": [thought]}, cache_breakpoint=True),
+        Section(message={"role": "user", "content": [{"type": "text", "text": "So?"}]}, cache_breakpoint=True),
+    ]
+    mark = {"cache_control": {"type": "ephemeral"}}
+    fitted = render(sections, "anthropic")
+    assert [message["content"] for message in fitted.messages] == [
+        [{"type": "text", "text": "A long document.", **mark}],
+        [thought],
+        [{"type": "text", "text": "So?", **mark}],
+    ]
+
+
+def test_marks_that_messages_have_already_count_among_the_four() -> None:
+    block = {"type": "text", "text": "Mine.", "cache_control": {"type": "ephemeral"}}
+    own = Section(message={"role": "user", "content": [block, block, block]})
+    sections = [own, *(Section(f"Part {n}.", role="user", cache_breakpoint=True) for n in range(3))]
+    assert str(render(sections, "anthropic").body).count("cache_control") == 4
+
+
+def test_instructions_and_messages_are_not_given_twice() -> None:
+    sections = [Section("Rules.", role="system"), "So?"]
+    with pytest.raises(BadInput, match=r"fields\.system: sections with the role system say them too"):
+        render(sections, "anthropic", fields={"system": "Others."})
+    assert render(["So?"], "anthropic", fields={"system": "Others."}).body["system"] == "Others."
+    with pytest.raises(BadInput, match=r"fields\.messages: is made of the sections"):
+        render(sections, "anthropic", fields={"messages": []})
+    with pytest.raises(BadInput, match="fields: must be"):
+        render(sections, "anthropic", fields=[1])
+
+
+@pytest.mark.parametrize("api", sorted(MODELS))
+def test_the_frame_of_a_message_belongs_to_its_layer(api: str) -> None:
+    report = render([Section("Hello.", role="user"), Section("Hi!", role="assistant"), "So?"], api).report
+    bare = render(["So?"], api).report
+    assert report.layers[0].after == bare.layers[0].after
+    assert report.layers[4].after == bare.layers[4].after
+    assert sum(layer.after for layer in report.layers) == report.after
+
+
+def test_a_budget_above_the_window_is_held_by_the_window() -> None:
+    fitted = prompt.render([Section(words(900_000), priority=1, break_on=" "), "So?"], model="gpt-4o", budget=900_000)
+    assert fitted.report.limit == 128_000
+    assert "its window leaves 128,000" in fitted.report.warnings[0]
 
 
 PRIORITY = st.none() | st.integers(0, 4)
@@ -176,7 +289,12 @@ def rendered(sections: Any, api: str, budget: int, **more: Any) -> Any:
     try:
         return render(sections, api, budget, **more)
     except BudgetTooSmall as refusal:
-        if refusal.needed <= refusal.budget or refusal.budget != budget:
+        listed = sum(tokens for _, tokens in refusal.must_stay)
+        if refusal.needed <= refusal.budget or refusal.budget != budget or listed != refusal.needed:
+            raise
+        return None
+    except BadInput as problem:  # nothing that could be a request was given
+        if "would be the first message" not in str(problem) and "make no message" not in str(problem):
             raise
         return None
 
@@ -191,6 +309,8 @@ def test_any_prompt_is_within_its_budget_or_refused(
     measured = Counter(catalog.find(MODELS[api]), api).total(wire.parse(fitted.body, api))
     assert fitted.tokens == measured <= budget
     assert fitted.report.after == measured
+    assert fitted.conversation.messages
+    assert api != "anthropic" or fitted.messages[0]["role"] == "user"
     for step in fitted.plan:
         assert step.reason
 
@@ -207,7 +327,13 @@ def test_the_limits_of_texts_hold_in_any_prompt(sections: list[Section], budget:
 @given(PROMPTS, st.integers(5, 1_500))
 def test_linked_sections_stay_or_leave_together_in_any_prompt(sections: list[Section], budget: int) -> None:
     flat = [
-        Section(section.text, priority=section.priority, keep_with=section.keep_with, name=f"n{number}")
+        Section(
+            section.text,
+            priority=section.priority,
+            keep_with=section.keep_with,
+            limit=section.limit,
+            name=f"n{number}",
+        )
         for number, section in enumerate(sections)
         if section.text
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import pytest
@@ -384,6 +385,12 @@ def test_the_same_prompt_can_be_tried_at_any_other_budget() -> None:
         (Section(message={"content": "x"}), "sections[0].message.role"),
         (Section(message={"role": "user", "content": "x"}, role="user"), "sections[0].role"),
         (5, "sections[0]"),
+        (Section(children=[5]), "sections[0].children[0]"),  # type: ignore[list-item]
+        (Section(children=None), "sections[0].children"),  # type: ignore[arg-type]
+        (Section(children=Section("x")), "sections[0].children"),  # type: ignore[arg-type]
+        (Section("x", keep_with=3), "sections[0].keep_with"),  # type: ignore[arg-type]
+        (Section("x", name=3), "sections[0].name"),  # type: ignore[arg-type]
+        (Section(expand=lambda budget: 3), "sections[0].expand"),  # type: ignore[arg-type,return-value]
     ],
 )
 def test_a_section_that_makes_no_sense_is_refused_with_its_place(section: Any, at: str) -> None:
@@ -393,6 +400,52 @@ def test_a_section_that_makes_no_sense_is_refused_with_its_place(section: Any, a
 
 
 def test_one_section_or_text_in_place_of_a_list_is_refused() -> None:
-    for wrong in ("hello", Section("hello")):
+    for wrong in ("hello", Section("hello"), None, 5, {"text": "hello"}):
         with pytest.raises(BadInput, match="must be a list of sections"):
             render(wrong, 100)
+
+
+def test_linked_sections_go_together_when_a_limit_takes_one() -> None:
+    fitted = render([Section("Notes:", keep_with="n"), Section(words(400), name="n", limit=0), "So?"], 1_000)
+    assert fitted.messages == [{"role": "user", "content": "So?"}]
+    listing = Section(expand=lambda budget: "word " * budget, keep_with="n")
+    fitted = render([listing, Section(words(400), name="n", limit=0), "So?"], 1_000)
+    assert fitted.messages == [{"role": "user", "content": "So?"}]
+
+
+@pytest.mark.parametrize("budget", [0, -1, "x", 30.5, True])
+def test_another_budget_is_a_number_of_tokens(budget: Any) -> None:
+    with pytest.raises(BadInput, match=r"budget: .* is not a number of tokens"):
+        render(["So?"], 100).at(budget)
+
+
+def test_another_budget_keeps_the_reserve() -> None:
+    assert render(["So?"], 100, reserve=40).at(90).report.limit == 50
+
+
+def test_children_may_come_from_a_generator() -> None:
+    fitted = render([Section(role="user", children=(Section(text) for text in ("One.", "Two.")))], 100)
+    assert fitted.at(90).messages == fitted.messages == [{"role": "user", "content": "One.\n\nTwo."}]
+
+
+def test_what_must_stay_adds_up_to_what_is_needed() -> None:
+    sections = [Section("Be brief.", role="system"), note("rules", None), Section("So?", name="ask", role="user")]
+    with pytest.raises(BudgetTooSmall) as refused:
+        render(sections, 50)
+    assert sum(tokens for _, tokens in refused.value.must_stay) == refused.value.needed
+
+
+def test_what_was_done_goes_to_the_callback_and_to_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    seen: list[brim.Event] = []
+    sections = [note("a", 1), note("b", 2, 4_000, break_on=" "), "So?"]
+    with caplog.at_level(logging.INFO, "brim"):
+        fitted = render(sections, 300, on_event=seen.append)
+    assert [event.kind for event in seen] == ["pruned", "compacted"]
+    assert seen[0].numbers == {"sections": 1}
+    assert seen[1].numbers["after"] == fitted.plan[1].after < seen[1].numbers["before"]
+    with pytest.raises(BudgetTooSmall):
+        fitted.at(5)
+    assert seen[-1].kind == "refused"
+    assert [record.levelname for record in caplog.records] == ["INFO", "INFO", "WARNING"]
+    render([Section(expand=str, limit=0, name="docs"), "So?"], 300, on_event=seen.append)
+    assert (seen[-1].kind, seen[-1].message) == ("warning", "docs found no room")

@@ -10,6 +10,7 @@ from brim.catalog.discovery import discover
 from brim.catalog.families import FAMILIES, Family, family_of
 from brim.catalog.lookup import Catalog
 from brim.catalog.model import Model, Prices
+from brim.errors import BadInput
 
 __all__ = [
     "FAMILIES",
@@ -22,6 +23,7 @@ __all__ = [
     "family_of",
     "find",
     "learn",
+    "model_of",
     "models",
     "override",
 ]
@@ -32,3 +34,12 @@ models = _shared.models
 add = _shared.add
 override = _shared.override
 learn = _shared.learn
+
+
+def model_of(given: str | Model | None, named: str = "") -> Model:
+    """What callers give as a model: one, or the name of one; else the one `named`. Raises BadInput, UnknownModel."""
+    if isinstance(given, Model):
+        return given
+    if given is not None and not isinstance(given, str):
+        raise BadInput("model", f"{given!r} is neither the name of a model, such as gpt-4o, nor a brim.Model")
+    return find(given or named)

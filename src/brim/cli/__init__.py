@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 
 import brim
+from brim.cli.writing import LINES, printable
 from brim.errors import BrimError
 
 COMMANDS = {
@@ -70,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return int(args.run(args))
     except BrimError as problem:
-        print(f"brim {given[0]}: {problem}", file=sys.stderr)
+        print(f"brim {given[0]}: {printable(str(problem), LINES)}", file=sys.stderr)
         return 1 if isinstance(problem, (brim.BudgetTooSmall, brim.NotFound)) else 2
     except FileNotFoundError as problem:
         folder = os.path.dirname(str(problem.filename))

@@ -10,6 +10,7 @@ from typing import Any
 
 import brim
 from brim.cli.reading import add_model, apply_settings, as_text, place_of, read_bytes, tokens
+from brim.cli.writing import printable, put
 from brim.errors import BadInput
 from brim.ladders import KINDS
 from brim.ladders.shapes import LEVELS, Shape, reshape
@@ -67,13 +68,13 @@ def run(args: argparse.Namespace) -> int:
     model = args.model or "gpt-4o"
     if args.decode:
         value = brim.decode(text)
-        sys.stdout.write(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) + "\n")
+        put(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) + "\n")
         return 0
     if args.explain:
         whole = brim.count(text, model=model).tokens
         for rung in brim.ladder(text, args.kind, model=model, hint=hint):
             size = brim.count(rung.text, model=model).tokens
-            print(f"{size:>9,} tokens  {size / max(1, whole):>6.1%}  {rung.fidelity:11}  {rung.note}")
+            print(f"{size:>9,} tokens  {size / max(1, whole):>6.1%}  {rung.fidelity:11}  {printable(rung.note)}")
         return 0
     done = brim.compact(text, args.budget, args.kind, model=model, hint=hint, query=args.query)
     if args.json:
@@ -86,6 +87,6 @@ def run(args: argparse.Namespace) -> int:
         }
         print(json.dumps(found, ensure_ascii=False))
     else:
-        sys.stdout.write(done.text if done.text.endswith("\n") else done.text + "\n")
+        put(done.text if done.text.endswith("\n") else done.text + "\n")
         print(f"{done.kind}: {done.tokens:,} tokens, {done.kept:.0%} of the original, {done.fidelity}", file=sys.stderr)
     return 0

@@ -16,6 +16,7 @@ from rich.tree import Tree
 import brim
 from brim.cli.reading import add_model, apply_settings, tokens
 from brim.cli.showing import RUNGS, STYLE, bar, show_report
+from brim.cli.writing import printable
 from brim.plan.report import LAYERS, Decision, Report
 
 BUDGET = 8_000
@@ -123,5 +124,5 @@ def _line(decision: Decision) -> Text:
     """Example: "tool 7,920 → 3,205 dense  {"orders": [{"number": "HB-20401", …" """
     line = Text(f"{decision.role:<9} {decision.before:>6,} → {decision.after:>5,} ")
     line.append(f"{decision.rung:<8}", style=RUNGS[decision.rung])
-    line.append(" ".join(decision.preview.split()), style="dim")
+    line.append(printable(" ".join(decision.preview.split())), style="dim")
     return line

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from typing import Any
 
 from rich.console import Console
 
 import brim
 from brim.cli.reading import add_model, apply_settings, need_request, reserved, tokens
-from brim.cli.showing import show_report
-from brim.cli.writing import write_all
-from brim.errors import BadInput
+from brim.cli.showing import plain, show_report
+from brim.cli.writing import LINES, apart, put, write_all
 from brim.plan.policy import NAMES, Policy
 
 _EXAMPLES = """examples:
@@ -60,8 +58,7 @@ def fitted(args: argparse.Namespace) -> brim.Fitted:
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.out and args.out == args.stash:
-        raise BadInput("--stash", f"{args.stash!r} is what --out names: give another file")
+    apart(("--out", args.out), ("--stash", args.stash))
     found = fitted(args)
     raw = isinstance(found.body, bytes)
     body = found.body.decode("utf-8", "surrogatepass") if raw else json.dumps(found.body, ensure_ascii=False, indent=1)
@@ -69,10 +66,10 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(found.report.as_dict(), ensure_ascii=False))
     elif not args.out:
-        sys.stdout.write(body + "\n")
+        put(body + "\n")
     console = Console(stderr=True)
     if args.explain:
         show_report(console, found.report)
     elif not args.json:
-        console.print(str(found.report), highlight=False)
+        console.print(plain(str(found.report), LINES), highlight=False)
     return 0

@@ -12,6 +12,7 @@ from typing import Any
 from brim import catalog, settings
 from brim.errors import BadInput
 
+BOM = b"\xef\xbb\xbf"
 LISTS = ("messages", "input", "contents")
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function", "model"})
 ITEMS = frozenset({"message", "function_call", "function_call_output", "reasoning"})
@@ -38,11 +39,12 @@ def reserved(text: str) -> int:
 
 
 def read_bytes(name: str) -> bytes:
+    """What a file or standard input holds, without the mark of UTF-8 that some editors begin a file with."""
     if name != "-":
-        return Path(name).read_bytes()
+        return Path(name).read_bytes().removeprefix(BOM)
     if sys.stdin.isatty():
         print("reading standard input: end it with Ctrl-D, or name a file", file=sys.stderr)
-    return sys.stdin.buffer.read()
+    return sys.stdin.buffer.read().removeprefix(BOM)
 
 
 def as_text(data: bytes, name: str) -> str:

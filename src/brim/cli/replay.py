@@ -18,6 +18,7 @@ from rich.table import Table
 from brim import settings
 from brim.cli.reading import add_model, apply_settings, tokens
 from brim.cli.showing import bar, plain
+from brim.cli.writing import apart, printable
 from brim.errors import BadInput, BadSetting
 from brim.plan.policy import NAMES, Policy
 from brim.replaying import KindUse, Outcome, Problem, Replay, chart, replay
@@ -97,6 +98,7 @@ def run(args: argparse.Namespace) -> int:
     policies = [_policy(name, loaded) for name in args.policy or [str(loaded.policy.get("name", "agent"))]]
     sources: list[Any] = [sys.stdin.buffer if name == "-" else name for name in args.files]
     shown = _Shown(Console(stderr=True))
+    apart(("--out", args.out), ("--chart", args.chart))
     with shown.bar or nullcontext():
         found = replay(
             *sources,
@@ -178,7 +180,7 @@ class _Shown:
     def problem(self, problem: Problem) -> None:
         self._problems += 1
         if self._problems <= MOST:
-            self.console.print(f"left out: {problem}", highlight=False, markup=False, soft_wrap=True)
+            self.console.print(f"left out: {printable(str(problem))}", highlight=False, markup=False, soft_wrap=True)
 
     def end(self, found: Replay) -> None:
         if found.left_out > MOST:

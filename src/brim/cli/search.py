@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
-import sys
 from typing import Any
 
 from brim.cli.reading import tokens
+from brim.cli.writing import put
 from brim.errors import BadSetting
 
 _EXAMPLES = """examples:
@@ -66,5 +66,5 @@ def run(args: argparse.Namespace) -> int:
         hits = [{"path": hit.path, "score": hit.score, "section": list(hit.trail)} for hit in found.hits]
         print(json.dumps({"matched": found.matched, "hits": hits, "files": list(found.files)}))
     else:
-        sys.stdout.write(found.text.rstrip("\n") + "\n")
+        put(found.text.rstrip("\n") + "\n")
     return 0 if found.hits or (found.files and not any(word.strip() for word in args.keywords)) else 1

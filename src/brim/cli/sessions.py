@@ -18,6 +18,8 @@ from rich.text import Text
 
 from brim import settings, wire
 from brim.cli.reading import apply_settings, as_text, read_bytes
+from brim.cli.showing import plain
+from brim.cli.writing import in_terminal, printable, put
 from brim.conversation import Message
 from brim.errors import BadInput, NotFound
 from brim.memory.keeping import replayed, row_of, rows_in
@@ -133,10 +135,10 @@ def _table(found: Sequence[SessionRecord]) -> Table:
     for record in found:
         meta = record.meta
         table.add_row(
-            record.id,
+            plain(record.id),
             _when(record.touched),
-            str(meta.get("model", "")),
-            str(meta.get("policy", "")),
+            plain(str(meta.get("model", ""))),
+            plain(str(meta.get("policy", ""))),
             f"{record.records:,}",
             f"{record.size / 1000:,.1f}",
         )
@@ -153,16 +155,16 @@ def run_show(args: argparse.Namespace) -> int:
         messages = _log(store, record)
     if args.json:
         for message in messages:
-            print(row_of(message))
+            put(row_of(message) + "\n")
         return 0
     meta = {**record.meta, "first used": _when(record.created), "last used": _when(record.touched)}
     told = " · ".join(f"{key} {value}" for key, value in meta.items() if value is not None)
     console = Console(highlight=False)
-    console.print(Text(f"{record.id}\n{told}\n{len(messages):,} messages", style="bold"))
+    console.print(Text(f"{printable(record.id)}\n{printable(told)}\n{len(messages):,} messages", style="bold"))
     for number, message in enumerate(messages):
         said = " ".join(message.text[: 2 * PREVIEW].split())
         short = said[: PREVIEW - 1] + "…" if len(said) > PREVIEW else said
-        console.print(Text(f"{number:>5} {message.role:<9} {short}"))
+        console.print(Text(f"{number:>5} {message.role:<9} {printable(short)}"))
     return 0
 
 
@@ -178,9 +180,11 @@ def run_export(args: argparse.Namespace) -> int:
     data = lines.encode("utf-8", "surrogatepass")
     if args.out:
         Path(args.out).write_bytes(data)
-        return 0
-    sys.stdout.flush()
-    sys.stdout.buffer.write(data)
+    elif in_terminal():
+        put(lines)
+    else:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
     return 0
 
 
@@ -193,7 +197,7 @@ def run_import(args: argparse.Namespace) -> int:
             raise BadInput("id", f"there is a session {head['id']!r} already: delete it, or give another --id")
         session = Session.import_([json.dumps(head), *rows[1:]], store=store)
         count = len(session.log)
-    print(f"{session.id}  {count:,} messages")
+    print(f"{printable(session.id)}  {count:,} messages")
     return 0
 
 
@@ -211,5 +215,5 @@ def run_delete(args: argparse.Namespace) -> int:
     with _opened(args.store) as store:
         for id in [_found(store, given).id for given in args.ids]:
             store.delete_session(id)
-            print(f"deleted {id}")
+            print(f"deleted {printable(id)}")
     return 0

@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from brim.cli.writing import LINES, printable
 from brim.plan.report import LAYERS, Decision, Report
 
 WIDTH = 40
@@ -31,12 +32,12 @@ def bar(used: float, width: int = WIDTH) -> str:
     return "█" * full + "░" * (width - full)
 
 
-def plain(text: str) -> str:
-    """Text of others for a console: brackets are no markup, and nothing in it controls the terminal.
+def plain(text: str, keep: str = "") -> str:
+    """Text of others for a console: printable, and brackets are no markup.
 
     Example: plain("see [/INST]") -> "see \\[/INST]", which is shown as it was
     """
-    return escape("".join(one if one.isprintable() else " " for one in text))
+    return escape(printable(text, keep))
 
 
 def show_report(console: Console, report: Report) -> None:
@@ -44,7 +45,7 @@ def show_report(console: Console, report: Report) -> None:
     console.print(
         f"[{style}]{bar(report.used)}[/] {report.used:.0%} of {report.limit:,} tokens ({report.level})", highlight=False
     )
-    console.print(str(report), highlight=False)
+    console.print(plain(str(report), LINES), highlight=False)
     table = Table("layer", "before", "after", "", box=None, header_style="bold")
     for column in (1, 2):
         table.columns[column].justify = "right"
@@ -72,12 +73,12 @@ def _tree(report: Report) -> Tree:
 
 
 def _line(decision: Decision) -> Text:
-    line = Text(f"{decision.item} {decision.role} ")
+    line = Text(f"{printable(decision.item)} {decision.role} ")
     line.append(decision.rung, style=RUNGS[decision.rung])
     kept = "" if decision.fidelity == "full" else f", {decision.fidelity}"
-    line.append(f"{kept} {decision.before:,} → {decision.after:,}: {decision.reason}")
+    line.append(f"{kept} {decision.before:,} → {decision.after:,}: {printable(decision.reason)}")
     if decision.handle:
         line.append(f" {decision.handle}", style="dim")
     if decision.preview:
-        line.append(f"  {decision.preview[:60]}", style="dim")
+        line.append(f"  {printable(decision.preview[:60])}", style="dim")
     return line

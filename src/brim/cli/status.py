@@ -10,6 +10,7 @@ from rich.console import Console
 
 from brim.cli.asking import Asker, add_address
 from brim.cli.showing import STYLE, bar, plain
+from brim.cli.writing import printable
 from brim.errors import NotFound
 
 _EXAMPLES = """examples:
@@ -51,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
         print("" if args.bar else "no request has passed yet")
         return 0
     if args.bar:
-        print(line(turn, args.width))
+        print(printable(line(turn, args.width)))
         return 0
     style = STYLE[turn["level"]]
     console = Console()

@@ -1,16 +1,51 @@
-"""What the commands write: all of their files or none, each whole."""
+"""What the commands write: all of their files or none, each whole; and texts that cannot control a terminal."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import os
+import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from brim.errors import BadInput
+
 # Half of a surrogate pair is written as JSON escapes it: no text file can hold it.
 ERRORS = "backslashreplace"
+# What may stand in a text of several lines.
+LINES = "\n\t"
+
+
+def printable(text: str, keep: str = "") -> str:
+    """Text of others for a terminal: what would control it is a space, but for the characters in `keep`.
+
+    Example: printable("a\\x1b[2Jb") -> "a [2Jb"
+    """
+    return text if text.isprintable() else "".join(one if one.isprintable() or one in keep else " " for one in text)
+
+
+def put(text: str) -> None:
+    """Write a result that is content itself: as it is into a file or a pipe, and printable in a terminal."""
+    sys.stdout.write(printable(text, LINES) if in_terminal() else text)
+
+
+def in_terminal() -> bool:
+    return sys.stdout.isatty()
+
+
+def apart(*given: tuple[str, str | None]) -> None:
+    """Refuse two options that name one file, however each spells it. Raises BadInput."""
+    seen: dict[object, str] = {}
+    for option, name in given:
+        if not name:
+            continue
+        path = os.path.realpath(name)
+        known = os.stat(path) if os.path.exists(path) else None
+        first = seen.setdefault((known.st_dev, known.st_ino) if known else path, option)
+        if first != option:
+            raise BadInput(option, f"{name!r} is what {first} names: give another file")
 
 
 def write_all(texts: Mapping[str | None, str]) -> None:

@@ -202,7 +202,7 @@ class Fitter:
         counter = self.counter(model, conversation.api)
         limit = fitting.limit_of(model, conversation, policy, controls.budget, None)
         before = counter.total(conversation)
-        own = controls.budget is None and policy.budget is None
+        own = fitting.by_window(model, conversation, policy, controls.budget, None)
         upper = size_of(counter, before, len(conversation.messages), own)
         if upper > limit and own and not live.engaged:
             upper = counter.count(conversation).upper  # from what the provider said of its beginning
@@ -222,7 +222,7 @@ class Fitter:
         limit = fitting.limit_of(model, conversation, policy, budget, None)
         room = int(limit * policy.recall) if self.recall == "tool" else 0
         wanted = replace(model, input_limit=limit - room) if room and budget is None else model
-        left = budget - room if room and budget is not None else budget
+        left = min(budget, limit + (policy.reserve or 0)) - room if room and budget is not None else budget
         if policy.name != "agent":
             fitted = fitting.fit(
                 raw, model=wanted, budget=left, policy=policy, api=conversation.api, actuals=self.actuals

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from brim.errors import BrimError
 from brim.mcp import jsonrpc
@@ -118,7 +119,8 @@ def render(report: Audit, *, as_json: bool = False) -> str:
     for title in ("tokens", "description", "schema", "shrunk"):
         table.add_column(title, justify="right")
     for cost in report.tools:
-        table.add_row(cost.name, *(f"{n:,}" for n in (cost.tokens, cost.description, cost.schema, cost.shrunk)))
+        name = Text("".join(one if one.isprintable() else " " for one in cost.name))  # it is the server's
+        table.add_row(name, *(f"{n:,}" for n in (cost.tokens, cost.description, cost.schema, cost.shrunk)))
     out = io.StringIO()
     console = Console(file=out, width=110, force_terminal=False)
     console.print(table)

@@ -10,7 +10,8 @@ from typing import Any
 
 from brim import wire
 from brim.conversation import Conversation, Message, encode
-from brim.fitting import Fitted
+from brim.fitting import Fitted, in_type
+from brim.memory.checks import encoded
 from brim.memory.view import Entry, View, decisions
 from brim.plan.report import Report
 from brim.plan.reporting import report_of
@@ -52,7 +53,7 @@ def body_of(given: Conversation, sent: Conversation, view: View, request: Any) -
             request[entry.start] if entry.kind == "as is" and message is given.messages[entry.start] else message.value
             for entry, message in zip(view.entries, sent.messages, strict=True)
         ]
-    return wire.render(sent, request, given)
+    return in_type(request, wire.render(sent, request, given))
 
 
 def came_back(response: Any, api: str) -> tuple[int | None, list[Message]]:
@@ -66,7 +67,7 @@ def came_back(response: Any, api: str) -> tuple[int | None, list[Message]]:
         return response.input, []
     body = response if isinstance(response, Mapping) else json.loads(encode(response))
     usage, spec = wire.usage(body, api), wire.APIS[api]
-    replies = [spec.messages.get(encode(value), "response") for value in spec.replies(body)]
+    replies = [spec.messages.get(encoded("response", value), "response") for value in spec.replies(body)]
     return usage.input if usage else None, replies
 
 

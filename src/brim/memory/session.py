@@ -12,10 +12,11 @@ from typing import Any
 
 from brim import catalog, wire
 from brim.catalog import Model
-from brim.conversation import Conversation, Message, encode
+from brim.conversation import Conversation, Message
+from brim.counting import kept_list
 from brim.errors import BadInput, BudgetTooSmall, NotFound
-from brim.fitting import Event, Fitted, OnEvent, events, fit, limit_of, tell
-from brim.memory import keeping
+from brim.fitting import Fitted, OnEvent, by_window, capped, events, fit, limit_of, refused, tell
+from brim.memory import checks, keeping
 from brim.memory.arrival import arrived
 from brim.memory.breakpoints import bare, unmarked, with_breakpoint
 from brim.memory.bypolicy import plan_by_policy
@@ -23,7 +24,7 @@ from brim.memory.embedding import Embeddings
 from brim.memory.recollection import Recollection
 from brim.memory.replan import Replan
 from brim.memory.sending import as_sent, came_back, fitted
-from brim.memory.store import Store
+from brim.memory.store import SessionRecord, Store
 from brim.memory.summaries import Folding, Summarizer
 from brim.memory.talk import ENOUGH, NOTED, READ_AT_ONCE, READ_FROM, Acts, Talk
 from brim.memory.view import Entry, EntryKind, View, common_length
@@ -74,12 +75,14 @@ class Session:
     ) -> None:
         if recall not in RECALLS:
             raise BadInput("recall", f"{recall!r} is not one of {', '.join(RECALLS)}")
-        self.id = id or secrets.token_hex(16)
-        self.model = model if isinstance(model, Model) else catalog.find(model)
+        self.id = checks.session_id(id or secrets.token_hex(16))
+        self.model = catalog.model_of(model)
         self.policy = Policy.of(policy)
         self.budget = budget
         self.reserve = reserve
-        self.store: Store = keeping.opened(store)
+        self._api = checks.api_name(api or self.model.api)
+        self._limit()  # refuses a budget and a reserve that make no sense
+        self.store: Store = keeping.opened(checks.store(store))
         self.actuals = actuals or Actuals(self.store)
         self.recall_mode = recall
         self.breakpoints = breakpoints
@@ -87,7 +90,6 @@ class Session:
         self.view = View()
         self.replans = 0
         self.folding = Folding(summarizer)
-        self._api = api or self.model.api
         self._system, self._tools = system, tools
         self._context: list[Attachment] = []
         self._carried: list[Attachment] = []
@@ -111,6 +113,7 @@ class Session:
 
         Raises BudgetTooSmall if what must stay cannot fit; the session stays usable.
         """
+        request = kept_list(request)
         conversation = wire.parse(request, model=self.model.name, tools=tools, system=system, tool_choice=tool_choice)
         return self.fit_parsed(request, conversation)
 
@@ -129,7 +132,7 @@ class Session:
         """
         with self._lock:
             value = wire.APIS[self._api].text_message("user", message) if isinstance(message, str) else message
-            said = wire.APIS[self._api].messages.get(encode(value), f"message {len(self.log)}")
+            said = wire.APIS[self._api].messages.get(checks.encoded("message", value), f"message {len(self.log)}")
             system = self._instructed()
             conversation = wire.parse([], self._api, model=self.model.name, tools=self._tools, system=system)
             self._measure_head(conversation, self.log)
@@ -148,15 +151,16 @@ class Session:
         if self._system is None or wire.APIS[self._api].system_fields:
             return self._system
         value = self._system if isinstance(self._system, dict) else {"role": "system", "content": self._system}
-        self._append([] if self.log else [wire.APIS[self._api].messages.get(encode(value), "system")])
+        self._append([] if self.log else [wire.APIS[self._api].messages.get(checks.encoded("system", value), "system")])
         return None
 
     def attach(
         self, context: str | Attachment, *, source: str = "", type: str = "note", recoverable: bool = True
     ) -> None:
         """Attach context to the next message; after a re-plan it is carried along in short."""
-        made = context if isinstance(context, Attachment) else Attachment(context, source, type, recoverable)
-        self._context.append(made)
+        if not isinstance(context, Attachment):
+            context = Attachment(checks.text("context", context), source, type, recoverable)
+        self._context.append(context)
 
     def record(self, response: Any) -> None:
         """Take what came back: the answer joins the conversation where Brim holds it, the usage teaches the counter.
@@ -164,7 +168,7 @@ class Session:
         `response` is the response as a dict (or an SDK object), a `wire.Usage`, or the number of input tokens.
         """
         with self._lock:
-            used, replies = came_back(response, self._api)
+            used, replies = came_back(checks.response(response), self._api)
             self._append(replies)
             if used is not None and self._sent is not None:
                 self._counter().record(self._sent, used)
@@ -177,6 +181,7 @@ class Session:
 
     def fork(self, length: int, id: str | None = None) -> Session:
         """Another session with the first messages of this one, shown as they are here; both go on by themselves."""
+        checks.whole("length", length)
         with self._lock:
             other = Session(model=self.model, budget=self.budget, policy=self.policy, store=self.store, id=id)
             other._embed = other._recollection.embed = self._embed
@@ -203,13 +208,14 @@ class Session:
 
     def recall(self, handle: str) -> str:
         """The content behind a handle that stands in a fitted request."""
-        found = self.store.find_blob(handle.strip().removeprefix("brim:"), self.id)
+        found = self.store.find_blob(checks.text("handle", handle).strip().removeprefix("brim:"), self.id)
         if found is None:
             raise NotFound(f"nothing is kept under {handle!r} in this session: handles look like brim:3f2a9c01")
         return found.decode("utf-8", "surrogatepass")
 
     def search(self, query: str, limit: int = 5) -> list[tuple[int, str]]:
         """Messages of the whole log that are about a query, best first, with their numbers."""
+        checks.text("query", query), checks.whole("limit", limit)
         with self._lock:
             found = self._recollection.search(query, limit)
             return [(number, self.log[number].text) for number in found]
@@ -303,7 +309,7 @@ class Session:
             model=self.model,
             policy=self.policy,
             limit=self._limit(conversation),
-            own_limit=self.budget is None and self.policy.budget is None,
+            own_limit=by_window(self.model, conversation, self.policy, self.budget, self.reserve),
             recall=self.recall_mode == "tool",
             summarize=self.folding.ready if self.folding.summarizer else None,
             context=tuple(self._context),
@@ -314,9 +320,10 @@ class Session:
             self._begun = True
         except BudgetTooSmall as refusal:
             self._begun = True
-            tell(self._on_event, Event("refused", str(refusal), {"needed": refusal.needed, "budget": refusal.budget}))
+            tell(self._on_event, refused(refusal))
             self._save()
             raise
+        outcome.warnings[:0] = capped(work, self.budget)
         for event in events(outcome):
             tell(self._on_event, event)
         self._writer.hold(outcome.stash.values())
@@ -335,7 +342,7 @@ class Session:
     def _at(self, request: Any, log: Iterable[Message], budget: int) -> Fitted:
         """The same turn at another budget, planned without memory."""
         messages = request or [message.value for message in log]
-        return fit(messages, model=self.model, budget=budget, policy=self.policy, api=self._api)
+        return fit(messages, model=self.model, budget=budget, reserve=self.reserve, policy=self.policy, api=self._api)
 
     def _bring_under(self, work: Work) -> Outcome:
         if self.policy.name != "agent":
@@ -409,8 +416,8 @@ class Session:
 
         What is code has to be given again: `embed`, `summarizer`, `on_event`.
         """
-        kept = keeping.opened(store)
-        found = kept.get_session(id)
+        kept = keeping.opened(checks.store(store))
+        found = kept.get_session(checks.session_id(id))
         if found is None:
             raise NotFound(f"there is no session {id!r}: `sessions()` lists them")
         session = cls(id=id, store=kept, **{**keeping.remembered(kept, found), **settings})
@@ -435,7 +442,7 @@ class Session:
     @classmethod
     def import_(cls, lines: Iterable[str] | Path, *, store: Store | str | Path | None = None) -> Session:
         """A session from what `export` wrote. Raises BadInput if the store has one of that id."""
-        given, rows = keeping.read_export(lines)
+        given, rows = keeping.read_export(checks.lines(lines))
         session = cls(**given, store=store)
         if session.store.get_session(session.id) is not None:
             raise BadInput("lines", f"the store has a session {session.id!r} already: delete it, or change the id")
@@ -445,4 +452,6 @@ class Session:
         return session
 
 
-sessions = keeping.sessions
+def sessions(store: Store | str | Path, limit: int = 50, query: str = "") -> list[SessionRecord]:
+    """The last used sessions of a store, newest first."""
+    return keeping.sessions(checks.store(store), checks.whole("limit", limit), checks.text("query", query))

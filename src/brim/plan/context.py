@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from brim import wire
 from brim.conversation import Conversation, Message
+from brim.errors import BadInput
 from brim.ladders import handle_of
 from brim.ladders.xmlblocks import prior_context
 from brim.plan.items import current
@@ -16,6 +17,7 @@ from brim.plan.items import current
 NOTE = "Earlier context is shown in short; ask for its source to read it in full."
 # Context that is no longer than this is carried as it is.
 SMALL = 1_000
+PIECES = "must be a text or a brim.Attachment(text, source=…)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,11 @@ class Attachment:
     source: str = ""
     type: str = "note"
     recoverable: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("text", "source", "type"):
+            if not isinstance(getattr(self, name), str):
+                raise BadInput(f"Attachment.{name}", f"must be text, not {type(getattr(self, name)).__name__}")
 
     def block(self) -> str:
         return self._within("context")
@@ -53,11 +60,24 @@ class Attachment:
         return self.text.replace(f"</{tag}", f"<\\/{tag}")
 
 
-def made(context: Attachment | str | Iterable[Attachment | str]) -> list[Attachment]:
-    """Pieces of context from what callers give: one of them, or several."""
+def made(context: Attachment | str | Iterable[Attachment | str] | None, at: str = "context") -> list[Attachment]:
+    """Pieces of context from what callers give: one of them, or several. Raises BadInput, which names the place `at`.
+
+    Example: "a text" -> [Attachment("a text")]
+    """
+    if not context and (context is None or isinstance(context, str)):
+        return []
     if isinstance(context, (Attachment, str)):
-        context = [context]
-    return [piece if isinstance(piece, Attachment) else Attachment(piece) for piece in context]
+        return [_piece(context, at)]
+    if not isinstance(context, Iterable) or isinstance(context, (bytes, bytearray, memoryview, Mapping)):
+        raise BadInput(at, f"{PIECES} or a list of them, not {type(context).__name__}")
+    return [_piece(piece, f"{at}[{number}]") for number, piece in enumerate(context)]
+
+
+def _piece(given: Any, at: str) -> Attachment:
+    if not isinstance(given, (Attachment, str)):
+        raise BadInput(at, f"{PIECES}, not {type(given).__name__}")
+    return given if isinstance(given, Attachment) else Attachment(given)
 
 
 def not_in(earlier: Iterable[Attachment], newer: Iterable[Attachment]) -> list[Attachment]:

@@ -66,6 +66,9 @@ class Policy:
     answer_chars: int = 2_000
 
     def __post_init__(self) -> None:
+        if self.name not in NAMES:
+            raise BadSetting("policy.name", f"{self.name!r} is not one of {', '.join(NAMES)}")
+        _check_kinds({name: getattr(self, name) for name in SETTINGS})
         for check in _CHECKS:
             problem = check(self)
             if problem:
@@ -111,25 +114,31 @@ class Policy:
 
     @classmethod
     def _made(cls, name: Any, settings: dict[str, Any]) -> Policy:
-        _check_kinds(cls, settings)
+        _check_names(settings)
         return cls(name=name, **settings)
 
     def with_(self, **settings: Any) -> Policy:
         """The same policy with other settings."""
-        _check_kinds(type(self), settings)
+        _check_names(settings)
         return replace(self, **settings)
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
 
-def _check_kinds(cls: type[Policy], settings: Mapping[str, Any]) -> None:
-    known = [field.name for field in fields(cls) if field.name != "name"]
-    for key, value in settings.items():
-        if key not in known:
-            near = difflib.get_close_matches(key, known, 3)
-            hint = f": did you mean {', '.join(near)}?" if near else f": it is one of {', '.join(known)}"
+SETTINGS = tuple(field.name for field in fields(Policy) if field.name != "name")
+
+
+def _check_names(settings: Mapping[str, Any]) -> None:
+    for key in settings:
+        if key not in SETTINGS:
+            near = difflib.get_close_matches(key, SETTINGS, 3)
+            hint = f": did you mean {', '.join(near)}?" if near else f": it is one of {', '.join(SETTINGS)}"
             raise BadSetting(f"policy.{key}", f"there is no such setting{hint}")
+
+
+def _check_kinds(settings: Mapping[str, Any]) -> None:
+    for key, value in settings.items():
         if value is None and key in _MAY_BE_NONE:
             continue
         if isinstance(value, bool) != (key == "system_role") or not isinstance(value, (int, float)):
@@ -174,6 +183,8 @@ def _recent(policy: Policy) -> tuple[str, str] | None:
 
 
 def _reserves(policy: Policy) -> tuple[str, str] | None:
+    if policy.budget is not None and policy.reserve is not None and policy.reserve >= policy.budget:
+        return "reserve", f"must be below budget ({policy.budget})"
     if policy.reserved_response_tokens >= policy.max_prompt_tokens:
         return "reserved_response_tokens", f"must be below max_prompt_tokens ({policy.max_prompt_tokens})"
     if policy.output_reserve >= policy.total_budget:

@@ -20,6 +20,19 @@ SYSTEM_FIELD = {"anthropic", "gemini"}
 MARKS, MARK, MOST_MARKS = "anthropic", {"cache_control": {"type": "ephemeral"}}, 4
 
 
+MARKED = b'"cache_control"'
+# Blocks of a whole message that may carry a mark.
+MARKABLE = ("text", "tool_use", "tool_result", "image", "document")
+
+
+@dataclass(frozen=True, slots=True)
+class Laid:
+    """Messages with the slots that they come from, and the instructions where they are a field of the request."""
+
+    messages: list[tuple[int, Message]]
+    system: Message | None = None
+
+
 @dataclass(slots=True)
 class Assembly:
     """Writes a tree in the form of an API, and measures it."""
@@ -37,46 +50,58 @@ class Assembly:
 
     def conversation(self, tree: Tree, kept: Mapping[int, int] | None = None) -> Conversation:
         """The request with so many pieces of each leaf; without `kept` with what the tree itself has kept."""
+        return self.of(self.laid_out(tree, kept))
+
+    def of(self, laid: Laid) -> Conversation:
+        messages = tuple(message for _, message in laid.messages)
+        if laid.system is None:
+            return replace(self.work.conversation, messages=messages)
+        return replace(self.work.conversation, messages=messages, system=laid.system)
+
+    def laid_out(self, tree: Tree, kept: Mapping[int, int] | None = None) -> Laid:
+        """What stands where: each message with its slot, and the instructions."""
         slots: list[list[tuple[Node, str]]] = [[] for _ in tree.roles]
         for leaf in tree.leaves:
             text = _text(leaf, kept)
             if text:
                 slots[leaf.slot].append((leaf, text))
         marked = self._marked(tree, slots)
-        messages: list[Message] = []
+        messages: list[tuple[int, Message]] = []
         instructions: list[tuple[Node, str]] = []
-        for role, parts in zip(tree.roles, slots, strict=True):
+        for slot, parts in enumerate(slots):
             if not parts:
                 continue
-            raw = parts[0][0].raw
-            if raw is not None:
-                messages.append(raw)
-            elif role == "system" and (not self.system_role or self.api in SYSTEM_FIELD):
+            leaf = parts[0][0]
+            if leaf.raw is not None:
+                messages.append((slot, marked_message(leaf.raw) if leaf.place in marked else leaf.raw))
+            elif not any(text.strip() for _, text in parts):
+                continue  # no API takes a message that says nothing
+            elif tree.roles[slot] == "system" and (not self.system_role or self.api in SYSTEM_FIELD):
                 instructions += parts
             else:
-                messages.append(self._message(role, parts, marked))
-        if not instructions:
-            return replace(self.work.conversation, messages=tuple(messages))
-        if not self.system_role:
+                messages.append((slot, self._message(tree.roles[slot], parts, marked)))
+        if instructions and not self.system_role:
             text = INSTRUCTIONS + SEPARATOR.join(text for _, text in instructions)
-            first = wire.text_message(self.api, "user", text)
-            return replace(self.work.conversation, messages=(first, *messages))
-        return replace(
-            self.work.conversation, messages=tuple(messages), system=self._instructions(instructions, marked)
-        )
+            return Laid([(instructions[0][0].slot, wire.text_message(self.api, "user", text)), *messages])
+        return Laid(messages, self._instructions(instructions, marked) if instructions else None)
 
     def _marked(self, tree: Tree, slots: list[list[tuple[Node, str]]]) -> set[int]:
         """The places of the last leaves before each breakpoint, where the API takes marks."""
-        if self.api != MARKS:
+        nodes = [node for root in tree.roots for node in root.nodes() if node.section.cache_breakpoint]
+        if self.api != MARKS or not nodes:
             return set()
-        shown = [leaf.place for parts in slots for leaf, _ in parts if leaf.raw is None]
+        leaves = [leaf for parts in slots for leaf, _ in parts]
+        own = sum(leaf.raw.raw.count(MARKED) for leaf in leaves if leaf.raw is not None)
+        own += (self.work.conversation.tools or b"").count(MARKED)
+        shown = [leaf.place for leaf in leaves if leaf.raw is None or marked_message(leaf.raw) is not leaf.raw]
         found: list[int] = []
-        for node in (node for root in tree.roots for node in root.nodes() if node.section.cache_breakpoint):
+        for node in nodes:
             end = max(leaf.place for leaf in node.leaves())
             before = max((place for place in shown if place <= end), default=None)
             if before is not None:
                 found.append(before)
-        return set(sorted(set(found))[-MOST_MARKS:])
+        most = max(0, MOST_MARKS - own)
+        return set(sorted(set(found), reverse=True)[:most])
 
     def _message(self, role: Role, parts: list[tuple[Node, str]], marked: set[int]) -> Message:
         if not any(leaf.place in marked for leaf, _ in parts):
@@ -116,6 +141,21 @@ class Assembly:
         empty = dict.fromkeys(shown, 0)
         count = self.work.counter.total
         return count(self.conversation(tree, shown)) - count(self.conversation(tree, empty))
+
+
+def marked_message(message: Message) -> Message:
+    """A message of the API that takes marks, marked at its end; the same one where it has one, or cannot."""
+    value = message.value
+    content = value.get("content")
+    if MARKED in message.raw or not content:
+        return message
+    if isinstance(content, str):
+        content = value["content"] = [{"type": "text", "text": content}]
+    last = content[-1]
+    if last.get("type") not in MARKABLE or last.get("text") == "":
+        return message
+    content[-1] = {**last, **MARK}
+    return wire.APIS[MARKS].messages.get(encode(value), "prompt message")
 
 
 def _pieces(leaf: Node, kept: Mapping[int, int] | None) -> int:

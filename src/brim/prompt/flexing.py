@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
+from brim.errors import BadInput
 from brim.prompt.assembly import Assembly
 from brim.prompt.pruning import fewest, removals, settle
 from brim.prompt.section import Budget
@@ -16,6 +18,7 @@ def hold_limits(tree: Tree, assembly: Assembly) -> None:
         for node in reversed(list(root.nodes())):
             if node.section.limit is not None:
                 _hold(tree, assembly, node, node.section.limit)
+    tree.part()
 
 
 def _hold(tree: Tree, assembly: Assembly, node: Node, limit: int) -> None:
@@ -81,6 +84,7 @@ def longest(text: str, break_on: str, fits: Callable[[str], bool]) -> str:
 def expand(tree: Tree, assembly: Assembly, budget: int) -> None:
     """Ask the sections that expand for their texts, each with its share of what is left."""
     _share(tree, assembly, tree.roots, budget, budget - assembly.total(tree))
+    tree.part()
 
 
 def _share(tree: Tree, assembly: Assembly, nodes: Sequence[Node], budget: int, left: int) -> None:
@@ -102,7 +106,7 @@ def _share(tree: Tree, assembly: Assembly, nodes: Sequence[Node], budget: int, l
 
 
 def _expands(node: Node) -> bool:
-    return any(leaf.section.expand is not None and leaf.told is None for leaf in node.leaves())
+    return any(leaf.waits for leaf in node.leaves())
 
 
 def _ask(tree: Tree, assembly: Assembly, leaf: Node, room: int) -> None:
@@ -118,7 +122,9 @@ def _ask(tree: Tree, assembly: Assembly, leaf: Node, room: int) -> None:
     if tokens <= 0 or leaf.section.expand is None:
         leaf.reason = "there was no room left for it"
         return
-    text = leaf.section.expand(Budget(tokens, assembly.work.counter.text))
+    text: Any = leaf.section.expand(Budget(tokens, assembly.work.counter.text))
+    if not isinstance(text, str):
+        raise BadInput(f"{leaf.path}.expand", f"must give a text, and gave {type(text).__name__}")
 
     def fits(shown: str) -> bool:
         leaf.put(shown)

@@ -44,6 +44,20 @@ def removals(tree: Tree, nodes: Sequence[Node]) -> tuple[list[Removal], list[Rem
     return loose, pinned
 
 
+def lawful_steps(tree: Tree, steps: Sequence[Removal], valid: Callable[[set[int]], bool]) -> list[Removal]:
+    """The steps without those that would leave no valid request; `valid` is told the places of the leaves that stay."""
+    there = {leaf.place for leaf in tree.leaves if leaf.kept or leaf.waits}
+    found: list[Removal] = []
+    for step in steps:
+        leaving = {leaf.place for leaf, pieces in step.cuts if pieces == 0} & there
+        there -= leaving
+        if leaving and not valid(there):
+            there |= leaving
+        else:
+            found.append(step)
+    return found
+
+
 def _steps(tree: Tree, nodes: Sequence[Node]) -> Iterator[Removal]:
     ranked = sorted(_candidates(nodes), key=lambda node: node.section.priority or 0)
     for node in ranked:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from brim import catalog, wire
 from brim.catalog import Model
-from brim.errors import BudgetTooSmall
-from brim.fitting import Fitted, limit_of
+from brim.errors import BadInput, BudgetTooSmall
+from brim.fitting import Event, Fitted, OnEvent, by_window, capped, check_tokens, limit_of, refused, tell
 from brim.ladders import handle_of
 from brim.plan.policy import Policy
 from brim.plan.report import Decision, Report, Rung, layer_uses
 from brim.plan.work import Work
-from brim.prompt.assembly import Assembly
+from brim.prompt import validity
+from brim.prompt.assembly import SYSTEM_FIELD, Assembly, Laid
 from brim.prompt.flexing import expand, hold_limits
-from brim.prompt.pruning import State, applied, fewest, parts_of, removals, revive, settle
-from brim.prompt.section import Section
+from brim.prompt.pruning import State, applied, fewest, lawful_steps, parts_of, removals, revive, settle
+from brim.prompt.section import Section, listed
 from brim.prompt.tree import Node, Tree, grow
+from brim.prompt.validity import Lawful
 from brim.tokens.counter import Counter
 
 # A section that expands is worth what comes with it if it can be told this many tokens.
@@ -35,52 +37,115 @@ def render(
     tool_choice: Any = None,
     fields: Mapping[str, Any] | None = None,
     system_role: bool = True,
+    on_event: OnEvent | None = None,
 ) -> Fitted:
     """Return the sections as a request of at most `budget` tokens; raise BudgetTooSmall if those that stay need more.
 
     `api` is the wire format, else the model's own; `fields` are other fields of the body. Without `budget` the model's
     own input limit holds. With `system_role=False` instructions become a first message headed [SYSTEM INSTRUCTIONS].
+    `on_event` is told what was pruned, compacted and refused.
     """
-    given = list(sections) if not isinstance(sections, (str, Section)) else sections
-    found = model if isinstance(model, Model) else catalog.find(model)
+    given = list(sections) if listed(sections) else sections
+    found = catalog.model_of(model)
     name = api or found.api
-    body: dict[str, Any] = {} if name == "gemini" else {"model": model if isinstance(model, str) else found.name}
-    body |= {**(fields or {}), wire.api_of(name).list_field: []}
+    body = _body(name, model if isinstance(model, str) else found.name, fields)
     empty = wire.parse(body, name, tools=tools, tool_choice=tool_choice)
-    policy = Policy.agent()
-    limit = limit_of(found, empty, policy, budget, reserve)
+    policy, counter = Policy.agent(), Counter(found, name)
     if tool_choice is not None:
         body["tool_choice"] = tool_choice
-    work = Work(empty, Counter(found, name), found, policy, limit, own_limit=budget is None)
 
-    def at(other: Work) -> Fitted:
-        return _rendered(given, body, Assembly(other, system_role), lambda tokens: at(work.at(tokens)))
+    def at(wanted: int | None) -> Fitted:
+        limit = limit_of(found, empty, policy, wanted, reserve)
+        work = Work(empty, counter, found, policy, limit, by_window(found, empty, policy, wanted, reserve))
+        try:
+            return _rendered(given, body, Assembly(work, system_role), on_event, again, capped(work, wanted))
+        except BudgetTooSmall as refusal:
+            tell(on_event, refused(refusal))
+            raise
 
-    return at(work)
+    def again(other: int) -> Fitted:
+        check_tokens("budget", other, 1)
+        return at(other)
+
+    return at(budget)
 
 
-def _rendered(given: Any, body: dict[str, Any], assembly: Assembly, again: Any) -> Fitted:
+def _body(api: str, model: str, fields: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The body before there are messages in it."""
+    if fields is not None and not isinstance(fields, Mapping):
+        raise BadInput("fields", f"must be the other fields of the body by their names, not {type(fields).__name__}")
+    messages = wire.api_of(api).list_field
+    if messages in (fields or {}):
+        raise BadInput(f"fields.{messages}", "is made of the sections: give them as Section(message=…)")
+    named: dict[str, Any] = {} if api == "gemini" else {"model": model}
+    return named | {**(fields or {}), messages: []}
+
+
+def _rendered(
+    given: Any,
+    body: dict[str, Any],
+    assembly: Assembly,
+    on_event: OnEvent | None,
+    again: Callable[[int], Fitted],
+    warnings: list[str],
+) -> Fitted:
     work = assembly.work
     tree = grow(given, assembly.read)
-    before = assembly.conversation(tree)
+    _check_instructions(tree, assembly, body)
+    before = assembly.laid_out(tree)
+    if not any(leaf.waits for leaf in tree.leaves):
+        validity.check(tree, assembly, before)
     hold_limits(tree, assembly)
-    _prune(tree, assembly)
+    lawful = _prune(tree, assembly)
     expand(tree, assembly, work.limit)
-    _drop_lonely(tree)
-    conversation = assembly.conversation(tree)
+    lawful.part(tree)
+    after = assembly.laid_out(tree)
+    if not after.messages:
+        _refuse_empty(tree, assembly)
+    validity.check(tree, assembly, after)
+    conversation = assembly.of(after)
     tokens = work.counter.total(conversation)
     stash = {handle_of(text): text for leaf in tree.leaves if (text := _left_out(leaf))}
+    warnings += [f"{leaf.name} found no room" for leaf in tree.leaves if leaf.told == 0]
+    for event in _events(tree, assembly, warnings):
+        tell(on_event, event)
 
     def report() -> Report:
-        return _report(tree, assembly, work.counter.total(before))
+        return _report(tree, assembly, before, after, warnings)
 
     return Fitted(wire.render(conversation, body), conversation, tokens, stash, report, again)
 
 
-def _prune(tree: Tree, assembly: Assembly) -> None:
+def _check_instructions(tree: Tree, assembly: Assembly, body: Mapping[str, Any]) -> None:
+    """Refuse instructions that are said twice: the sections' would take the place of the field's."""
+    if "system" not in tree.roles or not assembly.system_role or assembly.api not in SYSTEM_FIELD:
+        return
+    for name in wire.APIS[assembly.api].system_fields:
+        if name in body:
+            raise BadInput(f"fields.{name}", "sections with the role system say them too: give one of both")
+
+
+def _events(tree: Tree, assembly: Assembly, warnings: Iterable[str]) -> Iterator[Event]:
+    """What a rendering did, as it is told to the log and to callbacks."""
+    gone = [leaf for leaf in tree.leaves if leaf.gone]
+    if gone:
+        yield Event("pruned", f"pruned {len(gone)} sections", {"sections": len(gone)})
+    cut = [_decision(tree, assembly, leaf) for leaf in tree.leaves if leaf.kept and not leaf.whole]
+    if cut:
+        numbers = {"items": len(cut), "before": sum(d.before for d in cut), "after": sum(d.after for d in cut)}
+        yield Event("compacted", f"compacted {len(cut)} sections", numbers)
+    for warning in warnings:
+        yield Event("warning", warning)
+
+
+def _prune(tree: Tree, assembly: Assembly) -> Lawful:
     """Take sections out, lowest priority first, until what is left and what is reserved are within the limit."""
     limit = assembly.work.limit
     loose, pinned = removals(tree, tree.roots)
+    lawful = Lawful(tree, assembly, [*loose, *pinned])
+    every = lawful_steps(tree, [*loose, *pinned], lawful)
+    touching = {id(step) for step in pinned}
+    loose = [step for step in every if id(step) not in touching]
     holders = [node for root in tree.roots for node in root.nodes() if node.section.flex_reserve]
     holders = [node for node in holders if any(leaf.section.expand for leaf in node.leaves())]
 
@@ -92,33 +157,33 @@ def _prune(tree: Tree, assembly: Assembly) -> None:
         return assembly.total(tree, state)
 
     # A reserve is a wish: where what stays leaves less, the section is told what is left. A cached prefix is more.
-    for steps, measure in ((loose, size), (loose, bare), ([*loose, *pinned], bare)):
+    for steps, measure in ((loose, size), (loose, bare), (every, bare)):
         found = fewest(tree, steps, measure, limit)
         if found is not None:
             had = {leaf.place: leaf.kept for leaf in tree.leaves}
             settle(tree, found[1], steps[: found[0]], "the lowest that was left")
             revive(tree, steps[: found[0]], had, lambda: assembly.total(tree) + LEAST <= limit)
-            return
-    all_steps = [*loose, *pinned]
-    settle(tree, applied(tree, all_steps, parts_of(all_steps)), all_steps, "the lowest that was left")
-    raise BudgetTooSmall(assembly.total(tree), limit, _must_stay(tree, assembly))
+            return lawful
+    settle(tree, applied(tree, every, parts_of(every)), every, "the lowest that was left")
+    needed = assembly.total(tree)
+    raise BudgetTooSmall(needed, limit, _must_stay(tree, assembly, needed))
 
 
-def _must_stay(tree: Tree, assembly: Assembly) -> list[tuple[str, int]]:
-    head = assembly.work.counter.head(assembly.work.conversation)
-    found = [("tools and framing", head)]
-    found += [(leaf.name, assembly.inner(tree, leaf)) for leaf in tree.leaves if leaf.kept]
+def _must_stay(tree: Tree, assembly: Assembly, needed: int) -> list[tuple[str, int]]:
+    """What is left with its tokens, which are `needed` together: the rest of them is what frames it."""
+    found = [(leaf.name, assembly.inner(tree, leaf)) for leaf in tree.leaves if leaf.kept]
+    found.append(("tools and framing", needed - sum(tokens for _, tokens in found)))
     return sorted(found, key=lambda entry: -entry[1])
 
 
-def _drop_lonely(tree: Tree) -> None:
-    """What is kept with a section that found no room goes with it."""
-    for leaf in tree.leaves:
-        if leaf.section.expand is not None and not leaf.kept:
-            for node in tree.bound(leaf)[1:]:
-                for other in node.leaves():
-                    if other.kept:
-                        other.kept, other.reason = 0, f"goes with {leaf.name}"
+def _refuse_empty(tree: Tree, assembly: Assembly) -> None:
+    """Where no message is left because nothing found room: say what the smallest one needs."""
+    crowded = next((leaf for leaf in tree.leaves if leaf.told == 0 and leaf.section.limit != 0), None)
+    if crowded is not None:
+        crowded.put("x")
+        needed = assembly.total(tree)
+        if needed > assembly.work.limit:
+            raise BudgetTooSmall(needed, assembly.work.limit, _must_stay(tree, assembly, needed))
 
 
 def _left_out(leaf: Node) -> str:
@@ -127,27 +192,19 @@ def _left_out(leaf: Node) -> str:
     return "" if leaf.whole else "".join(leaf.pieces)
 
 
-def _report(tree: Tree, assembly: Assembly, before: int) -> Report:
+def _report(tree: Tree, assembly: Assembly, before: Laid, after: Laid, warnings: Iterable[str]) -> Report:
     work = assembly.work
-    conversation = assembly.conversation(tree)
     decisions = tuple(_decision(tree, assembly, leaf) for leaf in tree.leaves)
-    count = work.counter.count(conversation)
-    layers = [[0] * 5, [0] * 5]
-    for decision in decisions:
-        layers[0][decision.layer - 1] += decision.before
-        layers[1][decision.layer - 1] += decision.after
-    for uses, total in zip(layers, (before, count.tokens), strict=True):
-        uses[0] += total - sum(uses)  # tools and framing
-    warnings = [f"{leaf.name} found no room" for leaf in tree.leaves if leaf.told == 0]
+    count = work.counter.count(assembly.of(after))
     return Report(
         model=work.model.name,
         policy="prompt",
         limit=work.limit,
-        before=before,
+        before=work.counter.total(assembly.of(before)),
         after=count.tokens,
         upper=count.upper,
         source=count.source,
-        layers=layer_uses(*layers),
+        layers=layer_uses(_layers(tree, assembly, before), _layers(tree, assembly, after)),
         decisions=decisions,
         kept=sum(bool(leaf.kept) for leaf in tree.leaves),
         compacted=sum(decision.rung == "extract" for decision in decisions),
@@ -157,10 +214,20 @@ def _report(tree: Tree, assembly: Assembly, before: int) -> Report:
     )
 
 
+def _layers(tree: Tree, assembly: Assembly, laid: Laid) -> list[int]:
+    """Tokens by layer: each message with its frame in its own, what stands around them with the instructions."""
+    found = [assembly.work.counter.head(assembly.of(laid)), 0, 0, 0, 0]
+    for slot, message in laid.messages:
+        found[_layer(tree, slot) - 1] += assembly.work.counter.message(message)
+    return found
+
+
+def _layer(tree: Tree, slot: int) -> int:
+    last = max((number for number, role in enumerate(tree.roles) if role == "user"), default=-1)
+    return 1 if tree.roles[slot] == "system" else 5 if slot == last else 4
+
+
 def _decision(tree: Tree, assembly: Assembly, leaf: Node) -> Decision:
-    role = tree.roles[leaf.slot]
-    last = max((number for number, each in enumerate(tree.roles) if each == "user"), default=-1)
-    layer = 1 if role == "system" else 5 if leaf.slot == last else 4
     after = assembly.inner(tree, leaf)
     rung: Rung = "full" if leaf.whole and leaf.kept else "extract" if leaf.kept else "dropped"
     whole = "".join(leaf.pieces)
@@ -173,4 +240,6 @@ def _decision(tree: Tree, assembly: Assembly, leaf: Node) -> Decision:
     reason = leaf.reason or (stays if leaf.section.priority is None else "there was room for it")
     handle = handle_of(whole) if rung != "full" and whole else ""
     preview = " ".join(whole[:120].split())[:80]
-    return Decision(leaf.name, role, layer, "text", before, after, rung, reason, handle, preview)
+    return Decision(
+        leaf.name, tree.roles[leaf.slot], _layer(tree, leaf.slot), "text", before, after, rung, reason, handle, preview
+    )

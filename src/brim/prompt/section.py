@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,6 +56,11 @@ class Section:
     message: Mapping[str, Any] | None = None
     name: str = ""
 
+    def __post_init__(self) -> None:
+        given: Any = self.children
+        if isinstance(given, Iterable) and not isinstance(given, (str, bytes, Mapping, Sequence)):
+            object.__setattr__(self, "children", tuple(given))  # a generator can be read only once
+
     def reserve(self, budget: int) -> int:
         """Example: Section(flex_reserve="/4").reserve(1_000) -> 250"""
         if isinstance(self.flex_reserve, str):
@@ -74,7 +79,7 @@ class Section:
         part = isinstance(reserve, str) and _PART.fullmatch(reserve) is not None
         return [
             ("text", not isinstance(self.text, str), "must be text"),
-            ("children", isinstance(self.children, str), "must be a list of sections"),
+            ("children", not listed(self.children), "must be a list of sections"),
             ("text", contents > 1, "a section has a text, children, expand or a message: one of them"),
             ("role", self.role is not None and self.role not in ROLES, f"must be one of {', '.join(ROLES)}"),
             ("role", self.role is not None and self.message is not None, "a message has its own role"),
@@ -83,9 +88,16 @@ class Section:
             ("flex_reserve", not part and not _whole(reserve), 'must be a number of tokens, or a part such as "/4"'),
             ("limit", self.limit is not None and not _whole(self.limit), "must be a whole number of at least 0"),
             ("break_on", not isinstance(self.break_on, str), "must be text"),
+            ("keep_with", not isinstance(self.keep_with, str), "must be text"),
+            ("name", not isinstance(self.name, str), "must be text"),
             ("expand", self.expand is not None and not callable(self.expand), "must be a function of a budget"),
             ("message", self.message is not None and not isinstance(self.message, Mapping), "must be a message"),
         ]
+
+
+def listed(value: Any) -> bool:
+    """Whether something is several sections."""
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping, Section))
 
 
 def _number(value: Any) -> bool:

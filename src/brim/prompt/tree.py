@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from brim.conversation import Message, Role
 from brim.errors import BadInput
-from brim.prompt.section import Section
+from brim.prompt.section import Section, listed
 
 SEPARATOR = "\n\n"
 
@@ -39,6 +39,26 @@ class Node:
     def whole(self) -> bool:
         return self.kept == len(self.pieces)
 
+    @property
+    def gone(self) -> bool:
+        """Whether it had something to show and nothing of that is left; one that is still to expand is not gone."""
+        had = [leaf for leaf in self.leaves() if leaf.pieces or leaf.section.expand is not None]
+        return bool(had) and not any(leaf.kept or leaf.waits for leaf in had)
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is a leaf that has still to be told its budget."""
+        return self.section.expand is not None and self.told is None
+
+    def leave(self, reason: str) -> bool:
+        """Take out what is left of a leaf; whether there was something."""
+        if not self.kept and not self.waits:
+            return False
+        self.kept, self.reason = 0, reason
+        if self.section.expand is not None:
+            self.told = 0
+        return True
+
     def put(self, text: str) -> None:
         """Give a leaf another text, in one piece."""
         self.pieces = [text] if text else []
@@ -66,6 +86,16 @@ class Tree:
     bonds: dict[str, list[Node]]
     pinned: int
 
+    def part(self) -> None:
+        """Take out what is bound to a section of which nothing is left, whatever took that."""
+        changed = True
+        while changed:
+            changed = False
+            for node in [node for root in self.roots for node in root.nodes() if node.gone]:
+                for other in self.bound(node)[1:]:
+                    for leaf in other.leaves():
+                        changed |= leaf.leave(f"goes with {node.name}")
+
     def bound(self, node: Node) -> list[Node]:
         """The node with everything that goes when it goes."""
         found = [node]
@@ -89,7 +119,7 @@ def keys(node: Node) -> list[str]:
 
 def grow(sections: Iterable[Section | str], read: Callable[[Section, str], Message]) -> Tree:
     """The tree of some sections; `read` reads those that are whole messages."""
-    roots = [_node(section, f"sections[{n}]", read) for n, section in enumerate(_listed(sections))]
+    roots = [_node(section, f"sections[{n}]", read) for n, section in enumerate(_listed(sections, "sections"))]
     leaves = [leaf for root in roots for leaf in root.leaves()]
     for number, leaf in enumerate(leaves):
         leaf.place = number
@@ -104,20 +134,21 @@ def grow(sections: Iterable[Section | str], read: Callable[[Section, str], Messa
     return Tree(roots, leaves, roles, bonds, _pinned(roots))
 
 
-def _listed(sections: Iterable[Section | str]) -> list[Section]:
-    if isinstance(sections, (str, Section)):
-        raise BadInput("sections", "must be a list of sections")
+def _listed(sections: Iterable[Section | str], at: str) -> list[Section]:
+    if not listed(sections):
+        raise BadInput(at, "must be a list of sections")
     found = [Section(item) if isinstance(item, str) else item for item in sections]
     for number, item in enumerate(found):
         if not isinstance(item, Section):
-            raise BadInput(f"sections[{number}]", f"must be a Section or text, not {type(item).__name__}")
+            raise BadInput(f"{at}[{number}]", f"must be a Section or text, not {type(item).__name__}")
     return found
 
 
 def _node(section: Section, path: str, read: Callable[[Section, str], Message]) -> Node:
     section.check(path)
     node = Node(section, path)
-    node.children = [_node(child, f"{path}.children[{n}]", read) for n, child in enumerate(_listed(section.children))]
+    inner = _listed(section.children, f"{path}.children")
+    node.children = [_node(child, f"{path}.children[{n}]", read) for n, child in enumerate(inner)]
     if section.message is not None:
         node.raw = read(section, path)
         node.put(node.raw.text or " ")

@@ -71,7 +71,7 @@ class Trial:
         self._requests += 1
         conversation, budget = arrival.conversation, self.budget
         limit = fitting.limit_of(arrival.model, conversation, self.policy, budget, None)
-        own = budget is None and self.policy.budget is None
+        own = fitting.by_window(arrival.model, conversation, self.policy, budget, None)
         work = Work(conversation, arrival.counter, arrival.model, self.policy, limit, own)
         self._over_before += work.total(conversation) > limit
         began = time.perf_counter()

@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from brim.catalog.model import Prices
 from brim.conversation import Message
@@ -31,6 +32,16 @@ SPEAKER = {"user": "User", "assistant": "Assistant", "tool": "Tool", "system": "
 FRAME, LEAST = 32, 64
 # So many rounds of summaries of summaries are enough for any block: each is at least this much smaller.
 ROUNDS = 6
+# The settings that are numbers, which of them, and the least that they may be.
+NUMBERS: tuple[tuple[str, Any, int], ...] = (
+    ("window", int, 1),
+    ("timeout", (int, float), 0),
+    ("retries", int, 0),
+    ("max_tokens", int, 0),
+    ("max_cost", (int, float), 0),
+    ("block_chars", int, 1),
+)
+MAY_BE_NONE = ("max_tokens", "max_cost", "block_chars")
 # The first wait before a call is tried again; each further one is twice as long.
 WAIT = 0.5
 
@@ -61,6 +72,15 @@ class LlmSummarizer:
     cost: float = 0.0
 
     def __post_init__(self) -> None:
+        if not callable(self.ask):
+            raise BadSetting("summarizer.ask", f"must be an async function, not {self.ask!r}")
+        for name, kinds, least in NUMBERS:
+            value = getattr(self, name)
+            if value is None and name in MAY_BE_NONE:
+                continue
+            if not isinstance(value, kinds) or isinstance(value, bool) or not value >= least:
+                wanted = "a whole number" if kinds is int else "a number"
+                raise BadSetting(f"summarizer.{name}", f"must be {wanted} of at least {least}, not {value!r}")
         if self.window < 4 * LEAST + FRAME + self.count(INSTRUCTION):
             raise BadSetting("summarizer.window", f"{self.window} tokens are too few to summarise anything in")
         if self.max_cost is not None and self.prices is None:

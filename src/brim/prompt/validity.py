@@ -1,0 +1,86 @@
+"""What a request of an API must be, whatever left it: said of sections, by their places."""
+
+from __future__ import annotations
+
+import re
+from itertools import takewhile
+
+from brim import wire
+from brim.errors import BadBody, BadInput
+from brim.prompt.assembly import SYSTEM_FIELD, Assembly, Laid
+from brim.prompt.pruning import Removal
+from brim.prompt.tree import Node, Tree
+from brim.wire.api import UNASKED
+
+# APIs whose first message is the user's, and those whose results stand right behind their calls.
+USER_FIRST = "anthropic"
+ADJACENT = ("anthropic", "openai_chat")
+_NUMBER = re.compile(r"\w+\[(\d+)\]")
+
+
+def check(tree: Tree, assembly: Assembly, laid: Laid) -> None:
+    """Refuse what is no request of its API: BadInput or BadBody, at the section that it is about."""
+    if not laid.messages:
+        raise BadInput("sections", "make no message: give at least one with a text that is not an instruction")
+    slot, first = laid.messages[0]
+    if assembly.api == USER_FIRST and first.role == "assistant":
+        raise BadInput(
+            _at(tree, slot),
+            f"would be the first message, and {assembly.api} wants the user's first: put one before it that stays, or "
+            "give this one a priority too",
+        )
+    _check_calls(tree, assembly, laid)
+
+
+def _check_calls(tree: Tree, assembly: Assembly, laid: Laid) -> None:
+    try:
+        wire.APIS[assembly.api].check(assembly.of(laid))
+    except BadBody as problem:
+        found = _NUMBER.match(problem.at)
+        raise BadBody(_at(tree, laid.messages[int(found[1])][0]) if found else problem.at, problem.problem) from None
+    waiting: dict[str, int] = {}
+    for slot, message in laid.messages:
+        between = not message.answers and not (assembly.api == USER_FIRST and message.role == "assistant")
+        if waiting and between and assembly.api in ADJACENT:
+            break
+        for call in message.answers:
+            waiting.pop(call, None)
+        asked = [part.call for part in message.parts if part.kind == "call" and part.call and not part.fixed]
+        waiting |= {call: slot for call in asked if not call.startswith(UNASKED)}
+    for call, slot in waiting.items():
+        raise BadBody(_at(tree, slot), f"calls {call!r}, and no result answers it right after: give both or neither")
+
+
+def _at(tree: Tree, slot: int) -> str:
+    return next(leaf.path for leaf in tree.leaves if leaf.slot == slot)
+
+
+class Lawful:
+    """Whether a request is left when only some leaves are: one message, and where the API wants it the user's first."""
+
+    def __init__(self, tree: Tree, assembly: Assembly, steps: list[Removal]) -> None:
+        field = assembly.system_role and assembly.api in SYSTEM_FIELD
+        self._spoken = [leaf for leaf in tree.leaves if tree.roles[leaf.slot] != "system" or not field]
+        self._roles = tree.roles
+        self._user_first = assembly.api == USER_FIRST
+        self._may_go = {leaf.place for step in steps for leaf, pieces in step.cuts if pieces == 0}
+
+    def __call__(self, left: set[int]) -> bool:
+        shown = [leaf for leaf in self._spoken if leaf.place in left]
+        return bool(shown) and not (self._user_first and any(map(self._stays, self._answers(shown))))
+
+    def _answers(self, shown: list[Node]) -> list[Node]:
+        """The answers that stand before all that the user says."""
+        return list(takewhile(lambda leaf: self._roles[leaf.slot] == "assistant", shown))
+
+    def _stays(self, leaf: Node) -> bool:
+        return leaf.place not in self._may_go
+
+    def part(self, tree: Tree) -> None:
+        """Take out answers that may leave and that nothing of the user stands before any more."""
+        if not self._user_first:
+            return
+        for leaf in self._answers([leaf for leaf in self._spoken if leaf.kept]):
+            if not self._stays(leaf):
+                leaf.leave(f"an answer cannot be the first message for {USER_FIRST}")
+        tree.part()
