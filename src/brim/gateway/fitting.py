@@ -124,7 +124,8 @@ class Fitter:
                 raise
             policy = controls.policy or self.policy
             share = 1 - policy.recall if self.recall == "tool" else 1.0
-            tried = self.fit_now(raw, conversation, live, model, controls, int(refusal.needed / share * TRY_SHARE))
+            least = int(refusal.needed / share * TRY_SHARE)
+            tried = self.fit_now(raw, conversation, live, model, controls, least, beyond=True)
             tried.limit = refusal.budget
             return tried
 
@@ -212,16 +213,25 @@ class Fitter:
         return FitResult(raw, live, api, name, streamed, conversation, None, model, before, before, upper, limit)
 
     def fit_now(
-        self, raw: bytes, conversation: Conversation, live: Live, model: Model, controls: Controls, budget: int | None
+        self,
+        raw: bytes,
+        conversation: Conversation,
+        live: Live,
+        model: Model,
+        controls: Controls,
+        budget: int | None,
+        beyond: bool = False,
     ) -> FitResult:
         """Fit a parsed request to a budget, or to the model's own limit, as its session has done so far.
 
-        Where the model may recall, room for that is left free: what comes back must fit too.
+        Where the model may recall, room for that is left free: what comes back must fit too. A budget in tokens of an
+        estimate that is too high may go `beyond` the window, which is in the upstream's.
         """
         policy = controls.policy or self.policy
-        limit = fitting.limit_of(model, conversation, policy, budget, None)
+        holding = replace(model, window=model.window + budget, input_limit=None) if beyond and budget else model
+        limit = fitting.limit_of(holding, conversation, policy, budget, None)
         room = int(limit * policy.recall) if self.recall == "tool" else 0
-        wanted = replace(model, input_limit=limit - room) if room and budget is None else model
+        wanted = replace(model, input_limit=limit - room) if room and budget is None else holding
         left = min(budget, limit + (policy.reserve or 0)) - room if room and budget is not None else budget
         if policy.name != "agent":
             fitted = fitting.fit(
@@ -308,7 +318,7 @@ class Fitter:
         room = fitting.limit_of(model, done.original, controls.policy or self.policy, controls.budget, None)
         if tokens and counter.source == "estimated":
             wanted = counter.upper(int(counted * min(1.0, room / tokens) * REFIT_SHARE), len(done.sent.messages))
-            return await self._in_order(self.fit_now, raw, done.original, done.live, model, controls, wanted)
+            return await self._in_order(self.fit_now, raw, done.original, done.live, model, controls, wanted, True)
         scale = min(1.0, counted / tokens) if tokens else 1.0
         budget = int(min(room, counted if window is None else room) * scale * REFIT_SHARE)
         if budget >= counted:
