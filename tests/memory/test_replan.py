@@ -72,6 +72,30 @@ def test_a_large_result_does_not_push_out_what_fits_beside_its_share() -> None:
     assert fitted[: len(before)] == before
 
 
+def test_a_second_large_result_leaves_the_first_as_it_was_sent() -> None:
+    session = Session(model="gpt-4o", budget=3_000)
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Look at the pages."}, *step(1, rows(110))]
+    session.fit(messages)
+    assert session.view.untouched()
+    assert session.view.tokens > 1_500
+    fitted = session.fit([*messages, *step(90, rows(900))])
+    assert fitted.messages[: len(messages)] == messages
+    assert fitted.tokens <= 3_000
+    assert session.view.entries[-1].tokens >= 400
+
+
+def test_a_newest_step_that_would_be_cut_too_short_takes_room_from_what_was_sent() -> None:
+    session = Session(model="gpt-4o", budget=3_000)
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Look at the pages."}, *step(1, rows(160))]
+    session.fit(messages)
+    assert session.view.untouched()
+    assert session.view.tokens > 2_300
+    fitted = session.fit([*messages, *step(90, rows(900))])
+    assert fitted.messages[: len(messages)] != messages
+    assert fitted.tokens <= 3_000
+    assert session.view.entries[-1].tokens >= 600
+
+
 def booking(number: int) -> str:
     history = {f"booking_{n}": {"card_id": f"{n}" * 12, "note": f"seat {n} by the window"} for n in range(number)}
     return json.dumps({"booking_id": "3426812", "history": history})
