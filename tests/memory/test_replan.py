@@ -47,6 +47,16 @@ def test_the_prices_of_the_cache_decide_how_deep_a_re_plan_goes() -> None:
     assert not pays(Prices(fresh=3.0, output=15.0, cached=2.7, written=3.0))  # reading what stands is
 
 
+@pytest.mark.parametrize(("limit", "settled"), [(100, 97), (2_000, 1_597)])
+def test_a_window_that_leaves_no_room_for_a_step_is_settled_whole(limit: int, settled: int) -> None:
+    model = catalog.find("gpt-4o")
+    conversation = wire.parse([{"role": "user", "content": "Go on."}])
+    work = Work(conversation, Counter(model, "openai_chat"), model, Policy.agent(), limit=limit, own_limit=False)
+    message = conversation.messages[0]
+    view = View([Entry(n, n + 1, message, 25) for n in range(5)], 0, 125)
+    assert Replan(work, [message], view)._low == settled
+
+
 @pytest.mark.parametrize("before", [0, 6])
 def test_a_result_that_is_too_large_leaves_room_for_the_next_steps(before: int) -> None:
     session = Session(model="gpt-4o", budget=2_000)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
+from statistics import median
 
 from brim.catalog.caching import caching_of
 from brim.conversation import Message
@@ -26,6 +27,8 @@ from brim.plan.work import Work
 SETTLED = 0.95
 # What a deep re-plan settles of a large budget; of a small one it is the policy's low waterline.
 LARGE = 0.2
+# Less room than this share of a usual step is none.
+ROOM = 0.5
 # What a shallow re-plan leaves of a message that it settles: so many tokens, and this share of it.
 FLOOR, LEAN = 44, 0.1
 # What the newest step may take of the free budget before anything is settled, and of what is then left. The rest is for
@@ -129,8 +132,13 @@ class Replan:
 
     @property
     def _low(self) -> int:
-        """What a deep re-plan settles: most of a small window, less of a large one, where the newest needs more."""
-        return falling(self.work.policy.low, LARGE, self._free)
+        """What a deep re-plan settles: most of a small window, less of a large one, where the newest needs more.
+
+        All of a tiny one: what it would leave is too little for the next step, which plans anew all the same.
+        """
+        low = falling(self.work.policy.low, LARGE, self._free)
+        step = 2 * median([entry.tokens for entry in self.view.entries] or [0])  # a call and its answer
+        return low if self._free - low >= ROOM * step else self._free
 
     @property
     def _free(self) -> int:
