@@ -47,6 +47,16 @@ def test_the_prices_of_the_cache_decide_how_deep_a_re_plan_goes() -> None:
     assert not pays(Prices(fresh=3.0, output=15.0, cached=2.7, written=3.0))  # reading what stands is
 
 
+@pytest.mark.parametrize(("limit", "settled"), [(100, 97), (2_000, 1_597)])
+def test_a_window_that_leaves_no_room_for_a_step_is_settled_whole(limit: int, settled: int) -> None:
+    model = catalog.find("gpt-4o")
+    conversation = wire.parse([{"role": "user", "content": "Go on."}])
+    work = Work(conversation, Counter(model, "openai_chat"), model, Policy.agent(), limit=limit, own_limit=False)
+    message = conversation.messages[0]
+    view = View([Entry(n, n + 1, message, 25) for n in range(5)], 0, 125)
+    assert Replan(work, [message], view)._low == settled
+
+
 @pytest.mark.parametrize("before", [0, 6])
 def test_a_result_that_is_too_large_leaves_room_for_the_next_steps(before: int) -> None:
     session = Session(model="gpt-4o", budget=2_000)
@@ -70,6 +80,30 @@ def test_a_large_result_does_not_push_out_what_fits_beside_its_share() -> None:
     before = session.fit(messages).messages
     fitted = session.fit([*messages, *step(90, rows(900))]).messages
     assert fitted[: len(before)] == before
+
+
+def test_a_second_large_result_leaves_the_first_as_it_was_sent() -> None:
+    session = Session(model="gpt-4o", budget=3_000)
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Look at the pages."}, *step(1, rows(110))]
+    session.fit(messages)
+    assert session.view.untouched()
+    assert session.view.tokens > 1_500
+    fitted = session.fit([*messages, *step(90, rows(900))])
+    assert fitted.messages[: len(messages)] == messages
+    assert fitted.tokens <= 3_000
+    assert session.view.entries[-1].tokens >= 400
+
+
+def test_a_newest_step_that_would_be_cut_too_short_takes_room_from_what_was_sent() -> None:
+    session = Session(model="gpt-4o", budget=3_000)
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Look at the pages."}, *step(1, rows(160))]
+    session.fit(messages)
+    assert session.view.untouched()
+    assert session.view.tokens > 2_300
+    fitted = session.fit([*messages, *step(90, rows(900))])
+    assert fitted.messages[: len(messages)] != messages
+    assert fitted.tokens <= 3_000
+    assert session.view.entries[-1].tokens >= 600
 
 
 def booking(number: int) -> str:

@@ -44,6 +44,23 @@ def test_a_step_that_is_too_large_to_keep_leaves_its_identifiers_in_the_notice()
     assert brim.count(fitted.messages, model="gpt-4o").tokens <= 75
 
 
+def test_a_small_result_that_is_folded_leaves_its_number_in_the_notice() -> None:
+    messages = [
+        {"role": "user", "content": "What is the mean of what we took in each quarter of the last year?"},
+        *step(
+            1,
+            "mean",
+            {"numbers": [5_000, 7_000, 6_000, 8_000], "wish": "as exactly as it goes " * 12},
+            {"mean": 6_501.5},
+        ),
+        {"role": "user", "content": ASKED},
+    ]
+    fitted = brim.fit(messages, model="gpt-4o", budget=75)
+    assert not any("tool_calls" in message for message in fitted.messages)
+    assert "mean returned mean:6501.5" in notice_of(fitted.messages)
+    assert brim.count(fitted.messages, model="gpt-4o").tokens <= 75
+
+
 def test_what_the_notice_quotes_of_a_result_is_kept_whole_in_the_stash() -> None:
     fitted = brim.fit(trip(), model="gpt-4o", budget=75)
     assert any(json.dumps(json.dumps(BOOKED))[1:-1] in text for text in fitted.stash.values())

@@ -1,8 +1,9 @@
 """Re-plans: how a view comes back under its limit, with as much of its start as possible left as it was sent.
 
 A view has two parts. What is settled stands at its start in a lean form that is meant to last; the newest step stands
-after it, as rich as the limit allows. A shallow re-plan leaves the settled part alone and settles what came after it.
-When that would be too much, a deep one settles everything anew, and less of it.
+after it, as rich as the limit allows. A light re-plan leaves all that was sent alone and cuts only the newest step.
+Where little would be left of that, a shallow one leaves the settled part alone and settles what came after it. When
+that would be too much, a deep one settles everything anew, and less of it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
+from statistics import median
 
 from brim.catalog.caching import caching_of
 from brim.conversation import Message
@@ -25,11 +27,16 @@ from brim.plan.work import Work
 SETTLED = 0.95
 # What a deep re-plan settles of a large budget; of a small one it is the policy's low waterline.
 LARGE = 0.2
+# Less room than this share of a usual step is none.
+ROOM = 0.5
 # What a shallow re-plan leaves of a message that it settles: so many tokens, and this share of it.
 FLOOR, LEAN = 44, 0.1
 # What the newest step may take of the free budget before anything is settled, and of what is then left. The rest is for
 # what comes: a step that fills the window makes the next one plan anew.
 NEWEST, RICH = 0.35, 0.4
+# All before the newest step stays as it was sent where this share of what is left beside it is enough for the step: for
+# all of it, or for this share of the free budget and so many tokens, in which a result can be read.
+OF_LEFT, ENOUGH, READABLE = 0.7, 0.2, 200
 # What was found last is what is spoken of for as many groups: it may keep this share of the free budget.
 SINCE, FOUND = 3, 0.2
 # The tokens of a usual answer: what a turn costs beside its input. So many turns are expected to go into asking again
@@ -61,7 +68,7 @@ class Replan:
 
     def run(self) -> Outcome:
         """Bring the view under the limit, or raise BudgetTooSmall and leave it as it was."""
-        for attempt in (self._shallow, self._deep):
+        for attempt in (self._light, self._shallow, self._deep):
             try:
                 outcome = attempt()
             except BudgetTooSmall:
@@ -73,10 +80,31 @@ class Replan:
         self.view.replace(0, self._entries(outcome, 0, units), 0)
         return outcome
 
+    def _light(self) -> Outcome | None:
+        if not self._cached:
+            return None
+        units = self._units(0)
+        groups = grouped(tuple(unit.message for unit in units))
+        newest = units[groups[-1][0] :] if groups else []
+        kept = [entry for entry in self.view.entries if newest and entry.start < newest[0].start]
+        # What stands between them belongs to the newest step, and is made anew with it.
+        alone = len(kept) + len(newest) == len(self.view.entries)
+        if not kept or not alone:
+            return None
+        counter = self.work.counter
+        stands = self.work.size(counter.head(self.work.conversation) + sum(entry.tokens for entry in kept))
+        given = int(OF_LEFT * (self.work.limit - stands))
+        size = sum(counter.message(unit.message) for unit in newest)
+        if given < min(size, max(READABLE, int(ENOUGH * self._free))):
+            return None
+        last = [*(unit_of(entry) for entry in self.carried), *newest]
+        rich = self._planned(kept, last, stands + given)
+        self.view.replace(len(kept), self._entries(rich, len(kept), last), len(kept))
+        return rich
+
     def _shallow(self) -> Outcome | None:
         settled = self.view.entries[: self.view.settled]
-        # Where cached input costs as much as fresh there is no prefix to save, and all is better weighed anew.
-        if not settled or caching_of(self.work.model).lost(1) <= 0:
+        if not settled or not self._cached:
             return None
         taken = sum(entry.tokens for entry in settled)
         most = int(SETTLED * self._free) + self._instructions - taken
@@ -93,14 +121,24 @@ class Replan:
         return self._generations([], room)
 
     @property
+    def _cached(self) -> bool:
+        """Whether there is a prefix to save: where cached input costs as much as fresh, all is better weighed anew."""
+        return caching_of(self.work.model).lost(1) > 0
+
+    @property
     def _instructions(self) -> int:
         """System messages at the start of the log: they stand before everything and never change."""
         return sum(self.work.counter.message(message) for message in self.log[:4] if message.role == "system")
 
     @property
     def _low(self) -> int:
-        """What a deep re-plan settles: most of a small window, less of a large one, where the newest needs more."""
-        return falling(self.work.policy.low, LARGE, self._free)
+        """What a deep re-plan settles: most of a small window, less of a large one, where the newest needs more.
+
+        All of a tiny one: what it would leave is too little for the next step, which plans anew all the same.
+        """
+        low = falling(self.work.policy.low, LARGE, self._free)
+        step = 2 * median([entry.tokens for entry in self.view.entries] or [0])  # a call and its answer
+        return low if self._free - low >= ROOM * step else self._free
 
     @property
     def _free(self) -> int:

@@ -6,15 +6,18 @@ Where that is too much, the best values of its results stand in the notice that 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from brim.conversation import Message
+from brim.ladders.json.skeleton import Skeleton
 from brim.plan.items import Item
 from brim.plan.pieces import Piece
 
 # What naming a result takes beside its values.
 NAMING = 4
+# Of a result that is so small that it is kept whole or not at all, what is worth this much: identifiers and numbers.
+WORTH = 0.5
 
 
 @dataclass(slots=True)
@@ -22,7 +25,7 @@ class Gleanings:
     """Of results that may be folded the values that are worth their place all the same."""
 
     messages: Sequence[Message]
-    _taken: dict[int, tuple[Item, float]] = field(default_factory=dict)
+    _taken: dict[int, tuple[Item, Skeleton, float]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self._taken)
@@ -35,26 +38,39 @@ class Gleanings:
 
     def take(self, piece: Piece) -> None:
         assert piece.threshold is not None
-        self._taken[id(piece.item)] = piece.item, piece.threshold
+        assert piece.item.skeleton is not None  # what divides by its values has one
+        self._taken[id(piece.item)] = piece.item, piece.item.skeleton, piece.threshold
+
+    def take_small(self, items: Iterable[Item], room: int, small: Callable[[Item], Skeleton | None]) -> int:
+        """Take what the small results of a step say, as far as there is room; return about how many tokens that is."""
+        taken = 0
+        for item in items:
+            skeleton = small(item) if id(item) not in self._taken else None
+            if skeleton is None or not any(leaf.score >= WORTH for leaf in skeleton.leaves):
+                continue
+            cost = skeleton.tokens_at(WORTH) + NAMING
+            if cost <= room - taken:
+                taken += cost
+                self._taken[id(item)] = item, skeleton, WORTH
+        return taken
 
     def text(self, folded: Collection[int]) -> str:
         """The values of those that are folded, a line for each result, in the order of the conversation.
 
         Example: "\\nbook_flight returned booking_id:3426812,transaction_id:45451592"
         """
-        gone = [(item, worth) for item, worth in self._taken.values() if item.message in folded]
-        gone.sort(key=lambda pair: (pair[0].message, pair[0].part))
-        said = [(_tool(self.messages, item), _of(item, worth)) for item, worth in gone]
+        gone = [each for each in self._taken.values() if each[0].message in folded]
+        gone.sort(key=lambda each: (each[0].message, each[0].part))
+        said = [(_tool(self.messages, item), _of(skeleton, worth)) for item, skeleton, worth in gone]
         return "".join([f"\n{name or 'a tool'} returned {values}" for name, values in said if values])
 
     def drop(self) -> None:
         """Let the least of them go."""
-        del self._taken[min(self._taken, key=lambda key: (self._taken[key][1], self._taken[key][0].message))]
+        del self._taken[min(self._taken, key=lambda key: (self._taken[key][2], self._taken[key][0].message))]
 
 
-def _of(item: Item, worth: float) -> str:
-    assert item.skeleton is not None  # what divides by its values has one
-    return item.skeleton.at(worth).removesuffix(item.skeleton.mark).rstrip("\n")
+def _of(skeleton: Skeleton, worth: float) -> str:
+    return skeleton.at(worth).removesuffix(skeleton.mark).rstrip("\n")
 
 
 def _tool(messages: Sequence[Message], result: Item) -> str:

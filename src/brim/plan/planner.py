@@ -191,6 +191,8 @@ class Planner:
                     room -= gleaned
                     self.gleaned.take(piece)
                     continue
+                if not group.kept:
+                    room -= self.gleaned.take_small(group.items, room, self.shown.small)
                 left.append(piece)
                 passed.add(id(piece.item))
                 continue

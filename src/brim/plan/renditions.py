@@ -253,6 +253,13 @@ class Renditions:
         item.skeleton = found[0]
         return found[1]
 
+    def small(self, item: Item) -> Skeleton | None:
+        """What a result says that is kept whole or left to its mark; None for any other."""
+        if item.kind != "result" or item.fixed or item.tokens > SMALL_RESULT:
+            return None
+        found = bones(item.text, self.family, self.count)
+        return found[0] if found else None
+
 
 def in_short(ladder: Ladder, room: Room, family: str) -> str:
     """A result in so little room that its values say more than its beginning; empty where its ladder says it better."""
