@@ -12,7 +12,9 @@ from brim.plan.relevance.question import parse_question
 from brim.plan.relevance.vectors import Embedder, Vectors
 from brim.plan.words import split, terms
 
-_FEEDBACK = 0.1
+_FEEDBACK = 0.12
+# Several words in one place count for more than in several places.
+_TOGETHER = 0.15
 _FEW = 12
 
 
@@ -71,7 +73,7 @@ class Index:
         if reach is not None:
             question = question.within(reach, lambda term: len(postings.get(term, ())))
         matcher = Matcher(self._entries, lambda term: _counts(postings.get(term, ())), question, reach)
-        totals = matcher.match()
+        totals = matcher.match(_TOGETHER)
         if feeds_back:
             weight = _FEEDBACK * min(2.0, max(0.5, share / 0.1))
             matcher.feed_back(totals, weight, lambda term: len(postings.get(term, ())))
