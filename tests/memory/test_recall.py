@@ -137,3 +137,13 @@ def test_recalled_text_stays_within_its_tokens() -> None:
     assert "long long" not in text
     assert count(text) <= 40
     assert recollecting.recall_text(log, [1], 40, count) == ""
+
+
+def test_of_recalled_messages_the_best_are_shown_in_the_order_of_the_log() -> None:
+    log = log_of(["the first thing that is said.", "the second thing that is said.", "the third thing that is said."])
+    count = tokenizer("o200k")
+    room = count(f"{recollecting.HEADER}\nuser: {log[2].text}\nuser: {log[0].text}\n")
+    text = recollecting.recall_text(log, [2, 0, 1], room, count)
+    assert [message.text in text for message in log] == [True, False, True]
+    assert text.index(log[0].text) < text.index(log[2].text)
+    assert count(text) <= room

@@ -11,8 +11,9 @@ import pytest
 import brim
 from brim import catalog
 from brim.catalog.caching import Caching, caching_of
+from brim.memory.recollection import HEADER
 from brim.memory.session import Session
-from brim.memory.talk import evidence_room
+from brim.memory.talk import Talk, evidence_room
 
 NOUNS = "kettle violin marble granite station ticket window garden engine carpet lantern pillow bridge".split()
 SECRET = "The spare key of the lighthouse hangs behind the blue ladder."
@@ -49,6 +50,15 @@ def test_a_question_brings_back_what_answers_it_however_full_the_window_is(model
 def test_a_history_that_is_sent_at_once_is_searched_for_the_question() -> None:
     session = Session(model="gpt-4o", budget=900)
     assert SECRET in "\n".join(asked(session, talk(300), "Where is the key of the lighthouse?"))
+
+
+def test_evidence_that_is_too_much_together_is_shown_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Talk, "_size", lambda talk, line: int(talk.work.counter.text(line) * 0.9))
+    question = "Where is the key of the lighthouse, the kettle and the violin?"
+    sent = asked(Session(model="gpt-4o", budget=900), talk(300, words=12), question)
+    recalled = next(text for text in sent if text.startswith(HEADER))
+    assert SECRET in recalled
+    assert recalled.count("\n") > 5
 
 
 def test_evidence_stands_at_the_end_and_what_was_sent_before_it_stays() -> None:

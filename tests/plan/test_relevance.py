@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 
 from brim.plan.relevance import Index, quick_scores
 from brim.plan.relevance.dates import Date, dates_in, day_number, nearness
-from brim.plan.relevance.packing import pack
+from brim.plan.relevance.entries import Entries
+from brim.plan.relevance.matching import Matcher
+from brim.plan.relevance.packing import chosen, pack
+from brim.plan.relevance.question import parse_question
 from brim.plan.stem import stem
 from brim.plan.words import words
 
@@ -297,3 +300,19 @@ def test_things_are_told_on_their_day_or_soon_after_and_not_before() -> None:
     asked = Date(2023, 5, 8)
     near = [nearness(asked, day_number(f"{day} May 2023")) for day in (7, 8, 12, 30)]
     assert near == [0.0, 1.0, 0.5, 0.0]
+
+
+def test_what_is_chosen_stands_in_the_order_of_choosing() -> None:
+    scores, sizes = [1.0, 3.0, 2.0, 0.0], [10, 10, 10, 1]
+    assert chosen(scores, sizes, 31) == [3, 1, 2, 0]
+    assert chosen(scores, sizes, 21) == [3, 1, 2]
+    assert pack(scores, sizes, 21) == [1, 2, 3]
+
+
+def test_words_that_meet_in_one_place_count_for_more_than_apart() -> None:
+    entries = Entries.unread(["a kettle of copper", *["a quiet morning"] * 20, "one old kettle"])
+    held = {"kettl": {0: 1, 21: 1}, "copper": {0: 1}}
+    matcher = Matcher(entries, lambda term: held.get(term, {}), parse_question("the copper kettle"))
+    apart, together = matcher.match(), matcher.match(0.15)
+    assert together[0] > 1.05 * apart[0]
+    assert together[21] == pytest.approx(apart[21])

@@ -26,16 +26,19 @@ def test_the_same_reaches_the_same_neighbours_to_the_last_bit(
 ) -> None:
     entries = entries_of(made)
     hits = data.draw(st.dictionaries(st.integers(0, len(made) - 1), st.floats(0, 9)))
-    fast, slow = [0.25] * len(made), [0.25] * len(made)
-    share.share(hits, fast, entries)
-    share.plain_share(hits, slow, entries)
+    fast, slow = ([0.25] * len(made), [0.0] * len(made)), ([0.25] * len(made), [0.0] * len(made))
+    share.share(hits, *fast, entries)
+    share.plain_share(hits, *slow, entries)
+    assert fast == slow
+    share.share(hits, fast[0], None, entries)
+    share.plain_share(hits, slow[0], None, entries)
     assert fast == slow
 
 
 def test_the_best_that_reaches_an_entry_counts_and_nothing_crosses_a_session() -> None:
     totals = [0.0] * 4
     entries = entries_of([("said", 10, 0), ("said", 10, 0), ("said", 10, 0), ("said", 10, 1)])
-    share.share({0: 1.0, 2: 1.0}, totals, entries)
+    share.share({0: 1.0, 2: 1.0}, totals, None, entries)
     assert totals[0] == totals[2] == 1.0
     assert 0 < totals[1] < 1.0
     assert totals[3] == 0.0
@@ -45,4 +48,4 @@ def test_the_best_that_reaches_an_entry_counts_and_nothing_crosses_a_session() -
 @pytest.mark.parametrize("hits", [{9: 1.0}, {-1: 1.0}, {"a": 1.0}, {0: "b"}])
 def test_a_hit_that_is_none_is_refused(hits: dict[int, float]) -> None:
     with pytest.raises((IndexError, TypeError)):
-        share.share(hits, [0.0], entries_of([("said", 1, 0)]))
+        share.share(hits, [0.0], None, entries_of([("said", 1, 0)]))

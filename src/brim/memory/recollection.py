@@ -14,7 +14,7 @@ from brim.conversation import Message
 from brim.memory.view import View
 from brim.plan.ranking import Chat
 from brim.plan.relevance import Embedder, Index
-from brim.plan.relevance.packing import pack
+from brim.plan.relevance.packing import chosen
 from brim.plan.relevance.related import related
 from brim.plan.words import split, terms
 
@@ -32,6 +32,8 @@ INDEXED = 20_000
 # So many characters of a message say what it is about, and so many messages come back at most by a quick look. Less
 # room than so many tokens holds nothing.
 QUERY, RECALLED, LEAST_ROOM = 4_000, 8, 40
+# A recalled message takes a line, which is less than a message of its own: so many times the room is offered.
+OFFERED = 1.25
 HEADER = "[Brim recalls earlier messages that this is about]"
 _WORD = re.compile(r"\w[\w-]{2,40}")
 # What holds no word of a question scores no more than this. So many occurrences of words are looked up in a segment.
@@ -54,7 +56,11 @@ class Ranking:
     broad: bool = False
 
     def pack(self, room: int, least: float, without: Collection[int] = ()) -> list[int]:
-        """The numbers, in order, of those to show in so many tokens that score this share of the best."""
+        """The numbers, best first, of those to show in so many tokens that score this share of the best.
+
+        There may be a few more than there is room for: what a line of each takes decides.
+        """
+        room = int(room * OFFERED)
         bar = max(least * max(self.scores, default=0.0), NOTHING)
         first, sizes = self.first, self.sizes
         good = [at for at, score in enumerate(self.scores) if score >= bar and first + at not in without]
@@ -62,16 +68,15 @@ class Ranking:
             fit = [room + 1] * len(self.scores)  # too large to be taken
             for at in good:
                 fit[at] = sizes[at]
-            return [first + place for place in pack(self.scores, fit, room, self.near)]
+            return [first + place for place in chosen(self.scores, fit, room, self.near)]
         # The newest are those that nothing else parts from the end: one that cannot be taken stands before them.
         end, newest = len(self.scores), len(good)
         while newest and good[newest - 1] == end - 1:
             newest, end = newest - 1, end - 1
         good.insert(newest, -1)
         scores = [self.scores[at] if at >= 0 else 0.0 for at in good]
-        return [
-            first + good[place] for place in pack(scores, [sizes[at] if at >= 0 else room + 1 for at in good], room)
-        ]
+        fit = [sizes[at] if at >= 0 else room + 1 for at in good]
+        return [first + good[place] for place in chosen(scores, fit, room)]
 
 
 class Recollection:
@@ -227,13 +232,13 @@ class Recollection:
 
 def recall_text(log: Sequence[Message], numbers: Sequence[int], tokens: int, count: Callable[[str], int]) -> str:
     """The recalled messages as one text of at most so many tokens, in the order of the log; empty if none fits."""
-    left = tokens - count(HEADER)
+    left = tokens - count(f"{HEADER}\n")
     chosen: list[tuple[int, str]] = []
     for number in numbers:
         line = f"{log[number].role}: {log[number].text}"
         if len(line) > left * 40:
             continue  # more characters than so few tokens can hold
-        size = count(line) + 1
+        size = count(f"{line}\n")  # with its end, which most tokenizers join to a full stop
         if size <= left:
             chosen.append((number, line))
             left -= size

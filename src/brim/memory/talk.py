@@ -43,12 +43,15 @@ RECORDS = 0.15
 LOW = 0.5
 # So many messages that are too long are cut; with their halves of the room it is full.
 LONG = 2
-SIGN = "[99,999 earlier messages folded, recall brim:00000000]"
+# What stands for folded messages at its longest: no handle takes more tokens than this one.
+SIGN, HANDLE = "[99,999 earlier messages folded{}]", "brim:9d8e7f6a"
 # What a message must score, of the best that there is, to be worth its place: where the place costs nothing, where it
 # is paid for, and where other things have to go for it.
 SOME, GOOD, STRONG = 0.05, 0.25, 0.5
 # Less room than this holds no evidence, and this much of it goes to what frames a message.
 LEAST, FRAME = 40, 8
+# Evidence that turns out to be too much is shown again in at most this share of its room.
+LESS = 0.95
 
 
 class Acts:
@@ -95,6 +98,7 @@ class Talk:
     carried: Sequence[Entry] = ()
     replans: bool = False  # whether what was sent before has changed
     _ranking: Ranking | None = None
+    _offered: Sequence[int] = ()  # what was to be shown as evidence, best first
     _sizes: dict[str, int] = field(default_factory=dict)  # of lines that were counted for this turn
 
     def run(self) -> Outcome | None:
@@ -152,13 +156,19 @@ class Talk:
         return self._outcome([*fixed, *kept], found, asked, stash)
 
     def _outcome(self, before: list[Entry], found: list[Entry], asked: Entry, stash: dict[str, str]) -> Outcome | None:
-        for new in ([*before, *found, asked], [*before, asked]):
+        room = sum(entry.tokens for entry in found)
+        while True:
+            new = [*before, *found, asked]
             sent = replace(self.work.conversation, messages=tuple([entry.message for entry in new]))
             total = self.work.total(sent)
             if total <= self.work.limit:
                 self.view.replace(0, new, len(before) if self.replans else self.view.settled)
                 return Outcome(sent, total, stash=stash)
-        return None
+            if not found:
+                return None
+            # Lines are counted one by one: together they may take a little more, and then the last ones go.
+            room = min(room - (total - self.work.limit), int(room * LESS))
+            found = self._shown(self._offered, room)
 
     def _shortened(self, entry: Entry, most: int, stash: dict[str, str]) -> Entry:
         """A message of the log in a form that leaves room for others; as it stands if its text cannot be cut."""
@@ -183,7 +193,8 @@ class Talk:
 
     def _anew(self, body: list[Entry], free: int, stash: dict[str, str]) -> tuple[list[Entry], list[Entry]]:
         """Where no cache has to be kept: evidence first, then as much of what was said last as there is room for."""
-        ledger = self._made(SIGN, 0, 0, "ledger").tokens + self._recorded + sum(entry.tokens for entry in self.carried)
+        sign = SIGN.format(self._where(HANDLE))
+        ledger = self._made(sign, 0, 0, "ledger").tokens + self._recorded + sum(entry.tokens for entry in self.carried)
         border = self._border(len(self.log) - 1, self.work.policy.recent * free, LAST * free)
         said = self._since(border)
         room = free - ledger - sum(entry.tokens for entry in said)
@@ -238,12 +249,16 @@ class Talk:
         folded = self.log[start:border]
         earlier = [entry for entry in body if entry.kind == "ledger" and entry.end > start]
         since = max((entry.end for entry in earlier), default=start)
-        text = f"[{len(folded):,} earlier messages folded"
-        if self.work.limit >= TINY:
-            handle = self._stashed(self.log[since:border], earlier, stash)
-            text += f", recall {handle}" if self.work.recall else f", {handle}"
+        handle = self._stashed(self.log[since:border], earlier, stash) if self.work.limit >= TINY else ""
+        text = f"[{len(folded):,} earlier messages folded{self._where(handle)}"
         said = record(folded, self._recorded, self.work.counter.text)
         return [self._made(f"{text}]\n{said}" if said else f"{text}]", start, border, "ledger")]
+
+    def _where(self, handle: str) -> str:
+        """How a record says where its messages are; in a tiny budget that costs more than it says."""
+        if self.work.limit < TINY:
+            return ""
+        return f", recall {handle}" if self.work.recall else f", {handle}"
 
     @property
     def _recorded(self) -> int:
@@ -271,6 +286,7 @@ class Talk:
 
     def _shown(self, numbers: Sequence[int], room: int) -> list[Entry]:
         """Messages of the log as one entry of at most so many tokens; none if there are none, or there is no room."""
+        self._offered = numbers
         text = recall_text(self.log, numbers, room - FRAME, self._size) if room >= LEAST else ""
         at = len(self.log) - 1
         return [self._made(text, at, at, "recall")] if text else []

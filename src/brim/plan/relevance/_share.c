@@ -4,6 +4,7 @@
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <math.h>
 
 typedef struct {
     Py_ssize_t entries, touched;
@@ -57,7 +58,14 @@ static int read_hit(const Spread *s, PyObject *number, PyObject *found, Py_ssize
     return 0;
 }
 
-static int spread_all(Spread *s, PyObject *hits, PyObject *totals)
+static int add(PyObject *list, Py_ssize_t at, double more)
+{
+    double before = PyFloat_AsDouble(PyList_GET_ITEM(list, at));
+    PyObject *sum = PyErr_Occurred() ? NULL : PyFloat_FromDouble(before + more);
+    return sum == NULL ? -1 : PyList_SetItem(list, at, sum);
+}
+
+static int spread_all(Spread *s, PyObject *hits, PyObject *totals, PyObject *roots)
 {
     PyObject *number, *found;
     Py_ssize_t at = 0, entry;
@@ -75,24 +83,20 @@ static int spread_all(Spread *s, PyObject *hits, PyObject *totals)
         spread(s, entry, value);
     }
     for (Py_ssize_t n = 0; n < s->touched; n++) {
-        double before = PyFloat_AsDouble(PyList_GET_ITEM(totals, s->order[n]));
-        PyObject *sum = PyFloat_FromDouble(before + s->best[s->order[n]]);
-        if (sum == NULL || PyErr_Occurred()) {
-            Py_XDECREF(sum);
+        entry = s->order[n];
+        if (add(totals, entry, s->best[entry]) < 0 || (roots != Py_None && add(roots, entry, sqrt(s->best[entry])) < 0))
             return -1;
-        }
-        PyList_SetItem(totals, s->order[n], sum);
     }
     return 0;
 }
 
 static PyObject *share(PyObject *self, PyObject *args)
 {
-    PyObject *hits, *totals;
+    PyObject *hits, *totals, *roots;
     Py_buffer decay, kinds;
     Spread s = {0};
-    if (!PyArg_ParseTuple(args, "O!O!y*y*idd", &PyDict_Type, &hits, &PyList_Type, &totals, &decay, &kinds, &s.asks,
-                          &s.answer, &s.faintest))
+    if (!PyArg_ParseTuple(args, "O!O!Oy*y*idd", &PyDict_Type, &hits, &PyList_Type, &totals, &roots, &decay, &kinds,
+                          &s.asks, &s.answer, &s.faintest))
         return NULL;
     int failed = 1;
     s.entries = PyList_GET_SIZE(totals);
@@ -100,13 +104,15 @@ static PyObject *share(PyObject *self, PyObject *args)
     s.kinds = kinds.buf;
     if (decay.len != s.entries * (Py_ssize_t)sizeof(double) || kinds.len != s.entries)
         PyErr_SetString(PyExc_ValueError, "one step and one kind are needed for every entry");
+    else if (roots != Py_None && (!PyList_CheckExact(roots) || PyList_GET_SIZE(roots) != s.entries))
+        PyErr_SetString(PyExc_ValueError, "roots must be a list with one number for every entry");
     else {
         s.best = PyMem_Calloc((size_t)s.entries + 1, sizeof *s.best);
         s.order = PyMem_Malloc(((size_t)s.entries + 1) * sizeof *s.order);
         if (s.best == NULL || s.order == NULL)
             PyErr_NoMemory();
         else
-            failed = spread_all(&s, hits, totals) < 0;
+            failed = spread_all(&s, hits, totals, roots) < 0;
     }
     PyMem_Free(s.best);
     PyMem_Free(s.order);
@@ -119,7 +125,8 @@ static PyObject *share(PyObject *self, PyObject *args)
 
 static PyMethodDef methods[] = {
     {"share", share, METH_VARARGS,
-     "share(hits, totals, decay, kinds, asks, answer, faintest): add hits to the totals, a neighbour's with what is left."},
+     "share(hits, totals, roots, decay, kinds, asks, answer, faintest): add hits to the totals, and their roots to the "
+     "roots; neighbours get what is left on the way."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -13,7 +13,9 @@ from brim.plan.relevance.related import related
 from brim.plan.relevance.vectors import Embedder, Vectors
 from brim.plan.words import split, terms
 
-_FEEDBACK = 0.1
+_FEEDBACK = 0.12
+# Several words in one place count for more than in several places.
+_TOGETHER = 0.15
 # Many words need no others to be found by.
 _FEW = 12
 # Where the work is bounded, a term that more than this share of the entries hold is not shared with neighbours.
@@ -81,7 +83,7 @@ class Index:
             question = question.within(reach, lambda term: len(postings.get(term, ())))
         everywhere = 1.0 if share > 0 else _EVERYWHERE
         matcher = Matcher(self._entries, lambda term: _counts(postings.get(term, ())), question, reach, everywhere)
-        totals = matcher.match()
+        totals = matcher.match(_TOGETHER)
         if feeds_back:
             telling = matcher.telling(totals)
             self._look_for(telling)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import nlargest
-from math import log
+from math import log, sqrt
 
 from brim.plan.relevance.dates import nearness
 from brim.plan.relevance.entries import Entries
@@ -18,7 +18,7 @@ from brim.plan.words import words
 Counts = Mapping[int, int]
 
 _K1, _B = 1.2, 0.5
-_RELATED_WEIGHT = 0.35
+_RELATED_WEIGHT = 0.4
 _FEEDBACK_ENTRIES, _FEEDBACK_TERMS, _FEEDBACK_CHARACTERS = 8, 20, 4_000
 _COMMON = 0.35
 _BLOCK_K = 1.2
@@ -52,17 +52,24 @@ class Matcher:
         mean = max(1.0, entries.total_length / max(1, self.size))
         self.flat, self.slope = _K1 * (1 - _B), _K1 * _B / mean
 
-    def match(self) -> list[float]:
-        """What the terms of the question, and terms related to them, give to each entry."""
+    def match(self, together: float = 0.0) -> list[float]:
+        """What the terms of the question, and terms related to them, give to each entry.
+
+        Each two terms that meet in an entry, or near it, add the share `together` of their geometric mean.
+        """
         totals = [0.0] * self.size
+        roots = [0.0] * self.size if together else None
         for term, weight in self.terms.items():
             hits = self._hits(term, weight)
             for other, likeness in related(term):
                 for number, value in self._hits(other, weight * _RELATED_WEIGHT * likeness).items():
                     if value > hits.get(number, 0.0):
                         hits[number] = value
-            self._share(hits, totals)
-        return totals
+            self._share(hits, totals, roots)
+        if roots is None:
+            return totals
+        # The square of a sum of roots is the sum, and twice the root of each product.
+        return [total + together * (root * root - total) / 2 for total, root in zip(totals, roots, strict=True)]
 
     def telling(self, totals: list[float]) -> dict[str, float]:
         """The words of the best entries that are not asked for, each by how much it is theirs."""
@@ -138,13 +145,15 @@ class Matcher:
         lengths, flat, slope = self.entries.lengths, self.flat, self.slope
         return {n: top * count / (count + flat + slope * lengths[n]) for n, count in held.items()}
 
-    def _share(self, hits: dict[int, float], totals: list[float]) -> None:
-        """Add hits to the totals, and what is left of them to those of their neighbours."""
+    def _share(self, hits: dict[int, float], totals: list[float], roots: list[float] | None = None) -> None:
+        """Add hits to the totals, and what is left of them to those of their neighbours; of all that their roots."""
         if len(hits) <= self.everywhere:
-            share(hits, totals, self.entries)
+            share(hits, totals, roots, self.entries)
             return
         for number, value in hits.items():
             totals[number] += value
+            if roots is not None:
+                roots[number] += sqrt(value)
 
     def _rarity(self, holders: int) -> float:
         return log(1 + (self.size - holders + 0.5) / (holders + 0.5))

@@ -23,9 +23,19 @@ def pack(
 
     Example: pack([3.0, 1.0, 2.0], [10, 10, 10], 20) -> [0, 2]
     """
+    return sorted(chosen(scores, tokens, budget, decay))
+
+
+def chosen(
+    scores: Sequence[float], tokens: Sequence[int], budget: int, decay: Sequence[float] | None = None
+) -> list[int]:
+    """The entries that `pack` keeps, in the order in which they are chosen: the newest, then the best first.
+
+    Example: chosen([1.0, 2.0, 3.0, 0.0], [10, 10, 10, 1], 21) -> [3, 2, 1]
+    """
     if decay is not None:
         scores = _with_surroundings(scores, tokens, decay)
-    kept: set[int] = set()
+    kept: dict[int, None] = {}
     left = budget - _keep_recent(kept, tokens, int(budget * _RECENT))
     least = min(tokens, default=0)
     # From the newest on, so that of equal scores the newer stands first.
@@ -34,17 +44,17 @@ def pack(
             break
         for member in _passage(number, tokens, decay) if decay is not None else (number,):
             if member not in kept and tokens[member] <= left:
-                kept.add(member)
+                kept[member] = None
                 left -= tokens[member]
-    return sorted(kept)
+    return list(kept)
 
 
-def _keep_recent(kept: set[int], tokens: Sequence[int], room: int) -> int:
+def _keep_recent(kept: dict[int, None], tokens: Sequence[int], room: int) -> int:
     used = 0
     for number in range(len(tokens) - 1, -1, -1):
         if used + tokens[number] > room:
             break
-        kept.add(number)
+        kept[number] = None
         used += tokens[number]
     return used
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import sqrt
+
 from brim.plan.relevance.entries import ASKS, Entries
 
 try:
@@ -13,18 +15,19 @@ except ImportError:  # installed without a compiler
 _ANSWER, _FAINTEST = 1.2, 0.1
 
 
-def share(hits: dict[int, float], totals: list[float], entries: Entries) -> None:
-    """Add hits to the totals; a neighbour gets the best that reaches it, an answer a little more.
+def share(hits: dict[int, float], totals: list[float], roots: list[float] | None, entries: Entries) -> None:
+    """Add hits to the totals, and their roots to the roots, for neighbours too.
 
-    By the best and not by the sum: a word that is said three times in a row is still one sign.
+    A neighbour gets the best that reaches it, an answer a little more: not the sum, since a word that is said three
+    times in a row is still one sign.
     """
     if _compiled is None:
-        plain_share(hits, totals, entries)
+        plain_share(hits, totals, roots, entries)
     else:
-        _compiled.share(hits, totals, entries.decay, entries.kind, ASKS, _ANSWER, _FAINTEST)
+        _compiled.share(hits, totals, roots, entries.decay, entries.kind, ASKS, _ANSWER, _FAINTEST)
 
 
-def plain_share(hits: dict[int, float], totals: list[float], entries: Entries) -> None:
+def plain_share(hits: dict[int, float], totals: list[float], roots: list[float] | None, entries: Entries) -> None:
     """The same in plain Python."""
     best = dict(hits)
     get, decay, kind, last = best.get, entries.decay, entries.kind, len(totals) - 1
@@ -46,3 +49,5 @@ def plain_share(hits: dict[int, float], totals: list[float], entries: Entries) -
             best[earlier] = carried
     for number, value in best.items():
         totals[number] += value
+        if roots is not None:
+            roots[number] += sqrt(value)
