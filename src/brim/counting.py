@@ -62,8 +62,7 @@ def record(
 
     Example: brim.record(messages, response.usage.prompt_tokens, model="gpt-4o", actuals=actuals)
     """
-    name = model if isinstance(model, str) else ""
-    conversation = wire.parse(request, api, model=name, tools=tools, system=system, tool_choice=tool_choice)
+    conversation = wire.parse(request, api, model=model or "", tools=tools, system=system, tool_choice=tool_choice)
     found = model if isinstance(model, Model) else catalog.find(model or conversation.model)
     told = wire.usage(usage, conversation.api) if isinstance(usage, Mapping) else usage
     tokens = told.input if isinstance(told, wire.Usage) else told
@@ -81,8 +80,7 @@ def _request(
     api: str | None,
     actuals: Actuals | None,
 ) -> Count:
-    name = model if isinstance(model, str) else ""
-    conversation = wire.parse(request, api, model=name, tools=tools, system=system, tool_choice=tool_choice)
+    conversation = wire.parse(request, api, model=model or "", tools=tools, system=system, tool_choice=tool_choice)
     found = model if isinstance(model, Model) else catalog.find(model or conversation.model)
     return Counter(found, conversation.api, actuals).count(conversation)
 

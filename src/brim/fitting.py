@@ -10,7 +10,7 @@ from typing import Any
 
 from brim import catalog, wire
 from brim.catalog import Model
-from brim.conversation import Conversation
+from brim.conversation import Conversation, decode
 from brim.errors import BadInput, BudgetTooSmall
 from brim.plan import strategies
 from brim.plan.context import Attachment, made
@@ -66,6 +66,18 @@ class Fitted:
         return self.body
 
     @property
+    def system(self) -> Any:
+        """The fitted instructions, for APIs that take them beside the messages; None where they are a message."""
+        system = self.conversation.system
+        return None if system is None else system.value
+
+    @property
+    def tools(self) -> Any:
+        """The tools that were counted with it; None if there are none."""
+        tools = self.conversation.tools
+        return None if tools is None else decode(tools)
+
+    @property
     def plan(self) -> tuple[Decision, ...]:
         """For every item its rung and the reason."""
         return self.report.decisions
@@ -99,9 +111,7 @@ def fit(
     back has the same type. Without `budget` the model's own input limit holds. What must stay (instructions, tools,
     the newest turn) stays; a tool result never loses its call.
     """
-    conversation = wire.parse(
-        request, api, model=model if isinstance(model, str) else "", tools=tools, system=system, tool_choice=tool_choice
-    )
+    conversation = wire.parse(request, api, model=model or "", tools=tools, system=system, tool_choice=tool_choice)
     found = model if isinstance(model, Model) else catalog.find(model or conversation.model)
     policy = Policy.of(policy)
     counter = Counter(found, conversation.api, actuals)
@@ -161,7 +171,8 @@ def _finish(request: Any, work: Work, on_event: OnEvent | None, again: Callable[
         raise
     for event in events(outcome):
         tell(on_event, event)
-    unchanged = outcome.conversation is work.conversation
+    # What was given beside the request is in the body as well: what is sent is what was counted.
+    unchanged = outcome.conversation is work.conversation and not work.conversation.beside
     body = request if unchanged else wire.render(outcome.conversation, request, work.conversation)
     tokens = work.counter.total(outcome.conversation)
     return Fitted(body, outcome.conversation, tokens, outcome.stash, lambda: report_of(work, outcome), again)

@@ -111,7 +111,7 @@ class Session:
 
         Raises BudgetTooSmall if what must stay cannot fit; the session stays usable.
         """
-        conversation = wire.parse(request, model=self.model.name, tools=tools, system=system, tool_choice=tool_choice)
+        conversation = wire.parse(request, model=self.model, tools=tools, system=system, tool_choice=tool_choice)
         return self.fit_parsed(request, conversation)
 
     def fit_parsed(self, request: Any, conversation: Conversation) -> Fitted:
