@@ -16,7 +16,7 @@ from brim.plan import strategies
 from brim.plan.context import Attachment, made
 from brim.plan.policy import Policy
 from brim.plan.report import Decision, Report
-from brim.plan.reporting import report_of
+from brim.plan.reporting import GONE, notices, report_of
 from brim.plan.task import Outcome
 from brim.plan.work import Summarize, Work
 from brim.tokens.actuals import Actuals
@@ -130,16 +130,18 @@ def fit(
 
     def again(other: int) -> Fitted:
         _check_tokens("budget", other, 1)
-        return _finish(request, work.at(other), on_event, again)
+        limit = limit_of(found, conversation, policy, other, reserve)
+        return _finish(request, work.at(limit), on_event, again)
 
     return _finish(request, work, on_event, again)
 
 
 def limit_of(model: Model, conversation: Conversation, policy: Policy, budget: int | None, reserve: int | None) -> int:
-    """The most input tokens that the request may have.
+    """The most input tokens that the request may have: the smallest of the limits that there are.
 
-    A budget is the caller's own number, less the reserve where one is given; without it the window holds, less what
-    the answer may take (what the request itself asks for, or the model's largest output).
+    A budget is the caller's own number; without it the model's window holds, less what the answer may take (what the
+    request itself asks for, or the model's largest output). `rolling` and `layered` have a window of their own beside
+    either. A reserve is kept free of each of them.
     """
     for name, given, least in (("budget", budget, 1), ("reserve", reserve, 0)):
         if given is not None:
@@ -149,13 +151,14 @@ def limit_of(model: Model, conversation: Conversation, policy: Policy, budget: i
     reserve = reserve if reserve is not None else policy.reserve
     budget = budget if budget is not None else policy.budget
     if budget is not None:
-        return budget - (reserve or 0)
-    asked = conversation.max_output if reserve is None else reserve
+        limit = budget - (reserve or 0)
+    else:
+        limit = model.max_input(conversation.max_output if reserve is None else reserve)
     own = {
-        "rolling": policy.max_prompt_tokens - policy.reserved_response_tokens,
-        "layered": policy.total_budget - policy.output_reserve,
-    }
-    return min(model.max_input(asked), own.get(policy.name, model.window))
+        "rolling": (policy.max_prompt_tokens, policy.reserved_response_tokens),
+        "layered": (policy.total_budget, policy.output_reserve),
+    }.get(policy.name)
+    return limit if own is None else min(limit, own[0] - (own[1] if reserve is None else reserve))
 
 
 def _check_tokens(name: str, given: Any, least: int) -> None:
@@ -169,7 +172,7 @@ def _finish(request: Any, work: Work, on_event: OnEvent | None, again: Callable[
     except BudgetTooSmall as refusal:
         tell(on_event, Event("refused", str(refusal), {"needed": refusal.needed, "budget": refusal.budget}))
         raise
-    for event in events(outcome):
+    for event in events(work, outcome):
         tell(on_event, event)
     # What was given beside the request is in the body as well: what is sent is what was counted.
     unchanged = outcome.conversation is work.conversation and not work.conversation.beside
@@ -178,20 +181,26 @@ def _finish(request: Any, work: Work, on_event: OnEvent | None, again: Callable[
     return Fitted(body, outcome.conversation, tokens, outcome.stash, lambda: report_of(work, outcome), again)
 
 
-def events(outcome: Outcome) -> list[Event]:
+def events(work: Work, outcome: Outcome) -> list[Event]:
     """What a fit did, as it is told to the log and to callbacks."""
     found = []
     if outcome.folded:
         found.append(Event("folded", f"folded {len(outcome.folded)} messages", {"messages": len(outcome.folded)}))
-    short = [item for group in outcome.groups if group.kept for item in group.items if item.shown is not None]
+    short = [
+        (item.tokens, item.shown_tokens)
+        for group in outcome.groups
+        if group.kept
+        for item in group.items
+        if item.shown is not None
+    ]
+    # A policy's own steps are turns that it folded, and content that it shortened.
+    short += [(step.before, step.after) for step in outcome.steps if step.kind == "block" or step.rung not in GONE]
     if short:
-        numbers = {
-            "items": len(short),
-            "before": sum(item.tokens for item in short),
-            "after": sum(item.shown_tokens for item in short),
-        }
+        before, after = map(sum, zip(*short, strict=True))
+        numbers = {"items": len(short), "before": before, "after": after}
         found.append(Event("compacted", f"compacted {len(short)} items", numbers))
-    return found + [Event("warning", warning) for warning in outcome.warnings]
+    warnings = (*outcome.warnings, *notices(work, outcome))
+    return found + [Event("warning", warning.message, warning.numbers) for warning in warnings]
 
 
 def tell(on_event: OnEvent | None, event: Event) -> None:

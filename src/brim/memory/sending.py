@@ -35,7 +35,10 @@ def fitted(
     """A turn as its caller gets it. `again` makes the same turn at another budget."""
     given = work.conversation
     # What is needed to tell of it later, without the body that it came from and the items of the planner.
-    light = replace(work, conversation=replace(given, fields={})), replace(outcome, groups=[], stash={})
+    light = (
+        replace(work, conversation=replace(given, fields={})),
+        replace(outcome, groups=[], stash={}, planned=None, draft=None),
+    )
     report = partial(view_report, *light, replace(sent, fields={}), tuple(view.entries), log)
     return Fitted(body_of(given, sent, view, request), sent, work.counter.total(sent), outcome.stash, report, again)
 

@@ -317,7 +317,7 @@ class Session:
             tell(self._on_event, Event("refused", str(refusal), {"needed": refusal.needed, "budget": refusal.budget}))
             self._save()
             raise
-        for event in events(outcome):
+        for event in events(work, outcome):
             tell(self._on_event, event)
         self._writer.hold(outcome.stash.values())
         if self.policy.name != "agent":  # there context is part of the view
@@ -335,7 +335,7 @@ class Session:
     def _at(self, request: Any, log: Iterable[Message], budget: int) -> Fitted:
         """The same turn at another budget, planned without memory."""
         messages = request or [message.value for message in log]
-        return fit(messages, model=self.model, budget=budget, policy=self.policy, api=self._api)
+        return fit(messages, model=self.model, budget=budget, reserve=self.reserve, policy=self.policy, api=self._api)
 
     def _bring_under(self, work: Work) -> Outcome:
         if self.policy.name != "agent":
