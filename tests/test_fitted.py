@@ -120,3 +120,64 @@ def test_a_request_keeps_its_type_and_its_messages_can_always_be_read(make: Any,
     assert type(changed.body) is type(request)
     assert changed.messages[0] == messages[0]
     assert changed.tokens <= 1_000
+
+
+USER = {"role": "user", "content": "hello"}
+CHAT_TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]
+CLAUDE_TOOLS = [{"name": "f", "input_schema": {"type": "object"}}]
+
+
+def test_instructions_beside_a_list_are_its_first_message_where_they_are_one() -> None:
+    for given in ([USER], json.dumps([USER]).encode()):
+        fitted = brim.fit(given, model="gpt-4o", system="Be brief.", tools=CHAT_TOOLS)
+        assert fitted.messages == [{"role": "system", "content": "Be brief."}, USER]
+        assert type(fitted.body) is type(given)
+        assert (fitted.system, fitted.tools) == (None, CHAT_TOOLS)
+        assert fitted.tokens == brim.count(fitted.messages, model="gpt-4o", tools=fitted.tools).tokens
+
+
+def test_instructions_beside_a_list_come_back_beside_it_where_they_are_no_message() -> None:
+    messages = [USER]
+    fitted = brim.fit(messages, model="claude-sonnet-4-5", system="Be brief.", tools=CLAUDE_TOOLS)
+    assert fitted.body is messages or fitted.body == messages
+    assert (fitted.system, fitted.tools) == ("Be brief.", CLAUDE_TOOLS)
+    long = "Be brief.\n<notes>\n" + "A note on ropes. " * 900 + "\n</notes>"
+    short = brim.fit([USER], model="claude-sonnet-4-5", system=long, budget=400)
+    assert "Be brief." in short.system
+    assert brim.count(short.messages, model="claude-sonnet-4-5", system=short.system).tokens == short.tokens <= 400
+
+
+@pytest.mark.parametrize("as_bytes", [False, True])
+@pytest.mark.parametrize(
+    ("model", "body", "tools", "choice", "wanted"),
+    [
+        (
+            "gpt-4o",
+            {"messages": [USER]},
+            CHAT_TOOLS,
+            "auto",
+            {"messages": [{"role": "system", "content": "Go."}, USER]},
+        ),
+        ("claude-sonnet-4-5", {"max_tokens": 9, "messages": [USER]}, CLAUDE_TOOLS, {"type": "any"}, {"system": "Go."}),
+        ("gpt-4o", {"input": [USER]}, CHAT_TOOLS, "auto", {"instructions": "Go."}),
+    ],
+)
+def test_what_is_given_beside_a_body_is_in_the_body(
+    model: str, body: Any, tools: Any, choice: Any, wanted: Any, as_bytes: bool
+) -> None:
+    given = json.dumps(body).encode() if as_bytes else body
+    fitted = brim.fit(given, model=model, system="Go.", tools=tools, tool_choice=choice)
+    found = json.loads(fitted.body) if as_bytes else fitted.body
+    assert found == {**body, **wanted, "tools": tools, "tool_choice": choice}
+    assert brim.count(fitted.body, model=model).tokens == fitted.tokens
+    assert "Go." not in str(body)
+
+
+def test_a_session_sends_the_instructions_that_are_given_beside_its_messages() -> None:
+    session = brim.Session(model="gpt-4o")
+    first = session.fit([USER], system="Be brief.")
+    assert first.messages == [{"role": "system", "content": "Be brief."}, USER]
+    more = [USER, {"role": "assistant", "content": "Hello."}, {"role": "user", "content": "And now?"}]
+    second = session.fit(more, system="Be brief.")
+    assert second.messages == [{"role": "system", "content": "Be brief."}, *more]
+    assert second.messages[1] is more[0]

@@ -8,7 +8,7 @@ messages = json.loads(Path("sample.json").read_text())["messages"]
 bodies = [{"model": "gpt-4o", "messages": messages[:end]} for end in range(2, len(messages) + 1, 3)]
 Path("traffic.jsonl").write_text("\n".join(map(json.dumps, bodies)))
 
-found = brim.replay("traffic.jsonl", budget=[8_000, 16_000], policy=["agent", "rolling"])
+found = brim.replay("traffic.jsonl", budget=[8_000, 16_000], policy=["agent", "layered"])
 print(found)
 
 best = min(found.outcomes, key=lambda outcome: outcome.usd_after)

@@ -81,6 +81,7 @@ class Conversation:
     model: str = ""
     max_output: int | None = None
     beside: bool = False  # whether some of the fields were given beside the body
+    lead: int = 0  # so many messages at the start were given beside the list: instructions of an API without a field
 
     def prefix_digests(self) -> list[bytes]:
         """Digests of what stands before message 1, before message 2, …, and of the whole: n + 1 of them."""

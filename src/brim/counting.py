@@ -65,8 +65,8 @@ def record(
 
     Example: brim.record(messages, response.usage.prompt_tokens, model="gpt-4o", actuals=actuals)
     """
-    name = model if isinstance(model, str) else ""
-    conversation = wire.parse(request, api, model=name, tools=tools, system=system, tool_choice=tool_choice)
+    named = model if isinstance(model, (str, Model)) else ""
+    conversation = wire.parse(request, api, model=named, tools=tools, system=system, tool_choice=tool_choice)
     found = catalog.model_of(model, conversation.model)
     told = wire.usage(usage, conversation.api) if isinstance(usage, Mapping) else usage
     tokens = told.input if isinstance(told, wire.Usage) else told
@@ -93,8 +93,8 @@ def _request(
     api: str | None,
     actuals: Actuals | None,
 ) -> Count:
-    name = model if isinstance(model, str) else ""
-    conversation = wire.parse(request, api, model=name, tools=tools, system=system, tool_choice=tool_choice)
+    named = model if isinstance(model, (str, Model)) else ""
+    conversation = wire.parse(request, api, model=named, tools=tools, system=system, tool_choice=tool_choice)
     found = catalog.model_of(model, conversation.model)
     return Counter(found, conversation.api, actuals).count(conversation)
 

@@ -10,15 +10,15 @@ from typing import Any
 
 from brim import catalog, wire
 from brim.catalog import Model
-from brim.conversation import Conversation
+from brim.conversation import Conversation, decode
 from brim.counting import kept_list
 from brim.errors import BadInput, BadSetting, BudgetTooSmall
 from brim.plan import strategies
 from brim.plan.context import Attachment, made
 from brim.plan.policy import Policy
 from brim.plan.report import Decision, Report
-from brim.plan.reporting import report_of
-from brim.plan.task import Outcome
+from brim.plan.reporting import GONE, notices, report_of
+from brim.plan.task import Notice, Outcome
 from brim.plan.work import Summarize, Work
 from brim.tokens.actuals import Actuals
 from brim.tokens.counter import Counter
@@ -67,6 +67,18 @@ class Fitted:
         return self.body
 
     @property
+    def system(self) -> Any:
+        """The fitted instructions, for APIs that take them beside the messages; None where they are a message."""
+        system = self.conversation.system
+        return None if system is None else system.value
+
+    @property
+    def tools(self) -> Any:
+        """The tools that were counted with it; None if there are none."""
+        tools = self.conversation.tools
+        return None if tools is None else decode(tools)
+
+    @property
     def plan(self) -> tuple[Decision, ...]:
         """For every item its rung and the reason."""
         return self.report.decisions
@@ -101,7 +113,7 @@ def fit(
     What must stay (instructions, tools, the newest turn) stays; a tool result never loses its call.
     """
     request = kept_list(request)
-    named = model if isinstance(model, str) else ""
+    named = model if isinstance(model, (str, Model)) else ""
     conversation = wire.parse(request, api, model=named, tools=tools, system=system, tool_choice=tool_choice)
     found = catalog.model_of(model, conversation.model)
     policy = Policy.of(policy)
@@ -135,21 +147,22 @@ def in_type(request: Any, body: Any) -> Any:
 
 
 def limit_of(model: Model, conversation: Conversation, policy: Policy, budget: int | None, reserve: int | None) -> int:
-    """The most input tokens that the request may have.
+    """The most input tokens that the request may have: the smallest of the limits that there are.
 
-    A budget is the caller's own number, less the reserve where one is given, and never more than the window leaves;
-    without it the window holds, less what the answer may take (what the request itself asks for, or the model's
-    largest output).
+    A budget is the caller's own number, and never more than the window leaves. Without it the model's window holds,
+    less what the answer may take (what the request itself asks for, or the model's largest output). `rolling` and
+    `layered` have a window of their own beside either. A reserve is kept free of each of them.
     """
     budget, reserve = _given(policy, budget, reserve)
     if budget is not None:
-        return min(budget - (reserve or 0), _left(model, conversation, reserve))
-    asked = conversation.max_output if reserve is None else reserve
+        limit = min(budget - (reserve or 0), _left(model, conversation, reserve))
+    else:
+        limit = model.max_input(conversation.max_output if reserve is None else reserve)
     own = {
-        "rolling": policy.max_prompt_tokens - policy.reserved_response_tokens,
-        "layered": policy.total_budget - policy.output_reserve,
-    }
-    return min(model.max_input(asked), own.get(policy.name, model.window))
+        "rolling": (policy.max_prompt_tokens, policy.reserved_response_tokens),
+        "layered": (policy.total_budget, policy.output_reserve),
+    }.get(policy.name)
+    return limit if own is None else min(limit, own[0] - (own[1] if reserve is None else reserve))
 
 
 def by_window(
@@ -160,13 +173,14 @@ def by_window(
     return budget is None or budget - (reserve or 0) > _left(model, conversation, reserve)
 
 
-def capped(work: Work, budget: int | None) -> list[str]:
+def capped(work: Work, budget: int | None) -> list[Notice]:
     """What to know where the window leaves less than the budget; nothing where it does not."""
     wanted = work.policy.budget if budget is None else budget
     if wanted is None or not work.own_limit:
         return []
     room = f"its window leaves {work.limit:,}, which is the limit now"
-    return [f"the budget of {wanted:,} tokens is more than {work.model.name} takes: {room}"]
+    message = f"the budget of {wanted:,} tokens is more than {work.model.name} takes: {room}"
+    return [Notice(message, {"budget": wanted, "limit": work.limit})]
 
 
 def _given(policy: Policy, budget: int | None, reserve: int | None) -> tuple[int | None, int | None]:
@@ -193,7 +207,7 @@ def check_tokens(name: str, given: Any, least: int) -> None:
 
 
 def _finish(
-    request: Any, work: Work, on_event: OnEvent | None, again: Callable[[int], Fitted], warnings: list[str]
+    request: Any, work: Work, on_event: OnEvent | None, again: Callable[[int], Fitted], warnings: list[Notice]
 ) -> Fitted:
     try:
         outcome = strategies.run(work)
@@ -201,9 +215,10 @@ def _finish(
         tell(on_event, refused(refusal))
         raise
     outcome.warnings[:0] = warnings
-    for event in events(outcome):
+    for event in events(work, outcome):
         tell(on_event, event)
-    unchanged = outcome.conversation is work.conversation
+    # What was given beside the request is in the body as well: what is sent is what was counted.
+    unchanged = outcome.conversation is work.conversation and not work.conversation.beside
     body = request if unchanged else in_type(request, wire.render(outcome.conversation, request, work.conversation))
     tokens = work.counter.total(outcome.conversation)
     return Fitted(body, outcome.conversation, tokens, outcome.stash, lambda: report_of(work, outcome), again)
@@ -213,20 +228,26 @@ def refused(refusal: BudgetTooSmall) -> Event:
     return Event("refused", str(refusal), {"needed": refusal.needed, "budget": refusal.budget})
 
 
-def events(outcome: Outcome) -> list[Event]:
+def events(work: Work, outcome: Outcome) -> list[Event]:
     """What a fit did, as it is told to the log and to callbacks."""
     found = []
     if outcome.folded:
         found.append(Event("folded", f"folded {len(outcome.folded)} messages", {"messages": len(outcome.folded)}))
-    short = [item for group in outcome.groups if group.kept for item in group.items if item.shown is not None]
+    short = [
+        (item.tokens, item.shown_tokens)
+        for group in outcome.groups
+        if group.kept
+        for item in group.items
+        if item.shown is not None
+    ]
+    # A policy's own steps are turns that it folded, and content that it shortened.
+    short += [(step.before, step.after) for step in outcome.steps if step.kind == "block" or step.rung not in GONE]
     if short:
-        numbers = {
-            "items": len(short),
-            "before": sum(item.tokens for item in short),
-            "after": sum(item.shown_tokens for item in short),
-        }
+        before, after = map(sum, zip(*short, strict=True))
+        numbers = {"items": len(short), "before": before, "after": after}
         found.append(Event("compacted", f"compacted {len(short)} items", numbers))
-    return found + [Event("warning", warning) for warning in outcome.warnings]
+    warnings = (*outcome.warnings, *notices(work, outcome))
+    return found + [Event("warning", warning.message, warning.numbers) for warning in warnings]
 
 
 def tell(on_event: OnEvent | None, event: Event) -> None:

@@ -201,9 +201,10 @@ def test_tools_system_and_tool_choice_may_be_given_beside_the_messages() -> None
     assert chat.tokens == brim.count(without(CHAT, "response_format"), model="gpt-4o").tokens
 
 
-def test_an_api_without_a_system_field_says_where_the_system_text_goes() -> None:
-    with pytest.raises(brim.BadBody, match="system message first"):
-        brim.count(CHAT["messages"], model="gpt-4o", system="Be brief.")
+def test_instructions_beside_the_messages_count_as_the_first_message_where_an_api_has_no_field_for_them() -> None:
+    asked = [{"role": "user", "content": "hello"}]
+    beside = brim.count(asked, model="gpt-4o", system="Be brief.")
+    assert beside == brim.count([{"role": "system", "content": "Be brief."}, *asked], model="gpt-4o")
 
 
 def test_the_model_may_stand_in_the_body() -> None:

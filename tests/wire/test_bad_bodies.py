@@ -215,9 +215,9 @@ def test_an_unknown_api_is_refused_with_the_names_of_those_that_are_known() -> N
         wire.parse(chat(USER), "cohere")
 
 
-def test_a_system_field_where_the_api_has_none_is_refused() -> None:
-    with pytest.raises(BadBody, match="put a system message first"):
-        wire.parse(chat(USER), "openai_chat", system="Be brief.")
+def test_instructions_with_the_role_of_somebody_else_are_refused() -> None:
+    with pytest.raises(BadBody, match="must be that of instructions"):
+        wire.parse(chat(USER), "openai_chat", system=USER)
 
 
 def paths(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:

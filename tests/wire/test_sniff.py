@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+import brim
 from brim import wire
 from tests.conversations import requests
 from tests.wire.bodies import BODIES, LISTS
@@ -69,5 +70,35 @@ def test_the_name_of_the_api_overrides_what_the_body_looks_like() -> None:
     assert told({"messages": [USER]}, api="anthropic") == "anthropic"
 
 
-def test_a_system_beside_the_messages_means_anthropic() -> None:
+@pytest.mark.parametrize(
+    ("model", "api"),
+    [
+        ("gpt-4o", "openai_chat"),
+        ("claude-sonnet-4-5", "anthropic"),
+        ("bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0", "anthropic"),
+        ("openrouter/anthropic/claude-sonnet-4.5", "openai_chat"),
+        ("gemini-2.5-pro", "openai_chat"),
+        ("claude-of-my-own", "anthropic"),
+        ("nobody-knows-it", "openai_chat"),
+    ],
+)
+def test_messages_of_roles_and_texts_are_of_the_api_that_the_model_speaks(model: str, api: str) -> None:
+    assert told([USER], model=model) == api
+    assert told([USER], model=model, system="Be brief.") == api
+    assert told({"messages": [USER], "model": model}, system="Be brief.") == api
+
+
+def test_a_model_of_ones_own_says_its_api() -> None:
+    own = brim.Model("own-1", "me", 4_000, 1_000, "llama-3", None, "anthropic", "set by hand")
+    assert told([USER], model=own) == "anthropic"
+
+
+def test_messages_that_say_their_api_are_of_it_whatever_the_model() -> None:
+    assert told([{"role": "system", "content": "Be brief."}, USER], model="claude-sonnet-4-5") == "openai_chat"
+    assert told([{"role": "user", "content": [{"type": "document", "source": {"type": "url"}}]}], model="gpt-4o") == (
+        "anthropic"
+    )
+
+
+def test_a_system_beside_the_messages_of_a_model_that_nobody_names_means_anthropic() -> None:
     assert told([USER], system="Be brief.") == "anthropic"

@@ -55,6 +55,8 @@ def show_report(console: Console, report: Report) -> None:
             table.add_row(f"L{use.layer} {use.name}", f"{use.before:,}", f"{use.after:,}", bar(share, 24))
     console.print(table)
     if report.decisions:
+        biggest = ", ".join(f"{one.item} {one.after:,}" for one in report.biggest if one.after)
+        console.print(f"biggest: {plain(biggest or 'nothing')}", highlight=False)
         console.print(_tree(report))
 
 

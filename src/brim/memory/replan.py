@@ -19,6 +19,7 @@ from brim.errors import BudgetTooSmall
 from brim.memory.view import Entry, EntryKind, View
 from brim.memory.waterline import falling
 from brim.plan import agent
+from brim.plan.draft import Draft
 from brim.plan.items import current, grouped
 from brim.plan.task import Outcome
 from brim.plan.work import Work
@@ -271,7 +272,7 @@ class Replan:
             if unit.entry is not None and unit.entry.kind == "context"
         }
         work = replace(self.work, limit=target)
-        return agent.enforce(work, conversation, layers, frozen=len(frozen), fill=False, spare=spare)
+        return agent.enforce(work, Draft(conversation, layers=layers), frozen=len(frozen), fill=False, spare=spare)
 
     def _entries(self, outcome: Outcome, frozen: int, units: Sequence[Unit]) -> list[Entry]:
         """What was planned after the frozen entries, as entries; folded messages stand in a ledger block."""

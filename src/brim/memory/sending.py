@@ -36,7 +36,10 @@ def fitted(
     """A turn as its caller gets it. `again` makes the same turn at another budget."""
     given = work.conversation
     # What is needed to tell of it later, without the body that it came from and the items of the planner.
-    light = replace(work, conversation=replace(given, fields={})), replace(outcome, groups=[], stash={})
+    light = (
+        replace(work, conversation=replace(given, fields={})),
+        replace(outcome, groups=[], stash={}, planned=None, draft=None),
+    )
     report = partial(view_report, *light, replace(sent, fields={}), tuple(view.entries), log)
     return Fitted(body_of(given, sent, view, request), sent, work.counter.total(sent), outcome.stash, report, again)
 
@@ -45,15 +48,20 @@ def body_of(given: Conversation, sent: Conversation, view: View, request: Any) -
     """The request in the type that it came in; the caller's own where nothing was changed."""
     if not request:
         return [message.value for message in sent.messages]
-    if sent.messages == given.messages and sent.system is given.system:  # the same objects
+    if not given.beside and sent.messages == given.messages and sent.system is given.system:  # the same objects
         return request
     if isinstance(request, list):
         # The caller's own objects where messages are as they were, so that nothing has to be encoded for it.
+        own = [None] * given.lead + request
         return [
-            request[entry.start] if entry.kind == "as is" and message is given.messages[entry.start] else message.value
+            own[entry.start] if _is_own(entry, message, given) else message.value
             for entry, message in zip(view.entries, sent.messages, strict=True)
         ]
     return in_type(request, wire.render(sent, request, given))
+
+
+def _is_own(entry: Entry, message: Message, given: Conversation) -> bool:
+    return entry.kind == "as is" and entry.start >= given.lead and message is given.messages[entry.start]
 
 
 def came_back(response: Any, api: str) -> tuple[int | None, list[Message]]:

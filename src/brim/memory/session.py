@@ -114,7 +114,7 @@ class Session:
         Raises BudgetTooSmall if what must stay cannot fit; the session stays usable.
         """
         request = kept_list(request)
-        conversation = wire.parse(request, model=self.model.name, tools=tools, system=system, tool_choice=tool_choice)
+        conversation = wire.parse(request, model=self.model, tools=tools, system=system, tool_choice=tool_choice)
         return self.fit_parsed(request, conversation)
 
     def fit_parsed(self, request: Any, conversation: Conversation) -> Fitted:
@@ -324,7 +324,7 @@ class Session:
             self._save()
             raise
         outcome.warnings[:0] = capped(work, self.budget)
-        for event in events(outcome):
+        for event in events(work, outcome):
             tell(self._on_event, event)
         self._writer.hold(outcome.stash.values())
         if self.policy.name != "agent":  # there context is part of the view

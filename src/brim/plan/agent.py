@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from brim.conversation import Conversation, Message
+from brim.conversation import Message
 from brim.errors import BudgetTooSmall
 from brim.plan.candidates import guessed
 from brim.plan.context import attached, originals
+from brim.plan.draft import Draft
 from brim.plan.planner import Planner
 from brim.plan.ranking import relevance
 from brim.plan.task import Outcome, Task
@@ -21,25 +22,29 @@ RECORDED = 120
 
 def plan(work: Work) -> Outcome:
     """Fit the request with its context."""
-    conversation, layers = attached(work.conversation, work.context, work.carried, work.policy.preview_chars)
-    outcome = enforce(work, conversation, layers)
+    draft = attached(Draft(work.conversation), work.context, work.carried, work.policy.preview_chars)
+    outcome = enforce(work, draft)
+    outcome.folded = draft.given(outcome.folded)
     outcome.stash = originals(work.carried) | outcome.stash
     return outcome
 
 
 def enforce(
     work: Work,
-    conversation: Conversation,
-    layers: dict[int, int] | None = None,
+    draft: Draft,
     *,
     frozen: int = 0,
     fill: bool = True,
     spare: bool = True,
 ) -> Outcome:
-    """The one enforcement point: a conversation that fits is left alone, any other is planned into its limit."""
+    """The one enforcement point: a conversation that fits is left alone, any other is planned into its limit.
+
+    What the outcome calls folded are indexes of the draft.
+    """
+    conversation = draft.conversation
     sizes = guessed(conversation.messages, work.counter.message, work.limit)
     if sizes is None and work.fits(conversation):
-        return Outcome(conversation, work.total(conversation), planned=conversation)
+        return Outcome(conversation, work.total(conversation), planned=conversation, draft=draft)
     query = query_of(conversation)
     task = Task(
         conversation=conversation,
@@ -49,7 +54,9 @@ def enforce(
         query=query,
         relevance=lambda room: relevance(conversation, query, work.counter.message, room),
         recall=work.recall,
-        layers=layers or {},
+        layers=draft.layers,
+        held=draft.held,
+        name=draft.name,
         frozen=frozen,
         fill=fill,
         spare=spare,
@@ -60,13 +67,15 @@ def enforce(
     )
     planner = Planner(task)
     if sizes is not None and not planner.surely_over() and work.fits(conversation):
-        return Outcome(conversation, work.total(conversation), planned=conversation)
+        return Outcome(conversation, work.total(conversation), planned=conversation, draft=draft)
     try:
-        return planner.run()
+        outcome = planner.run()
     except BudgetTooSmall as refusal:
         if work.limit > 0:
             raise
         raise BudgetTooSmall(refusal.needed, work.limit, refusal.must_stay) from None
+    outcome.draft = draft
+    return outcome
 
 
 def record(messages: Sequence[Message], tokens: int, count: Callable[[str], int]) -> str:

@@ -6,7 +6,7 @@ guessed from bytes; whatever is looked at is counted exactly, and only that can 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from brim.conversation import Message
 from brim.plan.items import Seen, current
@@ -47,10 +47,15 @@ def guessed(messages: Sequence[Message], size: Callable[[Message], int], limit: 
 
 
 def candidates(
-    messages: tuple[Message, ...], sizes: list[int], relevance: Sequence[float] | None, recent: int, most: int
+    messages: tuple[Message, ...],
+    sizes: list[int],
+    relevance: Sequence[float] | None,
+    recent: int,
+    most: int,
+    stay: Collection[int] = (),
 ) -> Seen:
-    """The newest messages up to `recent` tokens, and the most relevant ones up to `most`."""
-    chosen = {n for n, message in enumerate(messages) if message.role == "system"} | {current(messages)}
+    """The newest messages up to `recent` tokens, the most relevant ones up to `most`, and those that have to stay."""
+    chosen = {n for n, message in enumerate(messages) if message.role == "system"} | {current(messages), *stay}
     for n in range(len(messages) - 1, -1, -1):
         recent -= sizes[n]
         if recent < 0:

@@ -12,39 +12,48 @@ from dataclasses import replace
 
 from brim import wire
 from brim.conversation import Conversation, Message
+from brim.ladders import plain
+from brim.ladders.rung import Room
 from brim.plan import agent
 from brim.plan.context import attached, originals
+from brim.plan.draft import Draft
 from brim.plan.folding import kept_whole, told
 from brim.plan.items import current, grouped
 from brim.plan.report import Rung
-from brim.plan.task import Outcome
+from brim.plan.summaries import asked
+from brim.plan.task import Notice, Outcome
 from brim.plan.work import Work
 from brim.summarize import deterministic
+from brim.summarize.deterministic import HEADER
 
 log = logging.getLogger("brim")
 INSTRUCTIONS = "[SYSTEM INSTRUCTIONS]\n\n"
+# A summariser is told a number of tokens: about so many characters are one.
+CHARS = 4
 
 
 def plan(work: Work) -> Outcome:
-    conversation = work.conversation if work.policy.system_role else without_system_role(work.conversation)
-    leading = [message for message in conversation.messages if _instructs(message)]
-    at = [index for index, message in enumerate(work.conversation.messages) if not _instructs(message)]
-    talk = [message for message in conversation.messages if not _instructs(message)]
+    draft = Draft(work.conversation) if work.policy.system_role else without_system_role(work.conversation)
+    leading = [index for index in range(len(draft.messages)) if _instructs(draft, index)]
+    at = [index for index in range(len(draft.messages)) if not _instructs(draft, index)]
+    talk = [draft.messages[index] for index in at]
     now = max(0, current(tuple(talk)))
     cut, steps, made, warnings = shortened(work, talk, now)
-    gone = {*range(cut), *steps}
-    left = [message for number, message in enumerate(talk) if number not in gone]
-    changed = replace(conversation, messages=(*leading, *made, *left)) if gone else conversation
-    changed, layers = attached(changed, work.context, work.carried, work.policy.preview_chars)
-    outcome = agent.enforce(work, changed, layers)
+    gone = [*range(cut), *steps]
     if gone:
-        log.info("history truncated: %d messages folded, %d kept", len(gone), len(left) - 1)
+        folded = draft.given(at[number] for number in gone)
+        draft = draft.ordered([*leading, *(at[number] for number in range(len(talk)) if number not in set(gone))])
+        for message in made:
+            draft = draft.inserted(len(leading), message, "summary")
+    draft = attached(draft, work.context, work.carried, work.policy.preview_chars)
+    outcome = agent.enforce(work, draft)
+    outcome.folded = draft.given(outcome.folded)
+    if gone:
+        log.info("history truncated: %d messages folded, %d kept", len(gone), len(talk) - len(gone) - 1)
         rung: Rung = "summary" if made else "dropped"
         reason = "before the last user turns; in the summary" if made else "older than the last messages"
-        folded = [at[number] for number in sorted(gone)]
-        kept, older = kept_whole([talk[number] for number in sorted(gone)]), "an older step of a turn that is too long"
-        outcome.steps = told(work, at[:cut], rung, reason, kept)
-        outcome.steps += told(work, [at[number] for number in steps], rung, older, kept)
+        kept, older = kept_whole([talk[number] for number in gone]), "an older step of a turn that is too long"
+        outcome.steps = told(work, folded[:cut], rung, reason, kept) + told(work, folded[cut:], rung, older, kept)
         outcome.stash = kept | outcome.stash
         outcome.folded = [*folded, *outcome.folded]
     outcome.stash = originals(work.carried) | outcome.stash
@@ -52,11 +61,12 @@ def plan(work: Work) -> Outcome:
     return outcome
 
 
-def _instructs(message: Message) -> bool:
-    return message.role == "system" or message.text.startswith(INSTRUCTIONS)
+def _instructs(draft: Draft, index: int) -> bool:
+    """Whether a message is instructions: by its role, or because Brim made it of what had that role."""
+    return draft.messages[index].role == "system" or draft.layers.get(index) == 1
 
 
-def shortened(work: Work, talk: Sequence[Message], now: int) -> tuple[int, list[int], list[Message], list[str]]:
+def shortened(work: Work, talk: Sequence[Message], now: int) -> tuple[int, list[int], list[Message], list[Notice]]:
     """How many messages at the start are folded, which steps after them, what stands for them, and what to know.
 
     Where the characters cannot be counted the last ten messages stay, where nothing can be summarised the last four.
@@ -68,22 +78,45 @@ def shortened(work: Work, talk: Sequence[Message], now: int) -> tuple[int, list[
             return 0, [], [], []
         kept = _last(history, policy.uncounted_messages)
         warning = f"the history cannot be counted in characters: only its last {len(kept)} messages stay"
-        return len(history) - len(kept), [], [], [warning]
-    asks = [number for number, message in enumerate(history) if _asks(message)]
+        return len(history) - len(kept), [], [], [Notice(warning, {"messages": len(history), "kept": len(kept)})]
+    asks = [number for number in range(_earlier(talk), now) if _asks(talk[number])]
     cut = asks[-policy.recent_user_turns] if len(asks) >= policy.recent_user_turns else 0
     steps = _oldest_steps(work, talk, cut, now)
     if not cut and not steps:
         return 0, [], [], []
-    gone = [*range(cut), *steps]
-    text = deterministic.concise([talk[number] for number in gone], policy.summary_chars, policy.topic_chars)
+    text = _summary(work, talk, [*range(cut), *steps])
     if text:
         return cut, steps, [wire.text_message(work.conversation.api, "user", text)], []
+    numbers = {"messages": len(history), "kept": len(history)}
     if not cut:
-        return 0, steps, [], [f"{len(steps)} messages of older steps cannot be summarised, and are left out"]
+        warning = f"{len(steps)} messages of older steps cannot be summarised, and are left out"
+        return 0, steps, [], [Notice(warning, numbers | {"kept": len(history) - len(steps)})]
     kept = _last(history, policy.fallback_messages)
     warning = f"the history cannot be summarised: only its last {len(kept)} messages stay"
     cut = len(history) - len(kept)
-    return cut, [number for number in steps if number >= cut], [], [warning]
+    steps = [number for number in steps if number >= cut]
+    return cut, steps, [], [Notice(warning, numbers | {"kept": len(kept)})]
+
+
+def _summary(work: Work, talk: Sequence[Message], gone: Sequence[int]) -> str:
+    """The summary message for what goes: the caller's summariser writes it if there is one and it says something.
+
+    Else it is made without a model; nothing where nothing can be summarised.
+    """
+    policy = work.policy
+    earlier = _earlier(talk)
+    previous = talk[0].text.removeprefix(HEADER).strip() if earlier else ""
+    room = policy.summary_chars - len(HEADER) - 2
+    text = asked(work, [talk[number] for number in gone if number >= earlier], previous, room // CHARS)
+    text = plain.extract(text.removeprefix(HEADER).strip(), Room(room, len)) if text else ""
+    if text:
+        return f"{HEADER}\n\n{text}"
+    return deterministic.concise([talk[number] for number in gone], policy.summary_chars, policy.topic_chars)
+
+
+def _earlier(talk: Sequence[Message]) -> int:
+    """1 if what stands first is the summary of an earlier fit: nothing later is, whatever it begins with."""
+    return int(bool(talk) and _asks(talk[0]) and talk[0].text.startswith(HEADER))
 
 
 def _oldest_steps(work: Work, talk: Sequence[Message], cut: int, now: int) -> list[int]:
@@ -99,7 +132,7 @@ def _oldest_steps(work: Work, talk: Sequence[Message], cut: int, now: int) -> li
             break
         members = [cut + number for number in group]
         messages = [talk[number] for number in members]
-        if _is_step(messages) or messages[0].text.startswith(deterministic.HEADER):  # an earlier summary goes on
+        if _is_step(messages) or (members[0] == 0 and _earlier(talk)):  # an earlier summary goes on
             left -= characters(messages)[0]
             found += members
     return found
@@ -114,8 +147,8 @@ def _is_step(messages: Sequence[Message]) -> bool:
 
 
 def _asks(message: Message) -> bool:
-    """Whether the user speaks in it, rather than a tool or an earlier summary."""
-    return message.role == "user" and not message.answers and not message.text.startswith(deterministic.HEADER)
+    """Whether the user speaks in it, rather than a tool."""
+    return message.role == "user" and not message.answers
 
 
 def characters(messages: Sequence[Message]) -> tuple[int, bool]:
@@ -133,12 +166,21 @@ def _last(history: Sequence[Message], number: int) -> Sequence[Message]:
     return history[start:]
 
 
-def without_system_role(conversation: Conversation) -> Conversation:
-    """For APIs and models that know no system role: instructions as a first user message that says what it is."""
+def without_system_role(conversation: Conversation) -> Draft:
+    """For APIs and models that know no system role: instructions as a first user message that says what it is.
+
+    Such a message of an earlier fit stays what it is; one that says the same as the instructions is not said again.
+    """
+    draft, messages = Draft(conversation), conversation.messages
+    ours = all(map(_asks, messages[:2])) and len(messages) > 1 and messages[0].text.startswith(INSTRUCTIONS)
+    system = [index for index, message in enumerate(messages) if message.role == "system"]
     texts = [conversation.system.text] if conversation.system else []
-    texts += [message.text for message in conversation.messages if message.role == "system"]
+    texts += [messages[index].text for index in system]
     if not texts:
-        return conversation
+        return replace(draft, layers={0: 1}) if ours else draft
     first = wire.text_message(conversation.api, "user", INSTRUCTIONS + "\n\n".join(texts))
-    rest = [message for message in conversation.messages if message.role != "system"]
-    return replace(conversation, messages=(first, *rest), system=None)
+    again = next((index for index, message in enumerate(messages) if message.role != "system"), None)
+    if again is not None and messages[again].digest == first.digest and len(messages) - len(system) > 1:
+        system.append(again)
+    draft = draft.without(system).inserted(0, first, "system", 1)
+    return replace(draft, conversation=replace(draft.conversation, system=None))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from brim import wire
-from brim.conversation import Conversation, Message
+from brim.conversation import Message
 from brim.errors import BadInput
 from brim.ladders import handle_of
 from brim.ladders.xmlblocks import prior_context
+from brim.plan.draft import Draft
 from brim.plan.items import current
 
 NOTE = "Earlier context is shown in short; ask for its source to read it in full."
@@ -101,25 +102,31 @@ def _note(carried: Iterable[Attachment]) -> str:
     return f"{NOTE} Kept: {kept}."
 
 
-def attached(
-    conversation: Conversation, context: Iterable[Any], carried: Iterable[Any], preview: int
-) -> tuple[Conversation, dict[int, int]]:
-    """The conversation with context messages before the current one, and the layers of those messages."""
-    before = made(carried)
-    earlier = [piece.carried(preview) for piece in before]
-    now = [piece.block() for piece in made(context)]
-    if any(piece.shortens for piece in before):
-        earlier.append(_note(before))
-    at = _place(conversation.messages)
-    new = list(conversation.messages)
-    layers: dict[int, int] = {}
-    for layer, blocks in ((3, now), (2, earlier)):
+def attached(draft: Draft, context: Iterable[Any], carried: Iterable[Any], preview: int | None) -> Draft:
+    """The draft with context messages before the current one; without a `preview` all of it is there whole.
+
+    What cannot be fetched again stands in messages of its own, which stay as they are.
+    """
+    before, now = made(carried), made(context)
+    if not (before or now):
+        return draft
+    at = _place(draft.messages)
+    for layer, pieces, held in ((3, now, True), (3, now, False), (2, before, True), (2, before, False)):
+        chosen = [piece for piece in pieces if piece.recoverable != held]
+        if layer == 3:
+            blocks = [piece.block() for piece in chosen]
+        else:
+            blocks = [piece.prior() if preview is None else piece.carried(preview) for piece in chosen]
+            blocks += [_note(chosen)] if preview is not None and any(piece.shortens for piece in chosen) else []
         if blocks:
-            new.insert(at, wire.text_message(conversation.api, "user", "\n\n".join(blocks)))
-            layers = {index + 1: which for index, which in layers.items()} | {at: layer}
-    if not layers:
-        return conversation, {}
-    return replace(conversation, messages=tuple(new)), layers
+            message = wire.text_message(draft.conversation.api, "user", "\n\n".join(blocks))
+            draft = draft.inserted(at, message, named(chosen), layer, held=held)
+    return draft
+
+
+def named(pieces: Iterable[Attachment]) -> str:
+    """What a report calls a message with these pieces. Example: "context a.md, b.md" """
+    return f"context {', '.join(piece.source for piece in pieces if piece.source)}".strip()
 
 
 def _place(messages: tuple[Message, ...]) -> int:

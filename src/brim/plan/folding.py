@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from brim.conversation import Message
 from brim.ladders import handle_of
+from brim.plan.draft import Draft
 from brim.plan.report import Decision, Rung
 from brim.plan.work import Work
 
@@ -20,9 +21,9 @@ def kept_whole(messages: Sequence[Message]) -> dict[str, str]:
 
 def told(work: Work, indexes: Iterable[int], rung: Rung, reason: str, stash: Mapping[str, str]) -> list[Decision]:
     """A decision for every folded message of the conversation that was given; `stash` is what `kept_whole` made."""
-    messages = work.conversation.messages
+    messages, name = work.conversation.messages, Draft(work.conversation).name
     size, handle = work.counter.message, next(iter(stash), "")
     return [
-        Decision(f"messages[{index}]", messages[index].role, 4, "text", size(messages[index]), 0, rung, reason, handle)
+        Decision(name(index), messages[index].role, 4, "text", size(messages[index]), 0, rung, reason, handle)
         for index in indexes
     ]

@@ -6,7 +6,7 @@ of a message, or a block inside one: a pasted log beside the instruction that as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -125,9 +125,10 @@ class Itemizer:
         conversation: Conversation,
         sizes: Callable[[Message], tuple[int, tuple[int, ...]]],
         count: Callable[[str], int],
-        layers: dict[int, int] | None = None,
+        layers: Mapping[int, int] | None = None,
         frozen: int = 0,
         seen: Seen | None = None,
+        held: frozenset[int] = frozenset(),
     ) -> None:
         self.conversation = conversation
         self._sizes = sizes
@@ -135,6 +136,7 @@ class Itemizer:
         self._layers = layers or {}
         self._frozen = frozen
         self._seen = seen
+        self._held = held
         self.now = current(conversation.messages)
 
     def groups(self) -> list[Group]:
@@ -184,7 +186,8 @@ class Itemizer:
         role = messages[indexes[0]].role
         now = self.now in indexes
         layer = self._layers.get(indexes[0], 1 if role == "system" else 5 if now else 4)
-        group = Group(indexes, must=role == "system" or now or last, layer=layer)
+        held = not self._held.isdisjoint(indexes)
+        group = Group(indexes, must=role == "system" or layer == 1 or now or last or held, layer=layer)
         for index in indexes:
             self._fill(group, index, messages[index])
         return group
@@ -217,7 +220,7 @@ class Itemizer:
             return [item]
         if part.kind != "text":
             return [Item(index, number, "", size, "media", group.layer, must=False, fixed=True)]
-        splits = len(part.text) >= SPLIT_FROM and not part.fixed
+        splits = len(part.text) >= SPLIT_FROM and not part.fixed and index not in self._held
         if splits:
             cut = self._cut(group, index, number, part, size)
             if len(cut) > 1:

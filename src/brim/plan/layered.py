@@ -6,23 +6,24 @@ never the most recent one; then long answers are shortened; then the user is war
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from brim import wire
-from brim.conversation import Conversation, Message
+from brim.conversation import Message
 from brim.ladders import Ladder, handle_of
 from brim.ladders.rung import Room
 from brim.ladders.selection import shares
 from brim.plan import agent
-from brim.plan.context import Attachment, attached, originals
+from brim.plan.context import Attachment, attached, named, originals
+from brim.plan.draft import Draft
 from brim.plan.folding import kept_whole, told
 from brim.plan.items import current
 from brim.plan.rebuild import with_text
 from brim.plan.renditions import TINY
 from brim.plan.report import Decision
 from brim.plan.summaries import block_summary
-from brim.plan.task import Outcome
+from brim.plan.task import Notice, Outcome
 from brim.plan.work import Work, query_of
 
 # The least that is left of context that has to be cut.
@@ -34,27 +35,30 @@ NOTICE = 8
 def plan(work: Work) -> Outcome:
     steps: list[Decision] = []
     stash = originals(work.carried)
-    warnings: list[str] = []
-    context = _context(work, steps, stash)
-    conversation, layers = attached(work.conversation, context, work.carried, work.policy.preview_chars)
-    gone, turns = _oldest_turns(work, conversation, layers)
+    warnings: list[Notice] = []
+    draft = attached(Draft(work.conversation), _context(work, steps, stash), work.carried, work.policy.preview_chars)
+    gone, turns = _oldest_turns(work, draft)
+    dropped = draft.given(gone)
     if gone:
-        warnings.append(f"the {turns} oldest turns ({len(gone)} messages) were dropped to fit the budget")
-        kept = kept_whole([conversation.messages[index] for index in gone])
-        steps += told(work, gone, "dropped", "one of the oldest turns of a history that is over its budget", kept)
+        which = f"the {turns:,} oldest turns" if turns > 1 else "the oldest turn"
+        warning = f"{which} ({len(gone):,} messages) {'were' if turns > 1 else 'was'} dropped to fit the budget"
+        warnings.append(Notice(warning, {"turns": turns, "messages": len(gone)}))
+        kept = kept_whole([draft.messages[index] for index in gone])
+        steps += told(work, dropped, "dropped", "one of the oldest turns of a history that is over its budget", kept)
         stash |= kept
         notice = _notice(work, len(gone), turns, next(iter(kept)))
-        conversation, layers = _without(conversation, layers, gone, notice)
-    if not work.fits(conversation):
-        conversation = _shorten_answers(work, conversation, max(0, len(gone) - 1), steps, stash)
-    if not work.fits(conversation):
-        conversation = _shorten_context(work, conversation, layers, steps, stash)
-    if not work.fits(conversation):
-        warnings.append("the request is over its budget even with only the most recent turn: more of it was compacted")
-    outcome = agent.enforce(work, conversation, layers)
+        draft = draft.without(gone).inserted(gone[0], notice, "notice of dropped turns")
+    if not work.fits(draft.conversation):
+        draft = _shorten_answers(work, draft, steps, stash)
+    if not work.fits(draft.conversation):
+        draft = _shorten_context(work, draft, steps, stash)
+    if not work.fits(draft.conversation):
+        warning = "the request is over its budget even with only the most recent turn: more of it was compacted"
+        warnings.append(Notice(warning, {"tokens": work.total(draft.conversation), "budget": work.limit}))
+    outcome = agent.enforce(work, draft)
     outcome.steps, outcome.warnings = steps, [*warnings, *outcome.warnings]
     outcome.stash = stash | outcome.stash
-    outcome.folded = [*gone, *outcome.folded]
+    outcome.folded = [*dropped, *draft.given(outcome.folded)]
     return outcome
 
 
@@ -71,7 +75,8 @@ def _context(work: Work, steps: list[Decision], stash: dict[str, str]) -> list[A
     others += work.counter.message(asked) if asked else 0
     if sum(sizes) + others <= threshold:
         return list(work.context)
-    large = [n for n, piece in enumerate(work.context) if len(piece.text) > work.policy.block_chars]
+    blocks = [n for n, piece in enumerate(work.context) if piece.recoverable]
+    large = [n for n in blocks if len(work.context[n].text) > work.policy.block_chars]
     small = sum(size for n, size in enumerate(sizes) if n not in large)
     found = list(work.context)
     for n in large:
@@ -80,8 +85,7 @@ def _context(work: Work, steps: list[Decision], stash: dict[str, str]) -> list[A
         text = block_summary(work, found[n].text, share)
         stash[handle] = found[n].text
         reason = "larger than a block may be while the layers together are over their budget"
-        name = f"context {found[n].source}".strip()
-        steps.append(Decision(name, "user", 3, "block", sizes[n], count(text), "summary", reason, handle))
+        steps.append(Decision(named([found[n]]), "user", 3, "block", sizes[n], count(text), "summary", reason, handle))
         found[n] = replace(found[n], text=text)
     return found
 
@@ -93,36 +97,24 @@ def _notice(work: Work, messages: int, turns: int, handle: str) -> Message:
     return wire.text_message(work.conversation.api, "user", f"[{which} dropped to fit{where}]")
 
 
-def _oldest_turns(work: Work, conversation: Conversation, layers: dict[int, int]) -> tuple[list[int], int]:
+def _oldest_turns(work: Work, draft: Draft) -> tuple[list[int], int]:
     """The messages of the oldest complete turns that must go, and how many turns; the most recent one always stays."""
-    total = work.counter.total(conversation)
+    total = work.counter.total(draft.conversation)
     gone: list[int] = []
     turns = 0
-    for turn in turns_of(conversation.messages, layers)[:-1]:
+    for turn in turns_of(draft.messages, draft.layers)[:-1]:
         if work.size(total) <= work.limit:
             break
         if not gone:
-            every = len(conversation.messages)
+            every = len(draft.messages)
             total += work.counter.message(_notice(work, every, every, "brim:00000000")) + NOTICE
-        total -= sum(work.counter.message(conversation.messages[index]) for index in turn)
+        total -= sum(work.counter.message(draft.messages[index]) for index in turn)
         gone += turn
         turns += 1
     return gone, turns
 
 
-def _without(
-    conversation: Conversation, layers: dict[int, int], gone: list[int], notice: Message
-) -> tuple[Conversation, dict[int, int]]:
-    """The conversation with a notice in the place of the first of the messages that are gone."""
-    dropped, first = set(gone), gone[0]
-    kept = [index for index in range(len(conversation.messages)) if index == first or index not in dropped]
-    place = {index: number for number, index in enumerate(kept)}
-    moved = {place[index]: layer for index, layer in layers.items() if index in place}
-    messages = [notice if index == first else conversation.messages[index] for index in kept]
-    return replace(conversation, messages=tuple(messages)), moved
-
-
-def turns_of(messages: Sequence[Message], layers: dict[int, int]) -> list[list[int]]:
+def turns_of(messages: Sequence[Message], layers: Mapping[int, int]) -> list[list[int]]:
     """The complete turns of the history: a user's message with everything up to the next one."""
     now = current(tuple(messages))
     turns: list[list[int]] = []
@@ -135,13 +127,11 @@ def turns_of(messages: Sequence[Message], layers: dict[int, int]) -> list[list[i
     return turns
 
 
-def _shorten_answers(
-    work: Work, conversation: Conversation, gone: int, steps: list[Decision], stash: dict[str, str]
-) -> Conversation:
+def _shorten_answers(work: Work, draft: Draft, steps: list[Decision], stash: dict[str, str]) -> Draft:
     """Cut long answers in the history to their first characters, oldest first, until the rest fits."""
-    limit, messages = work.policy.answer_chars, list(conversation.messages)
-    total = work.counter.total(conversation)
-    for index, message in enumerate(messages[: current(conversation.messages)]):
+    limit, messages = work.policy.answer_chars, list(draft.messages)
+    total = work.counter.total(draft.conversation)
+    for index, message in enumerate(messages[: current(draft.messages)]):
         texts = {
             number: part.text[:limit] + f"\n[… {len(part.text) - limit:,} more characters, {handle_of(part.text)}]"
             for number, part in enumerate(message.parts)
@@ -151,24 +141,22 @@ def _shorten_answers(
             continue
         if work.size(total) <= work.limit:
             break
-        messages[index] = with_text(conversation.api, message, texts)
+        messages[index] = with_text(draft.conversation.api, message, texts)
         stash.update({handle_of(message.parts[number].text): message.parts[number].text for number in texts})
         before, after = work.counter.message(message), work.counter.message(messages[index])
         total += after - before
         reason = "a long answer in a history that is over its budget"
-        name, handle = f"messages[{index + gone}]", handle_of(message.parts[min(texts)].text)
+        name, handle = draft.name(index), handle_of(message.parts[min(texts)].text)
         steps.append(Decision(name, "assistant", 4, "text", before, after, "extract", reason, handle))
-    return replace(conversation, messages=tuple(messages))
+    return draft.showing(messages)
 
 
-def _shorten_context(
-    work: Work, conversation: Conversation, layers: dict[int, int], steps: list[Decision], stash: dict[str, str]
-) -> Conversation:
+def _shorten_context(work: Work, draft: Draft, steps: list[Decision], stash: dict[str, str]) -> Draft:
     """Cut attached context to what the other layers leave, so that the most recent turn is not what goes."""
-    messages, count = list(conversation.messages), work.counter.text
-    places = sorted(layers)
-    rest = replace(conversation, messages=tuple(m for n, m in enumerate(messages) if n not in layers))
-    frame = sum(work.counter.message(wire.text_message(conversation.api, "user", "")) for _ in places)
+    messages, count, api = list(draft.messages), work.counter.text, draft.conversation.api
+    places = sorted(draft.layers.keys() - draft.held)
+    rest = draft.without(places).conversation
+    frame = sum(work.counter.message(wire.text_message(api, "user", "")) for _ in places)
     sizes = [count(messages[index].text) for index in places]
     spare = work.limit - work.total(rest) - work.size(frame)
     for index, size, given in zip(places, sizes, shares(sizes, max(0, spare - 8)), strict=True):
@@ -178,8 +166,8 @@ def _shorten_context(
         room = Room(max(LEAST, given), count, handle_of(text), work.recall, query_of(work.conversation))
         short = Ladder(text, count).at(room).text
         stash[handle_of(text)] = text
-        messages[index] = wire.text_message(conversation.api, "user", short)
+        messages[index] = wire.text_message(api, "user", short)
         reason = "context in what the instructions, the most recent turn and the current message leave"
-        layer, handle = layers[index], handle_of(text)
-        steps.append(Decision("context", "user", layer, "block", size, count(short), "extract", reason, handle))
-    return replace(conversation, messages=tuple(messages))
+        layer, name = draft.layers[index], draft.name(index)
+        steps.append(Decision(name, "user", layer, "block", size, count(short), "extract", reason, handle_of(text)))
+    return draft.showing(messages)

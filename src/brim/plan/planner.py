@@ -76,10 +76,10 @@ class Planner:
         results = sizes is None or any(message.answers for message in messages)
         for times in (LOOKED_AT,) if results else (LOOKED_AT_TALK, LOOKED_AT):
             if sizes is not None:
-                seen = candidates(messages, sizes, self._relevance, recent, int(times * limit))
+                seen = candidates(messages, sizes, self._relevance, recent, int(times * limit), task.stay)
                 task.counter.measure([messages[number] for number in seen.chosen])
             sized = task.counter.sizes
-            groups = Itemizer(task.conversation, sized, self.count, task.layers, task.frozen, seen).groups()
+            groups = Itemizer(task.conversation, sized, self.count, task.layers, task.frozen, seen, task.held).groups()
             # Sizes are guessed: what is looked at may be less than there is room for.
             if sum([group.tokens for group in groups if group.items]) >= ENOUGH_SEEN * limit:
                 break
@@ -396,7 +396,8 @@ class Planner:
         placed = not folded
         for index in sorted(shown.keys() - {SYSTEM}):
             message = conversation.messages[index]
-            if not placed and message.role != "system" and index >= self.task.frozen:
+            instructs = message.role == "system" or self.task.layers.get(index) == 1
+            if not placed and not instructs and index >= self.task.frozen:
                 notice = self._notice(folded)
                 if not self._silent or message.role == "assistant":  # the first to speak is the user
                     messages.append(notice)
@@ -434,7 +435,7 @@ class Planner:
                     name, frame = "system", 0
                 else:
                     message = self._message(member)
-                    name = f"{message.role} messages[{member}]"
+                    name = f"{message.role} {self.task.name(member)}"
                     frame = self.counter.message(message) - sum(self.counter.parts(message))
                 shown = sum(item.shown_tokens for item in group.items if item.message == member)
                 found.append((name, shown + frame))

@@ -88,7 +88,8 @@ class Report:
         return tuple(sorted(self.decisions, key=lambda decision: (-decision.after, decision.item))[:5])
 
     def as_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "used": round(self.used, 4), "level": self.level}
+        biggest = [asdict(decision) for decision in self.biggest]
+        return {**asdict(self), "biggest": biggest, "used": round(self.used, 4), "level": self.level}
 
     def __str__(self) -> str:
         parts = [f"{self.before:,} -> {self.after:,} tokens", f"{self.kept} kept"]

@@ -2,32 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from html import unescape
+from itertools import takewhile
 from math import ceil
 
 from brim.conversation import Conversation, Message
 from brim.ladders import handle_of
 from brim.plan import rolling
+from brim.plan.context import attached
+from brim.plan.draft import ADDED, Draft, own_name
 from brim.plan.folding import kept_whole
-from brim.plan.items import SYSTEM, Group, Item, current
+from brim.plan.items import SYSTEM, Group, Item, Itemizer, current
 from brim.plan.report import Decision, Report, Rung, layer_uses
-from brim.plan.task import Outcome
+from brim.plan.task import Notice, Outcome
 from brim.plan.work import Work
 
 # A last turn that takes more than this share of the budget is worth a warning.
 CROWDED = 0.9
+# And so are instructions and tools that take this share of it.
+INSTRUCTED = 0.5
+# A block of attached context, and where it is from.
+_SOURCE = re.compile(r"""<(?:prior_)?context source=["']([^"'\n]*)["'] type=""")
 # What stands before a message of the user and is none itself: context, and what a session brings back or summarises.
 BESIDE = ("<context ", "<prior_context ", rolling.CONTEXT[:20], "[Brim")
 
 
+# What becomes of a message that is not sent any more.
+GONE = ("folded", "summary", "dropped")
+
+
 def report_of(work: Work, outcome: Outcome) -> Report:
+    """What became of a request. Without a draft, the outcome's steps tell of every item."""
     decisions = tuple(_decisions(work, outcome))
-    # Attached context is part of what was asked for.
-    given = outcome.planned if outcome.planned and (work.context or work.carried) else work.conversation
-    before, after = work.counter.total(given), work.counter.total(outcome.conversation)
-    count = work.counter.count(outcome.conversation)
-    folded = {decision.item for decision in decisions if decision.rung in ("folded", "summary", "dropped")}
-    compacted = [decision for decision in decisions if decision.rung in ("dense", "extract", "stub")]
+    given, sent = _given(work), outcome.conversation
+    before, after = work.counter.total(given.conversation), work.counter.total(sent)
+    count = work.counter.count(sent)
+    folded = _folded(work, outcome, decisions)
+    compacted = [one for one in decisions if one.rung != "full" and one.item.partition(".parts")[0] not in folded]
     return Report(
         model=work.model.name,
         policy=work.policy.name,
@@ -37,16 +50,37 @@ def report_of(work: Work, outcome: Outcome) -> Report:
         upper=max(count.upper, ceil(after)),
         source=count.source,
         layers=layer_uses(
-            _layers(work, given, _pasted(outcome, lambda item: item.tokens)),
-            _layers(work, outcome.conversation, _pasted(outcome, lambda item: item.shown_tokens)),
+            _layers(work, given.conversation, given.layers, _pasted(outcome, lambda item: item.tokens)),
+            _layers(work, sent, _known(outcome), _pasted(outcome, lambda item: item.shown_tokens)),
         ),
         decisions=decisions,
-        kept=len(outcome.conversation.messages),
+        kept=len(sent.messages),
         compacted=len(compacted),
-        folded=len(outcome.folded) or len(folded),
-        turns_dropped=any(decision.rung == "dropped" for decision in decisions) or bool(outcome.folded),
-        warnings=(*outcome.warnings, *_warnings(work, outcome)),
+        folded=len(folded),
+        turns_dropped=bool(folded),
+        warnings=tuple(notice.message for notice in (*outcome.warnings, *notices(work, outcome))),
     )
+
+
+def _given(work: Work) -> Draft:
+    """What was asked for: the request, and all that was attached to it."""
+    if work.policy.name == "rolling":
+        return rolling.with_document(work)
+    return attached(Draft(work.conversation), work.context, work.carried, None)
+
+
+def _folded(work: Work, outcome: Outcome, decisions: Iterable[Decision]) -> set[str]:
+    """The caller's messages that are not sent any more, by their names."""
+    if outcome.draft is not None:
+        return {own_name(work.conversation, index) for index in outcome.folded}
+    return {one.item for one in decisions if one.rung in GONE and one.item.startswith("messages[")}
+
+
+def _known(outcome: Outcome) -> dict[int, int]:
+    """The layers of what was sent, by index, as far as the plan knows them."""
+    layers = outcome.draft.layers if outcome.draft is not None else {}
+    places = outcome.places or range(len(outcome.conversation.messages)) if layers else ()
+    return {number: layers[place] for number, place in enumerate(places) if place in layers}
 
 
 def _pasted(outcome: Outcome, size: Callable[[Item], int]) -> dict[int, int]:
@@ -59,8 +93,8 @@ def _pasted(outcome: Outcome, size: Callable[[Item], int]) -> dict[int, int]:
     return found
 
 
-def _layers(work: Work, conversation: Conversation, pasted: dict[int, int]) -> list[int]:
-    """Tokens by layer; `pasted` is what of the current message is context."""
+def _layers(work: Work, conversation: Conversation, known: Mapping[int, int], pasted: Mapping[int, int]) -> list[int]:
+    """Tokens by layer; `known` are those of some messages, `pasted` is what of the current message is context."""
     found = [0] * 5
     found[0] = work.counter.head(conversation)
     messages = conversation.messages
@@ -68,16 +102,18 @@ def _layers(work: Work, conversation: Conversation, pasted: dict[int, int]) -> l
     this_turn = _begins(messages, now)
     for number, message in enumerate(messages):
         size, text = work.counter.message(message), message.text
-        if text.startswith(rolling.PREFIX) and number != now:
+        if text.startswith(rolling.CONTEXT[:20]) and known.get(number, 3) == 3 and number != now:
+            earlier = _earlier(work, text, size)
+            found[1] += earlier
+            size, layer = size - earlier, 3
+        elif number in known:
+            layer = known[number]
+        elif text.startswith(rolling.PREFIX) and number != now:
             layer = 4  # a summary of what was said, though a system message carries it
         elif message.role == "system":
             layer = 1
         elif number == now:
             layer = 5
-        elif text.startswith(rolling.CONTEXT[:20]):
-            earlier = _earlier(work, size)
-            found[1] += earlier
-            size, layer = size - earlier, 3
         elif text.startswith("<prior_context ") or (text.startswith("<context ") and number < this_turn):
             layer = 2
         else:
@@ -99,54 +135,98 @@ def _begins(messages: Sequence[Message], now: int) -> int:
     return 0
 
 
-def _earlier(work: Work, size: int) -> int:
-    """Of the one message that holds all context, what is context of earlier turns."""
-    earlier = sum(len(piece.text) for piece in work.carried)
-    every = earlier + sum(len(piece.text) for piece in work.context)
-    return size * earlier // every if every else 0
+def _earlier(work: Work, text: str, size: int) -> int:
+    """Of a document that holds context, what is context of earlier turns."""
+    held = [piece for piece in (*work.carried, *work.context) if not piece.recoverable and piece.text in text]
+    pieces = [piece for piece in (*work.carried, *work.context) if piece in held or not held]
+    every = sum(len(piece.text) for piece in pieces)
+    return size * sum(len(piece.text) for piece in pieces if piece in work.carried) // every if every else 0
 
 
-def _warnings(work: Work, outcome: Outcome) -> Iterable[str]:
-    messages = outcome.conversation.messages
-    if messages and work.limit > 0:
-        share = work.counter.message(messages[current(messages)]) / work.limit
-        if share >= CROWDED:
-            yield f"the last turn alone takes {share:.0%} of the budget"
-        share = work.counter.head(outcome.conversation) / work.limit
-        if share >= 0.5:
-            yield f"instructions and tools take {share:.0%} of the budget"
+def notices(work: Work, outcome: Outcome) -> Iterable[Notice]:
+    """What a user should know of the sizes of what is sent."""
+    messages, size = outcome.conversation.messages, work.counter.message
+    if not messages or work.limit <= 0:
+        return
+    known = _known(outcome)
+    leads = takewhile(lambda place: messages[place].role == "system" or known.get(place) == 1, range(len(messages)))
+    instructions = sum(size(messages[place]) for place in leads if not messages[place].text.startswith(rolling.PREFIX))
+    for tokens, least, what in (
+        (size(messages[current(messages)]), CROWDED, "the last turn alone takes"),
+        (work.counter.head(outcome.conversation) + instructions, INSTRUCTED, "instructions and tools take"),
+    ):
+        if tokens >= least * work.limit:
+            yield Notice(f"{what} {tokens / work.limit:.0%} of the budget", {"tokens": tokens, "budget": work.limit})
 
 
 def _decisions(work: Work, outcome: Outcome) -> Iterable[Decision]:
     yield from outcome.steps
-    planned = outcome.planned or outcome.conversation
-    gone = [planned.messages[member] for group in outcome.groups if not group.kept for member in group.members]
+    draft = outcome.draft
+    if draft is None:
+        return
+    told = {step.item for step in outcome.steps}
+    gone = [draft.messages[member] for group in outcome.groups if not group.kept for member in group.members]
     folded = next((handle for handle in kept_whole(gone) if handle in outcome.stash), "")
-    for group in outcome.groups:
+    for group in outcome.groups or _as_they_are(work, draft):
+        if not group.items and not group.kept:
+            for member in group.members:
+                yield _passed(work, draft, member, folded)
         for item in group.items:
-            yield _decision(planned, group, item, folded)
+            name = _name(draft, item)
+            # What a policy told of in a step is told of once, unless the planner changed it again.
+            if not (told and group.kept and item.shown is None and {name, name.partition(".parts")[0]} & told):
+                yield _decision(draft, group, item, name, folded, not outcome.groups)
 
 
-def _decision(conversation: Conversation, group: Group, item: Item, folded: str) -> Decision:
-    role = "system" if item.message == SYSTEM else conversation.messages[item.message].role
-    where = "system" if item.message == SYSTEM else f"messages[{item.message}]"
-    name = f"{where}.parts[{item.part}]" + (f" at {item.start:,}" if item.start else "")
-    rung, reason = _rung(group, item)
-    after = item.shown_tokens if group.kept else 0
+def _as_they_are(work: Work, draft: Draft) -> list[Group]:
+    """The items of a conversation that fits: made for its report, which nobody may ask for."""
+    itemizer = Itemizer(draft.conversation, work.counter.sizes, work.counter.text, draft.layers, held=draft.held)
+    groups = itemizer.groups()
+    for group in groups:
+        group.kept = True
+    return groups
+
+
+def _passed(work: Work, draft: Draft, index: int, handle: str) -> Decision:
+    """A message of a history so long that nobody looked at it."""
+    message = draft.messages[index]
+    reason, preview = "older, or less to the point, than so much as the budget holds", _preview(message.text)
+    size = work.counter.message(message)
+    return Decision(draft.name(index), message.role, 4, "text", size, 0, "folded", reason, handle, preview)
+
+
+def _name(draft: Draft, item: Item) -> str:
+    at = f" at {item.start:,}" if item.start else ""
+    if item.message == SYSTEM or draft.place(item.message) != ADDED:
+        where = "system" if item.message == SYSTEM else draft.name(item.message)
+        return f"{where}.parts[{item.part}]{at}"
+    source = _SOURCE.match(item.text)
+    return f"context {unescape(source.group(1))}".strip() if source else draft.name(item.message) + at
+
+
+def _decision(draft: Draft, group: Group, item: Item, name: str, folded: str, fits: bool) -> Decision:
+    role = "system" if item.message == SYSTEM else draft.messages[item.message].role
+    rung, reason = _rung(group, item, fits, item.message in draft.held)
+    after = 0 if not group.kept else item.tokens if item.shown is None else item.shown_tokens
     handle = handle_of(item.text) if item.text and rung in ("extract", "stub", "dropped") else ""
     if rung == "folded":
         handle = folded
-    preview = " ".join(item.text[:120].split())[:80]
-    return Decision(name, role, item.layer, item.kind, item.tokens, after, rung, reason, handle, preview)
+    return Decision(name, role, item.layer, item.kind, item.tokens, after, rung, reason, handle, _preview(item.text))
 
 
-def _rung(group: Group, item: Item) -> tuple[Rung, str]:
+def _preview(text: str) -> str:
+    return " ".join(text[:120].split())[:80]
+
+
+def _rung(group: Group, item: Item, fits: bool, held: bool) -> tuple[Rung, str]:
     if not group.kept:
         return "folded", f"worth less than what was kept (weight {item.weight:.1f})"
     if item.shown is None:
+        if held:
+            return "full", "must stay: it cannot be fetched again"
         if item.must:
             return "full", "must stay: " + ("instructions" if item.layer == 1 else "the current turn")
-        return "full", f"worth its place (weight {item.weight:.1f})"
+        return "full", "there is room for all" if fits else f"worth its place (weight {item.weight:.1f})"
     if item.fidelity == "lossless":
         return "dense", "re-encoded without loss"
     if not item.shown:

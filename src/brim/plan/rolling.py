@@ -6,8 +6,8 @@ the summary, the recent messages, the current message once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from brim import wire
 from brim.conversation import Conversation, Message
@@ -15,6 +15,8 @@ from brim.ladders import handle_of, plain
 from brim.ladders.rung import Room
 from brim.ladders.selection import shares
 from brim.plan import agent
+from brim.plan.context import Attachment, named
+from brim.plan.draft import Draft, own_name
 from brim.plan.folding import kept_whole, told
 from brim.plan.items import current
 from brim.plan.rebuild import with_text
@@ -24,7 +26,8 @@ from brim.plan.task import Outcome
 from brim.plan.work import Work, query_of
 
 PREFIX = "Conversation summary: "
-CONTEXT = "You have access to the following document:\n--- BEGIN ---\n{}\n--- END ---"
+END = "--- END ---"
+CONTEXT = "You have access to the following document:\n--- BEGIN ---\n{}\n" + END
 # The share of the room that a summary may take; the last resort makes it very short.
 SUMMARY, CONCISE_SUMMARY = 0.25, 0.08
 # What a summary's own words and the message around it take.
@@ -34,31 +37,60 @@ LEAST = 24
 
 
 def plan(work: Work) -> Outcome:
-    talk = _Talk.of(work.conversation)
+    draft, talk = Draft(work.conversation), _Talk.of(work.conversation)
     if talk.whole and not (work.context or work.carried) and work.fits(work.conversation):
-        return Outcome(work.conversation, work.total(work.conversation))
-    fixed = replace(work.conversation, messages=tuple(talk.instructions))
-    window = _Window(work, talk, work.limit - work.total(fixed))
+        return Outcome(work.conversation, work.total(work.conversation), planned=work.conversation, draft=draft)
+    pieces = (*work.carried, *work.context)
+    held = [piece for piece in pieces if not piece.recoverable]
+    fixed = draft.ordered(talk.instructions)
+    if held:  # what cannot be fetched again takes its room before anything else
+        fixed = fixed.inserted(len(fixed.messages), _document(work, _joined(held)), named(held), 3, held=True)
+    window = _Window(work, talk, work.limit - work.total(fixed.conversation))
     window.choose()
     folded = kept_whole(talk.messages[: window.cut])
     reason = "older than the messages that are kept; in the summary"
     steps = told(work, talk.at[: window.cut], "summary", reason, folded)
     stash = folded | window.stash
-    context = _context(work, window.left, steps, stash)
-    messages = (*talk.instructions, *context, *window.summary, *window.kept)
-    layers = {len(talk.instructions): 3} if context else {}
-    outcome = agent.enforce(work, replace(work.conversation, messages=messages), layers)
+    context = [piece for piece in pieces if piece.recoverable]
+    added: list[tuple[Message, str, int | None]] = []
+    added += [(message, named(context), 3) for message in _context(work, context, window.left, steps, stash)]
+    added += [(message, "summary", None) for message in window.summary]
+    draft = draft.ordered([*talk.instructions, *talk.at[window.cut :]])
+    draft = draft.showing([*draft.messages[: len(talk.instructions)], *window.kept])
+    for message, name, layer in reversed(added):
+        draft = draft.inserted(len(talk.instructions), message, name, layer)
+    if held:
+        message = fixed.messages[-1]
+        draft = draft.inserted(len(talk.instructions), message, named(held), 3, held=True)
+    outcome = agent.enforce(work, draft)
     outcome.steps = [*steps, *window.steps]
-    outcome.folded = [*talk.at[: window.cut], *outcome.folded]
+    outcome.folded = [*talk.at[: window.cut], *draft.given(outcome.folded)]
     outcome.stash = stash | outcome.stash
     return outcome
+
+
+def with_document(work: Work) -> Draft:
+    """The request as it was given, and all its context whole."""
+    draft, pieces = Draft(work.conversation), (*work.carried, *work.context)
+    at = next((n for n, message in enumerate(draft.messages) if message.role != "system"), len(draft.messages))
+    return draft.inserted(at, _document(work, _joined(pieces)), named(pieces), 3) if pieces else draft
+
+
+def _joined(pieces: Iterable[Attachment]) -> str:
+    return "\n\n".join(piece.text for piece in pieces)
+
+
+def _document(work: Work, text: str) -> Message:
+    """Context as the document that the model is told of; a text that would end it is changed."""
+    enclosed = text.replace(END, END.replace("END", "\\END"))
+    return wire.text_message(work.conversation.api, "user", CONTEXT.format(enclosed))
 
 
 @dataclass(frozen=True, slots=True)
 class _Talk:
     """A conversation apart: instructions, the summary of an earlier compaction, and who said what."""
 
-    instructions: list[Message]
+    instructions: list[int]
     previous: str
     messages: list[Message]
     at: list[int]
@@ -66,23 +98,36 @@ class _Talk:
 
     @classmethod
     def of(cls, conversation: Conversation) -> _Talk:
-        instructions: list[Message] = []
-        previous: list[str] = []
-        at: list[int] = []
         messages = conversation.messages
-        for index, message in enumerate(messages):
-            # Where the API has no system messages, a summary is what the user's side said first.
-            if message.text.startswith(PREFIX) and (message.role == "system" or (message.role == "user" and not at)):
-                previous.append(message.text.removeprefix(PREFIX))
-            elif message.role == "system":
-                instructions.append(message)
-            else:
-                at.append(index)
+        summaries = _summaries(conversation)
+        previous = [messages[index].text.removeprefix(PREFIX) for index in summaries]
+        instructions = [n for n, one in enumerate(messages) if one.role == "system" and n not in summaries]
+        at = [n for n, one in enumerate(messages) if one.role != "system" and n not in summaries]
         last = [messages[index] for index in at[-2:]]
         repeated = len(last) == 2 and last[1].role == "user" and last[0].digest == last[1].digest
         if repeated:  # the current message was added to the history and then said again
             at.pop()
         return cls(instructions, "\n".join(previous), [messages[index] for index in at], at, not repeated)
+
+
+def _summaries(conversation: Conversation) -> list[int]:
+    """Summaries of earlier fits: system messages before anything was said.
+
+    Where an API has none in its list, the first message, if it begins as a summary does and the user goes on after it:
+    what users say themselves is answered.
+    """
+    messages = conversation.messages
+    first = next((n for n, message in enumerate(messages) if not _beside(message)), len(messages))
+    found = [n for n in range(first) if messages[n].role == "system" and messages[n].text.startswith(PREFIX)]
+    if found or wire.text_message(conversation.api, "system", PREFIX).role == "system":
+        return found
+    ours = len(messages) > 1 and all(message.role == "user" and not message.answers for message in messages[:2])
+    return [0] if ours and messages[0].text.startswith(PREFIX) else []
+
+
+def _beside(message: Message) -> bool:
+    """Whether a message stands before what was said: instructions, and the document of an earlier fit."""
+    return message.role == "system" or (message.role == "user" and message.text.startswith(CONTEXT[:60]))
 
 
 class _Window:
@@ -180,7 +225,7 @@ class _Window:
                 texts[n] = plain.extract(text, room) or room.mark("left out")
                 self.stash[handle_of(text)] = text
         new = with_text(self.work.conversation.api, message, texts) if texts else message
-        name, after = f"messages[{self.at[number]}]", self.work.counter.message(new)
+        name, after = own_name(self.work.conversation, self.at[number]), self.work.counter.message(new)
         reason = "a recent message that is too long beside the current one"
         handle = handle_of(message.parts[min(texts)].text) if texts else ""
         self.steps.append(Decision(name, message.role, 4, "text", before, after, "extract", reason, handle))
@@ -199,29 +244,27 @@ class _Window:
                 return
 
 
-def _context(work: Work, room: int, steps: list[Decision], stash: dict[str, str]) -> list[Message]:
+def _context(
+    work: Work, pieces: Sequence[Attachment], room: int, steps: list[Decision], stash: dict[str, str]
+) -> list[Message]:
     """The context in what the messages leave; nothing if they leave nothing."""
-    text = "\n\n".join(piece.text for piece in (*work.carried, *work.context))
+    text, count = _joined(pieces), work.counter.text
     if not text:
         return []
-    api, count = work.conversation.api, work.counter.text
-
-    def message(shown: str) -> Message:
-        return wire.text_message(api, "user", CONTEXT.format(shown))
-
-    whole = message(text)
+    whole = _document(work, text)
     if work.size(work.counter.message(whole)) <= room:
         return [whole]
-    spare = room - work.size(work.counter.message(message("")))
+    spare = room - work.size(work.counter.message(_document(work, "")))
     stash[handle_of(text)] = text
     short = ""
     while spare >= LEAST:
         short = plain.extract(text, Room(spare, count, handle_of(text), work.recall, query_of(work.conversation)))
-        over = work.size(work.counter.message(message(short))) - room
+        over = work.size(work.counter.message(_document(work, short))) - room
         if over <= 0:
             break
         short, spare = "", spare - over
     reason = "context in what the messages leave" if short else "the messages leave no room for context"
     rung: Rung = "extract" if short else "dropped"
-    steps.append(Decision("context", "user", 3, "block", count(text), count(short), rung, reason, handle_of(text)))
-    return [message(short)] if short else []
+    name, handle = named(pieces), handle_of(text)
+    steps.append(Decision(name, "user", 3, "block", count(text), count(short), rung, reason, handle))
+    return [_document(work, short)] if short else []

@@ -18,15 +18,17 @@ log = logging.getLogger("brim")
 def summary(work: Work, messages: Sequence[Message], previous: str, tokens: int) -> str:
     """At most `tokens` tokens on what the messages said, the summary before them included."""
     count = work.counter.text
-    if work.summarize is not None:
-        text = _asked(work.summarize, messages, previous, tokens)
-        if text:
-            return plain.extract(text, Room(tokens, count))
-    return naive(messages, previous, tokens, count)
+    text = asked(work, messages, previous, tokens)
+    return plain.extract(text, Room(tokens, count)) if text else naive(messages, previous, tokens, count)
+
+
+def asked(work: Work, messages: Sequence[Message], previous: str, tokens: int) -> str:
+    """What the caller's summariser says; nothing where there is none or it fails."""
+    return _asked(work.summarize, messages, previous, tokens) if work.summarize is not None else ""
 
 
 def _asked(summarize: Summarize, messages: Sequence[Message], previous: str, tokens: int) -> str:
-    """What the caller's summariser says; nothing where it fails, which is told with its trace.
+    """What a summariser says; nothing where it fails, which is told with its trace.
 
     All exceptions, since this is where Brim calls other people's code: the errors of model clients have no base in
     common (openai's, anthropic's and httpx's derive from Exception), and a fit raises nothing but its own.

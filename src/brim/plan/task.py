@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from brim.conversation import Conversation, Message
+from brim.plan.draft import Draft
 from brim.plan.items import Group
 from brim.plan.report import Decision
 from brim.tokens.counter import Counter
@@ -22,7 +23,9 @@ class Task:
     query: str = ""
     relevance: Callable[[int], list[float] | None] | None = None  # given the room that the history has
     recall: bool = False
-    layers: dict[int, int] = field(default_factory=dict)
+    layers: Mapping[int, int] = field(default_factory=dict)
+    held: frozenset[int] = frozenset()  # messages that stay as they are
+    name: Callable[[int], str] = "messages[{}]".format  # what a refusal calls a message
     record: Callable[[list[Message], int], str] | None = None  # what folded messages were about, in so many tokens
     ledger: float = 0.05
     frozen: int = 0  # so many messages at the start were sent before and stay as they are
@@ -30,6 +33,19 @@ class Task:
     spare: bool = True  # whether to go below the usual floors rather than refuse; a session has other plans first
     size: Callable[[int], int] = lambda tokens: tokens  # the tokens that count against the limit
     guessed: list[int] | None = None  # about what each message takes, where all of them are far more than the limit
+
+    @property
+    def stay(self) -> set[int]:
+        """Messages that are no system messages and have to stay: instructions, and what is held."""
+        return {index for index, layer in self.layers.items() if layer == 1} | self.held
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something that users of a fit should know, with its numbers."""
+
+    message: str
+    numbers: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -43,7 +59,8 @@ class Outcome:
     folded: list[int] = field(default_factory=list)
     # What a policy did before the planner saw the conversation, and what its users should know.
     steps: list[Decision] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[Notice] = field(default_factory=list)
     planned: Conversation | None = None
+    draft: Draft | None = None  # what was planned, with the names of its messages
     # For every message of the conversation its index in the planned one; -1 for the notice.
     places: list[int] = field(default_factory=list)

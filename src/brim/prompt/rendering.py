@@ -58,7 +58,9 @@ def render(
         limit = limit_of(found, empty, policy, wanted, reserve)
         work = Work(empty, counter, found, policy, limit, by_window(found, empty, policy, wanted, reserve))
         try:
-            return _rendered(given, body, Assembly(work, system_role), on_event, again, capped(work, wanted))
+            return _rendered(
+                given, body, Assembly(work, system_role), on_event, again, [one.message for one in capped(work, wanted)]
+            )
         except BudgetTooSmall as refusal:
             tell(on_event, refused(refusal))
             raise

@@ -55,6 +55,8 @@ _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n")
 
 # How many characters of messages one summary reads at most.
 READ = 200_000
+# What is taken over of a line that a model wrote.
+CARRIED = 400
 
 
 @dataclass(slots=True)
@@ -116,7 +118,10 @@ def _carry(text: str, notes: Notes) -> None:
     """Take over what an earlier summary says."""
     lists = dict(zip(TITLES, (notes.topics, notes.decisions, notes.facts), strict=True))
     into: list[str] | None = None
-    for line in text.splitlines():
+    lines = text.removeprefix(HEADER).splitlines()
+    if not lists.keys() & set(lines):  # a model wrote it, in a form of its own
+        notes.facts += [clip(line, CARRIED) for line in lines]
+    for line in lines:
         into = lists.get(line, into)
         if into is not None and line.startswith("- ") and line != NONE:
             into.append(line[2:])

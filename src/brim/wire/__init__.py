@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from brim.catalog import Model
 from brim.conversation import Conversation, Message, decode, encode
 from brim.errors import BadBody
 from brim.recent import Recent
@@ -42,14 +43,15 @@ def parse(
     body: Body,
     api: str | None = None,
     *,
-    model: str = "",
+    model: str | Model = "",
     tools: Any = None,
     system: Any = None,
     tool_choice: Any = None,
 ) -> Conversation:
     """Read a request. Raises BadBody, which names the place, for what is no request of its API.
 
-    `tools`, `system` and `tool_choice` stand in for those fields where only a list of messages is given.
+    `tools`, `system` and `tool_choice` stand in for those fields of a body. Where the API has no field for
+    instructions, `system` is a first message.
     """
     fields = _split(body)
     if not fields:
@@ -65,22 +67,22 @@ def parse(
         if value is not None:
             fields[key] = _encoded(value, key)
     system_field = next((key for key in spec.system_fields if key in fields), None)
-    if system is not None:
-        if not spec.system_fields:
-            raise BadBody("system", "this API has no system field: put a system message first instead")
+    if system is not None and spec.system_fields:
         system_field = system_field or spec.system_fields[0]
-        fields[system_field] = _encoded(system, "system")
+        fields[system_field] = _encoded(_instructions(spec, system), "system")
     # The messages hold what the list says: its own bytes would be kept beside them as long as the conversation is.
     messages = _messages(spec, fields.pop(spec.list_field))
+    lead = () if system is None or spec.system_fields else (_first_message(spec, system),)
     conversation = Conversation(
         api=name,
-        messages=messages,
+        messages=(*lead, *messages) if lead else messages,
         system=_system(spec, fields, system_field),
         tools=_tools(fields.get("tools")),
         fields=fields,
-        model=_text(fields, "model") or model,
+        model=_text(fields, "model") or (model.name if isinstance(model, Model) else model),
         max_output=spec.max_output(_small(fields, spec.list_field)),
         beside=not (tools is None and system is None and tool_choice is None),
+        lead=len(lead),
     )
     spec.check(conversation)
     return conversation
@@ -176,6 +178,20 @@ def _system(spec: Api, fields: Mapping[str, bytes], key: str | None) -> Message 
     return spec.systems.get(fields[key], key)
 
 
+def _instructions(spec: Api, system: Any) -> Any:
+    """Instructions for a system field, as its API takes them. Gemini's are an object with parts."""
+    return {"parts": [{"text": system}]} if spec is gemini.API and isinstance(system, str) else system
+
+
+def _first_message(spec: Api, system: Any) -> Message:
+    """Instructions as the message that they are where an API has no field for them."""
+    said = isinstance(system, Mapping) and "role" in system
+    message = spec.messages.get(_encoded(system if said else {"role": "system", "content": system}, "system"), "system")
+    if message.role != "system":
+        raise BadBody("system.role", f"must be that of instructions, not {message.role!r}")
+    return message
+
+
 def _text(fields: Mapping[str, bytes], key: str) -> str:
     value = _loose(fields[key]) if key in fields else ""
     return value if isinstance(value, str) else ""
@@ -227,7 +243,7 @@ def _render_bytes(conversation: Conversation, spec: Api, body: bytes, parsed: Co
 def _listed(old: bytes, spec: Api, parsed: Conversation | None) -> list[bytes]:
     """The messages of a body, each as its bytes; those of its list where nobody has read it yet."""
     if parsed is not None:
-        return [message.raw for message in parsed.messages]
+        return [message.raw for message in parsed.messages[parsed.lead :]]
     return [old] if old[:1] == b'"' else _items(old, spec.list_field)
 
 
@@ -250,6 +266,9 @@ def _new_fields(
         old = fields.get(name, _EMPTY[0])
         if raw != old and not (raw is None and old in _EMPTY):
             new[name] = raw
+    choice = conversation.fields.get("tool_choice")
+    if conversation.beside and choice is not None and choice != fields.get("tool_choice"):
+        new["tool_choice"] = choice
     return new
 
 
@@ -282,8 +301,8 @@ def _render_fields(conversation: Conversation, spec: Api, body: Mapping[str, Any
 def _objects(messages: Sequence[Message], given: Iterable[Any], parsed: Conversation | None) -> list[Any]:
     """Messages as objects: those that were given are the caller's own, the others new."""
     given = list(given)
-    if parsed is not None and len(parsed.messages) == len(given):
-        own = dict(zip(map(id, parsed.messages), given, strict=True))
+    if parsed is not None and len(parsed.messages) - parsed.lead == len(given):
+        own = dict(zip(map(id, parsed.messages[parsed.lead :]), given, strict=True))
         return [own[key] if (key := id(message)) in own else message.value for message in messages]
     mine = {encode(item): item for item in given}
     return [mine[raw] if (raw := message.raw) in mine else message.value for message in messages]

@@ -168,4 +168,4 @@ def check_pairs(conversation: Conversation) -> None:
 
 def place(conversation: Conversation, number: int, part: Part) -> str:
     root = {"gemini": "contents", "openai_responses": "input"}.get(conversation.api, "messages")
-    return show(part.block, f"{root}[{number}]")
+    return show(part.block, f"{root}[{number - conversation.lead}]")

@@ -42,4 +42,17 @@ def plain_messages(raw: bytes, roles: dict[str, Role]) -> tuple[list[Message | b
     None for a list that has to be read with more care, and where there is no compiled reader.
     Example: b'[{"role":"user","content":"hi"},{"role":"tool"}]' -> ([Message("user", …), b'{"role":"tool"}'], [1])
     """
-    return None if _compiled is None else _compiled.messages(raw, roles, Part, Message)
+    if _compiled is None or not _is_utf8(raw):
+        return None
+    return _compiled.messages(raw, roles, Part, Message)
+
+
+def _is_utf8(raw: bytes) -> bool:
+    """Whether it is valid throughout: half a pair of surrogates is read, but not kept as it is."""
+    if raw.isascii():
+        return True
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -6,6 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from brim import catalog
+from brim.catalog import Model
+from brim.errors import UnknownModel
+
 # Things that only an Anthropic body has: block types, and how tools and media are written.
 _ANTHROPIC = re.compile(
     rb'"type"\s*:\s*"(?:tool_use|tool_result|thinking|redacted_thinking|document|server_tool_use)"'
@@ -19,8 +23,8 @@ _RESPONSES = re.compile(rb'"type"\s*:\s*"(?:function_call|function_call_output|i
 _ANTHROPIC_FIELDS = {"system", "anthropic_version", "stop_sequences", "container", "context_management"}
 
 
-def sniff(fields: Mapping[str, bytes], model: str = "", system: Any = None) -> str:
-    """The name of the API whose body this is.
+def sniff(fields: Mapping[str, bytes], model: str | Model = "", system: Any = None) -> str:
+    """The name of the API whose body this is. Where the messages do not say it, the model does.
 
     Example: {"contents": …} -> "gemini"; {"input": …} -> "openai_responses"
     """
@@ -42,9 +46,27 @@ def sniff(fields: Mapping[str, bytes], model: str = "", system: Any = None) -> s
         return "anthropic"
     if ours:
         return "openai_chat"
-    named = model or fields.get("model", b"").decode("utf-8", "replace")
+    model = model or fields.get("model", b"").decode("utf-8", "replace").strip('"')
+    if "" in fields or system is not None:
+        return _spoken(model, system)
     # Other servers of the OpenAI format have a `thinking` field too; only Anthropic's always has `max_tokens`.
-    likely = "claude" in named.lower() or b'"budget_tokens"' in fields.get("thinking", b"")
-    if system is not None or (likely and "max_tokens" in fields):
-        return "anthropic"
-    return "openai_chat"
+    likely = _is_claude(model) or b'"budget_tokens"' in fields.get("thinking", b"")
+    return "anthropic" if likely and "max_tokens" in fields else "openai_chat"
+
+
+def _spoken(model: str | Model, system: Any) -> str:
+    """The API of messages that are only roles and texts, as the model's provider takes them.
+
+    Example: "claude-sonnet-4-5" -> "anthropic"; "gpt-4o" -> "openai_chat", instructions beside the messages or not
+    """
+    if not model:
+        return "openai_chat" if system is None else "anthropic"  # whose messages have instructions beside them
+    try:
+        api = (model if isinstance(model, Model) else catalog.find(model)).api
+    except UnknownModel:
+        api = "anthropic" if _is_claude(model) else ""
+    return "anthropic" if api == "anthropic" else "openai_chat"
+
+
+def _is_claude(model: str | Model) -> bool:
+    return "claude" in (model.name if isinstance(model, Model) else model).lower()
