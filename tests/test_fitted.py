@@ -181,3 +181,13 @@ def test_a_session_sends_the_instructions_that_are_given_beside_its_messages() -
     second = session.fit(more, system="Be brief.")
     assert second.messages == [{"role": "system", "content": "Be brief."}, *more]
     assert second.messages[1] is more[0]
+    assert [step.item for step in second.plan] == ["system", "messages[0]", "messages[1]", "messages[2]"]
+    assert second.at(500).messages == second.messages
+
+
+def test_another_budget_of_a_turn_of_a_session_has_its_instructions_and_tools() -> None:
+    session = brim.Session(model="claude-sonnet-4-5", system="Be brief.", tools=CLAUDE_TOOLS)
+    for fitted in (session.say("hello"), session.fit([USER], system="Be brief.", tools=CLAUDE_TOOLS)):
+        other = fitted.at(5_000)
+        assert (other.system, other.tools, other.tokens) == (fitted.system, fitted.tools, fitted.tokens)
+        assert fitted.system == "Be brief."

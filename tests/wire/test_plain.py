@@ -43,8 +43,12 @@ def as_json(value: Any, form: dict[str, Any]) -> bytes:
 def test_every_message_is_read_as_it_is_by_itself_or_given_as_its_bytes(
     messages: list[dict[str, Any]], form: dict[str, Any]
 ) -> None:
-    read = plain_messages(as_json(messages, form), CHAT.plain)
-    assert read is not None
+    raw = as_json(messages, form)
+    read = plain_messages(raw, CHAT.plain)
+    if read is None:  # half a pair of surrogates as it is: that is read with more care
+        with pytest.raises(UnicodeDecodeError):
+            raw.decode()
+        return
     found, others = read
     assert len(found) == len(messages)
     for number, item in enumerate(found):
@@ -79,7 +83,7 @@ def test_a_list_that_is_broken_anywhere_is_refused_as_ever(
             patch.setattr(lists, "AT_ONCE", at_once)
             patch.setattr(wire, "_lists", lists.Lists())
             try:
-                told.append([message.raw for message in wire.parse(broken, "openai_chat").messages])
+                told.append([message.value for message in wire.parse(broken, "openai_chat").messages])
             except BadBody:
                 told.append([])
     assert told[0] == told[1]

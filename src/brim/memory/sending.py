@@ -13,6 +13,7 @@ from brim.conversation import Conversation, Message, encode
 from brim.fitting import Fitted, in_type
 from brim.memory.checks import encoded
 from brim.memory.view import Entry, View, decisions
+from brim.plan.draft import own_name
 from brim.plan.report import Report
 from brim.plan.reporting import report_of
 from brim.plan.task import Outcome
@@ -85,6 +86,8 @@ def view_report(
     """What became of every message of the log, not only of those that this turn planned."""
     before = replace(work, conversation=replace(work.conversation, messages=tuple(log)))
     steps = decisions(entries, log, work.counter.message)
+    if work.conversation.lead:  # the log begins with instructions that stood beside the list
+        steps = [replace(step, item=own_name(work.conversation, number)) for number, step in enumerate(steps)]
     if work.policy.name in ("concise", "layered"):  # these plan the whole log, so their numbers of messages are its own
         handles = {step.item: step.handle for step in outcome.steps}
         steps = [replace(step, handle=step.handle or handles.get(step.item, "")) for step in steps]

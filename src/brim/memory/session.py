@@ -12,7 +12,7 @@ from typing import Any
 
 from brim import catalog, wire
 from brim.catalog import Model
-from brim.conversation import Conversation, Message
+from brim.conversation import Conversation, Message, decode
 from brim.counting import kept_list
 from brim.errors import BadInput, BudgetTooSmall, NotFound
 from brim.fitting import Fitted, OnEvent, by_window, capped, events, fit, limit_of, refused, tell
@@ -333,16 +333,22 @@ class Session:
         self._save()
         sent = self._sent = self._marked(work, outcome.conversation)
         log = self.log[:]
-        return fitted(work, outcome, sent, self.view, log, request, lambda budget: self._at(request, log, budget))
+        return fitted(
+            work, outcome, sent, self.view, log, request, lambda budget: self._at(request, conversation, log, budget)
+        )
 
     def _marked(self, work: Work, sent: Conversation) -> Conversation:
         wanted = self.breakpoints and self._api == "anthropic" and self.view.settled
         return with_breakpoint(work, sent, self.view.settled - 1) if wanted else sent
 
-    def _at(self, request: Any, log: Iterable[Message], budget: int) -> Fitted:
+    def _at(self, request: Any, given: Conversation, log: Iterable[Message], budget: int) -> Fitted:
         """The same turn at another budget, planned without memory."""
         messages = request or [message.value for message in log]
-        return fit(messages, model=self.model, budget=budget, reserve=self.reserve, policy=self.policy, api=self._api)
+        again: dict[str, Any] = {"budget": budget, "reserve": self.reserve, "policy": self.policy, "api": self._api}
+        if given.beside:
+            stood = given.messages[0] if given.lead else given.system
+            again |= {"system": stood.value if stood else None, "tools": decode(given.tools) if given.tools else None}
+        return fit(messages, model=self.model, **again)
 
     def _bring_under(self, work: Work) -> Outcome:
         if self.policy.name != "agent":
