@@ -84,7 +84,7 @@ def test_a_refusal_tells_the_least_that_would_do() -> None:
     ],
 )
 def test_arguments_stay_json_in_any_room(given: str, tokens: int, expected: str) -> None:
-    assert arguments.least(given, Room(tokens, lambda text: (len(text) + 2) // 3)) == expected
+    assert arguments.extract(given, Room(tokens, lambda text: (len(text) + 2) // 3)) == expected
 
 
 def test_the_user_still_speaks_first_where_folded_messages_go_unsaid() -> None:

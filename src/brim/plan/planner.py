@@ -280,12 +280,15 @@ class Planner:
                 for group in self.groups
                 if (group.kept or (group.items and self._least(group) + STUB <= left))
                 for item in group.items
-                if item.kind in ("text", "block", "result") and not item.fixed and id(item) not in tried
+                if item.kind in ("text", "block", "result", "call") and not item.fixed and id(item) not in tried
                 if (item.shown is not None if group.kept else item.kind == "result" or item.tokens > WHOLE)
             ]
             if not short:
                 break
-            item, group = max(short, key=lambda pair: (pair[0].weight, -pair[0].message, -pair[0].start))
+            # What was asked for says less than what was found or said.
+            item, group = max(
+                short, key=lambda pair: (pair[0].kind != "call", pair[0].weight, -pair[0].message, -pair[0].start)
+            )
             tried.add(id(item))
             if not group.kept:
                 left -= self._least(group)
