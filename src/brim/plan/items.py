@@ -193,7 +193,7 @@ class Itemizer:
         total, sizes = self._sizes(message)
         group.frame += total - sum(sizes)
         part = message.parts[0] if len(sizes) == 1 else None
-        if part is not None and part.kind == "text" and len(part.text) < SPLIT_FROM:
+        if part is not None and part.kind == "text" and len(part.text) < SPLIT_FROM and not part.name:
             # Most messages are one short text, and a long history has thousands of them.
             group.items.append(
                 Item(index, 0, part.text, sizes[0], "text", group.layer, must=group.must, fixed=part.fixed)
@@ -216,7 +216,10 @@ class Itemizer:
             item.must = group.must and (part.fixed or part.kind == "thinking") and not media
             return [item]
         if part.kind != "text":
-            return [Item(index, number, "", size, "media", group.layer, must=False, fixed=True)]
+            return [Item(index, number, "", size, "media", group.layer, must=False, fixed=True, name=part.name)]
+        if part.name:  # a document beside what is said about it
+            layer = 3 if group.layer == 5 else group.layer
+            return [Item(index, number, part.text, size, "block", layer, name=part.name, fixed=part.fixed)]
         splits = len(part.text) >= SPLIT_FROM and not part.fixed
         if splits:
             cut = self._cut(group, index, number, part, size)
@@ -230,7 +233,7 @@ class Itemizer:
         if not part.fixed or part.text or part.kind == "thinking":
             return False
         alone = part.kind == "result" and part.at == part.block
-        return part.block == () or (alone and index != SYSTEM and self.conversation.messages[index].role != "tool")
+        return part.at == () or (alone and index != SYSTEM and self.conversation.messages[index].role != "tool")
 
     def _cut(self, group: Group, index: int, number: int, part: Part, size: int) -> list[Item]:
         """The blocks of a text, with the instruction between them."""
