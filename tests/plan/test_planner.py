@@ -142,3 +142,24 @@ def test_a_thought_never_stays_without_its_answer() -> None:
     for budget in range(60, 2_000, 23):
         for message in brim.fit(messages, model="gpt-4o", budget=budget).messages:
             assert message["content"], f"nothing but a thought is left at {budget}"
+
+
+def of_words(messages: int, words: int) -> list[dict[str, Any]]:
+    rnd = random.Random(5)
+    return [
+        {"role": ("user", "assistant")[n % 2], "content": f"m{n}: " + " ".join(rnd.choices(WORDS, k=words))}
+        for n in range(messages)
+    ]
+
+
+@pytest.mark.parametrize(("words", "budget"), [(200, 1_000), (40, 1_000), (900, 1_000), (900, 3_000)])
+def test_the_exchange_before_the_current_message_stays_before_anything_older(words: int, budget: int) -> None:
+    chat = [*of_words(20, words), {"role": "user", "content": "m20: " + " ".join(WORDS)}]
+    kept = [message["content"].partition(":")[0] for message in brim.fit(chat, model="gpt-4o", budget=budget).messages]
+    assert kept[-3:] == ["m18", "m19", "m20"]
+
+
+def test_an_exchange_that_does_not_fit_is_no_reason_to_refuse() -> None:
+    chat = [*of_words(20, 900), {"role": "user", "content": "And what now?"}]
+    for budget in range(20, 120, 10):
+        assert brim.fit(chat, model="gpt-4o", budget=budget).tokens <= budget

@@ -6,7 +6,7 @@ of a message, or a block inside one: a pasted log beside the instruction that as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -72,6 +72,28 @@ def current(messages: tuple[Message, ...]) -> int:
         if message.role == "user" and any(part.kind != "result" for part in message.parts):
             return index
     return len(messages) - 1
+
+
+def last_exchange(groups: Sequence[Group], messages: tuple[Message, ...]) -> list[Group]:
+    """What the user said before the current message, and the last that was answered to it; none of it where it has to
+    stay in any case, or is a step with calls.
+    """
+    now = current(messages)
+    found: list[Group] = []
+    for group in reversed(groups):
+        first = group.members[0]
+        if first >= now:
+            continue
+        if first == SYSTEM or group.must or not group.items:
+            break
+        if any(item.kind not in ("text", "block") or item.fixed for item in group.items):
+            continue
+        asks = messages[first].role == "user"
+        if asks or not found:
+            found.append(group)
+        if asks:
+            break
+    return found[::-1]
 
 
 def grouped(messages: tuple[Message, ...]) -> list[list[int]]:

@@ -14,15 +14,16 @@ from heapq import heapify, heappop, heappush
 from brim.conversation import Message, encode, leaf
 from brim.errors import BudgetTooSmall
 from brim.ladders import handle_of
+from brim.ladders.selection import shares
 from brim.plan.candidates import LOOKED_AT, LOOKED_AT_TALK, candidates
 from brim.plan.gleaning import Gleanings
-from brim.plan.items import SYSTEM, Group, Item, Itemizer
+from brim.plan.items import SYSTEM, Group, Item, Itemizer, last_exchange
 from brim.plan.pieces import WHOLE, Piece, pieces
 from brim.plan.rebuild import rebuilt
 from brim.plan.renditions import STUB, TINY, Renditions
 from brim.plan.rules import bridged, last_thoughts
 from brim.plan.task import Outcome, Task
-from brim.plan.weights import weigh
+from brim.plan.weights import NEWEST, weigh
 
 # About what the notice of folded messages takes beside its record.
 FOLDED_TOKENS = 24
@@ -38,6 +39,9 @@ RECENT_SEEN = 0.25
 ENOUGH_SEEN = 1.1
 # The fewest tokens that the arguments of a call take.
 LEAST_CALL = 1
+# The exchange before the current message may take this share of the room; less beside tool results.
+EXCHANGE = 0.25
+EXCHANGE_AMONG_TOOLS = 0.1
 # What stands for folded messages where there is no room to say more.
 SIGN = "[…]"
 # A plan that uses this share of the limit is full.
@@ -97,7 +101,9 @@ class Planner:
             fixed = self._spare()
         if fixed > self.task.limit:
             raise BudgetTooSmall(fixed, self.task.limit, self.must_stay())
-        self._weigh(self.task.limit - fixed - FOLDED_TOKENS - int(self.task.ledger * self.task.limit))
+        room = self.task.limit - fixed - FOLDED_TOKENS - int(self.task.ledger * self.task.limit)
+        self._weigh(room)
+        self._keep_exchange(room)
         waiting = self._pieces()
         for _ in range(ROUNDS):
             self._make_notice()
@@ -115,6 +121,22 @@ class Planner:
             relevance = self.task.relevance(room)
         roles = [message.role for message in self.task.conversation.messages]
         weigh(self.groups, roles, self.task.limit, self.task.recent, relevance)
+
+    def _keep_exchange(self, room: int) -> None:
+        """Keep the exchange before the current message, whole or as extracts, before anything that is older."""
+        tools = any(item.kind == "result" for group in self.groups for item in group.items)
+        room = int((EXCHANGE_AMONG_TOOLS if tools else EXCHANGE) * room)
+        groups = last_exchange(self.groups, self.task.conversation.messages)
+        items = [item for group in groups for item in group.items]
+        given = shares([item.tokens for item in items], room - sum([group.frame for group in groups]))
+        if any(tokens < min(item.tokens, 2 * STUB) for item, tokens in zip(items, given, strict=True)):
+            return  # too little to say anything
+        for group in groups:
+            group.kept = True
+        for item, tokens in zip(items, given, strict=True):
+            item.given = tokens
+            item.weight += NEWEST
+            self.shown.show(item)
 
     def _fix(self) -> int:
         """Keep what must stay, in the smallest form that it may have; return what all of it takes."""
@@ -155,7 +177,7 @@ class Planner:
             for item in group.items:
                 if not (group.must and item.must):
                     steps = self._steps(group, item)  # decides what the floor of the item is
-                    found += pieces(item, number, self.shown.floor(item), steps)
+                    found += pieces(item, number, max(item.given, self.shown.floor(item)), steps)
             if len(found) == before and group.items and not group.must:
                 # Nothing of it can be left out: it costs its frame and its floors.
                 best = max(group.items, key=lambda item: item.weight)
