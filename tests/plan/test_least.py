@@ -81,6 +81,7 @@ def test_a_refusal_tells_the_least_that_would_do() -> None:
         ('{"from":"a.txt","amount":4096}', 1, "{}"),
         ("[1,2,3,4,5,6,7,8]", 3, "[1,2,3,4]"),
         ("[1024,2048]", 1, "[]"),
+        ("{}", 0, "{}"),
     ],
 )
 def test_arguments_stay_json_in_any_room(given: str, tokens: int, expected: str) -> None:

@@ -129,6 +129,8 @@ def _reduced(value: Any, room: Room) -> Any:
     """The value with so much of it left out that it fits with signs for its long texts."""
     if not isinstance(value, (dict, list)):
         return value if (isinstance(value, str) and len(value) > SHORT) or fits(dump(value), room) else SIGN
+    if not value:
+        return value
     long = [at for at, leaf in _leaves(value) if isinstance(leaf, str) and len(leaf) > SHORT]
     bare = changed(_copy(value), dict.fromkeys(long, SIGN))
     longest = max(map(len, _lists(bare)), default=0)

@@ -7,9 +7,11 @@ again, and what will really be sent is counted. Only that last count decides.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
 from heapq import heapify, heappop, heappush
+from itertools import pairwise
 
 from brim.conversation import Message, encode, leaf
 from brim.errors import BudgetTooSmall
@@ -416,20 +418,34 @@ class Planner:
         messages: list[Message] = []
         places: list[int] = []
         folded = self._folded()
-        placed = not folded
-        for index in sorted(shown.keys() - {SYSTEM}):
-            message = conversation.messages[index]
-            if not placed and message.role != "system" and index >= self.task.frozen:
+        kept = sorted(shown.keys() - {SYSTEM})
+        before = self._notice_before(kept, folded) if folded else None
+        for index in kept:
+            if index == before:
                 notice = self._notice(folded)
-                if not self._silent or message.role == "assistant":  # the first to speak is the user
+                # The first to speak is the user.
+                if not self._silent or conversation.messages[index].role == "assistant":
                     messages.append(notice)
                     places.append(-1)
-                placed = True
             messages.append(shown[index])
             places.append(index)
         new = replace(conversation, messages=tuple(messages), system=shown.get(SYSTEM, conversation.system))
         total = self.task.size(self.counter.total(new))
         return Outcome(new, total, self.groups, self.shown.stash, folded, planned=conversation, places=places)
+
+    def _notice_before(self, kept: Sequence[int], folded: Sequence[int]) -> int | None:
+        """Before which kept message the notice stands: after the widest gap, the last of equals.
+
+        It stands first in a session, which goes on from what was sent; where else an answer would speak first; and
+        for Gemini, which wants the user's side before calls.
+        """
+        messages, api = self.task.conversation.messages, self.task.conversation.api
+        told = [index for index in kept if messages[index].role != "system" and index >= self.task.frozen]
+        if not told or not self.task.fill or self._silent or api == "gemini" or messages[told[0]].role != "user":
+            return told[0] if told else None
+        passed = [bisect_left(folded, index) for index in told]
+        gaps = [here - before for before, here in pairwise([0, *passed])]
+        return max(zip(gaps, told, strict=True))[1]
 
     def _by_message(self) -> dict[int, list[Item]]:
         found: dict[int, list[Item]] = {}
