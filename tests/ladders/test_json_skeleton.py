@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import random
+import time
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rooms import count
@@ -175,3 +178,18 @@ def test_of_a_list_of_hits_the_links_stay_before_what_every_hit_repeats() -> Non
     shown = bones.at(worths["https://journal-5.example/articles/5abc"])
     assert all(f"https://journal-{n}.example/articles/{n}abc" in shown for n in range(1, 8))
     assert shown.count("Date published: 2021") <= 1
+
+
+@pytest.mark.parametrize(
+    "letters",
+    ["abcdefgh", "ABCDEFGH", "абвгдежз", "абвгдежз12", "漢字仮名交文", "😀😁👩", "ab.c", "ab-c_", "a@b.-", "a"],
+)
+def test_a_text_without_breaks_is_taken_apart_in_linear_time(letters: str) -> None:
+    order = random.Random(7)
+    taken = []
+    for length in (5_000, 40_000):
+        text = "".join(order.choices(letters, k=length))
+        start = time.process_time()
+        Skeleton(text)
+        taken.append(time.process_time() - start)
+    assert taken[1] < 20 * taken[0] + 0.3

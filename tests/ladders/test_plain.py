@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import time
 
+import pytest
 from hypothesis import given
 from rooms import budgets, count, is_verbatim, room, stays_inside, texts
 
 from brim.ladders import plain
+from brim.ladders.selection import paragraphed
 
 
 def numbered(number: int) -> str:
@@ -73,3 +75,19 @@ def test_fifty_megabytes_take_little_time():
         start = time.perf_counter()
         plain.extract(text, room(2000, query="value 77"))
         assert time.perf_counter() - start < 6
+
+
+@pytest.mark.parametrize("text", ["😀👩‍👩‍👧" * 800, "".join(map(chr, range(0x4E00, 0x4E00 + 6_000))), "абвгдежз" * 600])
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.8, 0.95])
+def test_one_long_line_of_any_script_fills_its_room(text: str, share: float) -> None:
+    tokens = int(share * count(text))
+    assert 0.9 * tokens <= count(plain.extract(text, room(tokens, handle="brim:00000000"))) <= tokens
+
+
+def test_many_blank_lines_are_read_in_linear_time() -> None:
+    taken = []
+    for length in (20_000, 160_000):
+        start = time.process_time()
+        paragraphed("a" + "\n" * length)
+        taken.append(time.process_time() - start)
+    assert taken[1] < 20 * taken[0] + 0.1

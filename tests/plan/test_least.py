@@ -81,10 +81,11 @@ def test_a_refusal_tells_the_least_that_would_do() -> None:
         ('{"from":"a.txt","amount":4096}', 1, "{}"),
         ("[1,2,3,4,5,6,7,8]", 3, "[1,2,3,4]"),
         ("[1024,2048]", 1, "[]"),
+        ("{}", 0, "{}"),
     ],
 )
 def test_arguments_stay_json_in_any_room(given: str, tokens: int, expected: str) -> None:
-    assert arguments.least(given, Room(tokens, lambda text: (len(text) + 2) // 3)) == expected
+    assert arguments.extract(given, Room(tokens, lambda text: (len(text) + 2) // 3)) == expected
 
 
 def test_the_user_still_speaks_first_where_folded_messages_go_unsaid() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 from typing import Any
@@ -142,3 +143,44 @@ def test_a_thought_never_stays_without_its_answer() -> None:
     for budget in range(60, 2_000, 23):
         for message in brim.fit(messages, model="gpt-4o", budget=budget).messages:
             assert message["content"], f"nothing but a thought is left at {budget}"
+
+
+def of_words(messages: int, words: int) -> list[dict[str, Any]]:
+    rnd = random.Random(5)
+    return [
+        {"role": ("user", "assistant")[n % 2], "content": f"m{n}: " + " ".join(rnd.choices(WORDS, k=words))}
+        for n in range(messages)
+    ]
+
+
+@pytest.mark.parametrize(("words", "budget"), [(200, 1_000), (40, 1_000), (900, 1_000), (900, 3_000)])
+def test_the_exchange_before_the_current_message_stays_before_anything_older(words: int, budget: int) -> None:
+    chat = [*of_words(20, words), {"role": "user", "content": "m20: " + " ".join(WORDS)}]
+    kept = [message["content"].partition(":")[0] for message in brim.fit(chat, model="gpt-4o", budget=budget).messages]
+    assert kept[-3:] == ["m18", "m19", "m20"]
+
+
+def test_an_exchange_that_does_not_fit_is_no_reason_to_refuse() -> None:
+    chat = [*of_words(20, 900), {"role": "user", "content": "And what now?"}]
+    for budget in range(20, 120, 10):
+        assert brim.fit(chat, model="gpt-4o", budget=budget).tokens <= budget
+
+
+def test_the_notice_stands_where_the_most_messages_are_folded() -> None:
+    chat = of_words(41, 60)
+    chat[2]["content"] = "m2: the harbour master keeps the pallet of the owl " * 5
+    chat[40]["content"] = "m40: Which pallet does the harbour master keep?"
+    told = [message["content"] for message in brim.fit(chat, model="gpt-4o", budget=1_000).messages]
+    at = next(n for n, text in enumerate(told) if "earlier messages folded" in text)
+    numbers = [int(text[1:].partition(":")[0]) for text in told if text.startswith("m")]
+    wide = max(later - earlier for earlier, later in itertools.pairwise([-1, *numbers]))
+    assert at > 0
+    assert numbers[at] - numbers[at - 1] == wide
+
+
+def test_an_answer_never_speaks_first_where_messages_are_folded() -> None:
+    chat = of_words(41, 60)
+    chat[3]["content"] = "m3: the harbour master keeps the pallet of the owl " * 5
+    chat[40]["content"] = "m40: Which pallet does the harbour master keep?"
+    for budget in range(100, 2_000, 100):
+        assert brim.fit(chat, model="claude-sonnet-4-5", budget=budget).messages[0]["role"] == "user"

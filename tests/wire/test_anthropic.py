@@ -33,8 +33,8 @@ def test_the_system_field_is_text_or_blocks() -> None:
     assert plain.text == "Be brief."
 
 
-def test_media_documents_and_search_results_pass_through_beside_the_text() -> None:
-    assert kinds(CONVERSATION.messages[0]) == ["image", "image", "file", "file", "opaque", "file", "text"]
+def test_media_and_cited_documents_pass_through_beside_the_texts_of_search_results() -> None:
+    assert kinds(CONVERSATION.messages[0]) == ["image", "image", "file", "file", "text", "file", "text"]
 
 
 def test_thinking_keeps_its_signature_and_is_never_altered() -> None:

@@ -16,6 +16,9 @@ from brim.ladders.selection import Bundle, fits, keep, lines, plural
 _QUERY_SHARE = 0.5
 _HEAD_SHARE = 0.6
 _WINDOW = 65_536
+# So many characters of each end of a line tell how many tokens a character has; this many are more than words have.
+_SAMPLE = 500
+_DENSE = 0.5
 
 
 def extract(text: str, room: Room) -> str:
@@ -101,10 +104,13 @@ def _query_lines(text: str, start: int, end: int, room: Room) -> list[tuple[int,
 def _fine(text: str, room: Room) -> list[str]:
     """Lines; one that would take a quarter of the room is cut into chunks, at spaces where there are some."""
     longest = max(80, room.tokens)
-    grain = max(16, room.tokens // 5)
     pieces: list[str] = []
     for line in lines(text):
-        if len(line) <= longest:
+        if len(line) <= longest and (line.isascii() or len(line) * 4 <= longest):
+            pieces.append(line)
+            continue
+        grain = _grain(line, room)
+        if len(line) <= min(longest, 5 * grain):
             pieces.append(line)
             continue
         at = 0
@@ -116,6 +122,14 @@ def _fine(text: str, room: Room) -> list[str]:
             pieces.append(line[at:end])
             at = end
     return pieces
+
+
+def _grain(line: str, room: Room) -> int:
+    """How many characters a chunk of a long line has: about a twentieth of the room."""
+    sample = line[:_SAMPLE] + line[-_SAMPLE:]
+    share = room.count(sample) / len(sample)
+    # Ideographs and emoji take a token or more each: chunks of them have fewer characters, or the room stays empty.
+    return max(16, room.tokens // 5) if share <= _DENSE else max(4, int(room.tokens / (20 * share)))
 
 
 def _matching(pieces: Sequence[str], room: Room) -> list[int]:

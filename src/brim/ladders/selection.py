@@ -40,13 +40,13 @@ def lines(text: str) -> list[str]:
 
 def paragraphed(text: str) -> list[str]:
     """The lines of a text, blank ones with the line before them. Example: "a\\n\\nb\\n" -> ["a\\n\\n", "b\\n"]"""
-    found: list[str] = []
+    found: list[list[str]] = []
     for line in lines(text):
         if found and (line == "\n" or line.isspace()):
-            found[-1] += line
+            found[-1].append(line)
         else:
-            found.append(line)
-    return found
+            found.append([line])
+    return ["".join(together) for together in found]
 
 
 def by_lines(pieces: Sequence[str]) -> Describe:

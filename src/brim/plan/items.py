@@ -6,7 +6,7 @@ of a message, or a block inside one: a pasted log beside the instruction that as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -72,6 +72,28 @@ def current(messages: tuple[Message, ...]) -> int:
         if message.role == "user" and any(part.kind != "result" for part in message.parts):
             return index
     return len(messages) - 1
+
+
+def last_exchange(groups: Sequence[Group], messages: tuple[Message, ...]) -> list[Group]:
+    """What the user said before the current message, and the last that was answered to it; none of it where it has to
+    stay in any case, or is a step with calls.
+    """
+    now = current(messages)
+    found: list[Group] = []
+    for group in reversed(groups):
+        first = group.members[0]
+        if first >= now:
+            continue
+        if first == SYSTEM or group.must or not group.items:
+            break
+        if any(item.kind not in ("text", "block") or item.fixed for item in group.items):
+            continue
+        asks = messages[first].role == "user"
+        if asks or not found:
+            found.append(group)
+        if asks:
+            break
+    return found[::-1]
 
 
 def grouped(messages: tuple[Message, ...]) -> list[list[int]]:
@@ -196,7 +218,7 @@ class Itemizer:
         total, sizes = self._sizes(message)
         group.frame += total - sum(sizes)
         part = message.parts[0] if len(sizes) == 1 else None
-        if part is not None and part.kind == "text" and len(part.text) < SPLIT_FROM:
+        if part is not None and part.kind == "text" and len(part.text) < SPLIT_FROM and not part.name:
             # Most messages are one short text, and a long history has thousands of them.
             group.items.append(
                 Item(index, 0, part.text, sizes[0], "text", group.layer, must=group.must, fixed=part.fixed)
@@ -219,7 +241,10 @@ class Itemizer:
             item.must = group.must and (part.fixed or part.kind == "thinking") and not media
             return [item]
         if part.kind != "text":
-            return [Item(index, number, "", size, "media", group.layer, must=False, fixed=True)]
+            return [Item(index, number, "", size, "media", group.layer, must=False, fixed=True, name=part.name)]
+        if part.name:  # a document beside what is said about it
+            layer = 3 if group.layer == 5 else group.layer
+            return [Item(index, number, part.text, size, "block", layer, name=part.name, fixed=part.fixed)]
         splits = len(part.text) >= SPLIT_FROM and not part.fixed and index not in self._held
         if splits:
             cut = self._cut(group, index, number, part, size)
@@ -233,7 +258,7 @@ class Itemizer:
         if not part.fixed or part.text or part.kind == "thinking":
             return False
         alone = part.kind == "result" and part.at == part.block
-        return part.block == () or (alone and index != SYSTEM and self.conversation.messages[index].role != "tool")
+        return part.at == () or (alone and index != SYSTEM and self.conversation.messages[index].role != "tool")
 
     def _cut(self, group: Group, index: int, number: int, part: Part, size: int) -> list[Item]:
         """The blocks of a text, with the instruction between them."""

@@ -7,22 +7,25 @@ again, and what will really be sent is counted. Only that last count decides.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
 from heapq import heapify, heappop, heappush
+from itertools import pairwise
 
 from brim.conversation import Message, encode, leaf
 from brim.errors import BudgetTooSmall
 from brim.ladders import handle_of
+from brim.ladders.selection import shares
 from brim.plan.candidates import LOOKED_AT, LOOKED_AT_TALK, candidates
 from brim.plan.gleaning import Gleanings
-from brim.plan.items import SYSTEM, Group, Item, Itemizer
+from brim.plan.items import SYSTEM, Group, Item, Itemizer, last_exchange
 from brim.plan.pieces import WHOLE, Piece, pieces
 from brim.plan.rebuild import rebuilt
 from brim.plan.renditions import STUB, TINY, Renditions
 from brim.plan.rules import bridged, last_thoughts
 from brim.plan.task import Outcome, Task
-from brim.plan.weights import weigh
+from brim.plan.weights import NEWEST, weigh
 
 # About what the notice of folded messages takes beside its record.
 FOLDED_TOKENS = 24
@@ -38,6 +41,9 @@ RECENT_SEEN = 0.25
 ENOUGH_SEEN = 1.1
 # The fewest tokens that the arguments of a call take.
 LEAST_CALL = 1
+# The exchange before the current message may take this share of the room; less beside tool results.
+EXCHANGE = 0.25
+EXCHANGE_AMONG_TOOLS = 0.1
 # What stands for folded messages where there is no room to say more.
 SIGN = "[…]"
 # A plan that uses this share of the limit is full.
@@ -97,7 +103,9 @@ class Planner:
             fixed = self._spare()
         if fixed > self.task.limit:
             raise BudgetTooSmall(fixed, self.task.limit, self.must_stay())
-        self._weigh(self.task.limit - fixed - FOLDED_TOKENS - int(self.task.ledger * self.task.limit))
+        room = self.task.limit - fixed - FOLDED_TOKENS - int(self.task.ledger * self.task.limit)
+        self._weigh(room)
+        self._keep_exchange(room)
         waiting = self._pieces()
         for _ in range(ROUNDS):
             self._make_notice()
@@ -115,6 +123,22 @@ class Planner:
             relevance = self.task.relevance(room)
         roles = [message.role for message in self.task.conversation.messages]
         weigh(self.groups, roles, self.task.limit, self.task.recent, relevance)
+
+    def _keep_exchange(self, room: int) -> None:
+        """Keep the exchange before the current message, whole or as extracts, before anything that is older."""
+        tools = any(item.kind == "result" for group in self.groups for item in group.items)
+        room = int((EXCHANGE_AMONG_TOOLS if tools else EXCHANGE) * room)
+        groups = last_exchange(self.groups, self.task.conversation.messages)
+        items = [item for group in groups for item in group.items]
+        given = shares([item.tokens for item in items], room - sum([group.frame for group in groups]))
+        if any(tokens < min(item.tokens, 2 * STUB) for item, tokens in zip(items, given, strict=True)):
+            return  # too little to say anything
+        for group in groups:
+            group.kept = True
+        for item, tokens in zip(items, given, strict=True):
+            item.given = tokens
+            item.weight += NEWEST
+            self.shown.show(item)
 
     def _fix(self) -> int:
         """Keep what must stay, in the smallest form that it may have; return what all of it takes."""
@@ -155,7 +179,7 @@ class Planner:
             for item in group.items:
                 if not (group.must and item.must):
                     steps = self._steps(group, item)  # decides what the floor of the item is
-                    found += pieces(item, number, self.shown.floor(item), steps)
+                    found += pieces(item, number, max(item.given, self.shown.floor(item)), steps)
             if len(found) == before and group.items and not group.must:
                 # Nothing of it can be left out: it costs its frame and its floors.
                 best = max(group.items, key=lambda item: item.weight)
@@ -282,12 +306,15 @@ class Planner:
                 for group in self.groups
                 if (group.kept or (group.items and self._least(group) + STUB <= left))
                 for item in group.items
-                if item.kind in ("text", "block", "result") and not item.fixed and id(item) not in tried
+                if item.kind in ("text", "block", "result", "call") and not item.fixed and id(item) not in tried
                 if (item.shown is not None if group.kept else item.kind == "result" or item.tokens > WHOLE)
             ]
             if not short:
                 break
-            item, group = max(short, key=lambda pair: (pair[0].weight, -pair[0].message, -pair[0].start))
+            # What was asked for says less than what was found or said.
+            item, group = max(
+                short, key=lambda pair: (pair[0].kind != "call", pair[0].weight, -pair[0].message, -pair[0].start)
+            )
             tried.add(id(item))
             if not group.kept:
                 left -= self._least(group)
@@ -393,21 +420,35 @@ class Planner:
         messages: list[Message] = []
         places: list[int] = []
         folded = self._folded()
-        placed = not folded
-        for index in sorted(shown.keys() - {SYSTEM}):
-            message = conversation.messages[index]
-            instructs = message.role == "system" or self.task.layers.get(index) == 1
-            if not placed and not instructs and index >= self.task.frozen:
+        kept = sorted(shown.keys() - {SYSTEM})
+        before = self._notice_before(kept, folded) if folded else None
+        for index in kept:
+            if index == before:
                 notice = self._notice(folded)
-                if not self._silent or message.role == "assistant":  # the first to speak is the user
+                # The first to speak is the user.
+                if not self._silent or conversation.messages[index].role == "assistant":
                     messages.append(notice)
                     places.append(-1)
-                placed = True
             messages.append(shown[index])
             places.append(index)
         new = replace(conversation, messages=tuple(messages), system=shown.get(SYSTEM, conversation.system))
         total = self.task.size(self.counter.total(new))
         return Outcome(new, total, self.groups, self.shown.stash, folded, planned=conversation, places=places)
+
+    def _notice_before(self, kept: Sequence[int], folded: Sequence[int]) -> int | None:
+        """Before which kept message the notice stands: after the widest gap, the last of equals.
+
+        It stands first in a session, which goes on from what was sent; where else an answer would speak first; and
+        for Gemini, which wants the user's side before calls.
+        """
+        messages, api = self.task.conversation.messages, self.task.conversation.api
+        layers, frozen = self.task.layers, self.task.frozen
+        told = [n for n in kept if n >= frozen and messages[n].role != "system" and layers.get(n) != 1]
+        if not told or not self.task.fill or self._silent or api == "gemini" or messages[told[0]].role != "user":
+            return told[0] if told else None
+        passed = [bisect_left(folded, index) for index in told]
+        gaps = [here - before for before, here in pairwise([0, *passed])]
+        return max(zip(gaps, told, strict=True))[1]
 
     def _by_message(self) -> dict[int, list[Item]]:
         found: dict[int, list[Item]] = {}

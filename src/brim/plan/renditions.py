@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from brim.ladders import Hint, Ladder, handle_of
 from brim.ladders import arguments as arguments_ladder
 from brim.ladders.json.skeleton import Skeleton
 from brim.ladders.rung import Room
+from brim.ladders.selection import fits
 from brim.plan.bones import GRID, bones, filled
 from brim.plan.items import Item
 
@@ -121,15 +123,21 @@ class Renditions:
                 self._keep(item)
                 return values, "recoverable"
         if item.kind == "call":
-            # Less than its floor is given only where a request would not fit at all.
-            write = arguments_ladder.least if room.tokens < SMALL_CALL else arguments_ladder.extract
-            text, fidelity = write(item.text, room), "recoverable"
+            text, fidelity = self._call(item, room), "recoverable"
         else:
             rung = self.ladder(item).at(room)
             text, fidelity = rung.text, rung.fidelity
         if fidelity == "recoverable":
             self._keep(item)
         return text, fidelity
+
+    def _call(self, item: Item, room: Room) -> str:
+        """A call's arguments: a little more than the room where that leaves short values whole, if it need not fit."""
+        if not self._strict and not self.least and room.tokens >= SMALL_CALL:
+            text = arguments_ladder.gentle(item.text, room)
+            if fits(text, replace(room, tokens=room.tokens + SMALL_CALL)):
+                return text
+        return arguments_ladder.extract(item.text, room)
 
     def _bones(self, item: Item, room: Room) -> tuple[str, str]:
         """A result by its values: those above the threshold, or all of them where that is as short."""

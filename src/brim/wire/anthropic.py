@@ -10,7 +10,9 @@ from brim.wire.api import Api, Reader, Usage, check_pairs, name_of, tokens_at
 from brim.wire.plain import plain_message
 
 ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
-MEDIA = {"image": "image", "document": "file", "container_upload": "file"}
+MEDIA = {"image": "image", "container_upload": "file"}
+# Blocks that may hold texts to read, and what each is called where nothing of it stays.
+DOCUMENTS = {"document": "document", "search_result": "search result"}
 
 
 def read_message(raw: bytes, root: str) -> Message:
@@ -59,6 +61,9 @@ def _read_block(reader: Reader, block: Any, at: Path) -> None:
         _read_call(reader, block, at)
     elif kind == "tool_result":
         _read_result(reader, block, at)
+    elif kind in DOCUMENTS:
+        if not _read_texts(reader, block, at, at, {"name": DOCUMENTS[kind]}):
+            reader.opaque(block, at, kind="file", name=DOCUMENTS[kind] if _cited(block) else "")
     elif kind == "thinking":
         text = block.get("thinking")
         reader.add(Part("thinking", at, at, text if isinstance(text, str) else "", fixed=True), block)
@@ -94,11 +99,45 @@ def _read_result(reader: Reader, block: dict[str, Any], at: Path) -> None:
             where = (*at, "content", number)
             if isinstance(inner, dict) and inner.get("type") == "text":
                 reader.text(inner, "text", where, at, **more)
-            else:
+            elif not (isinstance(inner, dict) and _read_texts(reader, inner, where, at, more)):
                 reader.want(inner, dict, where, "an object with a type")
                 reader.add(Part("result", where, at, call=more["call"], fixed=True), inner)
     else:
         reader.add(Part("result", at, at, call=more["call"], fixed=True), content)
+
+
+def _read_texts(reader: Reader, block: dict[str, Any], at: Path, whole: Path, more: Mapping[str, Any]) -> bool:
+    """Add the texts of a document or a search result as parts; False where it has none that may be shortened.
+
+    `whole` is the block that goes when they go. Citations count the characters and blocks of what they quote, so a
+    document with citations is kept whole or goes.
+    """
+    if block.get("type") not in DOCUMENTS or _cited(block):
+        return False
+    holder: Any = block.get("source") if block["type"] == "document" else block
+    if not isinstance(holder, dict):
+        return False
+    inside = (*at, "source") if block["type"] == "document" else at
+    if holder.get("type") == "text" and isinstance(holder.get("data"), str) and holder["data"]:
+        reader.text(holder, "data", inside, whole, **more)
+    elif isinstance(content := holder.get("content"), str) and content:
+        reader.text(holder, "content", inside, whole, **more)
+    elif isinstance(content, list) and content and all(map(_is_text, content)):
+        for number, inner in enumerate(content):
+            reader.text(inner, "text", (*inside, "content", number), whole, **more)
+    else:
+        return False
+    reader.also({key: value for key, value in block.items() if key not in ("source", "content")})
+    return True
+
+
+def _is_text(block: Any) -> bool:
+    return isinstance(block, dict) and block.get("type") == "text" and bool(block.get("text"))
+
+
+def _cited(block: Mapping[str, Any]) -> bool:
+    cited = block.get("citations")
+    return isinstance(cited, dict) and cited.get("enabled") is True
 
 
 def text_message(role: Role, text: str) -> dict[str, Any]:

@@ -44,20 +44,21 @@ _WHOLE_SCORES = {
     "code": 1.4,
     "mixed": 1.6,
 }
+# A text without breaks is one long word: what may fail in it is tried at the start of words, and only so far.
 _INSIDE = re.compile(
     r"(?P<pair>(?m:^)[ \t]*(?:[-*•][ \t]+)?[\"']?(?P<key>[^\W\d_][\w ()/-]{0,30}?)[\"']?[ \t]*[:=：][ \t]*"
     r"(?P<value>[^\s:|][^\n|]{0,79})(?=$|\||\n))"
     r"|(?P<link>(?<=\]\()[a-z]{2,9}://[^\s\"'<>)\]]+)"
     r"|(?P<url>[a-z]{2,9}://[^\s\"'<>)\]]+)"
-    r"|(?P<email>[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{1,64})"
+    r"|(?P<email>(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{1,64})"
     r"|(?P<date>\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?Z?)?)"
     # A backslash alone is more often an escape inside a string than a path: "files.\nUse".
     r"|(?P<path>(?<!<)(?:\.{1,2}|~)?/[\w.@+-]+(?:/[\w.@+-]*)*|(?<!\w)[A-Za-z]:[/\\]+[\w.@+-]{2,}(?:[/\\]+[\w.@+-]*)*"
-    r"|\w[\w.@+-]*(?:/[\w.@+-]+)+)"
+    r"|(?<!\w)\w[\w.@+-]{0,99}(?:/[\w.@+-]+)+)"
     # What is followed by a colon is a key.
     r"|(?P<quoted>\"[^\"\n]{1,80}\"(?![ \t]*:)|`[^`\n]{1,80}`|'[^'\n]{2,80}'(?![\w:]))"
-    r"|(?P<mixed>[A-Za-z_][\w-]*[\d_][\w-]*(?:\.[\w-]+)*|\d[\w-]*[A-Za-z_-][\w-]*"
-    r"|[A-Za-z_]\w*\.[A-Za-z_]\w*(?:\.\w+)*)"
+    r"|(?P<mixed>(?<![A-Za-z_])[A-Za-z_][\w-]{0,99}[\d_][\w-]*(?:\.[\w-]+)*|(?<!\d)\d[\w-]{0,99}[A-Za-z_-][\w-]*"
+    r"|(?<![A-Za-z_])[A-Za-z_]\w{0,99}\.[A-Za-z_]\w*(?:\.\w+)*)"
     r"|(?P<number>[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)*)"
     r"|(?P<code>\b[A-Z][A-Z0-9]{1,9}\b)"
 )
