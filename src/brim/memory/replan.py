@@ -49,6 +49,11 @@ class Unit:
     message: Message
     entry: Entry | None = None
 
+    @property
+    def attached(self) -> bool:
+        """Whether it is context of the message that follows it."""
+        return self.entry is not None and self.entry.kind == "context"
+
 
 @dataclass(slots=True)
 class Replan:
@@ -110,7 +115,10 @@ class Replan:
         """Settle all but the newest step after what is settled, then plan that; None if there is no room for it."""
         units = self._units(max((entry.end for entry in settled), default=0))
         groups = grouped(tuple(unit.message for unit in units))
-        older, newest = units[: groups[-1][0]] if groups else [], units[groups[-1][0] :] if groups else []
+        first = groups[-1][0] if groups else 0
+        while first and units[first - 1].attached:
+            first -= 1  # what is attached to the newest step stays with it
+        older, newest = units[:first], units[first:]
         sizes = {entry.start: entry.tokens for entry in self.view.entries if entry.end > entry.start}
         counter = self.work.counter
         share = min(sum(counter.message(unit.message) for unit in newest), int(NEWEST * self._free))
@@ -230,7 +238,7 @@ class Replan:
         layers = {
             place: 3 if place + 1 >= now else 2
             for place, unit in enumerate(units, len(frozen))
-            if unit.entry is not None and unit.entry.kind == "context"
+            if unit.attached
         }
         work = replace(self.work, limit=target)
         return agent.enforce(work, conversation, layers, frozen=len(frozen), fill=False, spare=spare)
