@@ -63,6 +63,7 @@ class Replan:
     log: list[Message]
     view: View
     carried: Sequence[Entry] = ()
+    context: Callable[[int], Sequence[Entry]] = lambda number: ()  # what is attached to a message of the log
 
     def run(self) -> Outcome:
         """Bring the view under the limit, or raise BudgetTooSmall and leave it as it was."""
@@ -201,20 +202,17 @@ class Replan:
         )
 
     def _units(self, start: int) -> list[Unit]:
-        """What stands from message `start` of the log on, and the context that was attached there.
+        """What stands from message `start` of the log on, and the context that was attached there, folded or not.
 
         A turn must not cost more because the conversation is old: of a long log what is old is taken as it is shown.
         """
         recent = max(start, self._recent())
         found: list[Unit] = []
-        between: dict[int, list[Unit]] = {}
         for entry in self.view.entries:
-            if entry.kind == "context" and entry.start >= recent:
-                between.setdefault(entry.start, []).append(unit_of(entry))
-            elif start <= entry.start < recent and entry.kind not in ("recall", "summary"):
+            if start <= entry.start < recent and entry.kind not in ("recall", "summary"):
                 found.append(unit_of(entry))
         for number in range(recent, len(self.log)):
-            found += between.get(number, ())
+            found += map(unit_of, self.context(number))
             found.append(Unit(number, number + 1, self.log[number]))
         return found
 
@@ -235,11 +233,7 @@ class Replan:
         messages = (*(entry.message for entry in frozen), *(unit.message for unit in units))
         conversation = replace(self.work.conversation, messages=messages)
         now = current(messages)
-        layers = {
-            place: 3 if place + 1 >= now else 2
-            for place, unit in enumerate(units, len(frozen))
-            if unit.attached
-        }
+        layers = {place: 3 if place + 1 >= now else 2 for place, unit in enumerate(units, len(frozen)) if unit.attached}
         work = replace(self.work, limit=target)
         return agent.enforce(work, conversation, layers, frozen=len(frozen), fill=False, spare=spare)
 

@@ -64,13 +64,18 @@ class View:
         return min(covered, length)
 
     def settle(self) -> None:
-        """Let what is settled end where a step ends: a call is not parted from its results, nor a thought from its answer."""
+        """Let what is settled end where a step ends: no call is parted from its results, no thought from its answer."""
         while self.settled:
             messages = tuple([entry.message for entry in self.entries[: self.settled]])
             last = grouped(messages)[-1]
             if not unfinished(messages[last[0] :]):
                 return
             self.settled = last[0]
+
+    def measure(self, size: Callable[[Message], int]) -> None:
+        """Take the sizes of all entries anew: another model counts otherwise."""
+        self.entries = [replace(entry, tokens=size(entry.message)) for entry in self.entries]
+        self.tokens = sum(entry.tokens for entry in self.entries)
 
     def renew(self, messages: Sequence[Message]) -> None:
         """Take untouched messages as they are sent now: what they say is the same, cache breakpoints may have moved."""

@@ -98,7 +98,7 @@ def grouped(messages: tuple[Message, ...]) -> list[list[int]]:
 
 
 def unfinished(group: tuple[Message, ...]) -> bool:
-    """Whether a group at the end of a list goes on after it: a call waits for its result, or a thought for its answer."""
+    """Whether the last group of a list goes on after it: a call waits for its result, or a thought for its answer."""
     waiting = {call for message in group for call in message.calls}
     return not waiting <= {call for message in group for call in message.answers} or _only_thinks(group[-1])
 
