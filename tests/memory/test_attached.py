@@ -128,3 +128,16 @@ def test_under_every_policy_a_search_finds_context(policy: str) -> None:
         session.say(f"Question {turn} {words('q', 60)}")
         session.record(answer(words("a", 60)))
     assert any("LOCKER-41" in text for _, text in session.search("LOCKER-41"))
+
+
+def test_a_fork_has_the_context_of_what_it_begins_with_and_of_the_message_that_it_changes() -> None:
+    session = Session(model="gpt-4o", budget=4_000)
+    for turn in range(3):
+        session.attach(f"SECRET-{turn}", source=f"{turn}.md")
+        session.say(f"Question {turn}")
+        if turn != 1:
+            session.record(answer(f"Answer {turn}"))
+    other = session.fork(3)  # question 0, its answer, question 1
+    fitted = json.dumps(other.say("Question 2 in other words").messages)
+    assert [fitted.count(f"SECRET-{turn}") for turn in range(3)] == [1, 1, 1]
+    assert [at for at, _ in other._attached] == [0, 2, 3]

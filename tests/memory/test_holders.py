@@ -153,3 +153,21 @@ def test_a_model_that_was_given_as_an_object_holds_whatever_a_body_names() -> No
     session = Session(model=model)
     session.fit({"model": "gpt-4", "messages": [{"role": "user", "content": "hi"}]})
     assert session.model is model
+
+
+def test_a_body_that_names_an_unknown_model_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    session = Session(model="gpt-4o")
+    for _ in range(3):
+        session.fit({"model": "harbour-9000", "messages": [{"role": "user", "content": "hi"}]})
+    assert session.model.name == "gpt-4o"
+    assert caplog.text.count("harbour-9000") == 1
+
+
+def test_a_new_session_with_the_id_of_a_stored_one_goes_on_with_it() -> None:
+    store = InMemoryStore()
+    first = Session(model="gpt-4o", store=store, id="x")
+    first.say("one")
+    first.record(answer("1"))
+    again = Session(model="gpt-4o", store=store, id="x")
+    assert len(again.say("two").messages) == 3
+    assert texts(Session.load("x", store=store)) == ["one", "1", "two"]

@@ -99,6 +99,7 @@ class Session:
         self.replans = 0
         self.folding = Folding(summarizer)
         self._follows = not isinstance(model, Model)  # a model that was given by name yields to one that a body names
+        self._unknown: object = None  # a name of a model that a body named in vain
         self._told_api, self._api = api, api or self.model.api
         self._system, self._tools = system, tools
         self._context: list[Attachment] = []
@@ -133,7 +134,7 @@ class Session:
         conversation = wire.parse(
             request, api, model=self.model.name, tools=tools, system=system, tool_choice=tool_choice
         )
-        if self._follows and conversation.model != self.model.name:
+        if self._follows and conversation.model not in (self.model.name, self._unknown):
             self.ask(conversation.model)
         return self.fit_parsed(request, conversation)
 
@@ -143,6 +144,7 @@ class Session:
             found = model if isinstance(model, Model) else catalog.find(model)
         except UnknownModel:
             log.warning("the model %r is not known: the session goes on with the limits of %s", model, self.model.name)
+            self._unknown = model
             return
         with self._lock:
             self.model = found
@@ -234,13 +236,13 @@ class Session:
             covered = min(other.view.cut(length), length)
             other.log += self.log[:covered]
             other._attached = Attached(self._attached.before(length))
-            other._context = self._attached.at(length)
             handles = other.view.handles()
             blobs = [blob for handle in handles if (blob := self.store.find_blob(handle, self.id)) is not None]
             other._writer.forked(self._writer.chain[: covered + 1], other.log, blobs)
             for at, piece in other._attached:
                 other._writer.attach(at, [piece])
             other._append(self.log[covered:length])
+            other._context = self._attached.at(length)
             other._save()
             return other
 
@@ -317,9 +319,9 @@ class Session:
         there = known.records if known else 0
         if there == self._writer.records or self.store.degraded is not None:
             return
-        if there < self._writer.records:
+        if known is None or there < self._writer.records:
             self._write_again(there)
-        elif not gone and not self._taken_over(messages):
+        elif not gone and not (known.meta.get("api", self._api) == self._api and self._taken_over(messages)):
             self._part()
 
     def _taken_over(self, messages: Sequence[Message] | None) -> bool:
@@ -458,7 +460,7 @@ class Session:
             context=tuple(self._context),
             carried=tuple(not_in(self._carried, self._context)),
         )
-        again = self._last is not None and self._sent is not None and self._last == self._asks(work)
+        again = bool(request) and self._last is not None and self._last == self._asks(work)
         try:
             outcome = self._as_before(work) if again else self._bring_under(work)
             self._begun = True
@@ -476,7 +478,7 @@ class Session:
             self._place_context(max(0, len(self.log) - 1))
         self._save()
         sent = outcome.conversation if again else self._marked(work, outcome.conversation)
-        self._sent, self._last = sent, self._asks(work)
+        self._sent, self._last = sent, self._asks(work) if request else None
         messages = self.log[:]
         return fitted(work, outcome, sent, self.view, messages, request, partial(self._at, request, work, messages))
 
