@@ -526,3 +526,25 @@ def test_a_session_is_not_imported_over_one_of_the_same_id() -> None:
     with pytest.raises(brim.BadInput, match="already"):
         brim.Session.import_(lines, store=store)
     assert len(brim.Session.load("kept", store=store).log) == 1
+
+
+def test_an_imported_session_sends_what_the_exported_one_would_and_knows_its_handles() -> None:
+    session = Session(model="gpt-4o", budget=2_500)
+    messages = tool_turns(14)
+    session.fit(messages[:-4])
+    session.attach("The shop closes at 18:00.", source="hours.md")
+    other = Session.import_(list(session.export()), store=InMemoryStore())
+    assert session.replans
+    for handle in session.view.handles():
+        assert other.recall(handle) == session.recall(handle)
+    assert other.fit(messages[:-2]).messages == session.fit(messages[:-2]).messages
+    assert other.fit(messages).messages == session.fit(messages).messages
+
+
+def test_an_export_that_does_not_say_how_its_log_was_shown_is_refused() -> None:
+    session = Session(model="gpt-4o", budget=2_500)
+    session.fit(tool_turns(14))
+    *lines, last = session.export()
+    with pytest.raises(brim.BadInput, match="how its log was shown"):
+        Session.import_([*lines, last.replace('"entries"', '"others"')])
+    assert len(Session.import_(lines).log) == len(session.log)

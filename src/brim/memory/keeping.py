@@ -25,8 +25,8 @@ from brim.plan.policy import Policy
 
 MESSAGE, CUT, CONTEXT = b"m", b"c", b"a"
 AS_IS = "as is"
-# What a line of an export with attached context is called.
-ATTACHED = "brim.attached"
+# What lines of an export are called that are no messages: attached context, and how the log was last shown.
+ATTACHED, SHOWN = "brim.attached", "brim.view"
 # What a session may be made with, beside its model, its budget and its policy.
 DEFAULTS: dict[str, Any] = {"reserve": None, "recall": "auto", "breakpoints": True, "system": None, "tools": None}
 
@@ -254,6 +254,36 @@ def exported(
     for number, message in enumerate(log):
         yield from (encode({ATTACHED: asdict(piece)}).decode() for piece in attached(number))
         yield row_of(message)
+
+
+def shown_row(view: View, state: Mapping[str, Any], stash: Iterable[str]) -> str:
+    """The last line of an export: the view of its log, and the originals that it names."""
+    entries = [
+        (entry.start, entry.end, entry.kind, None if entry.kind == AS_IS else row_of(entry.message))
+        for entry in view.entries
+    ]
+    return encode({SHOWN: {**state, "entries": entries, "stash": list(stash)}}).decode()
+
+
+def read_shown(
+    row: str,
+    at: str,
+    log: list[Message],
+    read: Callable[[bytes, str], Message],
+    size: Callable[[Message], int],
+) -> tuple[View, State, list[str]]:
+    """What `shown_row` wrote, for the same log."""
+    try:
+        told = json.loads(row)[SHOWN]
+        stash, entries = told.pop("stash"), told.pop("entries")
+        view, state = View(settled=told["settled"]), msgspec.convert({**told, "entries": []}, State)
+        for start, end, kind, raw in entries:
+            message = log[start] if raw is None else read(raw.encode("utf-8", "surrogatepass"), at)
+            view.append([Entry(start, end, message, size(message), kind)])
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, msgspec.ValidationError) as problem:
+        raise BadInput(at, f"does not say how its log was shown ({problem})") from None
+    view.settle()
+    return view, state, stash
 
 
 def imported(row: str, at: str) -> tuple[Attachment | None, bytes]:

@@ -31,7 +31,7 @@ from brim.memory.sending import as_sent, came_back, fitted
 from brim.memory.store import Store
 from brim.memory.summaries import Folding, Summarizer
 from brim.memory.talk import ENOUGH, NOTED, READ_AT_ONCE, READ_FROM, Acts, Talk
-from brim.memory.view import Entry, EntryKind, View, common_length
+from brim.memory.view import HANDLE, Entry, EntryKind, View, common_length
 from brim.memory.writing import Writer, originals
 from brim.plan.context import Attachment, not_in
 from brim.plan.policy import Policy
@@ -621,6 +621,10 @@ class Session:
         session._context = keeping.attachments(session._restore(stored).pending)
         return session
 
+    def _take(self, state: keeping.State) -> None:
+        self._carried, self._context = keeping.attachments(state.carried), keeping.attachments(state.pending)
+        self.folding.restore(state.summary, state.summarized)
+
     def _restore(self, stored: keeping.Log) -> keeping.State:
         """Be what the store holds."""
         read, size = wire.APIS[self._api].messages.get, self._counter().message
@@ -641,9 +645,23 @@ class Session:
         return state
 
     def export(self) -> Iterator[str]:
-        """The session as JSON lines: what it is, then each message of its log, after what is attached to it."""
+        """The session as JSON lines: what it is, each message of its log after what is attached to it, its view."""
         head = {"id": self.id, "model": self.model.name, "api": self._api, "budget": self.budget}
-        return keeping.exported(head, self._settings(), self.log, self._attached.at)
+        yield from keeping.exported(head, self._settings(), self.log, self._attached.at)
+        if self._tight or self.folding.text or self._context or self._carried:
+            yield keeping.shown_row(self.view, self._state(), self._originals())
+
+    def _originals(self) -> list[str]:
+        """What the handles in the view stand for, and those in that."""
+        found: dict[str, str] = {}
+        todo = self.view.handles()
+        while todo:
+            handle = todo.pop()
+            blob = self.store.find_blob(handle, self.id) if handle not in found else None
+            if blob is not None:
+                found[handle] = blob.decode("utf-8", "surrogatepass")
+                todo += HANDLE.findall(found[handle])
+        return list(found.values())
 
     @classmethod
     def import_(cls, lines: Iterable[str] | Path, *, store: Store | str | Path | None = None) -> Session:
@@ -654,6 +672,7 @@ class Session:
             raise BadInput("lines", f"the store has a session {session.id!r} already: delete it, or change the id")
         read = wire.APIS[session._api].messages.get
         messages: list[Message] = []
+        shown = rows.pop() if rows and rows[-1].startswith(f'{{"{keeping.SHOWN}":') else ""
         for number, row in enumerate(rows, 2):
             piece, raw = keeping.imported(row, f"line {number}")
             if piece is not None:
@@ -662,6 +681,13 @@ class Session:
             else:
                 messages.append(read(raw, f"line {number}"))
         session._append(messages)
+        if shown:
+            size = session._counter().message
+            view, state, stash = keeping.read_shown(shown, f"line {len(rows) + 2}", session.log, read, size)
+            session.view, session._tight, session.replans = view, state.tight, state.replans
+            session._take(state)
+            session._writer.hold(stash)
+        session._begun = True
         session._save()
         return session
 
