@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -54,7 +55,37 @@ def test_a_text_is_embedded_once_for_all_sessions_of_a_store() -> None:
     assert toy.asked[-1] == "a boat"
 
 
-def test_an_embedder_that_gives_too_few_vectors_is_told_so() -> None:
-    broken = Embeddings(lambda texts: [[1.0]], InMemoryStore())
-    with pytest.raises(brim.BadInput, match="1 vectors for 2 texts"):
-        broken(["a", "b"])
+def vectors(kind: str) -> Any:
+    if kind == "raises":
+        raise ConnectionError("the server is down")
+    return {"none": None, "few": [[1.0]], "nan": [[float("nan")]] * 2, "ragged": [[1.0], [1.0, 2.0]]}[kind]
+
+
+@pytest.mark.parametrize("kind", ["raises", "none", "few", "nan", "ragged"])
+def test_an_embedder_that_fails_is_told_once_and_words_rank_without_it(
+    kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked = 0
+
+    def broken(texts: list[str]) -> Any:
+        nonlocal asked
+        asked += 1
+        return vectors(kind)
+
+    made = Embeddings(broken, InMemoryStore())
+    for _ in range(2):
+        assert [list(vector) for vector in made(["a", "b"])] == [[0.0], [0.0]]
+    assert asked == 1
+    assert len(caplog.records) == 1
+
+
+def test_a_turn_goes_on_when_its_embedder_fails_and_its_message_stands_once_in_the_log() -> None:
+    def embed(texts: list[str]) -> Any:
+        raise ConnectionError("the server is down")
+
+    session = brim.Session(model="gpt-4o", budget=800, embed=embed)
+    for number in range(12):
+        fitted = session.say(f"Question {number} about berth B-{number}: " + "which boats lie there now? " * 12)
+        assert fitted.tokens <= 800
+    assert len(session.log) == 12
+    assert session.search("B-3")

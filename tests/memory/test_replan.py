@@ -124,3 +124,35 @@ def test_what_was_found_last_is_still_known_by_its_first_values_after_an_answer(
     found = next(message["content"] for message in sent.messages if message.get("tool_call_id") == "c2")
     assert "booking_id:3426812" in found
     assert "characters" not in found
+
+
+def pairs(messages: list[dict[str, Any]]) -> list[str]:
+    """What is wrong with the calls and results of an Anthropic request."""
+    wrong: list[str] = []
+    waiting: list[str] = []
+    for number, message in enumerate(messages):
+        blocks = message["content"] if isinstance(message["content"], list) else []
+        answered = [block["tool_use_id"] for block in blocks if block.get("type") == "tool_result"]
+        if sorted(answered) != sorted(waiting):
+            wrong.append(f"{number}: {answered} answer {waiting}")
+        waiting = [block["id"] for block in blocks if block.get("type") == "tool_use"]
+    return wrong
+
+
+@pytest.mark.parametrize("parallel", [1, 3])
+def test_an_edit_of_an_old_result_never_parts_a_call_from_its_results(parallel: int) -> None:
+    session = Session(model="claude-sonnet-4-5", budget=2_500)
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "go"}]
+    for number in range(30):
+        ids = [f"c{number}.{call}" for call in range(parallel)]
+        text = " ".join(f"line {number}.{line} of the file" for line in range(60 // parallel))
+        calls = [{"type": "tool_use", "id": name, "name": "read", "input": {}} for name in ids]
+        results = [{"type": "tool_result", "tool_use_id": name, "content": text} for name in ids]
+        messages = [*messages, {"role": "assistant", "content": calls}, {"role": "user", "content": results}]
+        if number >= 8 and number % 2 == 0:
+            old = messages[2 * (number - 8) + 2]["content"]
+            cleared = [{**block, "content": "[cleared]"} for block in old]
+            messages[2 * (number - 8) + 2] = {"role": "user", "content": cleared}
+        fitted = session.fit({"model": "claude-sonnet-4-5", "max_tokens": 99, "messages": messages})
+        assert pairs(fitted.messages) == []
+        assert fitted.tokens <= 2_500

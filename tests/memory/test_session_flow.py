@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import logging
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import brim
-from brim import wire
+from brim import catalog, wire
 from brim.ladders import handle_of
 from brim.memory.inmemory import InMemoryStore
 from brim.memory.resilient import open_store
@@ -213,7 +214,7 @@ def test_moving_cache_breakpoints_edits_nothing() -> None:
     assert session.replans < 20
 
 
-def test_a_breakpoint_stands_at_the_stable_boundary_where_the_client_set_none() -> None:
+def test_breakpoints_stand_at_the_stable_boundary_and_at_the_end_where_the_client_set_none() -> None:
     def body(turns: int) -> dict[str, Any]:
         messages = []
         for number in range(turns):
@@ -227,8 +228,88 @@ def test_a_breakpoint_stands_at_the_stable_boundary_where_the_client_set_none() 
     assert "cache_control" not in json.dumps(session.fit(body(3)).body)
     fitted = session.fit(body(40))
     marks = [n for n, message in enumerate(fitted.body["messages"]) if "cache_control" in json.dumps(message)]
-    assert marks == [session.view.settled - 1]
+    assert marks == [session.view.settled - 1, len(fitted.body["messages"]) - 1]
     assert "cache_control" not in json.dumps(plain.fit(body(40)).body)
+
+
+def test_a_client_keeps_its_newest_breakpoint_when_its_message_is_compacted() -> None:
+    session = Session(model="claude-sonnet-4-5", budget=1_500)
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Look everything up."}]
+    mark = {"type": "ephemeral", "ttl": "1h"}
+    for number in range(12):
+        call = {"type": "tool_use", "id": f"c{number}", "name": "orders", "input": {}}
+        result = {"type": "tool_result", "tool_use_id": f"c{number}", "content": orders(number)}
+        sent = [
+            *messages,
+            {"role": "assistant", "content": [call]},
+            {"role": "user", "content": [{**result, "cache_control": mark}]},
+        ]
+        system = [{"type": "text", "text": "Be brief.", "cache_control": mark}]
+        fitted = session.fit({"model": "claude-sonnet-4-5", "max_tokens": 9, "system": system, "messages": sent})
+        messages = [*sent[:-1], {"role": "user", "content": [result]}]
+        assert fitted.messages[-1]["content"][0]["cache_control"] == mark
+        assert 2 <= json.dumps(fitted.body).count("cache_control") <= 4
+    assert session.replans
+
+
+@pytest.mark.parametrize("budget", [1_500, 5_000])
+@pytest.mark.parametrize("model", ["gpt-4o", "claude-sonnet-4-5"])
+def test_a_request_that_is_sent_again_has_the_same_bytes(model: str, budget: int) -> None:
+    session = Session(model=model, api=next(api for api, name in MODELS.items() if name == model), budget=budget)
+    messages: list[dict[str, Any]] = []
+    for number in range(25):
+        messages = [*messages, {"role": "user", "content": request(number)}]
+        first, replans = session.fit(messages).messages, session.replans
+        assert session.fit(messages).messages == first
+        assert session.replans == replans
+        messages = [*messages, {"role": "assistant", "content": f"Moved {number}. " + "Some words. " * 20}]
+
+
+def test_a_list_is_of_the_api_that_the_session_was_made_for() -> None:
+    session = Session(model="claude-sonnet-4-5", api="anthropic", budget=4_000)
+    assert session.fit([{"role": "user", "content": "hi"}]).conversation.api == "anthropic"
+
+
+@pytest.mark.parametrize("model", ["claude-sonnet-4-5", "gpt-4o"])
+def test_instructions_and_tools_of_a_session_count_for_a_list_as_for_what_is_said(model: str) -> None:
+    api = next(api for api, name in MODELS.items() if name == model)
+    function = {"name": "orders", "description": "Lists orders. " * 30}
+    tool = {"type": "function", "function": {**function, "parameters": {"type": "object"}}}
+    tools = [tool] if api == "openai_chat" else [{**function, "input_schema": {"type": "object"}}]
+    said, given = (Session(model=model, budget=4_000, system="Be brief. " * 40, tools=tools) for _ in range(2))
+    by_list = given.fit([{"role": "user", "content": "hi"}])
+    assert by_list.tokens == said.say("hi").tokens > 200
+    assert by_list.messages == said.fit([{"role": "user", "content": "hi"}]).messages
+    assert ("Be brief." in json.dumps(by_list.messages)) == (api == "openai_chat")
+
+
+def test_another_budget_for_a_turn_counts_its_tools_and_instructions_too() -> None:
+    tools = [{"type": "function", "function": {"name": "orders", "description": "Lists orders. " * 80}}]
+    session = Session(model="gpt-4o", budget=3_000)
+    old = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Some words. " * 400}]
+    fitted = session.fit([*old, {"role": "user", "content": "and now?"}], tools=tools)
+    again = fitted.at(900)
+    assert again.tokens == int(brim.count(again.messages, model="gpt-4o", tools=tools)) <= 900
+    held = Session(model="claude-sonnet-4-5", budget=3_000, system="Be brief. " * 100)
+    held.attach("The shop closes at 18:00.", source="hours.md")
+    smaller = held.say("When do you close?").at(600)
+    assert smaller.conversation.system is not None
+    assert "18:00" in json.dumps(smaller.messages)
+
+
+def test_a_session_of_a_model_of_ones_own_is_loaded_and_imported_with_it() -> None:
+    store = InMemoryStore()
+    model = replace(catalog.find("gpt-4o"), name="harbour-1", window=8_000)
+    session = Session(model=model, store=store, id="own")
+    session.say("hello")
+    assert Session.load("own", store=store).model == model
+    assert Session.import_(list(session.export())).model == model
+
+
+def test_a_store_that_cannot_be_used_is_named_when_a_session_is_not_found(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.raises(brim.NotFound, match="store cannot be used"):
+        Session.load("x", store=tmp_path / "file" / "brim.db")
 
 
 @pytest.mark.parametrize("name", ["rolling", "concise", "layered"])
@@ -445,3 +526,25 @@ def test_a_session_is_not_imported_over_one_of_the_same_id() -> None:
     with pytest.raises(brim.BadInput, match="already"):
         brim.Session.import_(lines, store=store)
     assert len(brim.Session.load("kept", store=store).log) == 1
+
+
+def test_an_imported_session_sends_what_the_exported_one_would_and_knows_its_handles() -> None:
+    session = Session(model="gpt-4o", budget=2_500)
+    messages = tool_turns(14)
+    session.fit(messages[:-4])
+    session.attach("The shop closes at 18:00.", source="hours.md")
+    other = Session.import_(list(session.export()), store=InMemoryStore())
+    assert session.replans
+    for handle in session.view.handles():
+        assert other.recall(handle) == session.recall(handle)
+    assert other.fit(messages[:-2]).messages == session.fit(messages[:-2]).messages
+    assert other.fit(messages).messages == session.fit(messages).messages
+
+
+def test_an_export_that_does_not_say_how_its_log_was_shown_is_refused() -> None:
+    session = Session(model="gpt-4o", budget=2_500)
+    session.fit(tool_turns(14))
+    *lines, last = session.export()
+    with pytest.raises(brim.BadInput, match="how its log was shown"):
+        Session.import_([*lines, last.replace('"entries"', '"others"')])
+    assert len(Session.import_(lines).log) == len(session.log)

@@ -139,10 +139,12 @@ def test_a_locked_file_is_waited_for_and_then_left(tmp_path: Path, caplog: pytes
     store.close()
     other.execute("BEGIN EXCLUSIVE")
     blocked = open_store(path, timeout=0.01)
-    assert isinstance(blocked, InMemoryStore)
     assert blocked.degraded == "database is locked"
     assert "nothing will be remembered" in caplog.text
+    blocked.commit(Turn("a", [b"four"]))
     other.close()
+    blocked.close()
+    assert list(open_store(path).records("a")) == [b"one", b"two", b"three", b"four"]
 
 
 def test_a_path_that_cannot_be_a_file_gives_a_store_in_memory(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -324,3 +326,16 @@ def test_warnings_are_given_once_until_the_file_works_again(tmp_path: Path, capl
             store.commit(Turn("a", [b"%d" % number]))
     assert caplog.text.count("kept in memory only") == 1
     store.close()
+
+
+def test_a_store_that_could_not_be_opened_is_caught_up_when_it_can_be(tmp_path: Path) -> None:
+    blocking = tmp_path / "folder"
+    blocking.write_text("not a folder")
+    store = open_store(blocking / "brim.db")
+    store.commit(Turn("a", [b"one"]))
+    assert store.degraded
+    blocking.unlink()
+    store.commit(Turn("a", [b"two"]))
+    assert store.degraded is None
+    store.close()
+    assert list(open_store(blocking / "brim.db").records("a")) == [b"one", b"two"]

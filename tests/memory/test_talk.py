@@ -142,3 +142,19 @@ def test_a_pasted_document_is_cut_to_its_room_and_stays_while_it_is_asked_about(
     assert "Here is a log:" in shown[0]
     assert shown[0] == shown[1] == shown[2]
     assert any(session.recall(handle) == chat[0]["content"] for handle in re.findall(r"brim:[0-9a-f]+", shown[0]))
+
+
+@pytest.mark.parametrize("model", ["gpt-4o", "claude-sonnet-4-5"])
+def test_instructions_in_the_middle_of_a_talk_stay_in_every_request(model: str) -> None:
+    session = Session(model=model, api="openai_chat", budget=3_000)
+    messages: list[dict[str, Any]] = [{"role": "system", "content": "You are helpful."}]
+    for number in range(50):
+        if number in (8, 20):
+            messages.append({"role": "system", "content": f"From now on follow rule ZX-{number}."})
+        messages.append({"role": "user", "content": f"Question {number}: " + f"what of item{number}? " * 15})
+        fitted = session.fit(messages)
+        assert fitted.tokens <= 3_000
+        told = [message["content"] for message in fitted.messages if message["role"] == "system"]
+        assert told == [message["content"] for message in messages if message["role"] == "system"]
+        messages.append({"role": "assistant", "content": f"Answer {number}: " + f"it is thing{number}. " * 15})
+    assert session.replans

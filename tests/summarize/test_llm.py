@@ -233,3 +233,35 @@ def test_rolling_builds_on_the_models_summary() -> None:
     fitted = filled(session, 30)
     summaries = [message["content"] for message in fitted.messages if message["role"] == "system"]
     assert any("RAINFALL" in text for text in summaries)
+
+
+def test_a_summary_that_is_made_after_a_response_survives_a_reload_at_once() -> None:
+    store = InMemoryStore()
+    session = Session(model="gpt-4o", budget=1_500, store=store, id="s", summarizer=LlmSummarizer(Model()))
+    filled(session, 30)
+    session.record(1_200)
+    session.folding.wait(10)
+    assert session.folding.text
+    assert Session.load("s", store=store).folding.text == session.folding.text
+
+
+@pytest.mark.parametrize("answer", [None, 5, ["a", "b"]])
+def test_an_answer_that_is_no_text_is_refused_in_one_line(answer: Any, caplog: pytest.LogCaptureFixture) -> None:
+    async def ask(system: str, text: str, tokens: int) -> Any:
+        return answer
+
+    session = Session(model="gpt-4o", budget=1_500)
+    filled(session, 30)
+    session.folding = type(session.folding)(LlmSummarizer(ask))
+    assert run(session.summarize()) is False
+    assert len([record for record in caplog.records if "no text" in record.message]) == 1
+
+
+def test_a_summariser_of_ones_own_that_fails_leaves_the_session_as_it_would_be_without() -> None:
+    class Broken:
+        async def summarize(self, messages: Any, previous: str, tokens: int) -> str | None:
+            raise KeyError("summary")
+
+    session = Session(model="gpt-4o", budget=1_500, summarizer=Broken())
+    filled(session, 30)
+    assert run(session.summarize()) is False

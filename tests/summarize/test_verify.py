@@ -87,3 +87,42 @@ def test_what_is_put_back_is_at_most_half_of_what_the_summary_stands_for() -> No
     text = verified("Orders.", span, count)
     assert text is not None
     assert 256 < count(text) <= 0.55 * sum(count(message.text) for message in span)
+
+
+def test_what_the_summary_before_had_to_hold_is_in_the_next_one_too() -> None:
+    first = said(f"Never deploy on Fridays. The order is ORD-4417 in /srv/app/main.py. {FILLER}")
+    one = verified("They talked. The ship is SHP-8812.", first, count)
+    assert one is not None
+    two = verified("They talked more.", said(f"Now to berth 99. {FILLER}"), count, one)
+    assert two is not None
+    three = verified("They talked on.", said(f"And then? {FILLER}"), count, two)
+    assert three is not None
+    for essential in ("Never deploy on Fridays.", "ORD-4417", "/srv/app/main.py", "SHP-8812", "berth 99"):
+        assert three.count(essential) == 1
+
+
+def test_where_there_is_no_room_the_oldest_facts_go_first_and_instructions_last() -> None:
+    summary: str | None = ""
+    for turn in range(12):
+        codes = " ".join(f"T{turn}-{number:03}" for number in range(80))
+        told = "Never deploy on Fridays. " if not turn else ""
+        summary = verified("They talked.", said(f"{told}{codes}"), count, summary or "")
+        assert summary is not None
+        assert count(summary) < 2_000
+    assert "Never deploy on Fridays." in summary
+    assert "T11-000" in summary
+    assert "T0-000" not in summary
+
+
+def test_a_number_inside_another_one_is_not_that_number() -> None:
+    text = verified("It was 144170, and 4417.5.", said(f"The order is 4417. {FILLER}"), count)
+    assert text is not None
+    assert text.endswith("4417")
+    assert verified("Order 4417, then.", said(f"The order is 4417. {FILLER}"), count) == "Order 4417, then."
+
+
+def test_small_numbers_with_a_name_are_put_back() -> None:
+    text = verified("They talked.", said(f"Berth 7 and room 99 get v1.2, the 12 others 50%. {FILLER}"), count)
+    assert text is not None
+    assert [name for name in ("Berth 7", "room 99", "v1.2", "50%") if name not in text] == []
+    assert "the 12" not in text

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from brim.conversation import Conversation, Message, decode, encode
-from brim.memory.view import Entry
+from brim.memory.view import Entry, View
 from brim.plan.work import Work
 from brim.wire import APIS
 
 MARK = b'"cache_control"'
 EPHEMERAL = {"type": "ephemeral"}
+# So many the API takes in one request.
+MOST = 4
 # Blocks that may carry a breakpoint.
 MARKABLE = ("text", "tool_use", "tool_result", "image", "document")
 
 
 def has_breakpoints(conversation: Conversation) -> bool:
     """Whether a client set any, in tools, system or messages."""
-    heads = [conversation.tools or b"", conversation.system.raw if conversation.system else b""]
-    return any(MARK in raw for raw in (*heads, *(message.raw for message in conversation.messages)))
+    return _count(conversation) > 0
 
 
 def unmarked(message: Message) -> Message:
@@ -45,27 +47,70 @@ def _strip(blocks: list[Any]) -> None:
                 _strip(block["content"])
 
 
-def with_breakpoint(work: Work, sent: Conversation, place: int) -> Conversation:
-    """The conversation with a breakpoint at the end of the message at this place, if its client set none anywhere.
+def ended(before: Sequence[Message], now: Sequence[Message]) -> int:
+    """The place of the last message that was sent before, if what is sent now goes on after it; else -1."""
+    place = len(before) - 1
+    return place if 0 <= place < len(now) and now[place].digest == before[place].digest else -1
 
-    One that would not fit with it is left alone.
+
+def lost_marks(view: View, log: Sequence[Message]) -> dict[int, Any]:
+    """Where in a view messages stand in another form without the breakpoints that their client set, and those.
+
+    One in a message that is folded counts at the end of what is settled.
     """
-    if has_breakpoints(sent) or not 0 <= place < len(sent.messages):
-        return sent
-    messages = (*sent.messages[:place], _marked(sent.messages[place]), *sent.messages[place + 1 :])
-    new = replace(sent, messages=messages)
+    shown = {entry.start: place for place, entry in enumerate(view.entries) if entry.end > entry.start}
+    found: dict[int, Any] = {}
+    for number, message in enumerate(log):
+        if MARK in message.raw:
+            place = shown.get(number, view.settled - 1)
+            if place >= 0 and MARK not in view.entries[place].message.raw:
+                found[place] = _mark_of(decode(message.raw))
+    return found
+
+
+def _mark_of(value: Any) -> Any:
+    """The last breakpoint in a message."""
+    blocks = value.get("content") if isinstance(value, dict) else None
+    for block in reversed(blocks if isinstance(blocks, list) else []):
+        found = block.get("cache_control") or _mark_of(block) if isinstance(block, dict) else None
+        if found:
+            return found
+    return None
+
+
+def with_breakpoints(work: Work, sent: Conversation, places: Sequence[int], lost: Mapping[int, Any]) -> Conversation:
+    """The conversation with breakpoints at the end of the messages at some places, if its client set none anywhere.
+
+    Where a client set some, those that it lost are set again. There are never more than four in all, the last ones;
+    a request that would not fit with them is left alone.
+    """
+    marks: Mapping[int, Any] = lost
+    if not lost:
+        if has_breakpoints(sent):
+            return sent
+        marks = dict.fromkeys((place for place in places if 0 <= place < len(sent.messages)), EPHEMERAL)
+    room = max(0, MOST - _count(sent))
+    messages = list(sent.messages)
+    for place in sorted(marks)[-room:] if room else []:
+        messages[place] = _marked(messages[place], marks[place] or EPHEMERAL)
+    new = replace(sent, messages=tuple(messages))
     return new if work.total(new) <= work.limit else sent
 
 
-def _marked(message: Message) -> Message:
+def _count(conversation: Conversation) -> int:
+    heads = [conversation.tools or b"", conversation.system.raw if conversation.system else b""]
+    return sum(raw.count(MARK) for raw in (*heads, *(message.raw for message in conversation.messages)))
+
+
+def _marked(message: Message, mark: Any) -> Message:
     value = decode(message.raw)
     content = value.get("content")
     if isinstance(content, str):
         if not content:
             return message
-        value["content"] = [{"type": "text", "text": content, "cache_control": EPHEMERAL}]
+        value["content"] = [{"type": "text", "text": content, "cache_control": mark}]
     elif isinstance(content, list) and content and isinstance(content[-1], dict) and _may_carry(content[-1]):
-        content[-1]["cache_control"] = EPHEMERAL
+        content[-1]["cache_control"] = mark
     else:
         return message
     return APIS["anthropic"].messages.get(encode(value), "fitted message")

@@ -5,14 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from brim.conversation import Message, encode
-from brim.errors import BadInput
+from brim import catalog
+from brim.catalog import Model
+from brim.conversation import Message, decode, encode
+from brim.errors import BadInput, UnknownModel
 from brim.memory.inmemory import InMemoryStore
 from brim.memory.resilient import open_store
 from brim.memory.store import SessionRecord, Store
@@ -20,8 +23,10 @@ from brim.memory.view import Entry, View
 from brim.plan.context import Attachment
 from brim.plan.policy import Policy
 
-MESSAGE, CUT = b"m", b"c"
+MESSAGE, CUT, CONTEXT = b"m", b"c", b"a"
 AS_IS = "as is"
+# What lines of an export are called that are no messages: attached context, and how the log was last shown.
+ATTACHED, SHOWN = "brim.attached", "brim.view"
 # What a session may be made with, beside its model, its budget and its policy.
 DEFAULTS: dict[str, Any] = {"reserve": None, "recall": "auto", "breakpoints": True, "system": None, "tools": None}
 
@@ -47,6 +52,7 @@ class State(msgspec.Struct):
     summary: str = ""
     summarized: int = 0
     settings: bytes = b""  # the digest, in the stash, of what the session was made with; empty for the defaults
+    pending: list[tuple[str, str, str, bool]] = []  # what is attached to the next message
 
 
 def message_record(raw: bytes) -> bytes:
@@ -58,16 +64,39 @@ def cut_record(length: int) -> bytes:
     return CUT + str(length).encode()
 
 
-def replayed(records: Iterable[bytes], read: Callable[[bytes, str], Message]) -> list[Message]:
-    """The messages that a log holds after all its cuts."""
-    found: list[Message] = []
+def context_record(at: int, piece: Attachment) -> bytes:
+    """What was attached to a message."""
+    return CONTEXT + encode((at, *rows_of([piece])[0]))
+
+
+@dataclass(slots=True)
+class Log:
+    """What the records of a session say: its messages after all cuts, and what was attached to them."""
+
+    messages: list[Message] = field(default_factory=list)
+    attached: list[tuple[int, Attachment]] = field(default_factory=list)
+    records: int = 0
+
+
+def read_log(records: Iterable[bytes], read: Callable[[bytes, str], Message]) -> Log:
+    log = Log()
     for record in records:
+        log.records += 1
         kind, content = record[:1], record[1:]
         if kind == MESSAGE:
-            found.append(read(content, f"record {len(found)}"))
+            log.messages.append(read(content, f"record {len(log.messages)}"))
+        elif kind == CONTEXT:
+            at, *row = decode(content)
+            log.attached.append((at, Attachment(*row)))
         elif kind == CUT:
-            del found[int(content) :]
-    return found
+            del log.messages[int(content) :]
+            log.attached = [placed for placed in log.attached if placed[0] < int(content)]
+    return log
+
+
+def replayed(records: Iterable[bytes], read: Callable[[bytes, str], Message]) -> list[Message]:
+    """The messages that a log holds after all its cuts."""
+    return read_log(records, read).messages
 
 
 class Digests:
@@ -115,7 +144,9 @@ def view_of(
         if raw is None:
             return None
         kind: Any = kept.kind
-        view.append([Entry(kept.start, kept.end, read(raw, "stash"), kept.tokens, kind)])
+        message = read(raw, "stash")
+        view.append([Entry(kept.start, kept.end, message, size(message), kind)])  # another model may be asked now
+    view.settle()
     return view
 
 
@@ -125,19 +156,20 @@ def restored(
     log: list[Message],
     read: Callable[[bytes, str], Message],
     size: Callable[[Message], int],
-) -> tuple[State, View, bytes]:
+) -> tuple[State, View | None, bytes]:
     """The state of a session that a store holds, its view, and the bytes of both as they are written.
 
-    Where something of it is gone the log is shown as it is, to be planned anew; nothing is written then.
+    Where something of it is gone there is no view: the log is shown as it is, to be planned anew.
     """
     raw = store.get_state(session)
     state = msgspec.msgpack.decode(raw, type=State) if raw else None
     view = view_of(state, log, store.get_blob, read, size) if state else None
     if raw and state is not None and view is not None:
         return state, view, raw
-    view = View()
-    view.append(Entry(number, number + 1, message, size(message)) for number, message in enumerate(log))
-    return State([], 0, False, 0), view, b""
+    kept = State([], 0, False, 0)
+    if state is not None:
+        kept = msgspec.structs.replace(state, entries=[], settled=0, tight=False, replans=0)
+    return kept, None, b""
 
 
 def attachments(rows: Iterable[tuple[str, str, str, bool]]) -> list[Attachment]:
@@ -171,9 +203,22 @@ def settings_of(policy: Policy, given: Mapping[str, Any]) -> dict[str, Any]:
     return found if policy == Policy() else {"policy": _changed(policy), **found}
 
 
+@lru_cache(64)
+def own_model(model: Model) -> dict[str, Any]:
+    """A model that the catalog does not have, or not so, to be kept with a session; nothing for any other."""
+    try:
+        known = catalog.find(model.name)
+    except UnknownModel:
+        known = None
+    same = known is not None and (known.window, known.family) == (model.window, model.family)
+    return {} if same else {"model": msgspec.to_builtins(model)}
+
+
 def arguments(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What `settings_of` wrote, as arguments for a session."""
+    """What `settings_of` and `own_model` wrote, as arguments for a session."""
     found = {key: value for key, value in settings.items() if key in DEFAULTS}
+    if "model" in settings:
+        found["model"] = msgspec.convert(settings["model"], Model)
     if "policy" in settings:
         changed = dict(settings["policy"])
         found["policy"] = Policy.named(changed.pop("name"), changed)
@@ -201,10 +246,55 @@ def row_of(message: Message) -> str:
     return message.raw.replace(b"\n", b" ").replace(b"\r", b" ").decode("utf-8", "surrogatepass")
 
 
-def exported(head: dict[str, Any], settings: dict[str, Any], log: Iterable[Message]) -> Iterator[str]:
-    """A session as JSON lines: what it is, then each message of its log."""
+def exported(
+    head: dict[str, Any], settings: dict[str, Any], log: Iterable[Message], attached: Callable[[int], list[Attachment]]
+) -> Iterator[str]:
+    """A session as JSON lines: what it is, then each message of its log, after what is attached to it."""
     yield encode({**head, "settings": settings} if settings else head).decode()
-    yield from map(row_of, log)
+    for number, message in enumerate(log):
+        yield from (encode({ATTACHED: asdict(piece)}).decode() for piece in attached(number))
+        yield row_of(message)
+
+
+def shown_row(view: View, state: Mapping[str, Any], stash: Iterable[str]) -> str:
+    """The last line of an export: the view of its log, and the originals that it names."""
+    entries = [
+        (entry.start, entry.end, entry.kind, None if entry.kind == AS_IS else row_of(entry.message))
+        for entry in view.entries
+    ]
+    return encode({SHOWN: {**state, "entries": entries, "stash": list(stash)}}).decode()
+
+
+def read_shown(
+    row: str,
+    at: str,
+    log: list[Message],
+    read: Callable[[bytes, str], Message],
+    size: Callable[[Message], int],
+) -> tuple[View, State, list[str]]:
+    """What `shown_row` wrote, for the same log."""
+    try:
+        told = json.loads(row)[SHOWN]
+        stash, entries = told.pop("stash"), told.pop("entries")
+        view, state = View(settled=told["settled"]), msgspec.convert({**told, "entries": []}, State)
+        for start, end, kind, raw in entries:
+            message = log[start] if raw is None else read(raw.encode("utf-8", "surrogatepass"), at)
+            view.append([Entry(start, end, message, size(message), kind)])
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, msgspec.ValidationError) as problem:
+        raise BadInput(at, f"does not say how its log was shown ({problem})") from None
+    view.settle()
+    return view, state, stash
+
+
+def imported(row: str, at: str) -> tuple[Attachment | None, bytes]:
+    """What a line of an export after the first holds: a piece of context, or the bytes of a message."""
+    raw = row.encode("utf-8", "surrogatepass")
+    if not row.startswith(f'{{"{ATTACHED}":'):
+        return None, raw
+    try:
+        return Attachment(**json.loads(row)[ATTACHED]), b""
+    except (TypeError, ValueError) as problem:
+        raise BadInput(at, f"is no attached context ({problem})") from None
 
 
 def read_export(lines: Iterable[str] | Path) -> tuple[dict[str, Any], list[str]]:

@@ -61,6 +61,8 @@ class Sessions:
             if session is None:
                 session, common = self._stored(conversation, place, given)
             if session is not None:
+                if given["model"] and given["model"] not in (session.model, session.model.name):
+                    session.ask(given["model"])
                 lost = len(session.log) - common
                 if not lost or lost <= min(EDIT, common):
                     return self._keep(session, place)
@@ -71,9 +73,7 @@ class Sessions:
     def get(self, id: str) -> Session:
         """The session of an id. Raises NotFound."""
         with self._lock:
-            session = self._live.get(id)
-            if session is None:
-                session = self._loaded(id, self._defaults)
+            session = self.held(id) or self._loaded(id, self._defaults)
             if session is None:
                 raise NotFound(f"there is no session {id!r}")
             return self._keep(session, self._places.get(id, (_client(id), _first(session.log))))
@@ -81,15 +81,19 @@ class Sessions:
     def held(self, id: str) -> Session | None:
         """The session of an id if it is in memory; the store is not asked."""
         with self._lock:
-            return self._live.get(id)
+            session = self._live.get(id)
+            if session is not None and session.id != id:  # it has parted from a session that others went on with
+                self._forget(id)
+                return None
+            return session
 
     def _nearest(self, conversation: Conversation, place: tuple[str, bytes]) -> tuple[Session | None, int]:
         """The live session with the most messages in common, of those that begin alike."""
         best: Session | None = None
         most = 0
-        for id in reversed(self._alike.get(place, OrderedDict())):
-            session = self._live[id]
-            if session._api != conversation.api:
+        for id in list(reversed(self._alike.get(place, OrderedDict()))):
+            session = self.held(id)
+            if session is None or session._api != conversation.api:
                 continue
             common = common_length(session.log, conversation.messages)
             if common > most or (best is None and not session.log):
@@ -107,7 +111,7 @@ class Sessions:
         if id is None or self.store.get_session(id) is None:
             found = self.store.find_prefix(prefixes(conversation.messages)[:0:-1])
             id = found[0] if found and _client(found[0]) == client else None
-        session = (self._live.get(id) or self._loaded(id, given)) if id else None
+        session = (self.held(id) or self._loaded(id, given)) if id else None
         if session is None or session._api != conversation.api:
             return None, 0
         return session, common_length(session.log, conversation.messages)

@@ -57,6 +57,11 @@ class Unit:
     message: Message
     entry: Entry | None = None
 
+    @property
+    def attached(self) -> bool:
+        """Whether it is context of the message that follows it."""
+        return self.entry is not None and self.entry.kind == "context"
+
 
 @dataclass(slots=True)
 class Replan:
@@ -66,6 +71,7 @@ class Replan:
     log: list[Message]
     view: View
     carried: Sequence[Entry] = ()
+    context: Callable[[int], Sequence[Entry]] = lambda number: ()  # what is attached to a message of the log
 
     def run(self) -> Outcome:
         """Bring the view under the limit, or raise BudgetTooSmall and leave it as it was."""
@@ -149,7 +155,10 @@ class Replan:
         """Settle all but the newest step after what is settled, then plan that; None if there is no room for it."""
         units = self._units(max((entry.end for entry in settled), default=0))
         groups = grouped(tuple(unit.message for unit in units))
-        older, newest = units[: groups[-1][0]] if groups else [], units[groups[-1][0] :] if groups else []
+        first = groups[-1][0] if groups else 0
+        while first and units[first - 1].attached:
+            first -= 1  # what is attached to the newest step stays with it
+        older, newest = units[:first], units[first:]
         sizes = {entry.start: entry.tokens for entry in self.view.entries if entry.end > entry.start}
         counter = self.work.counter
         share = min(sum(counter.message(unit.message) for unit in newest), int(NEWEST * self._free))
@@ -168,7 +177,8 @@ class Replan:
         last = [*(unit_of(entry) for entry in self.carried), *newest]
         kept = [*settled, *aged]
         rich = self._enriched(kept, last, share)
-        if settled and not self._pays(taken, rich.total, share):
+        lost = any(last[place - len(kept)].attached for place in rich.folded)  # of this turn's context nothing is left
+        if settled and (lost or not self._pays(taken, rich.total, share)):
             return None
         self.view.replace(len(settled), [*aged, *self._entries(rich, len(kept), last)], len(kept))
         rich.stash.update(lean.stash)
@@ -232,20 +242,17 @@ class Replan:
         )
 
     def _units(self, start: int) -> list[Unit]:
-        """What stands from message `start` of the log on, and the context that was attached there.
+        """What stands from message `start` of the log on, and the context that was attached there, folded or not.
 
         A turn must not cost more because the conversation is old: of a long log what is old is taken as it is shown.
         """
         recent = max(start, self._recent())
         found: list[Unit] = []
-        between: dict[int, list[Unit]] = {}
         for entry in self.view.entries:
-            if entry.kind == "context" and entry.start >= recent:
-                between.setdefault(entry.start, []).append(unit_of(entry))
-            elif start <= entry.start < recent and entry.kind not in ("recall", "summary"):
+            if start <= entry.start < recent and entry.kind not in ("recall", "summary"):
                 found.append(unit_of(entry))
         for number in range(recent, len(self.log)):
-            found += between.get(number, ())
+            found += map(unit_of, self.context(number))
             found.append(Unit(number, number + 1, self.log[number]))
         return found
 
@@ -266,11 +273,7 @@ class Replan:
         messages = (*(entry.message for entry in frozen), *(unit.message for unit in units))
         conversation = replace(self.work.conversation, messages=messages)
         now = current(messages)
-        layers = {
-            place: 3 if place + 1 >= now else 2
-            for place, unit in enumerate(units, len(frozen))
-            if unit.entry is not None and unit.entry.kind == "context"
-        }
+        layers = {place: 3 if place + 1 >= now else 2 for place, unit in enumerate(units, len(frozen)) if unit.attached}
         work = replace(self.work, limit=target)
         return agent.enforce(work, Draft(conversation, layers=layers), frozen=len(frozen), fill=False, spare=spare)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
 import threading
 import time
 from collections import deque
@@ -32,17 +33,18 @@ BATCH = 512
 
 
 def open_store(path: str | Path | None, limits: Limits = Limits(), *, timeout: float = 5.0) -> Store:  # noqa: B008
-    """The store in this file; without a path, or if the file cannot be used, one in memory.
+    """The store in this file; without a path, or for a file of a newer Brim, one in memory.
 
-    Never raises for what is wrong with the file: it is logged, and `degraded` of the store says it. A damaged
-    file is moved aside and a new one started with what could be read of the old one.
+    A file that cannot be opened is tried again, as one that cannot be written. Never raises for what is wrong with the
+    file: it is logged, and `degraded` of the store says it. A damaged file is moved aside and a new one started with
+    what could be read of the old one.
     """
     if path is None:
         return InMemoryStore()
     place = Path(path).expanduser()
     try:
         return ResilientStore(place, limits, timeout=timeout)
-    except (*FAULTS, BadSetting) as error:
+    except BadSetting as error:
         reason = describe(error)
         log.warning("the store %s cannot be used (%s): nothing will be remembered after this process", place, reason)
         return InMemoryStore(degraded=reason)
@@ -57,7 +59,7 @@ class _Waiting(NamedTuple):
 
     session: str
     size: int
-    write: Callable[[SqliteStore], object]
+    write: Callable[[Store], object]
 
 
 class ResilientStore:
@@ -71,11 +73,32 @@ class ResilientStore:
         self._limits = limits
         self._timeout = timeout
         self._lock = threading.RLock()
-        self._disk = open_or_replace(path, limits, timeout)
+        self._path = path
+        self._file: SqliteStore | None = None
         self._memory = _overlay()
         self._waiting: deque[_Waiting] = deque()
         self._waiting_bytes = 0
         self._retry_at = 0.0
+        try:
+            self._file = open_or_replace(path, limits, timeout)
+        except FAULTS as error:
+            self.degraded = describe(error)
+            self._retry_at = time.monotonic() + RETRY_SECONDS
+            told = "the store %s cannot be used (%s): nothing will be remembered after this process, if that stays so"
+            log.warning(told, path, self.degraded)
+
+    @property
+    def _disk(self) -> SqliteStore:
+        """The store in the file, which is opened now if it could not be before."""
+        with self._lock:
+            if self._file is None:
+                if time.monotonic() < self._retry_at:
+                    raise sqlite3.OperationalError(self.degraded)
+                try:
+                    self._file = open_or_replace(self._path, self._limits, self._timeout)
+                except BadSetting as error:
+                    raise sqlite3.OperationalError(str(error)) from error
+            return self._file
 
     # Sessions
 
@@ -121,11 +144,14 @@ class ResilientStore:
         return self._attempt(lambda disk: disk.commit(turn), lambda: self._commit_in_memory(turn))
 
     def _commit_in_memory(self, turn: Turn) -> int | None:
-        known = self._read(lambda disk: disk.get_session(turn.session), None)
-        base = known.records if known else 0
+        unread = SessionRecord(turn.session)
+        known = self._read(lambda disk: disk.get_session(turn.session) or replace(unread), unread)
         held = self._memory.get_session(turn.session)
-        if turn.expected is not None and turn.expected != base + (held.records if held else 0):
+        there = known.records + (held.records if held else 0)
+        # Where the file cannot be read nobody knows what it holds: the turn is taken as it is.
+        if known is not unread and turn.expected is not None and turn.expected != there:
             return None
+        base = known.records
         turn = replace(turn, expected=None)
         self._hold(_Waiting(turn.session, turn.size, lambda store: store.commit(turn)))
         return base + (self._memory.commit(turn) or 0)
@@ -209,7 +235,8 @@ class ResilientStore:
             if self._waiting and not self._caught_up():
                 log.warning("%d writes are lost: the store could not be written again", len(self._waiting))
             try:
-                self._disk.close()
+                if self._file is not None:
+                    self._file.close()
             except FAULTS as error:
                 log.warning("the store could not be closed (%s)", describe(error))
                 self._disk.abandon()
@@ -263,7 +290,7 @@ class ResilientStore:
             path, file = self._disk.path, identity(self._disk.path)
             self._disk.abandon()
             try:
-                self._disk = start_anew(path, file, self._limits, self._timeout, error)
+                self._file = start_anew(path, file, self._limits, self._timeout, error)
             except FAULTS as problem:
                 log.warning("no new store could be made (%s)", describe(problem))
                 return False
@@ -275,9 +302,11 @@ class ResilientStore:
                 log.warning(
                     "the store %s cannot be used (%s): this turn is kept in memory only, until the file can be "
                     "used again",
-                    self._disk.path,
+                    self._path,
                     describe(error),
                 )
+            if self._file is None and time.monotonic() < self._retry_at:
+                return  # it was not tried
             self.degraded = describe(error)
             self._retry_at = time.monotonic() + RETRY_SECONDS
 
@@ -296,14 +325,21 @@ class ResilientStore:
         if time.monotonic() < self._retry_at:
             return False
         count = len(self._waiting)
+        try:
+            self._on_disk(lambda disk: disk)  # it may have to be opened first
+        except _Unusable:
+            return False
         while self._waiting:
             try:
                 self._on_disk(self._waiting[0].write)
             except _Unusable:
+                self._memory = _overlay()
+                for write in self._waiting:  # what was written meanwhile is in the file now
+                    write.write(self._memory)
                 return False
             self._waiting.popleft()
         self._memory, self._waiting_bytes = _overlay(), 0
-        log.warning("the store %s can be used again: %d writes were caught up", self._disk.path, count)
+        log.warning("the store %s can be used again: %d writes were caught up", self._path, count)
         self.degraded = None
         return True
 

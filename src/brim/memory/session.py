@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 import threading
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +17,12 @@ from brim import catalog, wire
 from brim.catalog import Model
 from brim.conversation import Conversation, Message, decode
 from brim.counting import kept_list
-from brim.errors import BadInput, BudgetTooSmall, NotFound
+from brim.errors import BadInput, BudgetTooSmall, NotFound, UnknownModel
 from brim.fitting import Fitted, OnEvent, by_window, capped, events, fit, limit_of, refused, tell
 from brim.memory import checks, keeping
 from brim.memory.arrival import arrived
-from brim.memory.breakpoints import bare, unmarked, with_breakpoint
+from brim.memory.attached import Attached
+from brim.memory.breakpoints import bare, ended, lost_marks, unmarked, with_breakpoints
 from brim.memory.bypolicy import plan_by_policy
 from brim.memory.embedding import Embeddings
 from brim.memory.recollection import Recollection
@@ -27,8 +31,8 @@ from brim.memory.sending import as_sent, came_back, fitted
 from brim.memory.store import SessionRecord, Store
 from brim.memory.summaries import Folding, Summarizer
 from brim.memory.talk import ENOUGH, NOTED, READ_AT_ONCE, READ_FROM, Acts, Talk
-from brim.memory.view import Entry, EntryKind, View, common_length
-from brim.memory.writing import Writer
+from brim.memory.view import HANDLE, Entry, EntryKind, View, common_length
+from brim.memory.writing import Writer, originals
 from brim.plan.context import Attachment, not_in
 from brim.plan.policy import Policy
 from brim.plan.relevance import Embedder
@@ -39,9 +43,15 @@ from brim.summarize.deterministic import take_notes
 from brim.tokens.actuals import Actuals
 from brim.tokens.counter import Counter
 
+log = logging.getLogger("brim")
 # What a fork has in common with the session that it leaves.
-SHARED = "reserve actuals recall_mode breakpoints replans _api _system _tools _on_event _begun _tight _head".split()
+SHARED = (
+    "reserve actuals recall_mode breakpoints replans"
+    " _api _told_api _follows _system _tools _on_event _begun _tight _head"
+).split()
 RECALLS = ("auto", "tool", "off")
+# A turn that the store does not take, because it has lost or got something, is written so often.
+TRIES = 3
 SAVED_BYTES = 16 << 20  # so many bytes of results are remembered as they were saved
 
 
@@ -90,11 +100,16 @@ class Session:
         self.view = View()
         self.replans = 0
         self.folding = Folding(summarizer)
+        self._follows = not isinstance(model, Model)  # a model that was given by name yields to one that a body names
+        self._unknown: object = None  # a name of a model that a body named in vain
+        self._told_api = api
         self._system, self._tools = system, tools
         self._context: list[Attachment] = []
+        self._attached = Attached()
         self._carried: list[Attachment] = []
         self._on_event = on_event
         self._sent: Conversation | None = None
+        self._last: tuple[Any, ...] | None = None  # what it was asked for
         self._begun = False  # whether a request was ever made of it
         self._tight = False
         self._head = 0
@@ -111,19 +126,46 @@ class Session:
     def fit(self, request: Any, *, tools: Any = None, system: Any = None, tool_choice: Any = None) -> Fitted:
         """Return the request with its history fitted; what was sent before stays as it was sent.
 
-        Raises BudgetTooSmall if what must stay cannot fit; the session stays usable.
+        A list is of the session's `api`, if that was given, and goes with its instructions and tools; a body says its
+        own. Raises BudgetTooSmall if what must stay cannot fit; the session stays usable.
         """
         request = kept_list(request)
-        conversation = wire.parse(request, model=self.model, tools=tools, system=system, tool_choice=tool_choice)
+        api = None
+        if wire.is_bare(request):
+            api, tools = self._told_api, self._tools if tools is None else tools
+        beside = {"model": self.model, "tools": tools, "tool_choice": tool_choice}
+        conversation = wire.parse(request, api, system=system, **beside)
+        if system is None and self._system is not None and wire.is_bare(request) and not _instructed(conversation):
+            conversation = wire.parse(request, conversation.api, system=self._system, **beside)
+        if self._follows and conversation.model not in (self.model.name, self._unknown):
+            self.ask(conversation.model)
         return self.fit_parsed(request, conversation)
+
+    def ask(self, model: str | Model) -> None:
+        """Go on with another model: its tokens count from now on, and its window holds. One that is unknown is not."""
+        try:
+            found = model if isinstance(model, Model) else catalog.find(model)
+        except UnknownModel:
+            log.warning("the model %r is not known: the session goes on with the limits of %s", model, self.model.name)
+            self._unknown = model
+            return
+        with self._lock:
+            self.model = found
 
     def fit_parsed(self, request: Any, conversation: Conversation) -> Fitted:
         """`fit` for a request that was parsed already."""
         with self._lock:
             self._api = conversation.api
+            self._check_store(conversation.messages)
             self._measure_head(conversation, conversation.messages)
             self._follow(conversation.messages)
-            return self._fitted(conversation, request)
+            try:
+                return self._fitted(conversation, request)
+            except BudgetTooSmall:
+                if self._attached.at(len(self.log) - 1):  # it was not sent: its context waits for what is sent instead
+                    self._cut(len(self.log) - 1)
+                    self._save()
+                raise
 
     def say(self, message: Any) -> Fitted:
         """Add a message (a text is the user's) and return the request to send.
@@ -133,6 +175,7 @@ class Session:
         with self._lock:
             value = wire.APIS[self._api].text_message("user", message) if isinstance(message, str) else message
             said = wire.APIS[self._api].messages.get(checks.encoded("message", value), f"message {len(self.log)}")
+            self._check_store(None)
             system = self._instructed()
             conversation = wire.parse([], self._api, model=self.model.name, tools=self._tools, system=system)
             self._measure_head(conversation, self.log)
@@ -140,7 +183,7 @@ class Session:
             self._append([said])
             try:
                 return self._fitted(conversation, [])
-            except BudgetTooSmall:
+            except BaseException:
                 self._cut(before)
                 self._context = context
                 self._save()
@@ -150,9 +193,12 @@ class Session:
         """The instructions for the body; where the API has no field for them, a first message says them once."""
         if self._system is None or wire.APIS[self._api].system_fields:
             return self._system
-        value = self._system if isinstance(self._system, dict) else {"role": "system", "content": self._system}
+        value = self._first_message()
         self._append([] if self.log else [wire.APIS[self._api].messages.get(checks.encoded("system", value), "system")])
         return None
+
+    def _first_message(self) -> Any:
+        return self._system if isinstance(self._system, dict) else {"role": "system", "content": self._system}
 
     def attach(
         self, context: str | Attachment, *, source: str = "", type: str = "note", recoverable: bool = True
@@ -160,7 +206,9 @@ class Session:
         """Attach context to the next message; after a re-plan it is carried along in short."""
         if not isinstance(context, Attachment):
             context = Attachment(checks.text("context", context), source, type, recoverable)
-        self._context.append(context)
+        with self._lock:
+            self._context = [*self._context, context]
+            self._save()
 
     def record(self, response: Any) -> None:
         """Take what came back: the answer joins the conversation where Brim holds it, the usage teaches the counter.
@@ -177,7 +225,7 @@ class Session:
 
     def summarize_later(self) -> None:
         """After a response: have folded messages summarised beside everything else, if there is a summariser."""
-        self.folding.start(self._folded_messages)
+        self.folding.start(self._folded_messages, self._keep_summary)
 
     def fork(self, length: int, id: str | None = None) -> Session:
         """Another session with the first messages of this one, shown as they are here; both go on by themselves."""
@@ -192,33 +240,49 @@ class Session:
             other.view = View(list(self.view.entries), self.view.settled, self.view.tokens)
             covered = min(other.view.cut(length), length)
             other.log += self.log[:covered]
+            other._attached = Attached(self._attached.before(length))
             handles = other.view.handles()
             blobs = [blob for handle in handles if (blob := self.store.find_blob(handle, self.id)) is not None]
             other._writer.forked(self._writer.chain[: covered + 1], other.log, blobs)
+            for at, piece in other._attached:
+                other._writer.attach(at, [piece])
             other._append(self.log[covered:length])
+            other._context = self._attached.at(length)
             other._save()
             return other
 
     async def summarize(self) -> bool:
         """Have folded messages summarised now; True if there is a summary that the next re-plan will use."""
-        made = await self.folding.run(self._folded_messages())
+        return await self.folding.run(self._folded_messages(), self._keep_summary)
+
+    def _keep_summary(self) -> None:
         with self._lock:
             self._save()
-        return made
 
     def recall(self, handle: str) -> str:
         """The content behind a handle that stands in a fitted request."""
-        found = self.store.find_blob(checks.text("handle", handle).strip().removeprefix("brim:"), self.id)
+        digits = checks.text("handle", handle).strip().removeprefix("brim:")
+        found = self.store.find_blob(digits, self.id)
+        if found is None:
+            with self._lock:  # what the store lost is written again
+                self._check_store((), gone=True)
+                self._save()
+            found = self.store.find_blob(digits, self.id)
         if found is None:
             raise NotFound(f"nothing is kept under {handle!r} in this session: handles look like brim:3f2a9c01")
         return found.decode("utf-8", "surrogatepass")
 
     def search(self, query: str, limit: int = 5) -> list[tuple[int, str]]:
-        """Messages of the whole log that are about a query, best first, with their numbers."""
+        """Messages of the whole log, and attached context, that are about a query, best first, with their numbers.
+
+        The number of context is that of the message that it was attached to.
+        """
         checks.text("query", query), checks.whole("limit", limit)
         with self._lock:
-            found = self._recollection.search(query, limit)
-            return [(number, self.log[number].text) for number in found]
+            said = [(number, self.log[number].text) for number in self._recollection.search(query, limit)]
+            context = self._attached.search(query, limit)
+            both = [found for pair in zip_longest(said, context) for found in pair if found is not None]
+            return both[:limit]
 
     def rest(self) -> None:
         """Let go of the search index, most of a session's memory, until it is asked; not while the session is used."""
@@ -229,12 +293,63 @@ class Session:
     def _counter(self) -> Counter:
         known = self._counted
         if known is None or known.model != self.model or known.api != self._api or known.actuals is not self.actuals:
+            before = known
             known = self._counted = Counter(self.model, self._api, self.actuals)
+            if before is not None and _vocabulary(before) != _vocabulary(known):
+                self.view.measure(known.message)
+                self._recollection.rest()
         return known
+
+    def _check_store(self, messages: Sequence[Message] | None, gone: bool = False) -> None:
+        """See whether the store still holds what this session wrote there, and nothing else.
+
+        What another holder added is taken over where this one only goes on from it; else they part. `messages` is what
+        a client sends, None if Brim holds the conversation.
+        """
+        known = self.store.get_session(self.id)
+        there = known.records if known else 0
+        if there == self._writer.records or self.store.degraded is not None:
+            return
+        if known is None or there < self._writer.records:
+            self._write_again(there)
+        elif not gone and not (known.meta.get("api", self._api) == self._api and self._taken_over(messages)):
+            self._part()
+
+    def _taken_over(self, messages: Sequence[Message] | None) -> bool:
+        """Go on from what another holder of this session wrote; False if that is not what goes on here."""
+        stored = keeping.read_log(self.store.records(self.id), wire.APIS[self._api].messages.get)
+        here = self.log if messages is None else messages
+        whole = len(self.log) if messages is None else len(stored.messages)
+        last = stored.messages[-1] if stored.messages else None
+        finished = last is None or (last.role == "assistant" and not last.calls)
+        if common_length(stored.messages, here) < whole or (messages is None and not finished):
+            return False
+        self._restore(stored)
+        return True
+
+    def _part(self) -> None:
+        """Go on as a session of its own, with all that this one holds."""
+        name = f"{self.id}-{secrets.token_hex(4)}"
+        log.warning("session %s was gone on with elsewhere: what is said here goes on as session %s", self.id, name)
+        blobs = [self.store.find_blob(handle, self.id) for handle in self.view.handles()]
+        self.id = name
+        self._writer.again(self.log, self._attached, [blob for blob in blobs if blob is not None], 0)
+
+    def _write_again(self, there: int) -> None:
+        """Write all of it once more: the store has lost it. What cannot be recalled any more is planned anew."""
+        log.warning("the store no longer holds all of session %s: it is written again", self.id)
+        texts = [part.text for message in self.log for part in message.parts]
+        blobs, lost = originals(self.view.handles(), [*texts, *(piece.text for _, piece in self._attached)])
+        self._writer.again(self.log, self._attached, blobs, there)
+        if lost:
+            self.view, self._tight = View(), False
+            self._show(0)
 
     def _follow(self, messages: tuple[Message, ...]) -> None:
         """Bring the log to what the client sent: append what is new, forget what was edited away."""
         common = common_length(self.log, messages)
+        if self._context and common == len(self.log) == len(messages) and self.policy.name == "agent":
+            common -= messages[-1].role == "user" and not messages[-1].answers  # it is sent again, with its context
         if common < len(self.log):
             common = self._cut(common)
         self.log[:common] = messages[:common]
@@ -243,12 +358,18 @@ class Session:
 
     def _cut(self, length: int) -> int:
         """Forget the log from a message on, or from a little before it; return how much of it is left."""
+        pieces = self._attached.cut(length)
+        if self.policy.name == "agent":
+            self._context = [*pieces, *self._context]
         length = min(self.view.cut(length), length)
         del self.log[length:]
         self._recollection.cut(length)
         self._acts.cut(length)
         self.folding.cut(length)
         self._writer.cut(length)
+        for at, piece in self._attached:
+            if at >= length:  # the message is shown anew, its context is the same
+                self._writer.attach(at, [piece])
         return length
 
     def _append(self, messages: Sequence[Message]) -> None:
@@ -256,12 +377,18 @@ class Session:
         for left, message in zip(range(len(messages) - 1, -1, -1), messages, strict=True):
             if not left and message.role == "user" and not message.answers:
                 self._put_before(message, counter)
-            number = len(self.log)
             self.log.append(message)
             self._writer.add(message)
+            self._show(len(self.log) - 1)
+
+    def _show(self, start: int) -> None:
+        """Let the view show the log from a message on, with what is attached there."""
+        size = self._counter().message
+        for number in range(start, len(self.log)):
+            message = self.log[number]
             shown = self._arrived(message) if self._tight else message
             kind: EntryKind = "as is" if shown is message else "compacted"
-            self.view.append([Entry(number, number + 1, shown, counter.message(shown), kind)])
+            self.view.append([*self._context_of(number), Entry(number, number + 1, shown, size(shown), kind)])
 
     def _put_before(self, message: Message, counter: Counter) -> None:
         """What stands before a new message of the user, and stays there: what it is about, and its context."""
@@ -271,9 +398,18 @@ class Session:
             text = self._recollection.quickly(message, room, self.view.whole(), counter.text)
             self.view.append([self._between(text, "recall")] if text else [])
         if self._context and self.policy.name == "agent":
-            blocks = "\n\n".join(piece.block() for piece in self._context)
-            self.view.append([self._between(blocks, "context")])
-            self._context = []
+            self._place_context(len(self.log))
+
+    def _place_context(self, number: int) -> None:
+        """What is attached now belongs to a message from here on."""
+        self._attached.add(number, self._context)
+        self._writer.attach(number, self._context)
+        self._context = []
+
+    def _context_of(self, number: int) -> list[Entry]:
+        """What is attached to a message of the log, as it stands before it; other policies carry it elsewhere."""
+        text = self._attached.text(number) if self.policy.name == "agent" else ""
+        return [replace(self._between(text, "context"), start=number, end=number)] if text else []
 
     def _between(self, text: str, kind: EntryKind) -> Entry:
         message = wire.text_message(self._api, "user", text)
@@ -315,8 +451,9 @@ class Session:
             context=tuple(self._context),
             carried=tuple(not_in(self._carried, self._context)),
         )
+        again = bool(request) and self._last is not None and self._last == self._asks(work)
         try:
-            outcome = self._bring_under(work)
+            outcome = self._as_before(work) if again else self._bring_under(work)
             self._begun = True
         except BudgetTooSmall as refusal:
             self._begun = True
@@ -329,26 +466,51 @@ class Session:
         self._writer.hold(outcome.stash.values())
         if self.policy.name != "agent":  # there context is part of the view
             self._writer.hold(piece.text for piece in self._carried if piece not in work.carried)
-            self._carried, self._context = [*work.carried, *self._context], []
+            self._carried = [*work.carried, *self._context]
+            self._place_context(max(0, len(self.log) - 1))
         self._save()
-        sent = self._sent = self._marked(work, outcome.conversation)
-        log = self.log[:]
-        return fitted(
-            work, outcome, sent, self.view, log, request, lambda budget: self._at(request, conversation, log, budget)
-        )
+        sent = outcome.conversation if again else self._marked(work, outcome.conversation)
+        self._sent, self._last = sent, self._asks(work) if request else None
+        messages = self.log[:]
+        return fitted(work, outcome, sent, self.view, messages, request, partial(self._at, request, work, messages))
+
+    def _asks(self, work: Work) -> tuple[Any, ...]:
+        """All that the form of a request depends on: one that is asked for again is sent again as it was."""
+        given = work.conversation
+        what = (given.messages, given.system, given.tools, given.fields, work.limit, work.model, work.policy)
+        return (*what, self.recall_mode, self.view.messages())
+
+    def _as_before(self, work: Work) -> Outcome:
+        assert self._sent is not None
+        sent = replace(work.conversation, system=self._sent.system, messages=self._sent.messages)
+        return Outcome(sent, work.total(sent))
 
     def _marked(self, work: Work, sent: Conversation) -> Conversation:
-        wanted = self.breakpoints and self._api == "anthropic" and self.view.settled
-        return with_breakpoint(work, sent, self.view.settled - 1) if wanted else sent
+        if not (self.breakpoints and self._tight and self._api == "anthropic"):
+            return sent
+        before = self._sent.messages if self._sent is not None else ()
+        places = {self.view.settled - 1, ended(before, sent.messages), len(sent.messages) - 1}
+        return with_breakpoints(work, sent, sorted(places), lost_marks(self.view, self.log))
 
-    def _at(self, request: Any, given: Conversation, log: Iterable[Message], budget: int) -> Fitted:
+    def _at(self, request: Any, work: Work, messages: Sequence[Message], budget: int) -> Fitted:
         """The same turn at another budget, planned without memory."""
-        messages = request or [message.value for message in log]
-        again: dict[str, Any] = {"budget": budget, "reserve": self.reserve, "policy": self.policy, "api": self._api}
-        if given.beside:
-            stood = given.messages[0] if given.lead else given.system
-            again |= {"system": stood.value if stood else None, "tools": decode(given.tools) if given.tools else None}
-        return fit(messages, model=self.model, **again)
+        given = work.conversation
+        beside = given.fields if given.beside else {}
+        stood = given.messages[0] if given.lead else given.system
+        now = max(0, len(messages) - 1)
+        return fit(
+            request or [message.value for message in messages],
+            model=work.model,
+            budget=budget,
+            reserve=self.reserve,
+            policy=work.policy,
+            api=given.api,
+            tools=_value(beside.get("tools")),
+            tool_choice=_value(beside.get("tool_choice")),
+            system=_value(stood.raw) if given.beside and stood is not None else None,
+            context=work.context or self._attached.at(now),
+            carried=work.carried or [piece for _, piece in self._attached.before(now)],
+        )
 
     def _bring_under(self, work: Work) -> Outcome:
         if self.policy.name != "agent":
@@ -368,7 +530,7 @@ class Session:
                 self._recollection.read(len(self.log) - 1, READ_AT_ONCE)
                 take_notes(self.log[-NOTED:])
             return Outcome(as_sent(work.conversation, self.view), size)
-        outcome = Replan(work, self.log, self.view, self.folding.entries(self._between)).run()
+        outcome = Replan(work, self.log, self.view, self.folding.entries(self._between), self._context_of).run()
         self.replans += 1
         self._tight = True
         if self._api == "anthropic":
@@ -383,7 +545,7 @@ class Session:
 
     def _talked(self, work: Work) -> Outcome | None:
         summary = self.folding.entries(self._between)
-        talk = Talk(work, self.log, self.view, self._recollection, not self._begun, summary)
+        talk = Talk(work, self.log, self.view, self._recollection, not self._begun, summary, self._context_of)
         outcome = talk.run()
         if outcome is not None:
             self._tight = True
@@ -407,14 +569,33 @@ class Session:
             return self.view.folded_since(self.folding.upto, self.log)
 
     def _save(self) -> None:
-        folded = (keeping.rows_of(self._carried), self.folding.text, self.folding.upto)
         meta = {"model": self.model.name, "api": self._api, "budget": self.budget, "policy": self.policy.name}
-        state = (self.view.settled, self._tight, self.replans, *folded)
-        self._writer.commit(self.store, self.id, self.view, state, meta, self._settings())
+        settings = self._settings()
+        for _ in range(TRIES):
+            if self._writer.commit(self.store, self.id, self.view, self._state(), meta, settings):
+                return
+            known = self.store.get_session(self.id)
+            if known is not None and known.records > self._writer.records:
+                self._part()
+            else:
+                self._write_again(known.records if known else 0)
+        log.warning("session %s could not be written: the store refuses it", self.id)
+
+    def _state(self) -> dict[str, Any]:
+        return {
+            "settled": self.view.settled,
+            "tight": self._tight,
+            "replans": self.replans,
+            "carried": keeping.rows_of(self._carried),
+            "summary": self.folding.text,
+            "summarized": self.folding.upto,
+            "pending": keeping.rows_of(self._context),
+        }
 
     def _settings(self) -> dict[str, Any]:
         given = (self.reserve, self.recall_mode, self.breakpoints, self._system, self._tools)
-        return keeping.settings_of(self.policy, dict(zip(keeping.DEFAULTS, given, strict=True)))
+        own = {} if self._follows else keeping.own_model(self.model)
+        return own | keeping.settings_of(self.policy, dict(zip(keeping.DEFAULTS, given, strict=True)))
 
     @classmethod
     def load(cls, id: str, *, store: Store | str | Path, **settings: Any) -> Session:
@@ -425,25 +606,56 @@ class Session:
         kept = keeping.opened(checks.store(store))
         found = kept.get_session(checks.session_id(id))
         if found is None:
+            if kept.degraded is not None:
+                raise NotFound(f"session {id!r} cannot be looked for: the store cannot be used ({kept.degraded})")
             raise NotFound(f"there is no session {id!r}: `sessions()` lists them")
         session = cls(id=id, store=kept, **{**keeping.remembered(kept, found), **settings})
-        session._restore()
+        read = wire.APIS[session._api].messages.get
+        stored = keeping.read_log(kept.records(id), read)
+        session._context = keeping.attachments(session._restore(stored).pending)
         return session
 
-    def _restore(self) -> None:
+    def _take(self, state: keeping.State) -> None:
+        self._carried, self._context = keeping.attachments(state.carried), keeping.attachments(state.pending)
+        self.folding.restore(state.summary, state.summarized)
+
+    def _restore(self, stored: keeping.Log) -> keeping.State:
+        """Be what the store holds."""
         read, size = wire.APIS[self._api].messages.get, self._counter().message
-        self.log[:] = keeping.replayed(self.store.records(self.id), read)
+        common = common_length(self.log, stored.messages)
+        self._recollection.cut(common)
+        self._acts.cut(common)
+        self.log[:] = stored.messages
+        self._attached = Attached(stored.attached)
         self._begun = True
-        state, self.view, written = keeping.restored(self.store, self.id, self.log, read, size)
-        self._writer.restored(self.log, self.view, written)
+        state, view, written = keeping.restored(self.store, self.id, self.log, read, size)
+        self.view, self._writer = view if view is not None else View(), Writer()
         self._tight, self.replans = state.tight, state.replans
         self._carried = keeping.attachments(state.carried)
-        self.folding.text, self.folding.upto = state.summary, state.summarized
+        if view is None:
+            self._show(0)
+        self._writer.restored(stored, self.view, written)
+        self.folding.restore(state.summary, state.summarized)
+        return state
 
     def export(self) -> Iterator[str]:
-        """The session as JSON lines: what it is, then each message of its log."""
+        """The session as JSON lines: what it is, each message of its log after what is attached to it, its view."""
         head = {"id": self.id, "model": self.model.name, "api": self._api, "budget": self.budget}
-        return keeping.exported(head, self._settings(), self.log)
+        yield from keeping.exported(head, self._settings(), self.log, self._attached.at)
+        if self._tight or self.folding.text or self._context or self._carried:
+            yield keeping.shown_row(self.view, self._state(), self._originals())
+
+    def _originals(self) -> list[str]:
+        """What the handles in the view stand for, and those in that."""
+        found: dict[str, str] = {}
+        todo = self.view.handles()
+        while todo:
+            handle = todo.pop()
+            blob = self.store.find_blob(handle, self.id) if handle not in found else None
+            if blob is not None:
+                found[handle] = blob.decode("utf-8", "surrogatepass")
+                todo += HANDLE.findall(found[handle])
+        return list(found.values())
 
     @classmethod
     def import_(cls, lines: Iterable[str] | Path, *, store: Store | str | Path | None = None) -> Session:
@@ -453,9 +665,39 @@ class Session:
         if session.store.get_session(session.id) is not None:
             raise BadInput("lines", f"the store has a session {session.id!r} already: delete it, or change the id")
         read = wire.APIS[session._api].messages.get
-        session._append([read(row.encode("utf-8", "surrogatepass"), f"line {n}") for n, row in enumerate(rows, 2)])
+        messages: list[Message] = []
+        shown = rows.pop() if rows and rows[-1].startswith(f'{{"{keeping.SHOWN}":') else ""
+        for number, row in enumerate(rows, 2):
+            piece, raw = keeping.imported(row, f"line {number}")
+            if piece is not None:
+                session._attached.add(len(messages), [piece])
+                session._writer.attach(len(messages), [piece])
+            else:
+                messages.append(read(raw, f"line {number}"))
+        session._append(messages)
+        if shown:
+            size = session._counter().message
+            view, state, stash = keeping.read_shown(shown, f"line {len(rows) + 2}", session.log, read, size)
+            session.view, session._tight, session.replans = view, state.tight, state.replans
+            session._take(state)
+            session._writer.hold(stash)
+        session._begun = True
         session._save()
         return session
+
+
+def _vocabulary(counter: Counter) -> tuple[str, str]:
+    """What the size of a message depends on."""
+    return counter.model.family, counter.framing.key
+
+
+def _value(raw: bytes | None) -> Any:
+    return None if raw is None else decode(raw)
+
+
+def _instructed(conversation: Conversation) -> bool:
+    """Whether a request says its own instructions."""
+    return conversation.system is not None or any(message.role == "system" for message in conversation.messages[:1])
 
 
 def sessions(store: Store | str | Path, limit: int = 50, query: str = "") -> list[SessionRecord]:

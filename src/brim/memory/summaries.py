@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
@@ -16,6 +17,7 @@ from brim.plan.summaries import naive
 from brim.summarize.llm import FRAME, LlmSummarizer
 from brim.tokens.tokenizers import tokenizer
 
+log = logging.getLogger("brim")
 HEADER = "[Brim's summary of the earlier messages]\n"
 # The most tokens that a summary is asked for.
 LARGEST = 1_000
@@ -44,17 +46,20 @@ class Folding:
         self._task: asyncio.Task[bool] | None = None
         self._version = 0
 
-    def start(self, folded: Callable[[], Folded]) -> None:
-        """Summarise what is folded and not yet summarised, beside everything else; nothing without a summariser."""
+    def start(self, folded: Callable[[], Folded], keep: Callable[[], None] = lambda: None) -> None:
+        """Summarise what is folded and not yet summarised, beside everything else; nothing without a summariser.
+
+        `keep` is called when there is a new summary.
+        """
         if self.summarizer is None or self.busy:
             return
         work = folded()
         if not work[0] or work[1] == self._refused:
             return
         try:
-            self._task = asyncio.get_running_loop().create_task(self.run(work))
+            self._task = asyncio.get_running_loop().create_task(self.run(work, keep))
         except RuntimeError:  # no loop runs here: a thread has one of its own
-            self._thread = threading.Thread(target=lambda: asyncio.run(self.run(work)), daemon=True)
+            self._thread = threading.Thread(target=lambda: asyncio.run(self.run(work, keep)), daemon=True)
             self._thread.start()
 
     @property
@@ -67,17 +72,34 @@ class Folding:
         if self._thread is not None:
             self._thread.join(seconds)
 
-    async def run(self, folded: Folded) -> bool:
+    async def run(self, folded: Folded, keep: Callable[[], None] = lambda: None) -> bool:
         """Summarise now. What was edited away meanwhile is not taken."""
         messages, end = folded
         if self.summarizer is None or not messages:
             return bool(self.text)
         version = self._version
-        text = await self.summarizer.summarize(messages, self.text, LARGEST)
+        text = await self._made(self.summarizer, messages)
         if text and version == self._version:
             self.text, self.upto = text, end
+            keep()
         self._refused = 0 if text else end
         return bool(self.text)
+
+    async def _made(self, summarizer: Summarizer, messages: Sequence[Message]) -> str:
+        try:
+            text = await summarizer.summarize(messages, self.text, LARGEST)
+        except Exception as problem:  # the caller's own code: anything may go wrong there
+            log.warning("a summary failed (%s: %s)", type(problem).__name__, problem)
+            return ""
+        if text is not None and not isinstance(text, str):
+            log.warning("a summary was refused: it is no text but %s", type(text).__name__)
+            return ""
+        return text or ""
+
+    def restore(self, text: str, upto: int) -> None:
+        """Go on from a summary that was kept."""
+        self._version += 1
+        self.text, self.upto = text, upto
 
     def cut(self, length: int) -> None:
         """The log was cut: a summary that holds what is gone goes too."""

@@ -8,7 +8,7 @@ sent anew for what one more turn would cost, which is what a question costs that
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from brim import wire
@@ -96,6 +96,7 @@ class Talk:
     recollection: Recollection
     fresh: bool
     carried: Sequence[Entry] = ()
+    context: Callable[[int], Sequence[Entry]] = lambda number: ()  # what is attached to a message of the log
     replans: bool = False  # whether what was sent before has changed
     _ranking: Ranking | None = None
     _offered: Sequence[int] = ()  # what was to be shown as evidence, best first
@@ -140,7 +141,11 @@ class Talk:
         most = int(max(LAST * free, free - room))
         stash: dict[str, str] = {}
         # A pasted document that is too long for all of the room is cut to half of it rather than folded; so are two.
-        long = [at for at, entry in enumerate(body) if entry.tokens > most and entry.kind in ("as is", "compacted")]
+        long = [
+            at
+            for at, entry in enumerate(body)
+            if entry.tokens > most and entry.kind in ("as is", "compacted") and entry.message.role != "system"
+        ]
         for at in long[-LONG:]:
             body[at] = self._shortened(body[at], int(LOW * most), stash)
         if free < 0 or any(entry.tokens > most for entry in body[-1:]):
@@ -193,14 +198,17 @@ class Talk:
 
     def _anew(self, body: list[Entry], free: int, stash: dict[str, str]) -> tuple[list[Entry], list[Entry]]:
         """Where no cache has to be kept: evidence first, then as much of what was said last as there is room for."""
+        told = [entry for entry in body if entry.message.role == "system"]  # instructions stay wherever they stand
         sign = SIGN.format(self._where(HANDLE))
-        ledger = self._made(sign, 0, 0, "ledger").tokens + self._recorded + sum(entry.tokens for entry in self.carried)
+        ledger = self._made(sign, 0, 0, "ledger").tokens + self._recorded
+        ledger += sum(entry.tokens for entry in (*self.carried, *told))
         border = self._border(len(self.log) - 1, self.work.policy.recent * free, LAST * free)
         said = self._since(border)
-        room = free - ledger - sum(entry.tokens for entry in said)
+        room = free - ledger - sum(entry.tokens for entry in said if entry.message.role != "system")
         found = self._shown(self._found(room, said, SOME), room)
         border = self._border(border, room - sum(entry.tokens for entry in found), 0)
-        return [*self._record(body, border, free, stash), *self.carried, *self._since(border)], found
+        told = [entry for entry in told if entry.start < border]
+        return [*self._record(body, border, free, stash), *told, *self.carried, *self._since(border)], found
 
     def _border(self, end: int, room: float, last: float) -> int:
         """Where the newest messages before `end` begin that take at most `room`; the last two may take `last`."""
@@ -210,9 +218,7 @@ class Talk:
         border = end
         for back, group in enumerate(reversed(groups)):
             messages = [self.log[first + place] for place in group]
-            if any(message.role == "system" for message in messages):
-                break
-            taken += sum(self.work.counter.message(message) for message in messages)
+            taken += sum(self.work.counter.message(message) for message in messages if message.role != "system")
             if taken > (max(room, last) if back < 2 else room):
                 break
             border = first + group[0]
@@ -225,11 +231,12 @@ class Talk:
     def _folded(self, body: list[Entry], room: int, stash: dict[str, str]) -> list[Entry]:
         """The records and the newest messages; what is older is folded into another record."""
         records = [entry for entry in body if entry.kind == "ledger"]
-        said = [entry for entry in body if entry.kind not in ("ledger", "summary")]
+        told = [entry for entry in body if entry.message.role == "system"]  # instructions stay wherever they stand
+        said = [entry for entry in body if entry.kind not in ("ledger", "summary") and entry not in told]
         taken = sum(entry.tokens for entry in records)
         if taken > RECORDS * room:
             records, taken = [], 0
-        left = room - taken
+        left = room - taken - sum(entry.tokens for entry in told)
         most = int((1 - LOW) * left)  # is left free, unless what was said last needs it
         first = len(said)
         for group in reversed(grouped(tuple(entry.message for entry in said))):
@@ -238,18 +245,24 @@ class Talk:
                 break
             first = group[0]
         border = said[first].start if first < len(said) else len(self.log) - 1
-        new = self._record(body, border, room, stash, after=max((one.end for one in records), default=0))
-        return [*records, *new, *self.carried, *said[first:]]
+        after = max((one.end for one in records), default=0)
+        new = self._record(body, border, room, stash, after)
+        before = [entry for entry in body if entry in records or (entry in told and entry.start < after)]
+        folded = [entry for entry in told if after <= entry.start < border]
+        since = [entry for entry in body if entry in said[first:] or (entry in told and entry.start >= border)]
+        return [*before, *new, *folded, *self.carried, *since]
 
     def _record(self, body: list[Entry], border: int, room: int, stash: dict[str, str], after: int = 0) -> list[Entry]:
         """An entry that stands for the messages before the border (and after another record)."""
         start = max(after, next((n for n, one in enumerate(self.log) if one.role != "system"), 0))
         if border <= start:
             return []
-        folded = self.log[start:border]
+        folded = [message for message in self.log[start:border] if message.role != "system"]
+        if not folded:
+            return []
         earlier = [entry for entry in body if entry.kind == "ledger" and entry.end > start]
         since = max((entry.end for entry in earlier), default=start)
-        handle = self._stashed(self.log[since:border], earlier, stash) if self.work.limit >= TINY else ""
+        handle = self._stashed(range(since, border), earlier, stash) if self.work.limit >= TINY else ""
         text = f"[{len(folded):,} earlier messages folded{self._where(handle)}"
         said = record(folded, self._recorded, self.work.counter.text)
         return [self._made(f"{text}]\n{said}" if said else f"{text}]", start, border, "ledger")]
@@ -266,9 +279,10 @@ class Talk:
         room = int(self.work.policy.ledger * self.work.limit) - LEAST
         return room if room >= LEAST_RECORD else 0
 
-    def _stashed(self, messages: Sequence[Message], earlier: list[Entry], stash: dict[str, str]) -> str:
-        """Keep folded messages, after the words of the record that told where those before them are."""
+    def _stashed(self, numbers: Sequence[int], earlier: list[Entry], stash: dict[str, str]) -> str:
+        """Keep folded messages and their context, after the words of the record that told where those before are."""
         before = [entry.message.text.partition("\n")[0] for entry in earlier]
+        messages = [one for n in numbers for one in (*(entry.message for entry in self.context(n)), self.log[n])]
         raws = [message.raw.decode("utf-8", "surrogatepass") for message in messages]
         text = "\n".join([*before, *raws])
         stash[handle_of(text)] = text

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from brim.conversation import Message
+from brim.plan.items import grouped, unfinished
 from brim.plan.report import Decision
 
 HANDLE = re.compile(r"brim:([0-9a-f]{8,64})")
@@ -58,8 +59,23 @@ class View:
         del self.entries[keep:]
         covered = max((entry.end for entry in self.entries), default=0) if cut_off else length
         self.settled = min(self.settled, keep)
+        self.settle()
         self.tokens = sum(entry.tokens for entry in self.entries)
         return min(covered, length)
+
+    def settle(self) -> None:
+        """Let what is settled end where a step ends: no call is parted from its results, no thought from its answer."""
+        while self.settled:
+            messages = tuple([entry.message for entry in self.entries[: self.settled]])
+            last = grouped(messages)[-1]
+            if not unfinished(messages[last[0] :]):
+                return
+            self.settled = last[0]
+
+    def measure(self, size: Callable[[Message], int]) -> None:
+        """Take the sizes of all entries anew: another model counts otherwise."""
+        self.entries = [replace(entry, tokens=size(entry.message)) for entry in self.entries]
+        self.tokens = sum(entry.tokens for entry in self.entries)
 
     def renew(self, messages: Sequence[Message]) -> None:
         """Take untouched messages as they are sent now: what they say is the same, cache breakpoints may have moved."""

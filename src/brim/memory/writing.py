@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -11,8 +11,10 @@ import msgspec
 from brim.conversation import Message, encode
 from brim.ladders import handle_of
 from brim.memory import keeping
+from brim.memory.attached import Placed
 from brim.memory.store import Store, Turn
 from brim.memory.view import View
+from brim.plan.context import Attachment
 
 
 class Writer:
@@ -20,6 +22,7 @@ class Writer:
 
     def __init__(self) -> None:
         self.chain: list[bytes] = [b""]  # the digests of the log's first 0, 1, 2, … messages
+        self.records = 0  # so many the store holds of this session
         self._pending: list[bytes] = []
         self._blobs: list[bytes] = []
         self._state = b""
@@ -29,6 +32,12 @@ class Writer:
     def add(self, message: Message) -> None:
         self.chain.append(link(self.chain[-1], message))
         self._pending.append(keeping.message_record(message.raw))
+
+    def attach(self, at: int, pieces: Iterable[Attachment]) -> None:
+        """Context was attached to a message: it is part of the log, and its text can be recalled."""
+        for piece in pieces:
+            self._pending.append(keeping.context_record(at, piece))
+            self.hold([piece.text])
 
     def cut(self, length: int) -> None:
         """The log was cut to so many messages."""
@@ -50,9 +59,19 @@ class Writer:
         self._pending = [keeping.message_record(message.raw) for message in log]
         self._blobs = list(blobs)
 
-    def restored(self, log: Iterable[Message], view: View, state: bytes) -> None:
+    def again(self, log: Iterable[Message], attached: Iterable[Placed], blobs: Iterable[bytes], records: int) -> None:
+        """Write everything once more after so many records that the store has, which no longer count."""
+        self.records = records
+        self._pending = [keeping.cut_record(0), *(keeping.message_record(message.raw) for message in log)]
+        for at, piece in attached:
+            self.attach(at, [piece])
+        self._blobs += blobs
+        self._written, self._state = {}, b""
+
+    def restored(self, log: keeping.Log, view: View, state: bytes) -> None:
         """Begin with what a store holds already: the log, and, if there is a state, its view."""
-        for message in log:
+        self.records = log.records
+        for message in log.messages:
             self.chain.append(link(self.chain[-1], message))
         if state:
             self._written, self._state = dict(self._digests.of(view)), state
@@ -62,24 +81,25 @@ class Writer:
         store: Store,
         session: str,
         view: View,
-        state: Sequence[Any],
+        state: Mapping[str, Any],
         meta: Mapping[str, Any],
         settings: Mapping[str, Any],
-    ) -> None:
+    ) -> bool:
         """Write what is new of this turn; what cannot be written is only lost to later processes.
 
-        `state` are the fields of `keeping.State` after its entries, without the last, which says where `settings` are.
+        `state` are fields of `keeping.State` beside its entries and its settings. False if the store does not hold what
+        this one wrote before, and nothing else: then nothing is written.
         """
         digests = self._digests.of(view)
         if settings:
             given = encode(settings)
             digests = digests | {given: hashlib.sha256(given).digest()}
-            state = [*state, digests[given]]
-        derived = msgspec.msgpack.encode(keeping.State(keeping.kept_entries(view, digests), *state))
+            state = {**state, "settings": digests[given]}
+        derived = msgspec.msgpack.encode(keeping.State(keeping.kept_entries(view, digests), **state))
         if not self._pending and not self._blobs and derived == self._state:
-            return
+            return True
         fresh = [raw for raw in digests if raw not in self._written]
-        store.commit(
+        written = store.commit(
             Turn(
                 session=session,
                 records=tuple(self._pending),
@@ -87,10 +107,23 @@ class Writer:
                 state=derived,
                 prefixes=[(self.chain[-1], len(self.chain) - 1)],
                 meta=meta,
+                expected=self.records,
             )
         )
+        if written is None:
+            return False
+        self.records += len(self._pending)
         self._written, self._state = dict(digests), derived
         self._pending, self._blobs = [], []
+        return True
+
+
+def originals(handles: Iterable[str], texts: Iterable[str]) -> tuple[list[bytes], bool]:
+    """Those of some texts that handles stand for, and whether a handle stands for none of them."""
+    known = {handle_of(text).removeprefix("brim:"): text for text in dict.fromkeys(texts)}
+    wanted = list(handles)
+    found = [known[handle].encode("utf-8", "surrogatepass") for handle in wanted if handle in known]
+    return found, len(found) < len(wanted)
 
 
 def link(before: bytes, message: Message) -> bytes:

@@ -119,6 +119,12 @@ def grouped(messages: tuple[Message, ...]) -> list[list[int]]:
     return groups
 
 
+def unfinished(group: tuple[Message, ...]) -> bool:
+    """Whether the last group of a list goes on after it: a call waits for its result, or a thought for its answer."""
+    waiting = {call for message in group for call in message.calls}
+    return not waiting <= {call for message in group for call in message.answers} or _only_thinks(group[-1])
+
+
 def _only_thinks(message: Message) -> bool:
     """Whether it is reasoning that stands in a message of its own: that belongs to what comes next."""
     parts = message.parts

@@ -149,6 +149,9 @@ class LlmSummarizer:
                 if attempt < self.retries:
                     await asyncio.sleep(WAIT * 2**attempt)
                 continue
+            if not isinstance(answer, str):
+                self.warn(f"a summary was refused: it is no text but {type(answer).__name__}")
+                return None
             self._spend(0, self.count(answer))
             if answer.strip():
                 return answer

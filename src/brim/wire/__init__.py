@@ -19,7 +19,20 @@ from brim.wire.api import Api, Usage, check_depth, name_of, parse_json
 from brim.wire.lists import Lists
 from brim.wire.sniff import sniff
 
-__all__ = ["APIS", "Api", "Body", "Usage", "api_of", "parse", "render", "sniff", "text_message", "usage", "value_of"]
+__all__ = [
+    "APIS",
+    "Api",
+    "Body",
+    "Usage",
+    "api_of",
+    "is_bare",
+    "parse",
+    "render",
+    "sniff",
+    "text_message",
+    "usage",
+    "value_of",
+]
 
 Body = bytes | Mapping[str, Any] | Sequence[Any]
 APIS: dict[str, Api] = {module.API.name: module.API for module in (openai_chat, openai_responses, anthropic, gemini)}
@@ -56,7 +69,7 @@ def parse(
     fields = _split(body)
     if not fields:
         raise BadBody("body", "is an empty object: a request needs messages")
-    bare = _is_bare(body)
+    bare = is_bare(body)
     name = api or sniff(fields if bare else {key: raw for key, raw in fields.items() if key}, model, system)
     spec = api_of(name)
     if bare:
@@ -88,7 +101,7 @@ def parse(
     return conversation
 
 
-def _is_bare(body: Body) -> bool:
+def is_bare(body: Body) -> bool:
     """Whether a list of messages was given, as objects or as JSON, rather than a whole body."""
     if isinstance(body, str):
         return body.lstrip()[:1] == "["
@@ -108,7 +121,7 @@ def _split(body: Body) -> dict[str, bytes]:
             raise BadBody("body", f"must be a request, not {name_of(body)}")
         return {_BARE: _encoded(list(body), "messages")}
     body = bytes(body)
-    if _is_bare(body):
+    if is_bare(body):
         return {_BARE: body}
     try:
         return {key: bytes(raw) for key, raw in _fields.decode(body).items()}
@@ -230,7 +243,7 @@ def render(conversation: Conversation, body: Body, parsed: Conversation | None =
 
 def _render_bytes(conversation: Conversation, spec: Api, body: bytes, parsed: Conversation | None) -> bytes:
     fields = _split(body)
-    if _is_bare(body):
+    if is_bare(body):
         raws = [message.raw for message in conversation.messages]
         return body if _listed(fields[_BARE], spec, parsed) == raws else _join(raws)
     new = _new_fields(conversation, spec, fields, parsed)
