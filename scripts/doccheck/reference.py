@@ -140,8 +140,16 @@ def _fields(value: type) -> Iterator[tuple[str, str]]:
         yield f"{field.name}: {kind}", described[field.name]
 
 
+def _members(value: type) -> dict[str, Any]:
+    """What a class has of its own, and from bases that have no entry of theirs."""
+    hidden = [
+        base for base in value.__mro__[1:] if base.__module__.startswith("brim.") and base.__name__ not in brim.__all__
+    ]
+    return {name: found for base in (value, *hidden) for name, found in base.__dict__.items()}
+
+
 def _methods(value: type) -> Iterator[tuple[str, str]]:
-    for name, found in value.__dict__.items():
+    for name, found in _members(value).items():
         raw = inspect.unwrap(getattr(found, "__func__", found))
         told = inspect.getdoc(found) or ""
         if name.startswith("_") or not told:
