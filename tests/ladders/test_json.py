@@ -72,7 +72,7 @@ def same(one: Any, other: Any) -> bool:
         return list(one) == list(other) and all(same(one[key], other[key]) for key in one)
     if isinstance(one, list):
         return len(one) == len(other) and all(map(same, one, other))
-    return bool(one == other) and repr(one) == repr(other)
+    return repr(one) == repr(other)  # a NaN, which Python reads, equals nothing
 
 
 @given(st.one_of(values, records()))
@@ -104,6 +104,7 @@ def test_tables_of_records_read_back_without_the_proof(value: Any) -> None:
 
 
 @given(st.text(max_size=200))
+@example("NaN")
 def test_any_text_is_either_decoded_or_refused(text: str) -> None:
     for candidate in (text, "#brim json\n" + text, "#brim json\n%(" + text, "#brim json\n%[](a,b)\n" + text):
         try:
