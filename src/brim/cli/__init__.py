@@ -53,6 +53,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # half of a surrogate pair is printed as JSON escapes it
             stream.reconfigure(errors="backslashreplace")
+    try:
+        code = _run(given)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # the reader (head, less) has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _run(given: list[str]) -> int:
     if not given or given[0] in ("-h", "--help", "help"):
         print(overview())
         return 0
@@ -84,9 +94,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except PermissionError as problem:
         print(f"brim {given[0]}: {problem.filename!r} may not be read or written", file=sys.stderr)
         return 2
-    except BrokenPipeError:  # the reader (head, less) has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except BrokenPipeError:
+        raise
     except OSError as problem:  # a full disk, a device that fails
         place = problem.filename or getattr(args, "file", "")
         print(f"brim {given[0]}: {f'{place!r}: ' if place else ''}{problem.strerror or problem}", file=sys.stderr)
