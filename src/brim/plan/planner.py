@@ -127,6 +127,8 @@ class Planner:
     def _keep_exchange(self, room: int) -> None:
         """Keep the exchange before the current message, whole or as extracts, before anything that is older."""
         tools = any(item.kind == "result" for group in self.groups for item in group.items)
+        if tools and not self.task.fill:
+            return  # a session has sent it, and plans anew for what later calls need
         room = int((EXCHANGE_AMONG_TOOLS if tools else EXCHANGE) * room)
         groups = last_exchange(self.groups, self.task.conversation.messages)
         items = [item for group in groups for item in group.items]
