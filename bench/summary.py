@@ -145,8 +145,9 @@ def made(folder: Path) -> dict[str, Any] | None:
     if not found:
         return None
     rows = list(rows_of(found))
-    latest = max(found.values(), key=lambda measured: measured["date"])
-    about = {"command": "make bench DATA=DIR", "date": latest["date"], "machine": latest["machine"]}
+    dates = sorted({measured["date"] for measured in found.values()})
+    machines = dict.fromkeys(measured["machine"] for measured in found.values())  # times of two do not compare
+    about = {"command": "make bench DATA=DIR", "date": " and ".join(dates), "machine": "; ".join(machines)}
     return {**about, "tables": {"table": rows, "versions": versions(found.values())}}
 
 
