@@ -305,3 +305,17 @@ def test_refusals_of_a_long_conversation_name_the_message(api: str) -> None:
     body = copy.deepcopy(BODIES[api])
     body[LISTS[api]] += [copy.deepcopy(body[LISTS[api]][-1]) for _ in range(40)] + [7]
     assert refusal(body, api).at == f"{LISTS[api]}[{len(body[LISTS[api]]) - 1}]"
+
+
+def test_a_block_inside_a_result_whose_type_is_no_text_passes_through() -> None:
+    body = copy.deepcopy(BODIES["anthropic"])
+    holder = next(
+        block
+        for message in body["messages"]
+        for block in (message["content"] if isinstance(message["content"], list) else ())
+        if block["type"] == "tool_result" and isinstance(block.get("content"), list)
+    )
+    holder["content"][0]["type"] = ["text"]
+    found = reading(body, "anthropic")
+    assert found is not None
+    assert wire.render(found, body) == body

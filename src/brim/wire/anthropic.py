@@ -112,12 +112,13 @@ def _read_texts(reader: Reader, block: dict[str, Any], at: Path, whole: Path, mo
     `whole` is the block that goes when they go. Citations count the characters and blocks of what they quote, so a
     document with citations is kept whole or goes.
     """
-    if block.get("type") not in DOCUMENTS or _cited(block):
+    kind = block.get("type")
+    if not isinstance(kind, str) or kind not in DOCUMENTS or _cited(block):
         return False
-    holder: Any = block.get("source") if block["type"] == "document" else block
+    holder: Any = block.get("source") if kind == "document" else block
     if not isinstance(holder, dict):
         return False
-    inside = (*at, "source") if block["type"] == "document" else at
+    inside = (*at, "source") if kind == "document" else at
     if holder.get("type") == "text" and isinstance(holder.get("data"), str) and holder["data"]:
         reader.text(holder, "data", inside, whole, **more)
     elif isinstance(content := holder.get("content"), str) and content:
@@ -132,7 +133,8 @@ def _read_texts(reader: Reader, block: dict[str, Any], at: Path, whole: Path, mo
 
 
 def _is_text(block: Any) -> bool:
-    return isinstance(block, dict) and block.get("type") == "text" and bool(block.get("text"))
+    text = block.get("text") if isinstance(block, dict) and block.get("type") == "text" else None
+    return isinstance(text, str) and bool(text)
 
 
 def _cited(block: Mapping[str, Any]) -> bool:
