@@ -56,6 +56,10 @@ def said(body: dict[str, Any], api: str) -> list[bytes]:
     return [message.raw for message in wire.parse(body, api).messages]
 
 
+# Each of these plans every conversation twice.
+FEWER = settings(max_examples=settings().max_examples * 2 // 5)
+
+
 @given(growing(), BUDGETS)
 def test_every_request_of_a_growing_conversation_is_within_its_budget_and_valid(
     conversation: tuple[str, str, list[dict[str, Any]]], budget: int
@@ -103,6 +107,7 @@ def test_an_untouched_request_is_forwarded_byte_for_byte(
         assert session.fit_parsed(raw, wire.parse(raw, api)).body is raw
 
 
+@FEWER
 @given(growing(), BUDGETS)
 def test_an_edit_leaves_what_stands_before_it_as_it_was_sent(
     conversation: tuple[str, str, list[dict[str, Any]]], budget: int
@@ -129,6 +134,7 @@ def _same(session: Session, messages: Any) -> int:
     return len(list(itertools.takewhile(lambda pair: pair[0].digest == pair[1].digest, pairs)))
 
 
+@FEWER
 @given(growing(), BUDGETS)
 def test_the_same_requests_give_the_same_bytes(
     conversation: tuple[str, str, list[dict[str, Any]]], budget: int
@@ -142,6 +148,7 @@ def test_the_same_requests_give_the_same_bytes(
             assert json.dumps(first.body) == json.dumps(second.body)
 
 
+@FEWER
 @given(growing(), BUDGETS, st.integers(0, 30))
 def test_a_reloaded_session_sends_what_it_would_have_sent(
     conversation: tuple[str, str, list[dict[str, Any]]], budget: int, at: int
