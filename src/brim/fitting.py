@@ -43,9 +43,14 @@ class Fitted:
     body: Any
     conversation: Conversation
     tokens: int
-    stash: dict[str, str]
+    _stash: Callable[[], dict[str, str]] = field(repr=False)
     _report: Callable[[], Report] = field(repr=False)
     _again: Callable[[int], Fitted] = field(repr=False)
+
+    @cached_property
+    def stash(self) -> dict[str, str]:
+        """Originals of what left the request, by their handles."""
+        return self._stash()
 
     @cached_property
     def report(self) -> Report:
@@ -221,7 +226,7 @@ def _finish(
     unchanged = outcome.conversation is work.conversation and not work.conversation.beside
     body = request if unchanged else in_type(request, wire.render(outcome.conversation, request, work.conversation))
     tokens = work.counter.total(outcome.conversation)
-    return Fitted(body, outcome.conversation, tokens, outcome.stash, lambda: report_of(work, outcome), again)
+    return Fitted(body, outcome.conversation, tokens, outcome.originals, lambda: report_of(work, outcome), again)
 
 
 def refused(refusal: BudgetTooSmall) -> Event:

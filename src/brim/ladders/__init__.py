@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterable, Iterator, MutableMapping
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
@@ -68,10 +68,12 @@ def module_of(kind: str) -> ModuleType:
     return importlib.import_module(f"brim.ladders.{KINDS[kind]}")
 
 
-def handle_of(text: str | bytes, digits: int = 8) -> str:
-    """The name of a content in a stash, which is text or its UTF-8. Example: "…" -> "brim:3f2a9c01" """
-    raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-    return "brim:" + hashlib.sha256(raw).hexdigest()[:digits]
+def handle_of(text: str | Iterable[bytes], digits: int = 8) -> str:
+    """The name of a content in a stash, which is text or pieces of its UTF-8. Example: "…" -> "brim:3f2a9c01" """
+    state = hashlib.sha256()
+    for piece in [text.encode("utf-8", "surrogatepass")] if isinstance(text, str) else text:
+        state.update(piece)
+    return "brim:" + state.hexdigest()[:digits]
 
 
 def _kind_of(text: str, hint: Hint | None) -> str:

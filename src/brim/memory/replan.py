@@ -181,7 +181,7 @@ class Replan:
         if settled and (lost or not self._pays(taken, rich.total, share)):
             return None
         self.view.replace(len(settled), [*aged, *self._entries(rich, len(kept), last)], len(kept))
-        rich.stash.update(lean.stash)
+        rich.stash.update(lean.originals())
         return rich
 
     def _found(self, units: list[Unit], groups: list[list[int]], sizes: dict[int, int]) -> int:

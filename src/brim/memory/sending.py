@@ -39,10 +39,10 @@ def fitted(
     # What is needed to tell of it later, without the body that it came from and the items of the planner.
     light = (
         replace(work, conversation=replace(given, fields={})),
-        replace(outcome, groups=[], stash={}, planned=None, draft=None),
+        replace(outcome, groups=[], stash={}, fold=None, planned=None, draft=None),
     )
     report = partial(view_report, *light, replace(sent, fields={}), tuple(view.entries), log)
-    return Fitted(body_of(given, sent, view, request), sent, work.counter.total(sent), outcome.stash, report, again)
+    return Fitted(body_of(given, sent, view, request), sent, work.counter.total(sent), outcome.originals, report, again)
 
 
 def body_of(given: Conversation, sent: Conversation, view: View, request: Any) -> Any:

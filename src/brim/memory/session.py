@@ -240,7 +240,7 @@ class Session(Held):
         outcome.warnings[:0] = capped(work, self.budget)
         for event in events(work, outcome):
             tell(self._on_event, event)
-        self._writer.hold(outcome.stash.values())
+        self._writer.hold(outcome.originals().values())
         if self.policy.name != "agent":  # there context is part of the view
             self._writer.hold(piece.text for piece in self._carried if piece not in work.carried)
             self._carried = [*work.carried, *self._context]

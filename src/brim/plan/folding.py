@@ -1,8 +1,9 @@
-"""What a policy folds before the planner sees the conversation: kept by its handle, and told message by message."""
+"""What is folded: kept by its handle, and told message by message."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from brim.conversation import Message
 from brim.ladders import handle_of
@@ -10,13 +11,40 @@ from brim.plan.draft import Draft
 from brim.plan.report import Decision, Rung
 from brim.plan.work import Work
 
+# So many messages are joined at once to name them.
+TOGETHER = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Folded messages under one handle. Their text, which may be megabytes, is made when somebody wants it."""
+
+    handle: str
+    messages: Sequence[Message]
+
+    @classmethod
+    def of(cls, messages: Sequence[Message]) -> Fold:
+        return cls(handle_of(_pieces(messages)), messages)
+
+    @property
+    def text(self) -> str:
+        """The messages as JSON, a line each."""
+        return b"".join(_pieces(self.messages)).decode("utf-8", "surrogatepass")
+
+
+def _pieces(messages: Sequence[Message]) -> Iterator[bytes]:
+    """Messages as lines of JSON, many at a time."""
+    for start in range(0, len(messages), TOGETHER):
+        lines = b"\n".join([message.raw for message in messages[start : start + TOGETHER]])
+        yield b"\n" + lines if start else lines
+
 
 def kept_whole(messages: Sequence[Message]) -> dict[str, str]:
     """Folded messages as one entry of the stash; nothing for none."""
     if not messages:
         return {}
-    text = b"\n".join(message.raw for message in messages).decode("utf-8", "surrogatepass")
-    return {handle_of(text): text}
+    fold = Fold.of(messages)
+    return {fold.handle: fold.text}
 
 
 def told(work: Work, indexes: Iterable[int], rung: Rung, reason: str, stash: Mapping[str, str]) -> list[Decision]:

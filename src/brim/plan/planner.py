@@ -15,9 +15,9 @@ from itertools import pairwise
 
 from brim.conversation import Message, encode, leaf
 from brim.errors import BudgetTooSmall
-from brim.ladders import handle_of
 from brim.ladders.selection import shares
 from brim.plan.candidates import LOOKED_AT, LOOKED_AT_TALK, candidates
+from brim.plan.folding import Fold
 from brim.plan.gleaning import Gleanings
 from brim.plan.items import SYSTEM, Group, Item, Itemizer, last_exchange
 from brim.plan.pieces import WHOLE, Piece, pieces
@@ -62,6 +62,7 @@ class Planner:
         if system is not None:
             self.head -= sum(item.tokens for item in system.items)
         self._record: str | None = None
+        self._fold: Fold | None = None
         self._record_tokens = 0
         self._notice_tokens = 0
         self.gleaned = Gleanings(task.conversation.messages)
@@ -280,12 +281,10 @@ class Planner:
         return f"[{messages:,} earlier messages folded{where}]"
 
     def _notice(self, folded: Sequence[int]) -> Message:
-        """The message that stands for the folded ones; their originals go into the stash."""
+        """The message that stands for the folded ones, and names the original of all of them."""
         messages = self.task.conversation.messages
-        raws = b"\n".join([messages[index].raw for index in folded])
-        handle = handle_of(raws)
-        self.shown.stash[handle] = raws.decode("utf-8", "surrogatepass")
-        head = self._folded_text(len(folded), handle)
+        self._fold = Fold.of([messages[index] for index in folded])
+        head = self._folded_text(len(folded), self._fold.handle)
         text = f"{head}\n{self._record}" if self._record and not self._silent else head
         if not self._silent:
             text += self.gleaned.text(set(folded))
@@ -421,7 +420,7 @@ class Planner:
         }
         messages: list[Message] = []
         places: list[int] = []
-        folded = self._folded()
+        folded, self._fold = self._folded(), None
         kept = sorted(shown.keys() - {SYSTEM})
         before = self._notice_before(kept, folded) if folded else None
         for index in kept:
@@ -435,7 +434,8 @@ class Planner:
             places.append(index)
         new = replace(conversation, messages=tuple(messages), system=shown.get(SYSTEM, conversation.system))
         total = self.task.size(self.counter.total(new))
-        return Outcome(new, total, self.groups, self.shown.stash, folded, planned=conversation, places=places)
+        stash, fold = self.shown.stash, self._fold
+        return Outcome(new, total, self.groups, stash, fold, folded, planned=conversation, places=places)
 
     def _notice_before(self, kept: Sequence[int], folded: Sequence[int]) -> int | None:
         """Before which kept message the notice stands: after the widest gap, the last of equals.

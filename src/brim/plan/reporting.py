@@ -13,7 +13,6 @@ from brim.ladders import handle_of
 from brim.plan import rolling
 from brim.plan.context import attached
 from brim.plan.draft import ADDED, Draft, own_name
-from brim.plan.folding import kept_whole
 from brim.plan.items import SYSTEM, Group, Item, Itemizer, current
 from brim.plan.report import Decision, Report, Rung, layer_uses
 from brim.plan.task import Notice, Outcome
@@ -165,8 +164,7 @@ def _decisions(work: Work, outcome: Outcome) -> Iterable[Decision]:
     if draft is None:
         return
     told = {step.item for step in outcome.steps}
-    gone = [draft.messages[member] for group in outcome.groups if not group.kept for member in group.members]
-    folded = next((handle for handle in kept_whole(gone) if handle in outcome.stash), "")
+    folded = "" if outcome.fold is None else outcome.fold.handle
     for group in outcome.groups or _as_they_are(work, draft):
         if not group.items and not group.kept:
             for member in group.members:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from brim.conversation import Conversation, Message
 from brim.plan.draft import Draft
+from brim.plan.folding import Fold
 from brim.plan.items import Group
 from brim.plan.report import Decision
 from brim.tokens.counter import Counter
@@ -55,7 +56,8 @@ class Outcome:
     conversation: Conversation
     total: int
     groups: list[Group] = field(default_factory=list)
-    stash: dict[str, str] = field(default_factory=dict)
+    stash: dict[str, str] = field(default_factory=dict)  # originals by their handles, but for what the planner folded
+    fold: Fold | None = None
     folded: list[int] = field(default_factory=list)
     # What a policy did before the planner saw the conversation, and what its users should know.
     steps: list[Decision] = field(default_factory=list)
@@ -64,3 +66,7 @@ class Outcome:
     draft: Draft | None = None  # what was planned, with the names of its messages
     # For every message of the conversation its index in the planned one; -1 for the notice.
     places: list[int] = field(default_factory=list)
+
+    def originals(self) -> dict[str, str]:
+        """All that left the request, by its handle."""
+        return self.stash if self.fold is None else {**self.stash, self.fold.handle: self.fold.text}

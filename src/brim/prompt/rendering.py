@@ -115,7 +115,7 @@ def _rendered(
     def report() -> Report:
         return _report(tree, assembly, before, after, warnings)
 
-    return Fitted(wire.render(conversation, body), conversation, tokens, stash, report, again)
+    return Fitted(wire.render(conversation, body), conversation, tokens, lambda: stash, report, again)
 
 
 def _check_instructions(tree: Tree, assembly: Assembly, body: Mapping[str, Any]) -> None:

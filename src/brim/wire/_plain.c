@@ -2,6 +2,7 @@
  *
  * Most messages are nothing but a role and a text. Those are read here; every other is handed on as its bytes, and a
  * list that is not plainly a list of objects is not read at all: whoever reads with more care says what is wrong.
+ * Python's own objects are read without writing the whole list as JSON first.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -209,21 +210,10 @@ static PyObject *text_of(Reader *r, const Span *text)
     return PyUnicode_DecodeUTF8(r->room, length, NULL);
 }
 
-/* The message that lies between two places; NULL without an error if more care is needed to read it. */
-static PyObject *made(Reader *r, const char *begin, const Span *role, const Span *text)
+/* A message of its role by its name here, a text and its JSON; takes over the JSON. */
+static PyObject *made(Reader *r, PyObject *name, PyObject *called, PyObject *said, PyObject *raw)
 {
-    PyObject *name, *called, *raw, *said = NULL, *part = NULL, *parts = NULL, *message = NULL;
-    name = role->escapes ? NULL : PyUnicode_DecodeUTF8(role->begin, role->close - role->begin, NULL);
-    called = name == NULL ? NULL : PyDict_GetItemWithError(r->roles, name);
-    if (called == NULL) {
-        Py_XDECREF(name);
-        PyErr_Clear();
-        return NULL;
-    }
-    said = text_of(r, text);
-    if (said == NULL)
-        PyErr_Clear(); /* not UTF-8: it is told by who reads the bytes */
-    raw = said == NULL ? NULL : PyBytes_FromStringAndSize(begin, r->at - begin);
+    PyObject *part = NULL, *parts = NULL, *message = NULL;
     if (raw != NULL) {
         PyObject *given[] = {r->kind, r->path, r->none, said};
         part = PyObject_Vectorcall(r->part, given, 4, NULL);
@@ -231,15 +221,29 @@ static PyObject *made(Reader *r, const char *begin, const Span *role, const Span
     if (part != NULL)
         parts = PyTuple_Pack(1, part);
     if (parts != NULL) {
-        int same = PyUnicode_Compare(name, called) == 0;
+        int same = name == called || PyUnicode_Compare(name, called) == 0;
         PyObject *given[] = {called, parts, raw, r->nothing, r->none, r->none, same ? Py_True : Py_False};
         message = PyObject_Vectorcall(r->message, given, 7, NULL);
     }
-    Py_XDECREF(name);
     Py_XDECREF(raw);
-    Py_XDECREF(said);
     Py_XDECREF(part);
     Py_XDECREF(parts);
+    return message;
+}
+
+/* The message that lies between two places; NULL without an error if more care is needed to read it. */
+static PyObject *read_plain(Reader *r, const char *begin, const Span *role, const Span *text)
+{
+    PyObject *name, *called, *said, *message = NULL;
+    name = role->escapes ? NULL : PyUnicode_DecodeUTF8(role->begin, role->close - role->begin, NULL);
+    called = name == NULL ? NULL : PyDict_GetItemWithError(r->roles, name);
+    said = called == NULL ? NULL : text_of(r, text);
+    if (said == NULL)
+        PyErr_Clear(); /* not UTF-8: it is told by who reads the bytes */
+    else
+        message = made(r, name, called, said, PyBytes_FromStringAndSize(begin, r->at - begin));
+    Py_XDECREF(name);
+    Py_XDECREF(said);
     return message;
 }
 
@@ -251,7 +255,7 @@ static PyObject *next_message(Reader *r)
     if (pass_plain(r, &role, &text)) {
         while (r->at[-1] != '}') /* the blanks behind it are not its own */
             r->at--;
-        PyObject *message = made(r, begin, &role, &text);
+        PyObject *message = read_plain(r, begin, &role, &text);
         if (message != NULL || PyErr_Occurred())
             return message;
     }
@@ -290,6 +294,26 @@ static int read_list(Reader *r, PyObject *found, PyObject *others)
     return r->at == r->end;
 }
 
+/* What every message is made with; 0 with an error if there is no memory. */
+static int start(Reader *r)
+{
+    r->kind = PyUnicode_InternFromString("text");
+    r->path = Py_BuildValue("(s)", "content");
+    r->none = PyTuple_New(0);
+    r->nothing = PyBytes_FromStringAndSize(NULL, 0);
+    r->room = NULL;
+    return r->kind && r->path && r->none && r->nothing;
+}
+
+static void finish(Reader *r)
+{
+    Py_XDECREF(r->kind);
+    Py_XDECREF(r->path);
+    Py_XDECREF(r->none);
+    Py_XDECREF(r->nothing);
+    PyMem_Free(r->room);
+}
+
 static PyObject *messages(PyObject *self, PyObject *args)
 {
     Reader r;
@@ -299,31 +323,214 @@ static PyObject *messages(PyObject *self, PyObject *args)
         return NULL;
     r.at = raw;
     r.end = raw + length;
-    r.kind = PyUnicode_InternFromString("text");
-    r.path = Py_BuildValue("(s)", "content");
-    r.none = PyTuple_New(0);
-    r.nothing = PyBytes_FromStringAndSize(NULL, 0);
-    r.room = PyMem_Malloc((size_t)length + 1);
+    int started = start(&r);
     PyObject *found = PyList_New(0), *others = PyList_New(0), *both = NULL;
+    r.room = PyMem_Malloc((size_t)length + 1);
     if (r.room == NULL)
         PyErr_NoMemory();
-    else if (r.kind && r.path && r.none && r.nothing && found && others)
+    else if (started && found && others)
         both = read_list(&r, found, others) ? PyTuple_Pack(2, found, others)
              : PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
     Py_XDECREF(found);
     Py_XDECREF(others);
-    Py_XDECREF(r.kind);
-    Py_XDECREF(r.path);
-    Py_XDECREF(r.none);
-    Py_XDECREF(r.nothing);
-    PyMem_Free(r.room);
+    finish(&r);
     return both;
+}
+
+/* The role and the text of an object that is nothing else; 0 for any other. Both are borrowed. */
+static int plain_object(PyObject *item, PyObject **role, PyObject **text, int *role_first)
+{
+    PyObject *keys[2], *values[2];
+    Py_ssize_t at = 0;
+    if (!PyDict_CheckExact(item) || PyDict_GET_SIZE(item) != 2)
+        return 0;
+    for (int n = 0; n < 2; n++)
+        if (!PyDict_Next(item, &at, &keys[n], &values[n]) || !PyUnicode_CheckExact(keys[n]) ||
+            !PyUnicode_CheckExact(values[n]))
+            return 0;
+    *role_first = PyUnicode_CompareWithASCIIString(keys[0], "role") == 0;
+    if (PyUnicode_CompareWithASCIIString(keys[!*role_first], "role") != 0 ||
+        PyUnicode_CompareWithASCIIString(keys[*role_first], "content") != 0)
+        return 0;
+    *role = values[!*role_first];
+    *text = values[*role_first];
+    return 1;
+}
+
+/* How a byte stands in a JSON string: 0 as it is, a letter behind a backslash, or 'u' for its number. */
+static char escape_of(unsigned char c)
+{
+    static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
+    if (c >= 0x20 && c != '"' && c != '\\')
+        return 0;
+    const char *known = c ? strchr(from, c) : NULL;
+    return known ? to[known - from] : 'u';
+}
+
+/* How many bytes more a text takes between the quotes of JSON. */
+static Py_ssize_t more_escaped(const char *at, const char *end)
+{
+    Py_ssize_t more = 0;
+    for (; at < end; at++) {
+        while (end - at >= 8 && !ends_plain_text(at))
+            at += 8;
+        if (at == end)
+            break;
+        char sign = escape_of((unsigned char)*at);
+        more += sign == 0 ? 0 : sign == 'u' ? 5 : 1;
+    }
+    return more;
+}
+
+static char *put_escaped(char *out, const char *at, const char *end)
+{
+    static const char digits[] = "0123456789abcdef";
+    for (; at < end; at++) {
+        unsigned char c = (unsigned char)*at;
+        char sign = escape_of(c);
+        if (sign == 0) {
+            *out++ = *at;
+            continue;
+        }
+        *out++ = '\\';
+        *out++ = sign;
+        if (sign == 'u') {
+            *out++ = '0';
+            *out++ = '0';
+            *out++ = digits[c >> 4];
+            *out++ = digits[c & 15];
+        }
+    }
+    return out;
+}
+
+static char *put(char *out, const char *text, Py_ssize_t length)
+{
+    memcpy(out, text, (size_t)length);
+    return out + length;
+}
+
+/* The bytes of a text: its own, or those of `held`, which is new. NULL with an error for half a pair of surrogates. */
+static const char *bytes_of(PyObject *text, Py_ssize_t *length, PyObject **held)
+{
+    *held = NULL;
+    if (PyUnicode_IS_COMPACT_ASCII(text)) {
+        *length = PyUnicode_GET_LENGTH(text);
+        return PyUnicode_DATA(text);
+    }
+    *held = PyUnicode_AsUTF8String(text); /* not kept in the caller's text */
+    if (*held == NULL)
+        return NULL;
+    *length = PyBytes_GET_SIZE(*held);
+    return PyBytes_AS_STRING(*held);
+}
+
+/* A plain object as JSON; NULL with an error for half a pair of surrogates. Its role needs no escapes. */
+static PyObject *json_of(PyObject *role, PyObject *text, int role_first)
+{
+    static const char *const signs[2][3] = {{"{\"content\":\"", "\",\"role\":\"", "\"}"},
+                                            {"{\"role\":\"", "\",\"content\":\"", "\"}"}};
+    const char *const *sign = signs[role_first];
+    Py_ssize_t named = PyUnicode_GET_LENGTH(role), length;
+    PyObject *held, *raw = NULL;
+    const char *said = bytes_of(text, &length, &held);
+    if (said != NULL) {
+        Py_ssize_t more = more_escaped(said, said + length);
+        Py_ssize_t frame = (Py_ssize_t)(strlen(sign[0]) + strlen(sign[1]) + strlen(sign[2]));
+        raw = PyBytes_FromStringAndSize(NULL, frame + named + length + more);
+        if (raw != NULL) {
+            char *out = PyBytes_AS_STRING(raw);
+            for (int n = 0; n < 2; n++) {
+                out = put(out, sign[n], (Py_ssize_t)strlen(sign[n]));
+                out = (n == 0) == role_first ? put(out, PyUnicode_DATA(role), named)
+                    : more ? put_escaped(out, said, said + length) : put(out, said, length);
+            }
+            put(out, sign[2], (Py_ssize_t)strlen(sign[2]));
+        }
+    }
+    Py_XDECREF(held);
+    return raw;
+}
+
+/* The message of an object; NULL without an error if more care is needed to read it. */
+static PyObject *message_of(Reader *r, PyObject *item, Py_ssize_t *bytes)
+{
+    PyObject *role, *text, *called;
+    int role_first;
+    if (!plain_object(item, &role, &text, &role_first))
+        return NULL;
+    called = PyDict_GetItemWithError(r->roles, role);
+    if (called == NULL || !PyUnicode_IS_COMPACT_ASCII(role))
+        return NULL;
+    PyObject *raw = json_of(role, text, role_first);
+    if (raw == NULL) {
+        if (PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
+            PyErr_Clear();
+        return NULL;
+    }
+    *bytes += PyBytes_GET_SIZE(raw) + 1;
+    return made(r, role, called, text, raw);
+}
+
+static PyObject *of_objects(PyObject *self, PyObject *args)
+{
+    Reader r;
+    PyObject *items, *found, *both = NULL;
+    Py_ssize_t bytes = 1, number = 0;
+    if (!PyArg_ParseTuple(args, "O!O!OO", &PyList_Type, &items, &PyDict_Type, &r.roles, &r.part, &r.message))
+        return NULL;
+    int started = start(&r);
+    found = PyTuple_New(PyList_GET_SIZE(items));
+    if (started && found) {
+        for (; number < PyTuple_GET_SIZE(found) && number < PyList_GET_SIZE(items); number++) {
+            PyObject *message = message_of(&r, PyList_GET_ITEM(items, number), &bytes);
+            if (message == NULL)
+                break;
+            PyTuple_SET_ITEM(found, number, message);
+        }
+        if (!PyErr_Occurred())
+            both = number == PyTuple_GET_SIZE(found) ? Py_BuildValue("(On)", found, bytes) : Py_NewRef(Py_None);
+    }
+    Py_XDECREF(found);
+    finish(&r);
+    return both;
+}
+
+static PyObject *survey(PyObject *self, PyObject *items)
+{
+    PyObject *roles, *role, *text, *last = NULL;
+    Py_ssize_t characters = 0;
+    int role_first;
+    if (!PyList_CheckExact(items))
+        Py_RETURN_NONE;
+    roles = PySet_New(NULL);
+    if (roles == NULL)
+        return NULL;
+    for (Py_ssize_t number = 0; number < PyList_GET_SIZE(items); number++) {
+        if (!plain_object(PyList_GET_ITEM(items, number), &role, &text, &role_first)) {
+            Py_DECREF(roles);
+            Py_RETURN_NONE;
+        }
+        characters += PyUnicode_GET_LENGTH(text);
+        if (role != last && PySet_Add(roles, role) < 0) {
+            Py_DECREF(roles);
+            return NULL;
+        }
+        last = role;
+    }
+    return Py_BuildValue("(Nn)", roles, characters);
 }
 
 static PyMethodDef methods[] = {
     {"messages", messages, METH_VARARGS,
      "messages(raw, roles, part, message): the messages of a JSON list, those that are not only a role and a text as "
      "their bytes, and the numbers of the latter. None for a list that has to be read with more care."},
+    {"of_objects", of_objects, METH_VARARGS,
+     "of_objects(items, roles, part, message): the messages of a list of objects, and how many bytes it has as JSON. "
+     "None for a list that has to be read with more care."},
+    {"survey", survey, METH_O,
+     "survey(items): the roles of objects that are nothing but a role and a text, and the length of all texts. "
+     "None if any is more."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -12,13 +12,13 @@ from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import cast
+from typing import Any, cast
 
 import msgspec
 
-from brim.conversation import Message
+from brim.conversation import Message, encode
 from brim.wire.api import Api
-from brim.wire.plain import plain_messages
+from brim.wire.plain import plain_messages, plain_objects
 
 # A shorter list is read sooner than it is looked for. So many others are remembered, in so many bytes together.
 LEAST, MOST, MOST_BYTES = 1 << 16, 8, 12 << 20
@@ -32,12 +32,18 @@ _items = msgspec.json.Decoder(list[msgspec.Raw])
 
 @dataclass(frozen=True)
 class Known:
-    """A list as it was read: its bytes, its messages, and where in the bytes the first of them end, as far as known."""
+    """A list as it was read: its messages, and where in its bytes the first of them end, as far as known."""
 
     api: str
-    raw: bytes
     messages: tuple[Message, ...]
+    size: int  # of its bytes
+    told_raw: bytes = b""
     told: array[int] = field(default_factory=lambda: array("q"))
+
+    @cached_property
+    def raw(self) -> bytes:
+        """Its bytes: what was read, or what would be written for objects."""
+        return self.told_raw or b"[" + b",".join([message.raw for message in self.messages]) + b"]"
 
     @cached_property
     def ends(self) -> array[int]:
@@ -90,8 +96,30 @@ class Lists:
             messages = known.messages[:common] + messages
         if messages:
             told = (known.ends[:common],) if known is not None else ()
-            self._keep(Known(api.name, raw, messages, *told), known)
+            self._keep(Known(api.name, messages, len(raw), raw, *told), known)
         return messages
+
+    def read_objects(self, api: Api, items: list[Any]) -> tuple[Message, ...] | None:
+        """The messages of a long list of objects that are nothing but a role and a text.
+
+        None for one that may have been read before, since the rest of it is then read sooner as bytes; and for one
+        that has to be read with more care.
+        """
+        if any(self._seems(known, items) for known in self._known if known.api == api.name):
+            return None
+        read = plain_objects(items, api.plain)
+        if read is None:
+            return None
+        messages, size = read
+        if size <= self._most_bytes:
+            self._keep(Known(api.name, messages, size), None)
+        return messages
+
+    @staticmethod
+    def _seems(known: Known, items: list[Any]) -> bool:
+        """Whether a list begins like another, as far as two of its messages tell."""
+        last = min(len(known.messages), len(items)) - 1
+        return all(known.messages[at].raw == encode(items[at]) for at in (0, last // 2))
 
     def _nearest(self, api: str, raw: bytes) -> tuple[Known | None, int]:
         """The list with the most messages in common, if it has any, and how many those are."""
@@ -110,7 +138,7 @@ class Lists:
         with self._lock:
             kept = [one for one in self._known if one is not before or not _goes_on(new, one)]
             self._known = [new, *kept][:MOST]
-            while sum(len(one.raw) for one in self._known) > self._most_bytes:
+            while sum(one.size for one in self._known) > self._most_bytes:
                 self._known.pop()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
@@ -45,6 +46,23 @@ def plain_messages(raw: bytes, roles: dict[str, Role]) -> tuple[list[Message | b
     if _compiled is None or not _is_utf8(raw):
         return None
     return _compiled.messages(raw, roles, Part, Message)
+
+
+def survey(items: Any) -> tuple[set[str], int] | None:
+    """The roles of a list of objects that are nothing but a role and a text, and the length of all texts together.
+
+    None for any other list, and where there is no compiled reader.
+    Example: [{"role": "user", "content": "hi"}] -> ({"user"}, 2)
+    """
+    return None if _compiled is None else _compiled.survey(items)
+
+
+def plain_objects(items: list[Any], roles: dict[str, Role]) -> tuple[tuple[Message, ...], int] | None:
+    """The messages of such a list, and how many bytes it takes as JSON: it is not written as a whole to be read.
+
+    None for a list that has to be read with more care.
+    """
+    return None if _compiled is None else _compiled.of_objects(items, roles, Part, Message)
 
 
 def _is_utf8(raw: bytes) -> bool:
