@@ -311,8 +311,8 @@ def test_what_is_chosen_stands_in_the_order_of_choosing() -> None:
 
 def test_words_that_meet_in_one_place_count_for_more_than_apart() -> None:
     entries = Entries.unread(["a kettle of copper", *["a quiet morning"] * 20, "one old kettle"])
-    held = {"kettl": {0: 1, 21: 1}, "copper": {0: 1}}
-    matcher = Matcher(entries, lambda term: held.get(term, {}), parse_question("the copper kettle"))
+    held = {"kettl": [0, 21], "copper": [0]}
+    matcher = Matcher(entries, lambda term: held.get(term, []), parse_question("the copper kettle"))
     apart, together = matcher.match(), matcher.match(0.15)
     assert together[0] > 1.05 * apart[0]
     assert together[21] == pytest.approx(apart[21])

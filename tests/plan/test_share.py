@@ -49,3 +49,34 @@ def test_the_best_that_reaches_an_entry_counts_and_nothing_crosses_a_session() -
 def test_a_hit_that_is_none_is_refused(hits: dict[int, float]) -> None:
     with pytest.raises((IndexError, TypeError)):
         share.share(hits, [0.0], None, entries_of([("said", 1, 0)]))
+
+
+@pytest.mark.skipif(share._compiled is None, reason="installed without a compiler")
+@given(ENTRIES, st.data())
+def test_a_term_gives_the_same_to_the_last_bit(made: list[tuple[str, int, int]], data: st.DataObject) -> None:
+    bm25 = share.Bm25.of(entries_of(made))
+    held = st.lists(st.integers(0, len(made) - 1), max_size=12).map(sorted)
+    found = data.draw(st.lists(st.tuples(held, st.floats(0.01, 2.0)), max_size=3))
+    widest = data.draw(st.sampled_from([0.0, 2.0, 1e9]))
+    fast, slow = ([0.25] * len(made), [0.0] * len(made)), ([0.25] * len(made), [0.0] * len(made))
+    share.gather(found, *fast, bm25, widest)
+    share.plain_gather(found, *slow, bm25, widest)
+    assert fast == slow
+
+
+@pytest.mark.skipif(share._compiled is None, reason="installed without a compiler")
+@pytest.mark.parametrize("held", [[9], [-1], ["a"], [1, 0]])
+def test_a_holder_that_is_none_is_refused(held: list[int]) -> None:
+    entries = entries_of([("said", 1, 0), ("said", 1, 0)])
+    with pytest.raises((IndexError, TypeError)):
+        share.gather([(held, 1.0)], [0.0, 0.0], None, share.Bm25.of(entries), 9.0)
+
+
+@pytest.mark.skipif(share._compiled is None, reason="installed without a compiler")
+@given(st.lists(st.text(max_size=20) | st.integers(0, 900).map(lambda n: "x" * n), max_size=8))
+def test_unread_texts_have_the_same_columns(texts: list[str]) -> None:
+    fast, slow = Entries.unread(texts), Entries()
+    slow.texts = list(texts)
+    slow._measure()
+    assert (fast.lengths, fast.tokens, fast.decay) == (slow.lengths, slow.tokens, slow.decay)
+    assert (fast.total_length, fast.total_tokens) == (slow.total_length, slow.total_tokens)

@@ -1,10 +1,11 @@
-/* The compiled half of brim.plan.relevance.share: what entries are found by reaches their neighbours.
+/* The compiled half of brim.plan.relevance.share: what a term gives to entries, and what of it reaches their neighbours.
  *
  * The same sums in the same order as in plain Python, so that a plan does not depend on a compiler.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <math.h>
+#include <stdint.h>
 
 typedef struct {
     Py_ssize_t entries, touched;
@@ -65,6 +66,16 @@ static int add(PyObject *list, Py_ssize_t at, double more)
     return sum == NULL ? -1 : PyList_SetItem(list, at, sum);
 }
 
+static int add_all(const Spread *s, PyObject *totals, PyObject *roots)
+{
+    for (Py_ssize_t n = 0; n < s->touched; n++) {
+        Py_ssize_t entry = s->order[n];
+        if (add(totals, entry, s->best[entry]) < 0 || (roots != Py_None && add(roots, entry, sqrt(s->best[entry])) < 0))
+            return -1;
+    }
+    return 0;
+}
+
 static int spread_all(Spread *s, PyObject *hits, PyObject *totals, PyObject *roots)
 {
     PyObject *number, *found;
@@ -82,12 +93,35 @@ static int spread_all(Spread *s, PyObject *hits, PyObject *totals, PyObject *roo
             return -1;
         spread(s, entry, value);
     }
-    for (Py_ssize_t n = 0; n < s->touched; n++) {
-        entry = s->order[n];
-        if (add(totals, entry, s->best[entry]) < 0 || (roots != Py_None && add(roots, entry, sqrt(s->best[entry])) < 0))
-            return -1;
+    return add_all(s, totals, roots);
+}
+
+/* Look at what was given, and make room; 0 with an error if something is missing. */
+static int start(Spread *s, const Py_buffer *decay, const Py_buffer *kinds, PyObject *totals, PyObject *roots)
+{
+    s->entries = PyList_GET_SIZE(totals);
+    s->decay = decay->buf;
+    s->kinds = kinds->buf;
+    if (decay->len != s->entries * (Py_ssize_t)sizeof(double) || kinds->len != s->entries)
+        PyErr_SetString(PyExc_ValueError, "one step and one kind are needed for every entry");
+    else if (roots != Py_None && (!PyList_CheckExact(roots) || PyList_GET_SIZE(roots) != s->entries))
+        PyErr_SetString(PyExc_ValueError, "roots must be a list with one number for every entry");
+    else {
+        s->best = PyMem_Calloc((size_t)s->entries + 1, sizeof *s->best);
+        s->order = PyMem_Malloc(((size_t)s->entries + 1) * sizeof *s->order);
+        if (s->best != NULL && s->order != NULL)
+            return 1;
+        PyErr_NoMemory();
     }
     return 0;
+}
+
+static void finish(Spread *s, Py_buffer *decay, Py_buffer *kinds)
+{
+    PyMem_Free(s->best);
+    PyMem_Free(s->order);
+    PyBuffer_Release(decay);
+    PyBuffer_Release(kinds);
 }
 
 static PyObject *share(PyObject *self, PyObject *args)
@@ -98,32 +132,145 @@ static PyObject *share(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "O!O!Oy*y*idd", &PyDict_Type, &hits, &PyList_Type, &totals, &roots, &decay, &kinds,
                           &s.asks, &s.answer, &s.faintest))
         return NULL;
-    int failed = 1;
-    s.entries = PyList_GET_SIZE(totals);
-    s.decay = decay.buf;
-    s.kinds = kinds.buf;
-    if (decay.len != s.entries * (Py_ssize_t)sizeof(double) || kinds.len != s.entries)
-        PyErr_SetString(PyExc_ValueError, "one step and one kind are needed for every entry");
-    else if (roots != Py_None && (!PyList_CheckExact(roots) || PyList_GET_SIZE(roots) != s.entries))
-        PyErr_SetString(PyExc_ValueError, "roots must be a list with one number for every entry");
-    else {
-        s.best = PyMem_Calloc((size_t)s.entries + 1, sizeof *s.best);
-        s.order = PyMem_Malloc(((size_t)s.entries + 1) * sizeof *s.order);
-        if (s.best == NULL || s.order == NULL)
-            PyErr_NoMemory();
-        else
-            failed = spread_all(&s, hits, totals, roots) < 0;
-    }
-    PyMem_Free(s.best);
-    PyMem_Free(s.order);
-    PyBuffer_Release(&decay);
-    PyBuffer_Release(&kinds);
+    int failed = !start(&s, &decay, &kinds, totals, roots) || spread_all(&s, hits, totals, roots) < 0;
+    finish(&s, &decay, &kinds);
     if (failed)
         return NULL;
     Py_RETURN_NONE;
 }
 
+/* ---- what a term gives ---------------------------------------------------------------------------- */
+
+typedef struct {
+    const int64_t *lengths;
+    double flat, slope, most;
+} Bm25;
+
+/* Take over what a term gives to the entries that hold it, where it is more than what they have. */
+static int take_hits(Spread *s, const Bm25 *b, PyObject *held, double weight)
+{
+    Py_ssize_t size = PyList_GET_SIZE(held), holders = 0;
+    Py_ssize_t before = -1, entry;
+    for (Py_ssize_t n = 0; n < size; n++, before = entry) {
+        entry = PyLong_AsSsize_t(PyList_GET_ITEM(held, n));
+        if (entry == -1 && PyErr_Occurred())
+            return -1;
+        if (entry < 0 || entry >= s->entries || entry < before) {
+            PyErr_SetString(PyExc_IndexError, "no such entry, or not in order");
+            return -1;
+        }
+        holders += entry != before;
+    }
+    double rarity = log(1 + ((double)(s->entries - holders) + 0.5) / ((double)holders + 0.5));
+    double top = weight * rarity * b->most;
+    for (Py_ssize_t n = 0; n < size;) {
+        entry = PyLong_AsSsize_t(PyList_GET_ITEM(held, n));
+        double count = 0;
+        for (; n < size && PyLong_AsSsize_t(PyList_GET_ITEM(held, n)) == entry; n++)
+            count++;
+        double value = top * count / (count + b->flat + b->slope * (double)b->lengths[entry]);
+        if (value > s->best[entry])
+            reach(s, entry, value);
+    }
+    return 0;
+}
+
+static int gather_all(Spread *s, const Bm25 *b, PyObject *found, double widest, PyObject *totals, PyObject *roots)
+{
+    for (Py_ssize_t n = 0; n < PyList_GET_SIZE(found); n++) {
+        PyObject *held;
+        double weight;
+        if (!PyArg_ParseTuple(PyList_GET_ITEM(found, n), "O!d", &PyList_Type, &held, &weight) ||
+            take_hits(s, b, held, weight) < 0)
+            return -1;
+    }
+    Py_ssize_t hits = s->touched;
+    if ((double)hits <= widest) {
+        double *values = PyMem_Malloc(((size_t)hits + 1) * sizeof *values);
+        if (values == NULL) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        for (Py_ssize_t n = 0; n < hits; n++)
+            values[n] = s->best[s->order[n]]; /* neighbours may raise them */
+        for (Py_ssize_t n = 0; n < hits; n++)
+            spread(s, s->order[n], values[n]);
+        PyMem_Free(values);
+    }
+    return add_all(s, totals, roots);
+}
+
+static PyObject *gather(PyObject *self, PyObject *args)
+{
+    PyObject *found, *totals, *roots;
+    Py_buffer lengths, decay, kinds;
+    Spread s = {0};
+    Bm25 b;
+    double widest;
+    if (!PyArg_ParseTuple(args, "O!O!Oy*y*y*ddddidd", &PyList_Type, &found, &PyList_Type, &totals, &roots, &lengths,
+                          &decay, &kinds, &b.flat, &b.slope, &b.most, &widest, &s.asks, &s.answer, &s.faintest))
+        return NULL;
+    int failed = 1;
+    b.lengths = lengths.buf;
+    if (start(&s, &decay, &kinds, totals, roots)) {
+        if (lengths.len != s.entries * (Py_ssize_t)sizeof(int64_t))
+            PyErr_SetString(PyExc_ValueError, "one length is needed for every entry");
+        else
+            failed = gather_all(&s, &b, found, widest, totals, roots) < 0;
+    }
+    finish(&s, &decay, &kinds);
+    PyBuffer_Release(&lengths);
+    if (failed)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* ---- the columns of texts that nobody has read ---------------------------------------------------- */
+
+static PyObject *columns(PyObject *self, PyObject *args)
+{
+    PyObject *texts, *lengths = NULL, *tokens = NULL, *decay = NULL, *all = NULL;
+    Py_buffer steps;
+    double least;
+    if (!PyArg_ParseTuple(args, "O!y*d", &PyList_Type, &texts, &steps, &least))
+        return NULL;
+    Py_ssize_t size = PyList_GET_SIZE(texts), far = steps.len / (Py_ssize_t)sizeof(double);
+    int64_t total_length = 0, total_tokens = 0, before = 0;
+    lengths = PyBytes_FromStringAndSize(NULL, size * (Py_ssize_t)sizeof(int64_t));
+    tokens = PyBytes_FromStringAndSize(NULL, size * (Py_ssize_t)sizeof(int64_t));
+    decay = PyBytes_FromStringAndSize(NULL, size * (Py_ssize_t)sizeof(double));
+    int good = lengths && tokens && decay;
+    for (Py_ssize_t n = 0; good && n < size; n++) {
+        PyObject *text = PyList_GET_ITEM(texts, n);
+        if (!PyUnicode_Check(text)) {
+            PyErr_SetString(PyExc_TypeError, "texts must be strings");
+            good = 0;
+            break;
+        }
+        int64_t length = PyUnicode_GET_LENGTH(text), few = length / 4 ? length / 4 : 1, both = few + before;
+        ((int64_t *)PyBytes_AS_STRING(lengths))[n] = length;
+        ((int64_t *)PyBytes_AS_STRING(tokens))[n] = few;
+        ((double *)PyBytes_AS_STRING(decay))[n] = n == 0 ? 0.0 : both < far ? ((double *)steps.buf)[both] : least;
+        total_length += length;
+        total_tokens += few;
+        before = few;
+    }
+    if (good)
+        all = Py_BuildValue("(OOOLL)", lengths, tokens, decay, (long long)total_length, (long long)total_tokens);
+    Py_XDECREF(lengths);
+    Py_XDECREF(tokens);
+    Py_XDECREF(decay);
+    PyBuffer_Release(&steps);
+    return all;
+}
+
 static PyMethodDef methods[] = {
+    {"gather", gather, METH_VARARGS,
+     "gather(found, totals, roots, lengths, decay, kinds, flat, slope, most, widest, asks, answer, faintest): add what a "
+     "term and those related to it give to the totals, and the roots of that to the roots."},
+    {"columns", columns, METH_VARARGS,
+     "columns(texts, steps, least): the lengths of texts, about their tokens and the steps between them, as bytes of "
+     "arrays, and the sums of the first two."},
     {"share", share, METH_VARARGS,
      "share(hits, totals, roots, decay, kinds, asks, answer, faintest): add hits to the totals, and their roots to the "
      "roots; neighbours get what is left on the way."},

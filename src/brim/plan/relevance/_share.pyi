@@ -11,3 +11,20 @@ def share(
     faintest: float,
     /,
 ) -> None: ...
+def gather(
+    found: list[tuple[list[int], float]],
+    totals: list[float],
+    roots: list[float] | None,
+    lengths: array[int],
+    decay: array[float],
+    kinds: bytearray,
+    flat: float,
+    slope: float,
+    most: float,
+    widest: float,
+    asks: int,
+    answer: float,
+    faintest: float,
+    /,
+) -> None: ...
+def columns(texts: list[str], steps: array[float], least: float, /) -> tuple[bytes, bytes, bytes, int, int]: ...

@@ -14,6 +14,11 @@ from operator import add, or_
 from brim.plan.relevance.dates import day_number
 from brim.plan.words import split
 
+try:
+    from brim.plan.relevance import _share as _compiled
+except ImportError:  # installed without a compiler
+    _compiled = None  # type: ignore[assignment]
+
 # Kinds of utterance, as bits.
 TELLS_TIME = 1  # says when something was or will be
 TELLS_OF_SELF = 2  # somebody speaks of themselves
@@ -47,7 +52,7 @@ _BLOCK_TOKENS = 500
 # the nearer they are, and long entries are far apart. Beyond the last it is the least.
 _STEPS = tuple(min(_DECAY_MOST, max(_DECAY_LEAST, exp(-between / _DECAY_TOKENS))) for between in range(64))
 # The same by the tokens of both neighbours.
-_BETWEEN = tuple(step for step in _STEPS for _ in range(2))
+_BETWEEN = array("d", [step for step in _STEPS for _ in range(2)])
 
 
 class Entries:
@@ -72,24 +77,33 @@ class Entries:
     def unread(cls, texts: Sequence[str]) -> Entries:
         """Texts of one session of which no word has been read; the columns are made all at once."""
         self = cls()
-        lengths = list(map(len, texts))
-        sizes = [length // 4 or 1 for length in lengths]
         self.texts = list(texts)
-        self.tokens = array("q", sizes)
-        self.lengths = array("q", lengths)
-        self.total_tokens, self.total_length = sum(sizes), sum(self.lengths)
-        steps, far = _BETWEEN, len(_BETWEEN)
-        self.decay = array("d", [0.0])
-        self.decay.extend([steps[both] if both < far else _DECAY_LEAST for both in map(add, sizes, sizes[1:])])
-        self.kind = bytearray(len(sizes))
-        self.days = array("q", [0]) * len(sizes)
-        self.sessions = [0] * len(sizes)
+        if _compiled is None:
+            self._measure()
+        else:
+            lengths, sizes, steps, *totals = _compiled.columns(self.texts, _BETWEEN, _DECAY_LEAST)
+            self.lengths.frombytes(lengths)
+            self.tokens.frombytes(sizes)
+            self.decay.frombytes(steps)
+            self.total_length, self.total_tokens = totals
+        self.kind = bytearray(len(texts))
+        self.days = array("q", [0]) * len(texts)
+        self.sessions = [0] * len(texts)
         sample = texts[:: max(1, len(texts) // _SAMPLE)]
         if sum([text.find(":", 0, _LABEL_LENGTH) > 0 for text in sample]) * 3 >= len(sample):
             for number, text in enumerate(texts):
                 if text.find(":", 0, _LABEL_LENGTH) > 0:
                     self._note_speaker(number, text, "")
         return self
+
+    def _measure(self) -> None:
+        """What the texts take, and what a score keeps between them, as the compiled half does it."""
+        self.lengths = array("q", map(len, self.texts))
+        self.tokens = array("q", [length // 4 or 1 for length in self.lengths])
+        self.total_length, self.total_tokens = sum(self.lengths), sum(self.tokens)
+        steps, far, sizes = _BETWEEN, len(_BETWEEN), self.tokens
+        self.decay = array("d", [0.0] * min(1, len(sizes)))
+        self.decay.extend([steps[both] if both < far else _DECAY_LEAST for both in map(add, sizes, sizes[1:])])
 
     def blocks(self) -> array[int]:
         """Which stretch of about 500 tokens each entry is in."""

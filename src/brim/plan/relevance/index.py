@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 
 from brim.plan.relevance.entries import Entries, gains
 from brim.plan.relevance.matching import Matcher, apply_gains
@@ -82,7 +82,7 @@ class Index:
         if reach is not None:
             question = question.within(reach, lambda term: len(postings.get(term, ())))
         everywhere = 1.0 if share > 0 else _EVERYWHERE
-        matcher = Matcher(self._entries, lambda term: _counts(postings.get(term, ())), question, reach, everywhere)
+        matcher = Matcher(self._entries, lambda term: postings.get(term, []), question, reach, everywhere)
         totals = matcher.match(_TOGETHER)
         if feeds_back:
             telling = matcher.telling(totals)
@@ -122,9 +122,3 @@ class Index:
     def nearness(self, query: str) -> Sequence[float] | None:
         """What each entry has to do with the one before, for a question that wants whole passages; None for others."""
         return self._entries.decay if parse_question(query).broad else None
-
-
-def _counts(held: Sequence[int]) -> Mapping[int, int]:
-    """How often each number stands in a list. Example: [1, 4, 4] -> {1: 1, 4: 2}"""
-    once = dict.fromkeys(held, 1)  # most entries hold a term once, and this is far cheaper
-    return once if len(once) == len(held) else Counter(held)

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from heapq import nlargest
-from math import log, sqrt
 
 from brim.plan.relevance.dates import nearness
 from brim.plan.relevance.entries import Entries
 from brim.plan.relevance.question import Question
 from brim.plan.relevance.related import related
-from brim.plan.relevance.share import share
+from brim.plan.relevance.share import Bm25, counted, gather, share
 from brim.plan.words import words
 
-# Which entries hold a term, and how often.
-Counts = Mapping[int, int]
-
-_K1, _B = 1.2, 0.5
 _RELATED_WEIGHT = 0.4
 _FEEDBACK_ENTRIES, _FEEDBACK_TERMS, _FEEDBACK_CHARACTERS = 8, 20, 4_000
 _COMMON = 0.35
@@ -28,7 +23,7 @@ _NAMED, _NAMED_GAIN = 1.0, 0.8
 
 
 class Matcher:
-    """One question against the entries; `look_up` tells which of them hold a term.
+    """One question against the entries; `look_up` tells which of them hold a term, each as often as it does.
 
     With `reach` the words of the best entries are looked up only as long as they occur so often together. A term that
     more than the share `everywhere` of the entries hold is not shared with neighbours: most hold it themselves.
@@ -37,7 +32,7 @@ class Matcher:
     def __init__(
         self,
         entries: Entries,
-        look_up: Callable[[str], Counts],
+        look_up: Callable[[str], list[int]],
         question: Question,
         reach: int | None = None,
         everywhere: float = 1.0,
@@ -47,10 +42,9 @@ class Matcher:
         self.size = len(entries.texts)
         self.reach = reach
         self.everywhere = everywhere * self.size
+        self.bm25 = Bm25.of(entries)
         self.terms = self._rarest(question.terms)
         self.question = question
-        mean = max(1.0, entries.total_length / max(1, self.size))
-        self.flat, self.slope = _K1 * (1 - _B), _K1 * _B / mean
 
     def match(self, together: float = 0.0) -> list[float]:
         """What the terms of the question, and terms related to them, give to each entry.
@@ -60,12 +54,9 @@ class Matcher:
         totals = [0.0] * self.size
         roots = [0.0] * self.size if together else None
         for term, weight in self.terms.items():
-            hits = self._hits(term, weight)
-            for other, likeness in related(term):
-                for number, value in self._hits(other, weight * _RELATED_WEIGHT * likeness).items():
-                    if value > hits.get(number, 0.0):
-                        hits[number] = value
-            self._share(hits, totals, roots)
+            kin = [(other, weight * _RELATED_WEIGHT * likeness) for other, likeness in related(term)]
+            found = [(self.look_up(each), worth) for each, worth in [(term, weight), *kin]]
+            gather(found, totals, roots, self.bm25, self.everywhere)
         if roots is None:
             return totals
         # The square of a sum of roots is the sum, and twice the root of each product.
@@ -94,7 +85,7 @@ class Matcher:
         for term, value in telling.items():
             times = occurrences(term)
             if times <= max(2, _COMMON * self.size):
-                scored.append((value * self._rarity(times), term))
+                scored.append((value * self.bm25.rarity(times), term))
         top = sorted(scored, key=lambda pair: (-pair[0], pair[1]))[:_FEEDBACK_TERMS]
         hits: dict[int, float] = {}
         looked_at = 0
@@ -102,22 +93,22 @@ class Matcher:
             looked_at += occurrences(term)
             if self.reach is not None and looked_at > self.reach:
                 break
-            for number, found in self._hits(term, weight * value / top[0][0]).items():
+            for number, found in self.bm25.hits(self.look_up(term), weight * value / top[0][0]).items():
                 hits[number] = hits.get(number, 0.0) + found
-        self._share(hits, totals)
+        share(hits, totals, None, self.entries)
 
     def add_surroundings(self, totals: list[float]) -> None:
         """Add how much the passage around an entry, some 1,500 tokens, is about the question."""
         block = self.entries.blocks()
         about: dict[int, float] = {}
         for term, weight in self.terms.items():
-            held = self.look_up(term)
+            held = counted(self.look_up(term))
             counts: dict[int, int] = {}
             for number, count in held.items():
                 place = block[number]
                 for near in (place - 1, place, place + 1):
                     counts[near] = counts.get(near, 0) + count
-            rarity = _SURROUNDINGS * weight * self._rarity(len(held))
+            rarity = _SURROUNDINGS * weight * self.bm25.rarity(len(held))
             for place, count in counts.items():
                 about[place] = about.get(place, 0.0) + rarity * count / (count + _BLOCK_K)
         for number, place in enumerate(block):
@@ -139,31 +130,12 @@ class Matcher:
         for number, gain in raised.items():
             totals[number] *= 1 + gain
 
-    def _hits(self, term: str, weight: float) -> dict[int, float]:
-        held = self.look_up(term)
-        top = weight * self._rarity(len(held)) * (_K1 + 1)
-        lengths, flat, slope = self.entries.lengths, self.flat, self.slope
-        return {n: top * count / (count + flat + slope * lengths[n]) for n, count in held.items()}
-
-    def _share(self, hits: dict[int, float], totals: list[float], roots: list[float] | None = None) -> None:
-        """Add hits to the totals, and what is left of them to those of their neighbours; of all that their roots."""
-        if len(hits) <= self.everywhere:
-            share(hits, totals, roots, self.entries)
-            return
-        for number, value in hits.items():
-            totals[number] += value
-            if roots is not None:
-                roots[number] += sqrt(value)
-
-    def _rarity(self, holders: int) -> float:
-        return log(1 + (self.size - holders + 0.5) / (holders + 0.5))
-
     def _rarest(self, weights: dict[str, float]) -> dict[str, float]:
         """The terms that tell most, when the message is long: a pasted log is not a question."""
         if len(weights) <= _MOST_TERMS:
             return weights
-        held = [(term, len(found)) for term in weights if (found := self.look_up(term))]
-        kept = sorted(held, key=lambda pair: (-weights[pair[0]] * self._rarity(pair[1]), pair[0]))[:_MOST_TERMS]
+        held = [(term, len(set(found))) for term in weights if (found := self.look_up(term))]
+        kept = sorted(held, key=lambda pair: (-weights[pair[0]] * self.bm25.rarity(pair[1]), pair[0]))[:_MOST_TERMS]
         return {term: weights[term] for term, _ in kept}
 
 

@@ -1,8 +1,11 @@
-"""What an entry is found by reaches its neighbours: they speak of the same."""
+"""What a term gives to the entries that hold it, and to their neighbours: they speak of the same."""
 
 from __future__ import annotations
 
-from math import sqrt
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import log, sqrt
 
 from brim.plan.relevance.entries import ASKS, Entries
 
@@ -11,8 +14,83 @@ try:
 except ImportError:  # installed without a compiler
     _compiled = None  # type: ignore[assignment]
 
+_K1, _B = 1.2, 0.5
 # What follows a question gets so much more, and what is left below this share of a hit reaches no further.
 _ANSWER, _FAINTEST = 1.2, 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Bm25:
+    """What a term is worth in an entry that holds it: more the rarer it is, and the shorter the entry."""
+
+    entries: Entries
+    flat: float
+    slope: float
+
+    @classmethod
+    def of(cls, entries: Entries) -> Bm25:
+        mean = max(1.0, entries.total_length / max(1, len(entries.texts)))
+        return cls(entries, _K1 * (1 - _B), _K1 * _B / mean)
+
+    def rarity(self, holders: int) -> float:
+        return log(1 + (len(self.entries.texts) - holders + 0.5) / (holders + 0.5))
+
+    def hits(self, held: Sequence[int], weight: float) -> dict[int, float]:
+        """What a term gives to each entry that holds it."""
+        counts = counted(held)
+        top = weight * self.rarity(len(counts)) * (_K1 + 1)
+        lengths, flat, slope = self.entries.lengths, self.flat, self.slope
+        return {n: top * count / (count + flat + slope * lengths[n]) for n, count in counts.items()}
+
+
+def counted(held: Sequence[int]) -> Mapping[int, int]:
+    """How often each number stands in a list. Example: [1, 4, 4] -> {1: 1, 4: 2}"""
+    once = dict.fromkeys(held, 1)  # most entries hold a term once, and this is far cheaper
+    return once if len(once) == len(held) else Counter(held)
+
+
+def gather(
+    found: list[tuple[list[int], float]],
+    totals: list[float],
+    roots: list[float] | None,
+    bm25: Bm25,
+    widest: float,
+) -> None:
+    """Add what a term gives to the totals, and its roots to the roots: to those that hold it, and to their neighbours.
+
+    `found` has the entries that hold it, as often as they do, with its weight, and the same for words that are related
+    to it: of all those the best counts. More than `widest` hits are not shared with neighbours.
+    """
+    if _compiled is None:
+        plain_gather(found, totals, roots, bm25, widest)
+        return
+    entries = bm25.entries
+    arrays = entries.lengths, entries.decay, entries.kind
+    _compiled.gather(
+        found, totals, roots, *arrays, bm25.flat, bm25.slope, _K1 + 1, widest, ASKS, _ANSWER, _FAINTEST
+    )  # fmt: skip
+
+
+def plain_gather(
+    found: list[tuple[list[int], float]],
+    totals: list[float],
+    roots: list[float] | None,
+    bm25: Bm25,
+    widest: float,
+) -> None:
+    """The same in plain Python."""
+    hits: dict[int, float] = {}
+    for held, weight in found:
+        for number, value in bm25.hits(held, weight).items():
+            if value > hits.get(number, 0.0):
+                hits[number] = value
+    if len(hits) <= widest:
+        plain_share(hits, totals, roots, bm25.entries)
+        return
+    for number, value in hits.items():
+        totals[number] += value
+        if roots is not None:
+            roots[number] += sqrt(value)
 
 
 def share(hits: dict[int, float], totals: list[float], roots: list[float] | None, entries: Entries) -> None:
