@@ -13,7 +13,7 @@ from brim import wire
 from brim.conversation import Message, encode
 from brim.errors import BadBody
 from brim.wire import lists, plain
-from brim.wire.plain import plain_message, plain_messages, plain_objects, survey
+from brim.wire.plain import Columns, plain_message, plain_messages, plain_objects, survey
 
 CHAT = wire.APIS["openai_chat"]
 compiled = pytest.mark.skipif(plain._compiled is None, reason="installed without a compiler")
@@ -170,3 +170,21 @@ def test_a_list_of_objects_that_goes_on_is_read_from_where_it_went_on(monkeypatc
     assert all(one is other for one, other in zip(first, again[:-1], strict=True))
     other = [{"role": "user", "content": "0 " + "word " * 20}, *said[2:]]
     assert [message.value for message in wire.parse(other, "openai_chat").messages] == other
+
+
+@compiled
+def test_columns_are_the_same_without_a_compiler() -> None:
+    call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    said = [
+        {"role": "developer", "content": "Be brief."},
+        {"role": "user", "content": [{"type": "text", "text": "日本"}, {"type": "text", "text": "b"}]},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "a", "content": "found"},
+        {"role": "user", "content": "and?"},
+    ]
+    messages = wire.parse(said, "openai_chat").messages
+    found = Columns.of(messages)
+    assert found == Columns.plainly(messages)
+    assert (found.systems, found.others) == ([0], [0, 1, 2, 3])
+    with pytest.raises(TypeError):
+        Columns.of(("no message",))  # type: ignore[arg-type]

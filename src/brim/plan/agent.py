@@ -42,17 +42,17 @@ def enforce(
     What the outcome calls folded are indexes of the draft.
     """
     conversation = draft.conversation
-    sizes = guessed(conversation.messages, work.counter.message, work.limit)
-    if sizes is None and work.fits(conversation):
+    guess = guessed(conversation.messages, work.counter.message, work.limit)
+    if guess is None and work.fits(conversation):
         return Outcome(conversation, work.total(conversation), planned=conversation, draft=draft)
-    query = query_of(conversation)
+    query, columns = query_of(conversation), None if guess is None else guess.columns
     task = Task(
         conversation=conversation,
         counter=work.counter,
         limit=max(1, work.limit),  # with less than nothing it refuses too, and says what would have to stay
         recent=work.policy.recent,
         query=query,
-        relevance=lambda room: relevance(conversation, query, work.counter.message, room),
+        relevance=lambda room: relevance(conversation, query, work.counter.message, room, columns),
         recall=work.recall,
         layers=draft.layers,
         held=draft.held,
@@ -63,10 +63,10 @@ def enforce(
         record=lambda messages, tokens: record(messages, tokens, work.counter.text),
         ledger=work.policy.ledger,
         size=work.size,
-        guessed=sizes,
+        guessed=guess,
     )
     planner = Planner(task)
-    if sizes is not None and not planner.surely_over() and work.fits(conversation):
+    if guess is not None and not planner.surely_over() and work.fits(conversation):
         return Outcome(conversation, work.total(conversation), planned=conversation, draft=draft)
     try:
         outcome = planner.run()

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 from brim.conversation import Message
-from brim.plan.items import Seen, current
+from brim.plan.items import Guess, Seen, current
+from brim.wire.plain import Columns
 
 # A history of more messages than this is looked at only as far as so many times its limit; one without results less,
 # unless its sizes turn out to be guessed too high.
@@ -17,54 +18,53 @@ MANY = 1_500
 LOOKED_AT, LOOKED_AT_TALK = 2.0, 1.2
 # So many messages, spread over the history, say how many bytes a token has in it.
 SAMPLE = 64
-# A plain message of fewer bytes may be nothing but its frame.
-SHORT = 64
 
 
-def guessed(messages: Sequence[Message], size: Callable[[Message], int], limit: int) -> list[int] | None:
+def guessed(messages: tuple[Message, ...], size: Callable[[Message], int], limit: int) -> Guess | None:
     """About how many tokens each message has, where there are many and they are far more than the limit; else None.
 
     It goes by nothing but the messages: what happened to be counted before must not change a plan.
     """
     if len(messages) < MANY:
         return None
-    lengths = [len(message.raw) for message in messages]
+    columns = Columns.of(messages)
+    lengths = columns.lengths
     sample = range(0, len(messages), max(1, len(messages) // SAMPLE))
-    share = sum(size(messages[n]) for n in sample) / max(1, sum(lengths[n] for n in sample))
-    found = [int(length * share) + 1 for length in lengths]
-    if sum(found) < LOOKED_AT * limit:
+    share = sum([size(messages[n]) for n in sample]) / max(1, sum([lengths[n] for n in sample]))
+    if sum(lengths) * share < LOOKED_AT * limit:
         return None
-    # Media have bytes that are no tokens. Most messages are one text and no more.
-    unsure = [number for number, message in enumerate(messages) if not message.plain or lengths[number] < SHORT]
-    for number in unsure:
-        message = messages[number]
-        parts = message.parts
+    for number in columns.others:  # media have bytes that are no tokens
+        parts = messages[number].parts
         if len(parts) > 1 or (parts and not parts[0].text):
             texts = sum([len(part.text) for part in parts])
             if texts * 2 < lengths[number]:
-                found[number] = size(message)
-    return found if sum(found) >= LOOKED_AT * limit else None
+                lengths[number] = int(size(messages[number]) / share)
+    return Guess(columns, share) if sum(lengths) * share >= LOOKED_AT * limit else None
 
 
 def candidates(
     messages: tuple[Message, ...],
-    sizes: list[int],
+    guess: Guess,
     relevance: Sequence[float] | None,
-    recent: int,
-    most: int,
+    recent: float,
+    most: float,
     stay: Collection[int] = (),
 ) -> Seen:
-    """The newest messages up to `recent` tokens, the most relevant ones up to `most`, and those that have to stay."""
-    chosen = {n for n, message in enumerate(messages) if message.role == "system"} | {current(messages), *stay}
+    """Messages of `most` tokens: those that have to stay, the newest up to `recent`, then the most relevant ones."""
+    lengths = guess.columns.lengths
+    chosen = {*guess.columns.systems, current(messages), *stay}
+    newest = recent / guess.share
     for n in range(len(messages) - 1, -1, -1):
-        recent -= sizes[n]
-        if recent < 0:
+        newest -= lengths[n]
+        if newest < 0:
             break
         chosen.add(n)
+    left = most / guess.share - sum([lengths[n] for n in chosen])
     ranks = relevance or [0.0] * len(messages)
     for n in sorted(range(len(messages) - 1, -1, -1), key=ranks.__getitem__, reverse=True):
-        most -= sizes[n]
-        if most < 0:
-            break
-        chosen.add(n)
-    return Seen(chosen, sizes)
+        if n not in chosen:
+            left -= lengths[n]
+            if left < 0:
+                break
+            chosen.add(n)
+    return Seen(chosen, guess)

@@ -6,7 +6,7 @@ of a message, or a block inside one: a pasted log beside the instruction that as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,6 +15,7 @@ import msgspec
 from brim.conversation import Conversation, Message, Part
 from brim.ladders.json.skeleton import Skeleton
 from brim.ladders.xmlblocks import blocks
+from brim.wire.plain import Columns
 
 SYSTEM = -1
 ItemKind = Literal["text", "block", "call", "result", "thinking", "media"]
@@ -131,18 +132,29 @@ def _only_thinks(message: Message) -> bool:
     return bool(parts) and parts[0].kind == "thinking" and all(part.kind == "thinking" for part in parts)
 
 
-def _loose(messages: tuple[Message, ...]) -> bool:
+def _loose(messages: Iterable[Message]) -> bool:
     """Whether every message is a group of its own."""
-    others = [message for message in messages if not message.plain]
-    return not any(message.calls or message.answers or _only_thinks(message) for message in others)
+    return not any(message.calls or message.answers or _only_thinks(message) for message in messages)
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """About how many tokens every message of a long history has: some share of its bytes."""
+
+    columns: Columns
+    share: float
+
+    def tokens(self, indexes: Sequence[int]) -> int:
+        lengths = self.columns.lengths
+        return int(self.share * sum([lengths[index] for index in indexes]))
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Of a long history what is worth looking at, and about how many tokens every message has."""
+    """Of a long history what is worth looking at, and about how large the rest is."""
 
     chosen: set[int]
-    sizes: list[int]
+    guess: Guess
 
 
 class Itemizer:
@@ -182,13 +194,13 @@ class Itemizer:
             if looked_at:
                 found.append(self._group(indexes, indexes[-1] == last))
             elif self._seen is not None:
-                found.append(Group(indexes, frame=sum([self._seen.sizes[index] for index in indexes])))
+                found.append(Group(indexes, frame=self._seen.guess.tokens(indexes)))
         return found
 
     def _grouped(self) -> Iterator[tuple[list[int], bool]]:
         """Indexes in groups and whether they are looked at; what nobody looks at, in a row, is folded together."""
         messages, frozen, seen = self.conversation.messages, self._frozen, self._seen
-        if seen is not None and _loose(messages[frozen:]):
+        if seen is not None and _loose([messages[n] for n in seen.guess.columns.others if n >= frozen]):
             before = frozen
             for index in sorted({*seen.chosen, len(messages) - 1}):
                 if index >= frozen:

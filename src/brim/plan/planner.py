@@ -74,16 +74,16 @@ class Planner:
 
     def _itemized(self) -> list[Group]:
         """The conversation in groups; of a history many times the limit, what is worth looking at."""
-        task, limit, sizes = self.task, self.task.limit, self.task.guessed
+        task, limit, guess = self.task, self.task.limit, self.task.guessed
         messages, seen = task.conversation.messages, None
-        if sizes is not None:
+        if guess is not None:
             self._relevance = task.relevance(limit) if task.relevance else None
         recent = int(max(RECENT_SEEN, 2 * task.recent) * limit)
         # Results are shown in short, so more of them find a place; what was said is kept or not.
-        results = sizes is None or any(message.answers for message in messages)
+        results = guess is None or any(messages[number].answers for number in guess.columns.others)
         for times in (LOOKED_AT,) if results else (LOOKED_AT_TALK, LOOKED_AT):
-            if sizes is not None:
-                seen = candidates(messages, sizes, self._relevance, recent, int(times * limit), task.stay)
+            if guess is not None:
+                seen = candidates(messages, guess, self._relevance, recent, times * limit, task.stay)
                 task.counter.measure([messages[number] for number in seen.chosen])
             sized = task.counter.sizes
             groups = Itemizer(task.conversation, sized, self.count, task.layers, task.frozen, seen, task.held).groups()
@@ -122,8 +122,7 @@ class Planner:
         relevance = self._relevance
         if relevance is None and self.task.relevance:
             relevance = self.task.relevance(room)
-        roles = [message.role for message in self.task.conversation.messages]
-        weigh(self.groups, roles, self.task.limit, self.task.recent, relevance)
+        weigh(self.groups, self.task.conversation.messages, self.task.limit, self.task.recent, relevance)
 
     def _keep_exchange(self, room: int) -> None:
         """Keep the exchange before the current message, whole or as extracts, before anything that is older."""

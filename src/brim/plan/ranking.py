@@ -10,6 +10,7 @@ from brim.conversation import Conversation, Message
 from brim.plan.items import current
 from brim.plan.relevance import Index, Unread, quick_scores
 from brim.plan.relevance.packing import pack
+from brim.wire.plain import Columns
 
 # A longer history is ranked by nothing but the words of the question: counting all of it costs more than a fit may.
 PACKED = 1_500
@@ -43,7 +44,13 @@ class Chat:
             del self.times[(self.parts[-1] if self.parts else 0) + 1 :]
 
 
-def relevance(conversation: Conversation, query: str, sizes: Callable[[Message], int], room: int) -> list[float] | None:
+def relevance(
+    conversation: Conversation,
+    query: str,
+    sizes: Callable[[Message], int],
+    room: int,
+    columns: Columns | None = None,
+) -> list[float] | None:
     """One number for each message: 0 where it is not history, from 0 to 1 by relevance, 1 more where it should stay.
 
     `room` is how many tokens of the history can stay. None if nothing is asked.
@@ -52,9 +59,10 @@ def relevance(conversation: Conversation, query: str, sizes: Callable[[Message],
         return None
     messages = conversation.messages
     picked: list[int] = []
-    others = {current(messages), *(n for n, message in enumerate(messages) if message.role == "system")}
+    columns = columns or Columns.of(messages)
+    others = {current(messages), *columns.systems}
     if len(messages) - len(others) > PACKED:
-        texts = [message.parts[0].text if message.plain else message.text for message in messages]
+        texts = list(columns.texts)
         for number in others:
             texts[number] = ""
         scores = quick_scores(texts, query)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from brim.conversation import Conversation, Message
 from brim.plan.draft import Draft
 from brim.plan.folding import Fold
-from brim.plan.items import Group
+from brim.plan.items import Group, Guess
 from brim.plan.report import Decision
 from brim.tokens.counter import Counter
 
@@ -33,7 +33,7 @@ class Task:
     fill: bool = True  # whether what thresholds leave over is spent; a session keeps it for what comes
     spare: bool = True  # whether to go below the usual floors rather than refuse; a session has other plans first
     size: Callable[[int], int] = lambda tokens: tokens  # the tokens that count against the limit
-    guessed: list[int] | None = None  # about what each message takes, where all of them are far more than the limit
+    guessed: Guess | None = None  # about what each message takes, where all of them are far more than the limit
 
     @property
     def stay(self) -> set[int]:

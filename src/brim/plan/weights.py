@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from brim.conversation import Message
 from brim.plan.items import Group, Item
 
 # How far history that the current message is about, and the most recent one, stand above the rest.
@@ -32,7 +33,7 @@ FOUND_LAST = 1.5
 
 
 def weigh(
-    groups: Sequence[Group], roles: Sequence[str], limit: int, recent: float, relevance: Sequence[float] | None
+    groups: Sequence[Group], messages: Sequence[Message], limit: int, recent: float, relevance: Sequence[float] | None
 ) -> None:
     """Give every group its rank and every item its weight.
 
@@ -70,15 +71,15 @@ def weigh(
                     item.whole = True
         group.rank = rank
         for item in group.items:
-            item.weight = rank + LAYER[item.layer] + KIND[item.kind] + _said(item, roles, tools)
+            item.weight = rank + LAYER[item.layer] + KIND[item.kind] + _said(item, messages, tools)
             if item.tokens <= SMALL_CONTEXT.get(item.layer, 0.0) * limit:
                 item.weight += NEWEST
 
 
-def _said(item: Item, roles: Sequence[str], tools: bool) -> float:
+def _said(item: Item, messages: Sequence[Message], tools: bool) -> float:
     """What it adds that a user, or a model, said it."""
     if item.message < 0 or item.kind not in ("text", "block"):
         return 0.0
-    if roles[item.message] == "user":
+    if messages[item.message].role == "user":
         return USER_AMONG_TOOLS if tools else USER
     return ANSWER_AMONG_TOOLS if tools else 0.0

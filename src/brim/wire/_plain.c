@@ -521,7 +521,79 @@ static PyObject *survey(PyObject *self, PyObject *items)
     return Py_BuildValue("(Nn)", roles, characters);
 }
 
+/* ---- columns of messages -------------------------------------------------------------------------- */
+
+typedef struct {
+    PyObject *raw, *plain, *role, *parts, *text; /* names of attributes */
+    PyObject *lengths, *texts, *systems, *others;
+} Columns;
+
+static int append_new(PyObject *list, PyObject *item)
+{
+    int added = item == NULL ? -1 : PyList_Append(list, item);
+    Py_XDECREF(item);
+    return added;
+}
+
+/* The text of a plain message is that of its one part; others are asked for theirs. */
+static PyObject *text_in(const Columns *c, PyObject *message, int plain)
+{
+    if (!plain)
+        return PyObject_GetAttr(message, c->text);
+    PyObject *parts = PyObject_GetAttr(message, c->parts), *text = NULL;
+    if (parts != NULL && PyTuple_CheckExact(parts) && PyTuple_GET_SIZE(parts))
+        text = PyObject_GetAttr(PyTuple_GET_ITEM(parts, 0), c->text);
+    else if (parts != NULL)
+        PyErr_SetString(PyExc_TypeError, "a plain message has one part");
+    Py_XDECREF(parts);
+    return text;
+}
+
+static int add_row(const Columns *c, PyObject *message, Py_ssize_t number)
+{
+    PyObject *raw = PyObject_GetAttr(message, c->raw), *plain = PyObject_GetAttr(message, c->plain);
+    PyObject *role = PyObject_GetAttr(message, c->role);
+    int good = raw && plain && role && PyBytes_Check(raw) && PyUnicode_Check(role);
+    if (!good && !PyErr_Occurred())
+        PyErr_SetString(PyExc_TypeError, "only messages have columns");
+    if (good && PyUnicode_CompareWithASCIIString(role, "system") == 0)
+        good = append_new(c->systems, PyLong_FromSsize_t(number)) == 0;
+    if (good && plain != Py_True)
+        good = append_new(c->others, PyLong_FromSsize_t(number)) == 0;
+    good = good && append_new(c->lengths, PyLong_FromSsize_t(PyBytes_GET_SIZE(raw))) == 0 &&
+           append_new(c->texts, text_in(c, message, plain == Py_True)) == 0;
+    Py_XDECREF(raw);
+    Py_XDECREF(plain);
+    Py_XDECREF(role);
+    return good;
+}
+
+static PyObject *columns(PyObject *self, PyObject *messages)
+{
+    Columns c = {PyUnicode_InternFromString("raw"), PyUnicode_InternFromString("plain"),
+                 PyUnicode_InternFromString("role"), PyUnicode_InternFromString("parts"),
+                 PyUnicode_InternFromString("text"), PyList_New(0), PyList_New(0), PyList_New(0), PyList_New(0)};
+    PyObject *all[] = {c.raw, c.plain, c.role, c.parts, c.text, c.lengths, c.texts, c.systems, c.others}, *found = NULL;
+    int good = 1;
+    for (size_t n = 0; n < sizeof all / sizeof *all; n++)
+        good = good && all[n] != NULL;
+    if (good && !PyTuple_CheckExact(messages)) {
+        PyErr_SetString(PyExc_TypeError, "messages must be a tuple");
+        good = 0;
+    }
+    for (Py_ssize_t n = 0; good && n < PyTuple_GET_SIZE(messages); n++)
+        good = add_row(&c, PyTuple_GET_ITEM(messages, n), n);
+    if (good)
+        found = PyTuple_Pack(4, c.lengths, c.texts, c.systems, c.others);
+    for (size_t n = 0; n < sizeof all / sizeof *all; n++)
+        Py_XDECREF(all[n]);
+    return found;
+}
+
 static PyMethodDef methods[] = {
+    {"columns", columns, METH_O,
+     "columns(messages): the number of bytes of each message and its text; which of them are instructions, and which "
+     "are more than a role and a text."},
     {"messages", messages, METH_VARARGS,
      "messages(raw, roles, part, message): the messages of a JSON list, those that are not only a role and a text as "
      "their bytes, and the numbers of the latter. None for a list that has to be read with more care."},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -63,6 +64,33 @@ def plain_objects(items: list[Any], roles: dict[str, Role]) -> tuple[tuple[Messa
     None for a list that has to be read with more care.
     """
     return None if _compiled is None else _compiled.of_objects(items, roles, Part, Message)
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Of every message the number of its bytes and its text; and which of them are instructions, or more than a text.
+
+    Example: a system message, a user's and one with calls -> lengths [36, 40, 210], systems [0], others [2]
+    """
+
+    lengths: list[int]
+    texts: list[str]
+    systems: list[int]
+    others: list[int]
+
+    @classmethod
+    def of(cls, messages: tuple[Message, ...]) -> Columns:
+        return cls.plainly(messages) if _compiled is None else cls(*_compiled.columns(messages))
+
+    @classmethod
+    def plainly(cls, messages: tuple[Message, ...]) -> Columns:
+        """The same without a compiler."""
+        return cls(
+            [len(message.raw) for message in messages],
+            [message.text for message in messages],
+            [number for number, message in enumerate(messages) if message.role == "system"],
+            [number for number, message in enumerate(messages) if not message.plain],
+        )
 
 
 def _is_utf8(raw: bytes) -> bool:
