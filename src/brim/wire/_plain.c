@@ -6,6 +6,7 @@
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <structmember.h>
 #include <stdint.h>
 
 enum { DEEPEST = 512 };
@@ -524,9 +525,28 @@ static PyObject *survey(PyObject *self, PyObject *items)
 /* ---- columns of messages -------------------------------------------------------------------------- */
 
 typedef struct {
-    PyObject *raw, *plain, *role, *parts, *text; /* names of attributes */
+    PyTypeObject *message, *part;
+    Py_ssize_t raw, plain, role, parts, text; /* where the fields lie: to ask for each by its name takes four times as long */
     PyObject *lengths, *texts, *systems, *others;
 } Columns;
+
+/* Where a field of a class with slots lies; -1 with an error for any other. */
+static Py_ssize_t place_of(PyTypeObject *type, const char *name)
+{
+    PyObject *field = PyObject_GetAttrString((PyObject *)type, name);
+    Py_ssize_t place = -1;
+    if (field != NULL && Py_IS_TYPE(field, &PyMemberDescr_Type))
+        place = ((PyMemberDescrObject *)field)->d_member->offset;
+    else if (field != NULL)
+        PyErr_Format(PyExc_TypeError, "%s is no field", name);
+    Py_XDECREF(field);
+    return place;
+}
+
+static PyObject *field_of(PyObject *object, Py_ssize_t place)
+{
+    return *(PyObject **)((char *)object + place);
+}
 
 static int append_new(PyObject *list, PyObject *item)
 {
@@ -538,61 +558,57 @@ static int append_new(PyObject *list, PyObject *item)
 /* The text of a plain message is that of its one part; others are asked for theirs. */
 static PyObject *text_in(const Columns *c, PyObject *message, int plain)
 {
-    if (!plain)
-        return PyObject_GetAttr(message, c->text);
-    PyObject *parts = PyObject_GetAttr(message, c->parts), *text = NULL;
-    if (parts != NULL && PyTuple_CheckExact(parts) && PyTuple_GET_SIZE(parts))
-        text = PyObject_GetAttr(PyTuple_GET_ITEM(parts, 0), c->text);
-    else if (parts != NULL)
-        PyErr_SetString(PyExc_TypeError, "a plain message has one part");
-    Py_XDECREF(parts);
-    return text;
+    PyObject *parts = field_of(message, c->parts);
+    if (plain && PyTuple_GET_SIZE(parts) == 1 && Py_IS_TYPE(PyTuple_GET_ITEM(parts, 0), c->part))
+        return Py_NewRef(field_of(PyTuple_GET_ITEM(parts, 0), c->text));
+    return PyObject_GetAttrString(message, "text");
 }
 
 static int add_row(const Columns *c, PyObject *message, Py_ssize_t number)
 {
-    PyObject *raw = PyObject_GetAttr(message, c->raw), *plain = PyObject_GetAttr(message, c->plain);
-    PyObject *role = PyObject_GetAttr(message, c->role);
-    int good = raw && plain && role && PyBytes_Check(raw) && PyUnicode_Check(role);
-    if (!good && !PyErr_Occurred())
+    if (!Py_IS_TYPE(message, c->message)) {
         PyErr_SetString(PyExc_TypeError, "only messages have columns");
-    if (good && PyUnicode_CompareWithASCIIString(role, "system") == 0)
-        good = append_new(c->systems, PyLong_FromSsize_t(number)) == 0;
-    if (good && plain != Py_True)
-        good = append_new(c->others, PyLong_FromSsize_t(number)) == 0;
-    good = good && append_new(c->lengths, PyLong_FromSsize_t(PyBytes_GET_SIZE(raw))) == 0 &&
-           append_new(c->texts, text_in(c, message, plain == Py_True)) == 0;
-    Py_XDECREF(raw);
-    Py_XDECREF(plain);
-    Py_XDECREF(role);
-    return good;
+        return 0;
+    }
+    int plain = field_of(message, c->plain) == Py_True;
+    if (PyUnicode_CompareWithASCIIString(field_of(message, c->role), "system") == 0 &&
+        append_new(c->systems, PyLong_FromSsize_t(number)) < 0)
+        return 0;
+    if (!plain && append_new(c->others, PyLong_FromSsize_t(number)) < 0)
+        return 0;
+    return append_new(c->lengths, PyLong_FromSsize_t(PyBytes_GET_SIZE(field_of(message, c->raw)))) == 0 &&
+           append_new(c->texts, text_in(c, message, plain)) == 0;
 }
 
-static PyObject *columns(PyObject *self, PyObject *messages)
+static PyObject *columns(PyObject *self, PyObject *args)
 {
-    Columns c = {PyUnicode_InternFromString("raw"), PyUnicode_InternFromString("plain"),
-                 PyUnicode_InternFromString("role"), PyUnicode_InternFromString("parts"),
-                 PyUnicode_InternFromString("text"), PyList_New(0), PyList_New(0), PyList_New(0), PyList_New(0)};
-    PyObject *all[] = {c.raw, c.plain, c.role, c.parts, c.text, c.lengths, c.texts, c.systems, c.others}, *found = NULL;
-    int good = 1;
-    for (size_t n = 0; n < sizeof all / sizeof *all; n++)
-        good = good && all[n] != NULL;
-    if (good && !PyTuple_CheckExact(messages)) {
-        PyErr_SetString(PyExc_TypeError, "messages must be a tuple");
-        good = 0;
-    }
+    PyObject *messages, *found = NULL;
+    Columns c = {0};
+    if (!PyArg_ParseTuple(args, "O!O!O!", &PyTuple_Type, &messages, &PyType_Type, &c.part, &PyType_Type, &c.message))
+        return NULL;
+    if ((c.raw = place_of(c.message, "raw")) < 0 || (c.plain = place_of(c.message, "plain")) < 0 ||
+        (c.role = place_of(c.message, "role")) < 0 || (c.parts = place_of(c.message, "parts")) < 0 ||
+        (c.text = place_of(c.part, "text")) < 0)
+        return NULL;
+    c.lengths = PyList_New(0);
+    c.texts = PyList_New(0);
+    c.systems = PyList_New(0);
+    c.others = PyList_New(0);
+    int good = c.lengths && c.texts && c.systems && c.others;
     for (Py_ssize_t n = 0; good && n < PyTuple_GET_SIZE(messages); n++)
         good = add_row(&c, PyTuple_GET_ITEM(messages, n), n);
     if (good)
         found = PyTuple_Pack(4, c.lengths, c.texts, c.systems, c.others);
-    for (size_t n = 0; n < sizeof all / sizeof *all; n++)
-        Py_XDECREF(all[n]);
+    Py_XDECREF(c.lengths);
+    Py_XDECREF(c.texts);
+    Py_XDECREF(c.systems);
+    Py_XDECREF(c.others);
     return found;
 }
 
 static PyMethodDef methods[] = {
-    {"columns", columns, METH_O,
-     "columns(messages): the number of bytes of each message and its text; which of them are instructions, and which "
+    {"columns", columns, METH_VARARGS,
+     "columns(messages, part, message): the number of bytes of each message and its text; which of them are instructions, and which "
      "are more than a role and a text."},
     {"messages", messages, METH_VARARGS,
      "messages(raw, roles, part, message): the messages of a JSON list, those that are not only a role and a text as "

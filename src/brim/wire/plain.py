@@ -80,7 +80,7 @@ class Columns:
 
     @classmethod
     def of(cls, messages: tuple[Message, ...]) -> Columns:
-        return cls.plainly(messages) if _compiled is None else cls(*_compiled.columns(messages))
+        return cls.plainly(messages) if _compiled is None else cls(*_compiled.columns(messages, Part, Message))
 
     @classmethod
     def plainly(cls, messages: tuple[Message, ...]) -> Columns:
