@@ -15,7 +15,7 @@ from brim.wire.plain import Columns
 # A history of more messages than this is looked at only as far as so many times its limit; one without results less,
 # unless its sizes turn out to be guessed too high.
 MANY = 1_500
-LOOKED_AT, LOOKED_AT_TALK = 2.0, 1.2
+LOOKED_AT, LOOKED_AT_TALK = 2.0, 1.15
 # So many messages, spread over the history, say how many bytes a token has in it.
 SAMPLE = 64
 

@@ -63,7 +63,8 @@ class Group(msgspec.Struct, gc=False):
 
     @property
     def tokens(self) -> int:
-        return self.frame + sum([item.tokens for item in self.items])
+        items = self.items
+        return self.frame + (items[0].tokens if len(items) == 1 else sum([item.tokens for item in items]))
 
 
 def current(messages: tuple[Message, ...]) -> int:
@@ -190,9 +191,11 @@ class Itemizer:
         for index in range(self._frozen):
             found.append(Group([index], frame=self._sizes(messages[index])[0], must=True))
         last = len(messages) - 1
+        own = {self.now, last, *self._held, *self._layers}
         for indexes, looked_at in self._grouped():
             if looked_at:
-                found.append(self._group(indexes, indexes[-1] == last))
+                short = self._short(indexes[0]) if len(indexes) == 1 and indexes[0] not in own else None
+                found.append(short or self._group(indexes, indexes[-1] == last))
             elif self._seen is not None:
                 found.append(Group(indexes, frame=self._seen.guess.tokens(indexes)))
         return found
@@ -221,6 +224,17 @@ class Itemizer:
                 passed = []
             yield indexes, True
 
+    def _short(self, index: int) -> Group | None:
+        """The group of a short text of the history, of which a long one has thousands; None for any other message."""
+        message = self.conversation.messages[index]
+        if not message.plain or message.role == "system":
+            return None
+        text = message.parts[0].text
+        if len(text) >= SPLIT_FROM:
+            return None
+        total, sizes = self._sizes(message)
+        return Group([index], [Item(index, 0, text, sizes[0], "text", 4)], total - sizes[0])
+
     def _group(self, indexes: list[int], last: bool) -> Group:
         messages = self.conversation.messages
         role = messages[indexes[0]].role
@@ -235,13 +249,6 @@ class Itemizer:
     def _fill(self, group: Group, index: int, message: Message) -> None:
         total, sizes = self._sizes(message)
         group.frame += total - sum(sizes)
-        part = message.parts[0] if len(sizes) == 1 else None
-        if part is not None and part.kind == "text" and len(part.text) < SPLIT_FROM and not part.name:
-            # Most messages are one short text, and a long history has thousands of them.
-            group.items.append(
-                Item(index, 0, part.text, sizes[0], "text", group.layer, must=group.must, fixed=part.fixed)
-            )
-            return
         for number, (part, size) in enumerate(zip(message.parts, sizes, strict=True)):
             group.items += self._items(group, index, number, part, size)
 

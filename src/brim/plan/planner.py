@@ -38,7 +38,7 @@ SMALL_WORTH = 1.0
 # The newest are looked at up to this share of the limit, whatever they say.
 RECENT_SEEN = 0.25
 # What was said is enough to choose from if it is so many times the limit.
-ENOUGH_SEEN = 1.1
+ENOUGH_SEEN = 1.05
 # The fewest tokens that the arguments of a call take.
 LEAST_CALL = 1
 # The exchange before the current message may take this share of the room; less beside tool results.
