@@ -426,28 +426,34 @@ static const char *bytes_of(PyObject *text, Py_ssize_t *length, PyObject **held)
     return PyBytes_AS_STRING(*held);
 }
 
+/* What stands in a plain message before, between and after its role and its text, in either order. */
+static const char *const signs[2][3] = {{"{\"content\":\"", "\",\"role\":\"", "\"}"},
+                                        {"{\"role\":\"", "\",\"content\":\"", "\"}"}};
+enum { FRAME = 24 }; /* its length */
+
+/* Write a message of a role and a text, of which `more` bytes are escapes. */
+static char *put_message(char *out, PyObject *role, const char *said, Py_ssize_t length, Py_ssize_t more, int role_first)
+{
+    const char *const *sign = signs[role_first];
+    for (int n = 0; n < 2; n++) {
+        out = put(out, sign[n], (Py_ssize_t)strlen(sign[n]));
+        out = (n == 0) == role_first ? put(out, PyUnicode_DATA(role), PyUnicode_GET_LENGTH(role))
+            : more ? put_escaped(out, said, said + length) : put(out, said, length);
+    }
+    return put(out, sign[2], (Py_ssize_t)strlen(sign[2]));
+}
+
 /* A plain object as JSON; NULL with an error for half a pair of surrogates. Its role needs no escapes. */
 static PyObject *json_of(PyObject *role, PyObject *text, int role_first)
 {
-    static const char *const signs[2][3] = {{"{\"content\":\"", "\",\"role\":\"", "\"}"},
-                                            {"{\"role\":\"", "\",\"content\":\"", "\"}"}};
-    const char *const *sign = signs[role_first];
-    Py_ssize_t named = PyUnicode_GET_LENGTH(role), length;
+    Py_ssize_t length;
     PyObject *held, *raw = NULL;
     const char *said = bytes_of(text, &length, &held);
     if (said != NULL) {
         Py_ssize_t more = more_escaped(said, said + length);
-        Py_ssize_t frame = (Py_ssize_t)(strlen(sign[0]) + strlen(sign[1]) + strlen(sign[2]));
-        raw = PyBytes_FromStringAndSize(NULL, frame + named + length + more);
-        if (raw != NULL) {
-            char *out = PyBytes_AS_STRING(raw);
-            for (int n = 0; n < 2; n++) {
-                out = put(out, sign[n], (Py_ssize_t)strlen(sign[n]));
-                out = (n == 0) == role_first ? put(out, PyUnicode_DATA(role), named)
-                    : more ? put_escaped(out, said, said + length) : put(out, said, length);
-            }
-            put(out, sign[2], (Py_ssize_t)strlen(sign[2]));
-        }
+        raw = PyBytes_FromStringAndSize(NULL, FRAME + PyUnicode_GET_LENGTH(role) + length + more);
+        if (raw != NULL)
+            put_message(PyBytes_AS_STRING(raw), role, said, length, more, role_first);
     }
     Py_XDECREF(held);
     return raw;
@@ -463,6 +469,10 @@ static PyObject *message_of(Reader *r, PyObject *item, Py_ssize_t *bytes)
     called = PyDict_GetItemWithError(r->roles, role);
     if (called == NULL || !PyUnicode_IS_COMPACT_ASCII(role))
         return NULL;
+    if (role_first && PyUnicode_IS_COMPACT_ASCII(text) && PyUnicode_Compare(role, called) == 0) {
+        *bytes += FRAME + PyUnicode_GET_LENGTH(role) + PyUnicode_GET_LENGTH(text) + 1;
+        return made(r, called, called, text, Py_NewRef(r->nothing)); /* written when somebody wants its bytes */
+    }
     PyObject *raw = json_of(role, text, role_first);
     if (raw == NULL) {
         if (PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
@@ -576,8 +586,21 @@ static int add_row(const Columns *c, PyObject *message, Py_ssize_t number)
         return 0;
     if (!plain && append_new(c->others, PyLong_FromSsize_t(number)) < 0)
         return 0;
-    return append_new(c->lengths, PyLong_FromSsize_t(PyBytes_GET_SIZE(field_of(message, c->raw)))) == 0 &&
-           append_new(c->texts, text_in(c, message, plain)) == 0;
+    PyObject *text = text_in(c, message, plain);
+    if (append_new(c->texts, text) < 0)
+        return 0;
+    int simple = plain && PyUnicode_IS_COMPACT_ASCII(text); /* known without its bytes, which may not be written yet */
+    Py_ssize_t length = simple ? FRAME + PyUnicode_GET_LENGTH(field_of(message, c->role)) + PyUnicode_GET_LENGTH(text)
+                               : PyBytes_GET_SIZE(field_of(message, c->raw));
+    return append_new(c->lengths, PyLong_FromSsize_t(length)) == 0;
+}
+
+/* Where the fields of messages and parts lie; 0 with an error if they are no fields. */
+static int find_places(Columns *c)
+{
+    return (c->raw = place_of(c->message, "told_raw")) >= 0 && (c->plain = place_of(c->message, "plain")) >= 0 &&
+           (c->role = place_of(c->message, "role")) >= 0 && (c->parts = place_of(c->message, "parts")) >= 0 &&
+           (c->text = place_of(c->part, "text")) >= 0;
 }
 
 static PyObject *columns(PyObject *self, PyObject *args)
@@ -586,9 +609,7 @@ static PyObject *columns(PyObject *self, PyObject *args)
     Columns c = {0};
     if (!PyArg_ParseTuple(args, "O!O!O!", &PyTuple_Type, &messages, &PyType_Type, &c.part, &PyType_Type, &c.message))
         return NULL;
-    if ((c.raw = place_of(c.message, "raw")) < 0 || (c.plain = place_of(c.message, "plain")) < 0 ||
-        (c.role = place_of(c.message, "role")) < 0 || (c.parts = place_of(c.message, "parts")) < 0 ||
-        (c.text = place_of(c.part, "text")) < 0)
+    if (!find_places(&c))
         return NULL;
     c.lengths = PyList_New(0);
     c.texts = PyList_New(0);
@@ -606,7 +627,69 @@ static PyObject *columns(PyObject *self, PyObject *args)
     return found;
 }
 
+/* The bytes of a message that is written; NULL for one that is not, with its text, or -1 with an error for another. */
+static const char *written(const Columns *c, PyObject *message, PyObject **text, Py_ssize_t *length)
+{
+    *length = -1;
+    if (!Py_IS_TYPE(message, c->message)) {
+        PyErr_SetString(PyExc_TypeError, "only messages have lines");
+        return NULL;
+    }
+    PyObject *raw = field_of(message, c->raw);
+    *length = PyBytes_GET_SIZE(raw);
+    if (*length)
+        return PyBytes_AS_STRING(raw);
+    *text = field_of(PyTuple_GET_ITEM(field_of(message, c->parts), 0), c->text);
+    *length = PyUnicode_GET_LENGTH(*text);
+    return NULL;
+}
+
+/* How many bytes some lines take, and after each a line feed; -1 with an error. */
+static Py_ssize_t room_for(const Columns *c, PyObject *messages)
+{
+    Py_ssize_t room = 0, length;
+    PyObject *text;
+    for (Py_ssize_t n = 0; n < PyList_GET_SIZE(messages); n++) {
+        PyObject *message = PyList_GET_ITEM(messages, n);
+        if (written(c, message, &text, &length) == NULL) {
+            if (length < 0)
+                return -1;
+            const char *said = PyUnicode_DATA(text);
+            length += FRAME + PyUnicode_GET_LENGTH(field_of(message, c->role)) + more_escaped(said, said + length);
+        }
+        room += length + 1;
+    }
+    return room;
+}
+
+static PyObject *lines(PyObject *self, PyObject *args)
+{
+    PyObject *messages, *text, *joined;
+    Columns c = {0};
+    if (!PyArg_ParseTuple(args, "O!O!O!", &PyList_Type, &messages, &PyType_Type, &c.part, &PyType_Type, &c.message) ||
+        !find_places(&c))
+        return NULL;
+    Py_ssize_t room = room_for(&c, messages), length;
+    joined = room < 0 ? NULL : PyBytes_FromStringAndSize(NULL, room ? room - 1 : 0);
+    char *out = joined == NULL ? NULL : PyBytes_AS_STRING(joined);
+    for (Py_ssize_t n = 0; joined != NULL && n < PyList_GET_SIZE(messages); n++) {
+        PyObject *message = PyList_GET_ITEM(messages, n);
+        const char *raw = written(&c, message, &text, &length);
+        if (n)
+            *out++ = '\n';
+        if (raw != NULL)
+            out = put(out, raw, length);
+        else {
+            const char *said = PyUnicode_DATA(text);
+            out = put_message(out, field_of(message, c.role), said, length, more_escaped(said, said + length), 1);
+        }
+    }
+    return joined;
+}
+
 static PyMethodDef methods[] = {
+    {"lines", lines, METH_VARARGS,
+     "lines(messages, part, message): messages as JSON, a line each; what is not written yet stays so."},
     {"columns", columns, METH_VARARGS,
      "columns(messages, part, message): the number of bytes of each message and its text; which of them are instructions, and which "
      "are more than a role and a text."},
@@ -614,7 +697,7 @@ static PyMethodDef methods[] = {
      "messages(raw, roles, part, message): the messages of a JSON list, those that are not only a role and a text as "
      "their bytes, and the numbers of the latter. None for a list that has to be read with more care."},
     {"of_objects", of_objects, METH_VARARGS,
-     "of_objects(items, roles, part, message): the messages of a list of objects, and how many bytes it has as JSON. "
+     "of_objects(items, roles, part, message): the messages of a list of objects, and about how many bytes it has as JSON. "
      "None for a list that has to be read with more care."},
     {"survey", survey, METH_O,
      "survey(items): the roles of objects that are nothing but a role and a text, and the length of all texts. "
