@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,19 +28,16 @@ def test_the_same_reaches_the_same_neighbours_to_the_last_bit(
 ) -> None:
     entries = entries_of(made)
     hits = data.draw(st.dictionaries(st.integers(0, len(made) - 1), st.floats(0, 9)))
-    fast, slow = ([0.25] * len(made), [0.0] * len(made)), ([0.25] * len(made), [0.0] * len(made))
-    share.share(hits, *fast, entries)
-    share.plain_share(hits, *slow, entries)
-    assert fast == slow
-    share.share(hits, fast[0], None, entries)
-    share.plain_share(hits, slow[0], None, entries)
+    fast, slow = [0.25] * len(made), [0.25] * len(made)
+    share.share(hits, fast, entries)
+    share.plain_share(hits, slow, entries)
     assert fast == slow
 
 
 def test_the_best_that_reaches_an_entry_counts_and_nothing_crosses_a_session() -> None:
     totals = [0.0] * 4
     entries = entries_of([("said", 10, 0), ("said", 10, 0), ("said", 10, 0), ("said", 10, 1)])
-    share.share({0: 1.0, 2: 1.0}, totals, None, entries)
+    share.share({0: 1.0, 2: 1.0}, totals, entries)
     assert totals[0] == totals[2] == 1.0
     assert 0 < totals[1] < 1.0
     assert totals[3] == 0.0
@@ -48,7 +47,7 @@ def test_the_best_that_reaches_an_entry_counts_and_nothing_crosses_a_session() -
 @pytest.mark.parametrize("hits", [{9: 1.0}, {-1: 1.0}, {"a": 1.0}, {0: "b"}])
 def test_a_hit_that_is_none_is_refused(hits: dict[int, float]) -> None:
     with pytest.raises((IndexError, TypeError)):
-        share.share(hits, [0.0], None, entries_of([("said", 1, 0)]))
+        share.share(hits, [0.0], entries_of([("said", 1, 0)]))
 
 
 @pytest.mark.skipif(share._compiled is None, reason="installed without a compiler")
@@ -58,7 +57,7 @@ def test_a_term_gives_the_same_to_the_last_bit(made: list[tuple[str, int, int]],
     held = st.lists(st.integers(0, len(made) - 1), max_size=12).map(sorted)
     found = data.draw(st.lists(st.tuples(held, st.floats(0.01, 2.0)), max_size=3))
     widest = data.draw(st.sampled_from([0.0, 2.0, 1e9]))
-    fast, slow = ([0.25] * len(made), [0.0] * len(made)), ([0.25] * len(made), [0.0] * len(made))
+    fast, slow = ([array("d", [first] * len(made)) for first in (0.25, 0.0)] for _ in range(2))
     share.gather(found, *fast, bm25, widest)
     share.plain_gather(found, *slow, bm25, widest)
     assert fast == slow
@@ -68,8 +67,9 @@ def test_a_term_gives_the_same_to_the_last_bit(made: list[tuple[str, int, int]],
 @pytest.mark.parametrize("held", [[9], [-1], ["a"], [1, 0]])
 def test_a_holder_that_is_none_is_refused(held: list[int]) -> None:
     entries = entries_of([("said", 1, 0), ("said", 1, 0)])
+    totals, roots = array("d", [0.0, 0.0]), array("d", [0.0, 0.0])
     with pytest.raises((IndexError, TypeError)):
-        share.gather([(held, 1.0)], [0.0, 0.0], None, share.Bm25.of(entries), 9.0)
+        share.gather([(held, 1.0)], totals, roots, share.Bm25.of(entries), 9.0)
 
 
 @pytest.mark.skipif(share._compiled is None, reason="installed without a compiler")

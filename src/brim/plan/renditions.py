@@ -235,6 +235,8 @@ class Renditions:
 
     def floor(self, item: Item) -> int:
         """The least that an item of a kept group may be given."""
+        if item.kind == "text" and not item.must and not item.fixed:
+            return 0
         if item.kind == "thinking":
             return 0 if item.droppable else item.tokens
         if item.kind == "media":
@@ -245,8 +247,6 @@ class Renditions:
             return item.tokens
         if item.skeleton is not None and not self._named(item):
             return min(item.tokens, SHORT_STUB)
-        if item.kind == "text" and not item.must:
-            return 0
         return min(item.tokens, SHORT_STUB if self.least else STUB)
 
     def steps(self, item: Item) -> Sequence[tuple[float, int]] | None:

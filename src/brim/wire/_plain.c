@@ -222,6 +222,8 @@ static PyObject *made(Reader *r, PyObject *name, PyObject *called, PyObject *sai
     if (part != NULL)
         parts = PyTuple_Pack(1, part);
     if (parts != NULL) {
+        if (!PyObject_IS_GC(part))
+            PyObject_GC_UnTrack(parts); /* it is part of no cycle: thousands need not be looked through for one */
         int same = name == called || PyUnicode_Compare(name, called) == 0;
         PyObject *given[] = {called, parts, raw, r->nothing, r->none, r->none, same ? Py_True : Py_False};
         message = PyObject_Vectorcall(r->message, given, 7, NULL);

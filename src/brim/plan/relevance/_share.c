@@ -66,17 +66,7 @@ static int add(PyObject *list, Py_ssize_t at, double more)
     return sum == NULL ? -1 : PyList_SetItem(list, at, sum);
 }
 
-static int add_all(const Spread *s, PyObject *totals, PyObject *roots)
-{
-    for (Py_ssize_t n = 0; n < s->touched; n++) {
-        Py_ssize_t entry = s->order[n];
-        if (add(totals, entry, s->best[entry]) < 0 || (roots != Py_None && add(roots, entry, sqrt(s->best[entry])) < 0))
-            return -1;
-    }
-    return 0;
-}
-
-static int spread_all(Spread *s, PyObject *hits, PyObject *totals, PyObject *roots)
+static int spread_all(Spread *s, PyObject *hits, PyObject *totals)
 {
     PyObject *number, *found;
     Py_ssize_t at = 0, entry;
@@ -93,19 +83,20 @@ static int spread_all(Spread *s, PyObject *hits, PyObject *totals, PyObject *roo
             return -1;
         spread(s, entry, value);
     }
-    return add_all(s, totals, roots);
+    for (Py_ssize_t n = 0; n < s->touched; n++)
+        if (add(totals, s->order[n], s->best[s->order[n]]) < 0)
+            return -1;
+    return 0;
 }
 
 /* Look at what was given, and make room; 0 with an error if something is missing. */
-static int start(Spread *s, const Py_buffer *decay, const Py_buffer *kinds, PyObject *totals, PyObject *roots)
+static int start(Spread *s, const Py_buffer *decay, const Py_buffer *kinds, Py_ssize_t entries)
 {
-    s->entries = PyList_GET_SIZE(totals);
+    s->entries = entries;
     s->decay = decay->buf;
     s->kinds = kinds->buf;
     if (decay->len != s->entries * (Py_ssize_t)sizeof(double) || kinds->len != s->entries)
         PyErr_SetString(PyExc_ValueError, "one step and one kind are needed for every entry");
-    else if (roots != Py_None && (!PyList_CheckExact(roots) || PyList_GET_SIZE(roots) != s->entries))
-        PyErr_SetString(PyExc_ValueError, "roots must be a list with one number for every entry");
     else {
         s->best = PyMem_Calloc((size_t)s->entries + 1, sizeof *s->best);
         s->order = PyMem_Malloc(((size_t)s->entries + 1) * sizeof *s->order);
@@ -126,13 +117,13 @@ static void finish(Spread *s, Py_buffer *decay, Py_buffer *kinds)
 
 static PyObject *share(PyObject *self, PyObject *args)
 {
-    PyObject *hits, *totals, *roots;
+    PyObject *hits, *totals;
     Py_buffer decay, kinds;
     Spread s = {0};
-    if (!PyArg_ParseTuple(args, "O!O!Oy*y*idd", &PyDict_Type, &hits, &PyList_Type, &totals, &roots, &decay, &kinds,
-                          &s.asks, &s.answer, &s.faintest))
+    if (!PyArg_ParseTuple(args, "O!O!y*y*idd", &PyDict_Type, &hits, &PyList_Type, &totals, &decay, &kinds, &s.asks,
+                          &s.answer, &s.faintest))
         return NULL;
-    int failed = !start(&s, &decay, &kinds, totals, roots) || spread_all(&s, hits, totals, roots) < 0;
+    int failed = !start(&s, &decay, &kinds, PyList_GET_SIZE(totals)) || spread_all(&s, hits, totals) < 0;
     finish(&s, &decay, &kinds);
     if (failed)
         return NULL;
@@ -175,7 +166,7 @@ static int take_hits(Spread *s, const Bm25 *b, PyObject *held, double weight)
     return 0;
 }
 
-static int gather_all(Spread *s, const Bm25 *b, PyObject *found, double widest, PyObject *totals, PyObject *roots)
+static int gather_all(Spread *s, const Bm25 *b, PyObject *found, double widest, double *totals, double *roots)
 {
     for (Py_ssize_t n = 0; n < PyList_GET_SIZE(found); n++) {
         PyObject *held;
@@ -197,29 +188,36 @@ static int gather_all(Spread *s, const Bm25 *b, PyObject *found, double widest, 
             spread(s, s->order[n], values[n]);
         PyMem_Free(values);
     }
-    return add_all(s, totals, roots);
+    for (Py_ssize_t n = 0; n < s->touched; n++) {
+        Py_ssize_t entry = s->order[n];
+        totals[entry] += s->best[entry];
+        roots[entry] += sqrt(s->best[entry]);
+    }
+    return 0;
 }
 
 static PyObject *gather(PyObject *self, PyObject *args)
 {
-    PyObject *found, *totals, *roots;
-    Py_buffer lengths, decay, kinds;
+    PyObject *found;
+    Py_buffer totals, roots, lengths, decay, kinds;
     Spread s = {0};
     Bm25 b;
     double widest;
-    if (!PyArg_ParseTuple(args, "O!O!Oy*y*y*ddddidd", &PyList_Type, &found, &PyList_Type, &totals, &roots, &lengths,
-                          &decay, &kinds, &b.flat, &b.slope, &b.most, &widest, &s.asks, &s.answer, &s.faintest))
+    if (!PyArg_ParseTuple(args, "O!w*w*y*y*y*ddddidd", &PyList_Type, &found, &totals, &roots, &lengths, &decay, &kinds,
+                          &b.flat, &b.slope, &b.most, &widest, &s.asks, &s.answer, &s.faintest))
         return NULL;
     int failed = 1;
     b.lengths = lengths.buf;
-    if (start(&s, &decay, &kinds, totals, roots)) {
-        if (lengths.len != s.entries * (Py_ssize_t)sizeof(int64_t))
-            PyErr_SetString(PyExc_ValueError, "one length is needed for every entry");
+    if (start(&s, &decay, &kinds, totals.len / (Py_ssize_t)sizeof(double))) {
+        if (lengths.len != s.entries * (Py_ssize_t)sizeof(int64_t) || roots.len != totals.len)
+            PyErr_SetString(PyExc_ValueError, "one length and one root are needed for every entry");
         else
-            failed = gather_all(&s, &b, found, widest, totals, roots) < 0;
+            failed = gather_all(&s, &b, found, widest, totals.buf, roots.buf) < 0;
     }
     finish(&s, &decay, &kinds);
     PyBuffer_Release(&lengths);
+    PyBuffer_Release(&roots);
+    PyBuffer_Release(&totals);
     if (failed)
         return NULL;
     Py_RETURN_NONE;
@@ -272,8 +270,8 @@ static PyMethodDef methods[] = {
      "columns(texts, steps, least): the lengths of texts, about their tokens and the steps between them, as bytes of "
      "arrays, and the sums of the first two."},
     {"share", share, METH_VARARGS,
-     "share(hits, totals, roots, decay, kinds, asks, answer, faintest): add hits to the totals, and their roots to the "
-     "roots; neighbours get what is left on the way."},
+     "share(hits, totals, decay, kinds, asks, answer, faintest): add hits to the totals; neighbours get what is left on "
+     "the way."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -3,7 +3,6 @@ from array import array
 def share(
     hits: dict[int, float],
     totals: list[float],
-    roots: list[float] | None,
     decay: array[float],
     kinds: bytearray,
     asks: int,
@@ -13,8 +12,8 @@ def share(
 ) -> None: ...
 def gather(
     found: list[tuple[list[int], float]],
-    totals: list[float],
-    roots: list[float] | None,
+    totals: array[float],
+    roots: array[float],
     lengths: array[int],
     decay: array[float],
     kinds: bytearray,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from heapq import nlargest
@@ -51,14 +52,13 @@ class Matcher:
 
         Each two terms that meet in an entry, or near it, add the share `together` of their geometric mean.
         """
-        totals = [0.0] * self.size
-        roots = [0.0] * self.size if together else None
+        totals, roots = (array("d", bytes(8 * self.size)) for _ in range(2))
         for term, weight in self.terms.items():
             kin = [(other, weight * _RELATED_WEIGHT * likeness) for other, likeness in related(term)]
             found = [(self.look_up(each), worth) for each, worth in [(term, weight), *kin]]
             gather(found, totals, roots, self.bm25, self.everywhere)
-        if roots is None:
-            return totals
+        if not together:
+            return totals.tolist()
         # The square of a sum of roots is the sum, and twice the root of each product.
         return [total + together * (root * root - total) / 2 for total, root in zip(totals, roots, strict=True)]
 
@@ -95,7 +95,7 @@ class Matcher:
                 break
             for number, found in self.bm25.hits(self.look_up(term), weight * value / top[0][0]).items():
                 hits[number] = hits.get(number, 0.0) + found
-        share(hits, totals, None, self.entries)
+        share(hits, totals, self.entries)
 
     def add_surroundings(self, totals: list[float]) -> None:
         """Add how much the passage around an entry, some 1,500 tokens, is about the question."""

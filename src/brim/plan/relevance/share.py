@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -51,8 +52,8 @@ def counted(held: Sequence[int]) -> Mapping[int, int]:
 
 def gather(
     found: list[tuple[list[int], float]],
-    totals: list[float],
-    roots: list[float] | None,
+    totals: array[float],
+    roots: array[float],
     bm25: Bm25,
     widest: float,
 ) -> None:
@@ -73,8 +74,8 @@ def gather(
 
 def plain_gather(
     found: list[tuple[list[int], float]],
-    totals: list[float],
-    roots: list[float] | None,
+    totals: array[float],
+    roots: array[float],
     bm25: Bm25,
     widest: float,
 ) -> None:
@@ -84,31 +85,33 @@ def plain_gather(
         for number, value in bm25.hits(held, weight).items():
             if value > hits.get(number, 0.0):
                 hits[number] = value
-    if len(hits) <= widest:
-        plain_share(hits, totals, roots, bm25.entries)
-        return
-    for number, value in hits.items():
+    for number, value in (_shared(hits, bm25.entries) if len(hits) <= widest else hits).items():
         totals[number] += value
-        if roots is not None:
-            roots[number] += sqrt(value)
+        roots[number] += sqrt(value)
 
 
-def share(hits: dict[int, float], totals: list[float], roots: list[float] | None, entries: Entries) -> None:
-    """Add hits to the totals, and their roots to the roots, for neighbours too.
+def share(hits: dict[int, float], totals: list[float], entries: Entries) -> None:
+    """Add hits to the totals, for neighbours too.
 
     A neighbour gets the best that reaches it, an answer a little more: not the sum, since a word that is said three
     times in a row is still one sign.
     """
     if _compiled is None:
-        plain_share(hits, totals, roots, entries)
+        plain_share(hits, totals, entries)
     else:
-        _compiled.share(hits, totals, roots, entries.decay, entries.kind, ASKS, _ANSWER, _FAINTEST)
+        _compiled.share(hits, totals, entries.decay, entries.kind, ASKS, _ANSWER, _FAINTEST)
 
 
-def plain_share(hits: dict[int, float], totals: list[float], roots: list[float] | None, entries: Entries) -> None:
+def plain_share(hits: dict[int, float], totals: list[float], entries: Entries) -> None:
     """The same in plain Python."""
+    for number, value in _shared(hits, entries).items():
+        totals[number] += value
+
+
+def _shared(hits: dict[int, float], entries: Entries) -> dict[int, float]:
+    """What reaches each entry that something reaches."""
     best = dict(hits)
-    get, decay, kind, last = best.get, entries.decay, entries.kind, len(totals) - 1
+    get, decay, kind, last = best.get, entries.decay, entries.kind, len(entries.decay) - 1
     for number, value in hits.items():
         faintest = value * _FAINTEST
         later, carried = number, value * _ANSWER if kind[number] & ASKS else value
@@ -125,7 +128,4 @@ def plain_share(hits: dict[int, float], totals: list[float], roots: list[float] 
             if carried < faintest or get(earlier, 0.0) >= carried:
                 break
             best[earlier] = carried
-    for number, value in best.items():
-        totals[number] += value
-        if roots is not None:
-            roots[number] += sqrt(value)
+    return best
