@@ -110,3 +110,23 @@ def test_the_user_still_speaks_first_where_folded_messages_go_unsaid() -> None:
         assert fitted.messages[0]["role"] == "user"
         starts.add(json.dumps(fitted.messages[0]["content"]))
     assert any("[\\u2026]" in start for start in starts)
+
+
+def test_the_newest_result_in_little_room_is_a_field_of_it_and_not_only_a_mark() -> None:
+    quote = {"price": 227.16, "percent_change": 0.17, "volume": 2.552, "MA(5)": 227.11, "MA(20)": 227.09}
+    messages = [ASKED, *step({"file": "report.md"}, result=json.dumps(quote))]
+    least = needed(messages)
+    shown = []
+    for budget in range(least + 14, least + 60):
+        fitted = brim.fit(messages, model="gpt-4o", budget=budget)
+        assert fitted.tokens <= budget
+        shown.append(fitted.messages[-1]["content"])
+    assert all("227.16" in text for text in shown)
+    assert "price:227.16\n[…]" in shown
+
+
+def test_prose_in_little_room_is_not_torn_into_its_numbers() -> None:
+    said = "The harbour master came in 1987, and 14 ships were in the port that day, more than ever before. " * 2
+    messages = [ASKED, *step({"file": "report.md"}, result=said)]
+    fitted = brim.fit(messages, model="gpt-4o", budget=needed(messages) + 10)
+    assert fitted.messages[-1]["content"].startswith("[…")

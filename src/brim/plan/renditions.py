@@ -30,6 +30,9 @@ BY_VALUES = frozenset({"code", "json", "jsonl", "csv", "text", "prose", "markdow
 READABLE = 0.5
 # In less room than this a mark names no handle: it would take the place of values.
 NAMED_FROM = 120
+# In so little room an extract is hardly more than its mark, while a field or two still say what they are.
+LITTLE = 48
+OF_FIELDS = frozenset({"json", "jsonl", "csv"})
 # A result of so many times its room is not re-encoded to see whether that fits.
 DENSE_FROM = 40
 # What uses this share of its room needs no more.
@@ -271,7 +274,9 @@ class Renditions:
 
 def in_short(ladder: Ladder, room: Room, family: str) -> str:
     """A result in so little room that its values say more than its beginning; empty where its ladder says it better."""
-    if room.tokens <= STUB or ladder.kind not in BY_VALUES or room.tokens >= ladder.tokens * READABLE:
+    little = ladder.kind in OF_FIELDS and room.tokens <= LITTLE
+    short = room.tokens > STUB and room.tokens < ladder.tokens * READABLE
+    if ladder.kind not in BY_VALUES or not (little or short):
         return ""
     dense = ladder.dense() if ladder.tokens < DENSE_FROM * room.tokens else None
     found = None if dense is not None and room.fits(dense.text) else bones(ladder.text, family, room.count)
@@ -279,4 +284,4 @@ def in_short(ladder: Ladder, room: Room, family: str) -> str:
         return ""
     named = room.recall or room.tokens >= NAMED_FROM
     text = filled(found[0], room.tokens, room.count, room.mark(f"of {ladder.tokens:,} tokens") if named else "[…]")
-    return text if room.count(text) >= READABLE * room.tokens else ""
+    return text if little or room.count(text) >= READABLE * room.tokens else ""
