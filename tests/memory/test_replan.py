@@ -106,6 +106,18 @@ def test_a_newest_step_that_would_be_cut_too_short_takes_room_from_what_was_sent
     assert session.view.entries[-1].tokens >= 600
 
 
+def test_a_newest_step_that_fits_beside_what_is_settled_is_not_cut_to_its_share() -> None:
+    said = "I will look for the tools that can do this, and then tell you which of them I would take for it. " * 3
+    tools = [{"server": f"server-{n}", "tool_name": f"get_transcript_{n}", "about": "Talks " * 12} for n in range(4)]
+    asked, answered = step(1, json.dumps(tools))
+    messages = [{"role": "user", "content": "Tell me what the talk is about."}, {**asked, "content": said}, answered]
+    session = Session(model="gpt-4o", budget=205)
+    sent = session.fit(messages)
+    assert sent.tokens <= 205
+    assert sent.messages[1]["content"] == said
+    assert all(f"get_transcript_{n}" in sent.messages[2]["content"] for n in range(4))
+
+
 def booking(number: int) -> str:
     history = {f"booking_{n}": {"card_id": f"{n}" * 12, "note": f"seat {n} by the window"} for n in range(number)}
     return json.dumps({"booking_id": "3426812", "history": history})

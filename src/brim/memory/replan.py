@@ -176,7 +176,9 @@ class Replan:
         aged = [replace(entry, end=min(entry.end, border)) for entry in entries if entry.start < border]
         last = [*(unit_of(entry) for entry in self.carried), *newest]
         kept = [*settled, *aged]
-        rich = self._enriched(kept, last, share)
+        # A step of which even the least is more than its share leaves no room for another: it takes all there is.
+        least = sum(entry.tokens for entry in entries if entry.start >= border)
+        rich = self._enriched(kept, last, share if least <= share else self.work.limit)
         lost = any(last[place - len(kept)].attached for place in rich.folded)  # of this turn's context nothing is left
         if settled and (lost or not self._pays(taken, rich.total, share)):
             return None
