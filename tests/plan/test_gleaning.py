@@ -95,3 +95,32 @@ def test_a_step_that_is_kept_is_not_told_of_twice() -> None:
         results = [m["content"] for m in shown if m["role"] == "tool"]
         told = [m["content"].count("booking_id") for m in shown if m["role"] == "user"]
         assert len(results) + sum(told) <= 2
+
+
+def listed() -> list[dict[str, Any]]:
+    """A step of which only some of its values, all worth the same, have a place in the notice."""
+    found = {"matches": [f"./projects/photography/test_image{n}.jpg" for n in range(12)]}
+    return [
+        {"role": "user", "content": "Find all that is a test, in whichever folder it may lie."},
+        *step(1, "find", {"path": ".", "wish": "wherever it may lie, however deep " * 20}, found),
+        {"role": "user", "content": ASKED},
+    ]
+
+
+def test_of_values_that_do_not_all_fit_into_the_notice_the_first_ones_do() -> None:
+    fitted = brim.fit(listed(), model="gpt-4o", budget=75)
+    assert not any("tool_calls" in message for message in fitted.messages)
+    assert "find returned matches:[./projects/photography/test_image0.jpg" in notice_of(fitted.messages)
+    assert "more]" in notice_of(fitted.messages)  # and it says that there are others
+    assert fitted.tokens <= 75
+
+
+def test_with_less_room_the_notice_says_fewer_values_rather_than_none() -> None:
+    told = []
+    for budget in range(60, 120, 4):
+        fitted = brim.fit(listed(), model="gpt-4o", budget=budget)
+        assert fitted.tokens <= budget
+        if not any("tool_calls" in message for message in fitted.messages):
+            told.append(notice_of(fitted.messages).count("test_image"))
+    assert 1 in told
+    assert max(told) > 2

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable
 from itertools import accumulate
+from math import inf
 
 from brim.ladders.json.skeleton import Skeleton
 from brim.ladders.selection import is_escaped
@@ -49,15 +50,17 @@ def bones(text: str, family: str, count: Callable[[str], int]) -> tuple[Skeleton
     return found if found[1] else None
 
 
-def filled(skeleton: Skeleton, tokens: int, count: Callable[[str], int], mark: str) -> str:
+def filled(skeleton: Skeleton, tokens: int, count: Callable[[str], int], mark: str, least: float = -inf) -> str:
     """As many values as fit into `tokens` tokens: the best, and of those that are worth the same the first.
 
-    A threshold takes all that are worth the same or none of them; this spends what a threshold leaves over.
+    A threshold takes all that are worth the same or none of them; this spends what a threshold leaves over. What is
+    worth less than `least` is left out.
     """
     leaves, costs = skeleton.leaves, skeleton.tree.costs
-    order = sorted(range(len(leaves)), key=lambda at: (-leaves[at].score, at))
+    order = [at for at in range(len(leaves)) if leaves[at].score >= least]
+    order.sort(key=lambda at: (-leaves[at].score, at))
     reach = list(accumulate(costs[at] for at in order))
-    room = tokens - count(mark) - 1
+    room = tokens - count(mark) - 1 if mark else tokens
     best, low, high, scale = "", 0, len(order), 1.0
     for _ in range(WRITINGS):
         number = min(high, max(low + 1, bisect_right(reach, room / scale)))
@@ -75,4 +78,4 @@ def filled(skeleton: Skeleton, tokens: int, count: Callable[[str], int], mark: s
         else:
             high = number - 1
         scale = max(0.01, size / reach[number - 1])
-    return f"{best}\n{mark}" if best else ""
+    return f"{best}\n{mark}" if best and mark else best

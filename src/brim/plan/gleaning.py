@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from brim.conversation import Message
 from brim.ladders.json.skeleton import Skeleton
+from brim.plan.bones import filled
 from brim.plan.items import Item
 from brim.plan.pieces import Piece
 
@@ -26,6 +27,7 @@ class Gleanings:
 
     messages: Sequence[Message]
     _taken: dict[int, tuple[Item, Skeleton, float]] = field(default_factory=dict)
+    _some: dict[int, str] = field(default_factory=dict)  # what is said of those of which not all fits
 
     def __bool__(self) -> bool:
         return bool(self._taken)
@@ -34,12 +36,26 @@ class Gleanings:
         """About what a piece takes in the notice; None for what is nothing without its step."""
         if piece.threshold is None:
             return None
-        return piece.tokens if id(piece.item) in self._taken else piece.tokens + NAMING
+        whole = id(piece.item) in self._taken and id(piece.item) not in self._some
+        return piece.tokens if whole else piece.tokens + NAMING
 
     def take(self, piece: Piece) -> None:
         assert piece.threshold is not None
         assert piece.item.skeleton is not None  # what divides by its values has one
         self._taken[id(piece.item)] = piece.item, piece.item.skeleton, piece.threshold
+        self._some.pop(id(piece.item), None)
+
+    def take_some(self, piece: Piece, room: int, count: Callable[[str], int]) -> int:
+        """Take as much of a piece as there is room for; return how many tokens that is."""
+        item, skeleton, worth = piece.item, piece.item.skeleton, piece.threshold
+        if room <= NAMING or worth is None or skeleton is None or id(item) in self._taken:
+            return 0
+        named = count(f"\n{_tool(self.messages, item)} returned ")
+        text = filled(skeleton, room - named, count, "", worth)
+        if not text:
+            return 0
+        self._taken[id(item)], self._some[id(item)] = (item, skeleton, worth), text
+        return named + count(text)
 
     def take_small(self, items: Iterable[Item], room: int, small: Callable[[Item], Skeleton | None]) -> int:
         """Take what the small results of a step say, as far as there is room; return about how many tokens that is."""
@@ -61,16 +77,24 @@ class Gleanings:
         """
         gone = [each for each in self._taken.values() if each[0].message in folded]
         gone.sort(key=lambda each: (each[0].message, each[0].part))
-        said = [(_tool(self.messages, item), _of(skeleton, worth)) for item, skeleton, worth in gone]
+        said = [(_tool(self.messages, item), self._said(id(item))) for item, _, _ in gone]
         return "".join([f"\n{name or 'a tool'} returned {values}" for name, values in said if values])
 
-    def drop(self) -> None:
-        """Let the least of them go."""
-        del self._taken[min(self._taken, key=lambda key: (self._taken[key][2], self._taken[key][0].message))]
+    def lower(self, over: int, count: Callable[[str], int]) -> None:
+        """Let go of about `over` tokens of what is worth the least, or of all that it says."""
+        key = min(self._taken, key=lambda key: (self._taken[key][2], self._taken[key][0].message))
+        _, skeleton, worth = self._taken[key]
+        said = self._said(key)
+        less = filled(skeleton, count(said) - over, count, "", worth)
+        if less and less != said:
+            self._some[key] = less
+        else:
+            del self._taken[key]
+            self._some.pop(key, None)
 
-
-def _of(skeleton: Skeleton, worth: float) -> str:
-    return skeleton.at(worth).removesuffix(skeleton.mark).rstrip("\n")
+    def _said(self, key: int) -> str:
+        _, skeleton, worth = self._taken[key]
+        return self._some.get(key) or skeleton.at(worth).removesuffix(skeleton.mark).rstrip("\n")
 
 
 def _tool(messages: Sequence[Message], result: Item) -> str:

@@ -218,6 +218,8 @@ class Planner:
                     self.gleaned.take(piece)
                     continue
                 if not group.kept:
+                    if cost - piece.tokens + STUB > room:  # not even the least of the step would fit
+                        room -= self.gleaned.take_some(piece, room, self.count)
                     room -= self.gleaned.take_small(group.items, room, self.shown.small)
                 left.append(piece)
                 passed.add(id(piece.item))
@@ -408,7 +410,7 @@ class Planner:
         """Let values of folded results go until `over` tokens are free, or all of them; return how many that freed."""
         before = self._notice_tokens
         while self.gleaned and before - self._notice_tokens < over:
-            self.gleaned.drop()
+            self.gleaned.lower(over - (before - self._notice_tokens), self.count)
             self._make_notice()
         return before - self._notice_tokens
 
