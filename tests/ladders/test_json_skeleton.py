@@ -193,3 +193,20 @@ def test_a_text_without_breaks_is_taken_apart_in_linear_time(letters: str) -> No
         Skeleton(text)
         taken.append(time.process_time() - start)
     assert taken[1] < 20 * taken[0] + 0.3
+
+
+def test_a_label_of_several_words_stands_whole_beside_its_value() -> None:
+    text = (
+        "Her Total Score: 96, while the McAdam Order Number: A-17 was sent from New York 44 days ago. total score: 81."
+    )
+    found = {leaf.text: leaf.key for leaf in text_leaves(text)}
+    assert found["96"] == "Her Total Score"
+    assert found["A-17"] == "McAdam Order Number"
+    assert found["44"] == "York"  # no label: what is named is not said to be it
+    assert found["81"] == "score"
+
+
+def test_a_label_is_never_torn_in_a_word() -> None:
+    for before in range(40, 80):
+        text = "x" * before + "McDonald Total Score: 96"
+        assert text_leaves(text)[-1].key == "Total Score"

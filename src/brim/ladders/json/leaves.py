@@ -73,7 +73,9 @@ _INSIDE_SCORES = {
     "number": 0.3,
     "code": 0.4,
 }
-_KEY_BEFORE = re.compile(r"([^\W\d_][\w-]{0,30})[\"']?[ \t]*[:=#(]?[ \t]*[\"']?\Z")
+_KEY_BEFORE = re.compile(r"([^\W\d_][\w-]{0,30})[\"']?[ \t]*([:=#(]?)[ \t]*[\"']?\Z")
+# A label may be of several words, each with a capital letter: these stand before its last one.
+_LABEL_BEFORE = re.compile(r"(?<![\w-])(?:[A-Z][\w-]{0,20} ){1,3}\Z")
 _MOST_INSIDE = 20_000
 
 
@@ -182,7 +184,19 @@ def _parts(said: str, offset: int, path: tuple[str | int, ...], key: str) -> Ite
 
 def _part(match: re.Match[str], kind: str, at: int, path: tuple[str | int, ...], key: str, text: str) -> Leaf:
     found = match[0].strip("\"'`") if kind == "quoted" else match[0].rstrip(".,;:")
-    before = _KEY_BEFORE.search(text[max(0, match.start() - 34) : match.start()])
-    name = before[1] if before is not None else ""
+    name = _key_before(text, match.start())
     worth = _INSIDE_SCORES.get(kind, 0.0) + _key_worth(name or key) * 0.6 - 0.012 * min(len(found), 200)
     return Leaf((*path, at), name, found, worth)
+
+
+def _key_before(text: str, at: int) -> str:
+    """The key of what stands at a place of a text; empty for none.
+
+    Example: "Her Total Score: 96" at the number -> "Her Total Score"
+    """
+    found = _KEY_BEFORE.search(text, max(0, at - 34), at)
+    if found is None:
+        return ""
+    labels = found[2] in {":", "=", "#"} and found[1][0].isupper()
+    more = _LABEL_BEFORE.search(text, max(0, found.start() - 64), found.start()) if labels else None
+    return more[0] + found[1] if more is not None else found[1]
