@@ -22,6 +22,8 @@ LARGEST = 400_000
 # How often the values of a result are written to find how many fit, and when enough of the room is used.
 WRITINGS = 6
 ENOUGH = 0.98
+# So much more the ends of a long list of numbers are worth where not all of it fits: what its place there took.
+ENDS = 1.0
 
 # What a skeleton takes in memory, measured: copies of the text, and for each leaf its node, its path and its costs.
 TEXT_BYTES, LEAF_BYTES = 3, 560
@@ -58,7 +60,8 @@ def filled(skeleton: Skeleton, tokens: int, count: Callable[[str], int], mark: s
     """
     leaves, costs = skeleton.leaves, skeleton.tree.costs
     order = [at for at in range(len(leaves)) if leaves[at].score >= least]
-    order.sort(key=lambda at: (-leaves[at].score, at))
+    ends = skeleton.tree.ends
+    order.sort(key=lambda at: (-leaves[at].score - (ENDS if at in ends else 0.0), at))
     reach = list(accumulate(costs[at] for at in order))
     room = tokens - count(mark) - 1 if mark else tokens
     best, low, high, scale = "", 0, len(order), 1.0

@@ -25,6 +25,8 @@ _WHOLE_LINE = 100  # a line of text up to this length is kept whole rather than 
 _MAX_DEPTH = 100
 # So much less a value is worth where the same list, or the same text, says it again.
 _AGAIN = 2.0
+# From so many numbers on a list is read by its range.
+_LONG_LIST = 9
 
 
 @dataclass(slots=True, eq=False)
@@ -114,6 +116,7 @@ class Tree:
         self.leaves: list[Leaf] = []
         self.record_of: list[int] = []
         self.costs: list[float] = []
+        self.ends: set[int] = set()  # leaves that are the least or the greatest of a long list of numbers
         self._records = 0
         self._has_prose = False
         self.root = self._node(value, (), "", 0, 0, 0.0)
@@ -147,6 +150,7 @@ class Tree:
                 node.parts.append(self._node(item, (*path, at), key, at, self._records, -1.0 if rows and at else 0.0))
             if not isinstance(value[0], dict | list):
                 self._lower_repeated(node.first)
+                self._note_ends(value, node.first)
         else:
             self._leaf(Leaf(path, key, printed(value), score(key, value, place)), record, max(0.0, key_cost))
         node.last = len(self.leaves)
@@ -175,6 +179,11 @@ class Tree:
             if (leaf.key, leaf.text) in said:
                 self.leaves[at] = replace(leaf, score=leaf.score - _AGAIN)
             said.add((leaf.key, leaf.text))
+
+    def _note_ends(self, values: list[Any], first: int) -> None:
+        """Of a long list of numbers the least and the greatest say most."""
+        if len(values) >= _LONG_LIST and all(type(value) in (int, float) for value in values):
+            self.ends |= {first + values.index(min(values)), first + values.index(max(values))}
 
     def _text(self, text: str, path: Path, key: str, node: Node) -> Node:
         """A text by its lines: a line is a record, and its identifiers are the values."""
