@@ -31,7 +31,7 @@ READABLE = 0.5
 # In less room than this a mark names no handle: it would take the place of values.
 NAMED_FROM = 120
 # In so little room an extract is hardly more than its mark, while a field or two still say what they are.
-LITTLE = 48
+LITTLE = 32
 OF_FIELDS = frozenset({"json", "jsonl", "csv"})
 # A result of so many times its room is not re-encoded to see whether that fits.
 DENSE_FROM = 40
