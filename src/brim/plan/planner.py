@@ -180,7 +180,8 @@ class Planner:
             before = len(found)
             for item in group.items:
                 if not (group.must and item.must):
-                    steps = self._steps(group, item)  # decides what the floor of the item is
+                    # How a result divides decides what its floor is.
+                    steps = self._steps(group, item) if item.kind == "result" else None
                     found += pieces(item, number, max(item.given, self.shown.floor(item)), steps)
             if len(found) == before and group.items and not group.must:
                 # Nothing of it can be left out: it costs its frame and its floors.

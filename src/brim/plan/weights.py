@@ -64,7 +64,12 @@ def weigh(
             found = True
             rank += 0.0 if group.must else FOUND_LAST
         if relevance:
-            about = max([relevance[member] if member >= 0 else 0.0 for member in group.members])
+            members = group.members
+            about = (
+                relevance[members[0]]
+                if len(members) == 1 and members[0] >= 0
+                else max([relevance[member] if member >= 0 else 0.0 for member in members])
+            )
             rank += RELEVANCE * about * (AMONG_TOOLS if tools else 1.0)
             if about > 1.0 and size <= (WHOLE_AMONG_TOOLS if tools else WHOLE_SHARE) * limit:
                 for item in group.items:

@@ -646,8 +646,8 @@ static const char *written(const Columns *c, PyObject *message, PyObject **text,
     return NULL;
 }
 
-/* How many bytes some lines take, and after each a line feed; -1 with an error. */
-static Py_ssize_t room_for(const Columns *c, PyObject *messages)
+/* How many bytes some lines take, each with a line feed, and how many of each are escapes; -1 with an error. */
+static Py_ssize_t room_for(const Columns *c, PyObject *messages, Py_ssize_t *more)
 {
     Py_ssize_t room = 0, length;
     PyObject *text;
@@ -657,35 +657,44 @@ static Py_ssize_t room_for(const Columns *c, PyObject *messages)
             if (length < 0)
                 return -1;
             const char *said = PyUnicode_DATA(text);
-            length += FRAME + PyUnicode_GET_LENGTH(field_of(message, c->role)) + more_escaped(said, said + length);
+            more[n] = more_escaped(said, said + length);
+            length += FRAME + PyUnicode_GET_LENGTH(field_of(message, c->role)) + more[n];
         }
         room += length + 1;
     }
     return room;
 }
 
+static void put_lines(const Columns *c, PyObject *messages, const Py_ssize_t *more, char *out)
+{
+    PyObject *text;
+    Py_ssize_t length;
+    for (Py_ssize_t n = 0; n < PyList_GET_SIZE(messages); n++) {
+        PyObject *message = PyList_GET_ITEM(messages, n);
+        const char *raw = written(c, message, &text, &length);
+        if (n)
+            *out++ = '\n';
+        out = raw != NULL ? put(out, raw, length)
+                          : put_message(out, field_of(message, c->role), PyUnicode_DATA(text), length, more[n], 1);
+    }
+}
+
 static PyObject *lines(PyObject *self, PyObject *args)
 {
-    PyObject *messages, *text, *joined;
+    PyObject *messages, *joined = NULL;
     Columns c = {0};
     if (!PyArg_ParseTuple(args, "O!O!O!", &PyList_Type, &messages, &PyType_Type, &c.part, &PyType_Type, &c.message) ||
         !find_places(&c))
         return NULL;
-    Py_ssize_t room = room_for(&c, messages), length;
-    joined = room < 0 ? NULL : PyBytes_FromStringAndSize(NULL, room ? room - 1 : 0);
-    char *out = joined == NULL ? NULL : PyBytes_AS_STRING(joined);
-    for (Py_ssize_t n = 0; joined != NULL && n < PyList_GET_SIZE(messages); n++) {
-        PyObject *message = PyList_GET_ITEM(messages, n);
-        const char *raw = written(&c, message, &text, &length);
-        if (n)
-            *out++ = '\n';
-        if (raw != NULL)
-            out = put(out, raw, length);
-        else {
-            const char *said = PyUnicode_DATA(text);
-            out = put_message(out, field_of(message, c.role), said, length, more_escaped(said, said + length), 1);
-        }
-    }
+    Py_ssize_t *more = PyMem_Malloc(((size_t)PyList_GET_SIZE(messages) + 1) * sizeof *more);
+    if (more == NULL)
+        return PyErr_NoMemory();
+    Py_ssize_t room = room_for(&c, messages, more);
+    if (room >= 0)
+        joined = PyBytes_FromStringAndSize(NULL, room ? room - 1 : 0);
+    if (joined != NULL)
+        put_lines(&c, messages, more, PyBytes_AS_STRING(joined));
+    PyMem_Free(more);
     return joined;
 }
 
