@@ -50,6 +50,15 @@ def test_a_term_that_no_text_holds_is_held_by_none(compiled: bool) -> None:
     assert looked_for(["They adopted cats", "", "dogs"], ["adopt", "fish"], compiled).held == {"adopt": [0], "fish": []}
 
 
+@given(st.lists(st.text("abAB1_ -.", max_size=70), min_size=1, max_size=3), st.sampled_from(["yesterday", "I", "b"]))
+def test_words_and_their_parts_are_found_wherever_they_begin(texts: list[str], more: str) -> None:
+    texts = [*texts, f"{texts[0]} {more}?"]
+    wanted = list(dict.fromkeys(term for text in texts for term in words(text)))
+    fast, slow = (looked_for(texts, wanted, compiled) for compiled in (True, False))
+    assert fast.held == slow.held == held_by_all_terms(texts, wanted)
+    assert fast.kinds == slow.kinds
+
+
 @WITH_AND_WITHOUT
 @given(made=st.lists(st.tuples(st.text("abelnotyz", max_size=5), st.sampled_from(ENDINGS)), min_size=1, max_size=12))
 def test_no_form_of_a_word_is_missed_whatever_its_ending(made: list[tuple[str, str]], compiled: bool) -> None:

@@ -8,6 +8,9 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <stdint.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 enum { LETTERS = 37, CLASSES = 38, NO_LETTER = 37 }; /* a-z, 0-9 and the underscore; all others are one class */
 enum sort { OUTSIDE, SMALL, CAPITAL, DIGIT, UNDERSCORE, SORTS };
@@ -29,6 +32,7 @@ typedef struct {
     Node *nodes;
     int32_t used, room;
     unsigned char pairs[CLASSES * CLASSES]; /* the first two characters of what is wanted; the second may be outside */
+    unsigned char *wanted;               /* the same by two bytes of a text */
     Slot *slots;
     size_t taken, mask;                  /* the number of slots is a power of two, mask one less */
     PyObject *given;
@@ -237,18 +241,71 @@ static int note_at(Scanner *s, const unsigned char *text, const unsigned char *a
     return note_word(s, word, after - word, flags, number, marks);
 }
 
+static int pair_at(const unsigned char *at)
+{
+    return at[0] << 8 | at[1];
+}
+
+#ifdef __SSE2__
+/* Which of sixteen bytes lie between two of ASCII. */
+static uint32_t between(__m128i bytes, char low, char high)
+{
+    __m128i over = _mm_cmpgt_epi8(bytes, _mm_set1_epi8((char)(low - 1)));
+    return (uint32_t)_mm_movemask_epi8(_mm_and_si128(over, _mm_cmplt_epi8(bytes, _mm_set1_epi8((char)(high + 1)))));
+}
+
+/* Of sixteen bytes those that begin a word, or a part of one, as `begins` says; what is before the first is carried. */
+static uint32_t begin_here(const unsigned char *at, uint32_t *letters, uint32_t *digits, uint32_t *lows)
+{
+    __m128i bytes = _mm_loadu_si128((const __m128i *)at);
+    uint32_t small = between(bytes, 'a', 'z'), capital = between(bytes, 'A', 'Z'), digit = between(bytes, '0', '9');
+    uint32_t low = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('_')));
+    uint32_t letter = small | capital;
+    uint32_t after_letter = letter << 1 | *letters, after_digit = digit << 1 | *digits, after_low = low << 1 | *lows;
+    uint32_t alone = ~(after_letter | after_digit | after_low);
+    *letters = letter >> 15;
+    *digits = digit >> 15;
+    *lows = low >> 15;
+    return ((small & (alone | after_digit | after_low)) | capital | (digit & ~after_digit) | (low & alone)) & 0xFFFF;
+}
+
+/* Note the words of a text, sixteen bytes at a time, but for those at its end; returns where that begins, or -1. */
+static Py_ssize_t read_blocks(Scanner *s, const unsigned char *text, const unsigned char *end,
+                              const unsigned char **noted, PyObject *number, int *marks)
+{
+    uint32_t letters = 0, digits = 0, lows = 0;
+    const unsigned char *block = text;
+    for (; end - block > 16; block += 16) /* one byte more, to be the second of a pair */
+        for (uint32_t found = begin_here(block, &letters, &digits, &lows); found; found &= found - 1) {
+            const unsigned char *at = block + __builtin_ctz(found);
+            if (s->wanted[pair_at(at)] && note_at(s, text, at, end, noted, number, marks) < 0)
+                return -1;
+        }
+    return block - text;
+}
+#else
+static Py_ssize_t read_blocks(Scanner *s, const unsigned char *text, const unsigned char *end,
+                              const unsigned char **noted, PyObject *number, int *marks)
+{
+    return 0;
+}
+#endif
+
 /* Note the words of one text; returns its marks, or -1. */
 static int read_text(Scanner *s, const unsigned char *text, Py_ssize_t length, PyObject *number)
 {
     const unsigned char *end = text + length, *noted = NULL;
-    int marks = 0, before = OUTSIDE, class = length ? class_of[*text] : NO_LETTER;
-    for (const unsigned char *at = text; at < end; at++) {
+    int marks = 0;
+    Py_ssize_t done = read_blocks(s, text, end, &noted, number, &marks);
+    if (done < 0)
+        return -1;
+    int before = done ? sort_of[text[done - 1]] : OUTSIDE;
+    for (const unsigned char *at = text + done; at < end; at++) {
         int now = sort_of[*at], next = at + 1 < end ? class_of[at[1]] : NO_LETTER;
-        if (begins[before][now] & s->pairs[class * CLASSES + next] &&
+        if (begins[before][now] & s->pairs[class_of[*at] * CLASSES + next] &&
             note_at(s, text, at, end, &noted, number, &marks) < 0)
             return -1;
         before = now;
-        class = next;
     }
     Py_ssize_t last = length < s->ending ? length : s->ending;
     return memchr(end - last, '?', (size_t)last) != NULL ? marks | s->asks : marks;
@@ -268,6 +325,20 @@ static int read_all(Scanner *s, PyObject *texts, char *marks, PyObject *others)
             return -1;
         marks[n] = (char)found;
     }
+    return 0;
+}
+
+/* Make the table of two bytes from that of two classes. */
+static int spell_out(Scanner *s)
+{
+    s->wanted = PyMem_Malloc(128 * 256);
+    if (s->wanted == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (int first = 0; first < 128; first++)
+        for (int second = 0; second < 128; second++) /* there is nothing beyond ASCII in what is read */
+            s->wanted[first << 8 | second] = s->pairs[class_of[first] * CLASSES + class_of[second]];
     return 0;
 }
 
@@ -291,7 +362,7 @@ static int prepare(Scanner *s, PyObject *starts, PyObject *marked)
             return -1;
         slot->marks = (int)(value & 127);
     }
-    return 0;
+    return spell_out(s);
 }
 
 static PyObject *scan(PyObject *self, PyObject *args)
@@ -310,6 +381,7 @@ static PyObject *scan(PyObject *self, PyObject *args)
         Py_XDECREF(s.slots[n].lists);
     PyMem_Free(s.slots);
     PyMem_Free(s.nodes);
+    PyMem_Free(s.wanted);
     Py_XDECREF(kinds);
     Py_DECREF(others);
     return found;
