@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from brim.plan.relevance import Index, Unread, scan
 from brim.plan.relevance.entries import kind_of
 from brim.plan.relevance.scan import Scan
-from brim.plan.words import split, words
+from brim.plan.words import _is_foreign, split, words
 
 ENDINGS = (
     "", "s", "es", "ies", "ied", "ed", "ing", "ingly", "edly", "eed", "y", "ly", "e", "ational", "ization", "ability",
@@ -63,6 +63,7 @@ def test_words_and_their_parts_are_found_wherever_they_begin(texts: list[str], m
 @given(made=st.lists(st.tuples(st.text("abelnotyz", max_size=5), st.sampled_from(ENDINGS)), min_size=1, max_size=12))
 def test_no_form_of_a_word_is_missed_whatever_its_ending(made: list[tuple[str, str]], compiled: bool) -> None:
     text = " ".join(start + ending for start, ending in made)
+    assume(not _is_foreign(split(text)))  # what says nothing in another language is looked for all the same
     wanted = list(dict.fromkeys(words(text)))
     assert looked_for([text], wanted, compiled).held == held_by_all_terms([text], wanted)
 
