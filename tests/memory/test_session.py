@@ -7,6 +7,7 @@ import json
 import re
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -166,6 +167,27 @@ def test_a_reloaded_session_sends_what_it_would_have_sent(
         assert (first is None) == (second is None)
         if first is not None and second is not None:
             assert json.dumps(first.body) == json.dumps(second.body)
+
+
+@pytest.mark.parametrize("way", ["load", "import"])
+def test_breakpoints_stand_where_the_last_request_ended_after_a_reload_too(way: str) -> None:
+    rows = json.dumps([{"id": k, "name": f"item-{k}", "ok": True, "note": "x" * k} for k in range(40)])
+    said: list[dict[str, Any]] = [{"role": "user", "content": "List them."}, {"role": "assistant", "content": rows}]
+    bodies = []
+    for n in range(4):
+        said = [*said, {"role": "user", "content": f"And {n}?"}]
+        bodies.append({"model": "claude-sonnet-4-5", "max_tokens": 100, "messages": said})
+        said = [*said, {"role": "assistant", "content": f"It is {n}."}]
+    store = InMemoryStore()
+    session = Session(model="claude-sonnet-4-5", budget=600, api="anthropic")
+    stored = Session(model="claude-sonnet-4-5", budget=600, api="anthropic", store=store, id="one")
+    for body in bodies[:-1]:
+        session.fit(body)
+        stored.fit(body)
+    again = Session.load("one", store=store) if way == "load" else Session.import_(session.export())
+    sent = session.fit(bodies[-1]).body
+    assert json.dumps(sent).count("cache_control") == 3
+    assert again.fit(bodies[-1]).body == sent
 
 
 @given(growing(), BUDGETS)

@@ -47,10 +47,15 @@ def _strip(blocks: list[Any]) -> None:
                 _strip(block["content"])
 
 
-def ended(before: Sequence[Message], now: Sequence[Message]) -> int:
+def end_of(sent: Sequence[Message]) -> tuple[int, str]:
+    """Where what was sent ended: how many messages there were, and the digest of the last one."""
+    return len(sent), sent[-1].digest.hex() if sent else ""
+
+
+def ended(before: tuple[int, str], now: Sequence[Message]) -> int:
     """The place of the last message that was sent before, if what is sent now goes on after it; else -1."""
-    place = len(before) - 1
-    return place if 0 <= place < len(now) and now[place].digest == before[place].digest else -1
+    length, last = before
+    return length - 1 if 0 < length <= len(now) and now[length - 1].digest.hex() == last else -1
 
 
 def lost_marks(view: View, log: Sequence[Message]) -> dict[int, Any]:

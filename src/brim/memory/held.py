@@ -89,6 +89,7 @@ class Held:
         self._carried: list[Attachment] = []
         self._on_event = on_event
         self._sent: Conversation | None = None
+        self._end = (0, "")  # where what was sent last ended
         self._last: tuple[Any, ...] | None = None  # what it was asked for
         self._begun = False  # whether a request was ever made of it
         self._tight = False
@@ -273,6 +274,7 @@ class Held:
             "summary": self.folding.text,
             "summarized": self.folding.upto,
             "pending": keeping.rows_of(self._context),
+            "end": self._end,
         }
 
     def _settings(self) -> dict[str, Any]:
@@ -299,6 +301,7 @@ class Held:
         return session
 
     def _take(self, state: keeping.State) -> None:
+        self._tight, self.replans, self._end = state.tight, state.replans, state.end
         self._carried, self._context = keeping.attachments(state.carried), keeping.attachments(state.pending)
         self.folding.restore(state.summary, state.summarized)
 
@@ -313,7 +316,7 @@ class Held:
         self._begun = True
         state, view, written = keeping.restored(self.store, self.id, self.log, read, size)
         self.view, self._writer = view if view is not None else View(), Writer()
-        self._tight, self.replans = state.tight, state.replans
+        self._tight, self.replans, self._end = state.tight, state.replans, state.end
         self._carried = keeping.attachments(state.carried)
         if view is None:
             self._show(0)
@@ -361,7 +364,7 @@ class Held:
         if shown:
             size = session._counter().message
             view, state, stash = keeping.read_shown(shown, f"line {len(rows) + 2}", session.log, read, size)
-            session.view, session._tight, session.replans = view, state.tight, state.replans
+            session.view = view
             session._take(state)
             session._writer.hold(stash)
         session._begun = True

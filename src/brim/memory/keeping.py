@@ -53,6 +53,7 @@ class State(msgspec.Struct):
     summarized: int = 0
     settings: bytes = b""  # the digest, in the stash, of what the session was made with; empty for the defaults
     pending: list[tuple[str, str, str, bool]] = []  # what is attached to the next message
+    end: tuple[int, str] = (0, "")  # where what was sent last ended
 
 
 def message_record(raw: bytes) -> bytes:

@@ -18,7 +18,7 @@ from brim.errors import BudgetTooSmall, NotFound, UnknownModel
 from brim.fitting import Fitted, by_window, capped, events, fit, refused, tell
 from brim.memory import checks, keeping
 from brim.memory.attached import Attached
-from brim.memory.breakpoints import bare, ended, lost_marks, with_breakpoints
+from brim.memory.breakpoints import bare, end_of, ended, lost_marks, with_breakpoints
 from brim.memory.bypolicy import plan_by_policy
 from brim.memory.held import Held
 from brim.memory.replan import Replan
@@ -245,9 +245,9 @@ class Session(Held):
             self._writer.hold(piece.text for piece in self._carried if piece not in work.carried)
             self._carried = [*work.carried, *self._context]
             self._place_context(max(0, len(self.log) - 1))
-        self._save()
         sent = outcome.conversation if again else self._marked(work, outcome.conversation)
-        self._sent, self._last = sent, self._asks(work) if request else None
+        self._sent, self._last, self._end = sent, self._asks(work) if request else None, end_of(sent.messages)
+        self._save()
         messages = self.log[:]
         return fitted(work, outcome, sent, self.view, messages, request, partial(self._at, request, work, messages))
 
@@ -265,8 +265,7 @@ class Session(Held):
     def _marked(self, work: Work, sent: Conversation) -> Conversation:
         if not (self.breakpoints and self._tight and self._api == "anthropic"):
             return sent
-        before = self._sent.messages if self._sent is not None else ()
-        places = {self.view.settled - 1, ended(before, sent.messages), len(sent.messages) - 1}
+        places = {self.view.settled - 1, ended(self._end, sent.messages), len(sent.messages) - 1}
         return with_breakpoints(work, sent, sorted(places), lost_marks(self.view, self.log))
 
     def _at(self, request: Any, work: Work, messages: Sequence[Message], budget: int) -> Fitted:

@@ -698,7 +698,44 @@ static PyObject *lines(PyObject *self, PyObject *args)
     return joined;
 }
 
+/* Whether an object is plain and says what a message says; -1 with an error. */
+static int says(const Columns *c, PyObject *item, PyObject *message)
+{
+    PyObject *role, *text, *parts;
+    int role_first;
+    if (!Py_IS_TYPE(message, c->message) || field_of(message, c->plain) != Py_True ||
+        !plain_object(item, &role, &text, &role_first))
+        return 0;
+    parts = field_of(message, c->parts);
+    if (PyTuple_GET_SIZE(parts) != 1 || !Py_IS_TYPE(PyTuple_GET_ITEM(parts, 0), c->part))
+        return 0;
+    int same = PyObject_RichCompareBool(role, field_of(message, c->role), Py_EQ);
+    return same <= 0 ? same : PyObject_RichCompareBool(text, field_of(PyTuple_GET_ITEM(parts, 0), c->text), Py_EQ);
+}
+
+static PyObject *common_start(PyObject *self, PyObject *args)
+{
+    PyObject *items, *messages;
+    Columns c = {0};
+    if (!PyArg_ParseTuple(args, "O!O!O!O!", &PyList_Type, &items, &PyTuple_Type, &messages, &PyType_Type, &c.part,
+                          &PyType_Type, &c.message) ||
+        !find_places(&c))
+        return NULL;
+    Py_ssize_t number = 0;
+    while (number < PyList_GET_SIZE(items) && number < PyTuple_GET_SIZE(messages)) {
+        int same = says(&c, PyList_GET_ITEM(items, number), PyTuple_GET_ITEM(messages, number));
+        if (same < 0)
+            return NULL;
+        if (!same)
+            break;
+        number++;
+    }
+    return PyLong_FromSsize_t(number);
+}
+
 static PyMethodDef methods[] = {
+    {"common_start", common_start, METH_VARARGS,
+     "common_start(items, messages, part, message): how many objects say what the messages at the same places say."},
     {"lines", lines, METH_VARARGS,
      "lines(messages, part, message): messages as JSON, a line each; what is not written yet stays so."},
     {"columns", columns, METH_VARARGS,

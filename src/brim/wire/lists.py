@@ -16,9 +16,9 @@ from typing import Any, cast
 
 import msgspec
 
-from brim.conversation import Message, encode
+from brim.conversation import Message
 from brim.wire.api import Api
-from brim.wire.plain import plain_messages, plain_objects
+from brim.wire.plain import common_start, plain_messages, plain_objects
 
 # A shorter list is read sooner than it is looked for. So many others are remembered, in so many bytes together.
 LEAST, MOST, MOST_BYTES = 1 << 16, 8, 12 << 20
@@ -102,24 +102,23 @@ class Lists:
     def read_objects(self, api: Api, items: list[Any]) -> tuple[Message, ...] | None:
         """The messages of a long list of objects that are nothing but a role and a text.
 
-        None for one that may have been read before, since the rest of it is then read sooner as bytes; and for one
-        that has to be read with more care.
+        None for a list that has to be read with more care.
         """
-        if any(self._seems(known, items) for known in self._known if known.api == api.name):
-            return None
-        read = plain_objects(items, api.plain)
+        best: Known | None = None
+        most = 0
+        for known in tuple(self._known):
+            common = common_start(items, known.messages) if known.api == api.name else 0
+            if common > most:
+                best, most = known, common
+        read = plain_objects(items[most:], api.plain)
         if read is None:
             return None
         messages, size = read
+        if best is not None:
+            messages, size = best.messages[:most] + messages, size + best.size * most // len(best.messages)
         if size <= self._most_bytes:
-            self._keep(Known(api.name, messages, size), None)
+            self._keep(Known(api.name, messages, size), best)
         return messages
-
-    @staticmethod
-    def _seems(known: Known, items: list[Any]) -> bool:
-        """Whether a list begins like another, as far as two of its messages tell."""
-        last = min(len(known.messages), len(items)) - 1
-        return all(known.messages[at].raw == encode(items[at]) for at in (0, last // 2))
 
     def _nearest(self, api: str, raw: bytes) -> tuple[Known | None, int]:
         """The list with the most messages in common, if it has any, and how many those are."""

@@ -68,6 +68,11 @@ def plain_objects(items: list[Any], roles: dict[str, Role]) -> tuple[tuple[Messa
     return None if _compiled is None else _compiled.of_objects(items, roles, Part, Message)
 
 
+def common_start(items: list[Any], messages: tuple[Message, ...]) -> int:
+    """How many objects at the start of a list are plain and say what the first of some messages say."""
+    return 0 if _compiled is None else _compiled.common_start(items, messages, Part, Message)
+
+
 @dataclass(frozen=True, slots=True)
 class Columns:
     """Of every message about the number of its bytes, and its text; and which are instructions, or more than a text.
