@@ -34,6 +34,10 @@ def session() -> Session:
         ({"budget": 100, "reserve": 200}, "reserve"),
         ({"id": "a\ud800"}, "id"),
         ({"id": 5}, "id"),
+        ({"summarizer": 5}, "summarizer"),
+        ({"summarizer": lambda prompt: prompt}, "summarizer"),
+        ({"embed": "all-minilm"}, "embed"),
+        ({"on_event": 5}, "on_event"),
     ],
 )
 def test_a_session_is_not_made_of_what_makes_no_sense(settings: dict[str, Any], at: str) -> None:

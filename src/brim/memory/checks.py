@@ -49,6 +49,21 @@ def store(given: Any) -> Any:
     raise BadInput("store", f"must be a store or the path of one, not {name_of(given)}")
 
 
+def summarizer(given: Any) -> Any:
+    """What makes summaries, or None. Raises BadInput."""
+    if given is None or callable(getattr(given, "summarize", None)):
+        return given
+    wrap = ": a function goes into LlmSummarizer(…) of brim.summarize.llm" if callable(given) else ""
+    raise BadInput("summarizer", f"must be an object with a method `summarize`, not {name_of(given)}{wrap}")
+
+
+def function(at: str, given: Any) -> Any:
+    """What can be called, or None. Raises BadInput."""
+    if given is None or callable(given):
+        return given
+    raise BadInput(at, f"must be a function, not {name_of(given)}")
+
+
 def response(given: Any) -> Any:
     """Refuse what can be no response. Raises BadInput."""
     if isinstance(given, (Mapping, wire.Usage)) or hasattr(given, "model_dump"):

@@ -79,7 +79,7 @@ class Held:
         self.log: list[Message] = []
         self.view = View()
         self.replans = 0
-        self.folding = Folding(summarizer)
+        self.folding = Folding(checks.summarizer(summarizer))
         self._follows = not isinstance(model, Model)  # a model that was given by name yields to one that a body names
         self._unknown: object = None  # a name of a model that a body named in vain
         self._told_api = api
@@ -87,7 +87,7 @@ class Held:
         self._context: list[Attachment] = []
         self._attached = Attached()
         self._carried: list[Attachment] = []
-        self._on_event = on_event
+        self._on_event = checks.function("on_event", on_event)
         self._sent: Conversation | None = None
         self._end = (0, "")  # where what was sent last ended
         self._last: tuple[Any, ...] | None = None  # what it was asked for
@@ -96,7 +96,7 @@ class Held:
         self._head = 0
         self._writer = Writer()
         me = weakref.proxy(self)  # a session that is let go frees its memory at once, not when cycles are looked for
-        self._embed = Embeddings(embed, self.store) if embed is not None else None
+        self._embed = Embeddings(checks.function("embed", embed), self.store) if embed is not None else None
         self._recollection = Recollection(self.log, lambda message: int(me._counter().message(message)), self._embed)
         self._acts = Acts(self.log)
         self._results: Recent[bytes, Message] = Recent(SAVED_BYTES)
