@@ -190,3 +190,15 @@ def test_columns_are_the_same_without_a_compiler() -> None:
     assert (found.systems, found.others) == ([0], [0, 1, 2, 3])
     with pytest.raises(TypeError):
         Columns.of(("no message",))  # type: ignore[arg-type]
+
+
+@compiled
+@pytest.mark.parametrize(("api", "field"), [("gemini", "contents"), ("openai_responses", "input")])
+def test_messages_that_an_api_does_not_know_stay_a_field_of_the_body(api: str, field: str) -> None:
+    said = [{"role": "user", "content": f"{n} " + "word " * 20} for n in range(1_000)]
+    asked = {"gemini": [{"role": "user", "parts": [{"text": "hi"}]}]}.get(api, [{"role": "user", "content": "hi"}])
+    body = {field: asked, "messages": said}
+    read = wire.parse(body, api)
+    assert [message.text for message in read.messages] == ["hi"]
+    assert read.fields["messages"] == encode(said)
+    assert wire.render(read, body, read) == body

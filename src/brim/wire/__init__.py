@@ -74,6 +74,8 @@ def parse(
     bare = is_bare(body)
     name = api or sniff(fields if bare else {key: raw for key, raw in fields.items() if key}, model, system)
     spec = api_of(name)
+    if said is not None and not bare and spec.list_field != "messages":
+        said, fields = None, _split(body)  # those messages are a field like any other
     if bare:
         fields = {spec.list_field: fields[_BARE]}
     if spec.list_field not in fields:
