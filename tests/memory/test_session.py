@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 import re
@@ -102,7 +103,8 @@ def test_an_untouched_request_is_forwarded_byte_for_byte(
     conversation: tuple[str, str, list[dict[str, Any]]],
 ) -> None:
     api, model, bodies = conversation
-    session = Session(model=model, budget=10_000_000, api=api)
+    boundless = dataclasses.replace(catalog.find(model), window=10_000_000, input_limit=None)
+    session = Session(model=boundless, budget=10_000_000, api=api)
     for body in bodies:
         raw = json.dumps(body, indent=1).encode()
         assert session.fit_parsed(raw, wire.parse(raw, api)).body is raw
