@@ -118,7 +118,7 @@ def test_missing_data_is_a_row_that_says_so(field: Field, tmp_path: Path) -> Non
         assert "no " in rows[0]["problem"]
 
 
-def test_speed_is_told_for_the_first_fit_and_the_best_of_those_after_it(field: Field) -> None:
+def test_speed_is_told_for_first_fits_and_for_those_after_them(field: Field) -> None:
     [row] = speed.table(field, rounds=2, sizes=(40, 80))
     assert row["who"] == "Brim fit"
     assert row["40 messages, again, ms"] > 0

@@ -31,7 +31,7 @@ def guessed(messages: tuple[Message, ...], size: Callable[[Message], int], limit
     lengths = columns.lengths
     sample = range(0, len(messages), max(1, len(messages) // SAMPLE))
     share = sum([size(messages[n]) for n in sample]) / max(1, sum([lengths[n] for n in sample]))
-    if sum(lengths) * share < LOOKED_AT * limit:
+    if not share or sum(lengths) * share < LOOKED_AT * limit:
         return None
     for number in columns.others:  # media have bytes that are no tokens
         parts = messages[number].parts

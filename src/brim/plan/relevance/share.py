@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log, sqrt
+from typing import TypeAlias
 
 from brim.plan.relevance.entries import ASKS, Entries
 
@@ -14,6 +15,10 @@ try:
     from brim.plan.relevance import _share as _compiled
 except ImportError:  # installed without a compiler
     _compiled = None  # type: ignore[assignment]
+
+# The entries that hold a term, each as often as it does, with the weight of the term.
+Found = list[tuple[list[int], float]]
+Column: TypeAlias = "array[float]"
 
 _K1, _B = 1.2, 0.5
 # What follows a question gets so much more, and what is left below this share of a hit reaches no further.
@@ -50,17 +55,11 @@ def counted(held: Sequence[int]) -> Mapping[int, int]:
     return once if len(once) == len(held) else Counter(held)
 
 
-def gather(
-    found: list[tuple[list[int], float]],
-    totals: array[float],
-    roots: array[float],
-    bm25: Bm25,
-    widest: float,
-) -> None:
+def gather(found: Found, totals: Column, roots: Column, bm25: Bm25, widest: float) -> None:
     """Add what a term gives to the totals, and its roots to the roots: to those that hold it, and to their neighbours.
 
-    `found` has the entries that hold it, as often as they do, with its weight, and the same for words that are related
-    to it: of all those the best counts. More than `widest` hits are not shared with neighbours.
+    `found` tells of the term and of words that are related to it: of all those the best counts. More than `widest`
+    hits are not shared with neighbours.
     """
     if _compiled is None:
         plain_gather(found, totals, roots, bm25, widest)
@@ -72,13 +71,7 @@ def gather(
     )  # fmt: skip
 
 
-def plain_gather(
-    found: list[tuple[list[int], float]],
-    totals: array[float],
-    roots: array[float],
-    bm25: Bm25,
-    widest: float,
-) -> None:
+def plain_gather(found: Found, totals: Column, roots: Column, bm25: Bm25, widest: float) -> None:
     """The same in plain Python."""
     hits: dict[int, float] = {}
     for held, weight in found:
