@@ -28,14 +28,14 @@ def test_the_same_reaches_the_same_neighbours_to_the_last_bit(
 ) -> None:
     entries = entries_of(made)
     hits = data.draw(st.dictionaries(st.integers(0, len(made) - 1), st.floats(0, 9)))
-    fast, slow = [0.25] * len(made), [0.25] * len(made)
+    fast, slow = (array("d", [0.25]) * len(made) for _ in range(2))
     share.share(hits, fast, entries)
     share.plain_share(hits, slow, entries)
     assert fast == slow
 
 
 def test_the_best_that_reaches_an_entry_counts_and_nothing_crosses_a_session() -> None:
-    totals = [0.0] * 4
+    totals = share.zeros(4)
     entries = entries_of([("said", 10, 0), ("said", 10, 0), ("said", 10, 0), ("said", 10, 1)])
     share.share({0: 1.0, 2: 1.0}, totals, entries)
     assert totals[0] == totals[2] == 1.0
@@ -47,7 +47,7 @@ def test_the_best_that_reaches_an_entry_counts_and_nothing_crosses_a_session() -
 @pytest.mark.parametrize("hits", [{9: 1.0}, {-1: 1.0}, {"a": 1.0}, {0: "b"}])
 def test_a_hit_that_is_none_is_refused(hits: dict[int, float]) -> None:
     with pytest.raises((IndexError, TypeError)):
-        share.share(hits, [0.0], entries_of([("said", 1, 0)]))
+        share.share(hits, share.zeros(1), entries_of([("said", 1, 0)]))
 
 
 @pytest.mark.skipif(share._compiled is None, reason="installed without a compiler")
@@ -80,3 +80,59 @@ def test_unread_texts_have_the_same_columns(texts: list[str]) -> None:
     slow._measure()
     assert (fast.lengths, fast.tokens, fast.decay) == (slow.lengths, slow.tokens, slow.decay)
     assert (fast.total_length, fast.total_tokens) == (slow.total_length, slow.total_tokens)
+
+
+COLUMN = st.lists(st.floats(0, 9), max_size=30)
+
+
+@pytest.mark.skipif(share._compiled is None, reason="installed without a compiler")
+@given(COLUMN, st.data())
+def test_columns_are_raised_and_scaled_the_same_to_the_last_bit(values: list[float], data: st.DataObject) -> None:
+    roots = array("d", [data.draw(st.floats(0, 3)) for _ in values])
+    kinds = bytearray([data.draw(st.integers(0, 15)) for _ in values])
+    fast, slow = array("d", values), array("d", values)
+    share.meet(fast, roots, 0.15)
+    share.plain_meet(slow, roots, 0.15)
+    assert fast == slow
+    gain = [1 + kind / 7 for kind in range(16)]
+    share.raise_kinds(fast, kinds, gain)
+    share.plain_raise_kinds(slow, kinds, gain)
+    assert fast == slow
+    assert share.scale(fast) == share.plain_scale(slow) == bool(values)
+    assert fast == slow
+    assert max(fast, default=1.0) == 1.0
+
+
+def test_what_nothing_reaches_is_not_scaled() -> None:
+    for scale in (share.scale, share.plain_scale):
+        totals = share.zeros(3)
+        assert not scale(totals)
+        assert totals == share.zeros(3)
+
+
+def test_the_best_are_chosen_until_one_is_too_long_and_of_equals_the_newer() -> None:
+    for choose in (share.choose_best, share.plain_choose_best):
+        chosen = {1}
+        choose(array("d", [2.0, 9.0, 1.0, 2.0, 3.0]), [10, 10, 10, 10, 10], 25, chosen)
+        assert chosen == {1, 3, 4}
+
+
+@pytest.mark.skipif(share._compiled is None, reason="installed without a compiler")
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 9)), max_size=40), st.integers(0, 120), st.data())
+def test_the_same_are_chosen(made: list[tuple[int, int]], left: int, data: st.DataObject) -> None:
+    ranks, lengths = array("d", [rank for rank, _ in made]), [length for _, length in made]
+    before = data.draw(st.sets(st.integers(0, max(0, len(made) - 1))))
+    fast, slow = set(before), set(before)
+    share.choose_best(ranks, lengths, left, fast)
+    share.plain_choose_best(ranks, lengths, left, slow)
+    assert fast == slow
+
+
+@pytest.mark.skipif(share._compiled is None, reason="installed without a compiler")
+def test_columns_of_different_lengths_are_refused() -> None:
+    with pytest.raises(ValueError, match="root"):
+        share.meet(share.zeros(2), share.zeros(1), 0.1)
+    with pytest.raises(ValueError, match="kind"):
+        share.raise_kinds(share.zeros(1), bytearray([3]), [1.0])
+    with pytest.raises(ValueError, match="rank"):
+        share.choose_best(share.zeros(1), [1, 2], 5, set())

@@ -6,10 +6,11 @@ guessed from bytes; whatever is looked at is counted exactly, and only that can 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 
 from brim.conversation import Message
 from brim.plan.items import Guess, Seen, current
+from brim.plan.relevance.share import Column, choose_best, zeros
 from brim.wire.plain import Columns
 
 # A history of more messages than this is looked at only as far as so many times its limit; one without results less,
@@ -45,7 +46,7 @@ def guessed(messages: tuple[Message, ...], size: Callable[[Message], int], limit
 def candidates(
     messages: tuple[Message, ...],
     guess: Guess,
-    relevance: Sequence[float] | None,
+    relevance: Column | None,
     recent: float,
     most: float,
     stay: Collection[int] = (),
@@ -60,11 +61,5 @@ def candidates(
             break
         chosen.add(n)
     left = most / guess.share - sum([lengths[n] for n in chosen])
-    ranks = relevance or [0.0] * len(messages)
-    for n in sorted(range(len(messages) - 1, -1, -1), key=ranks.__getitem__, reverse=True):
-        if n not in chosen:
-            left -= lengths[n]
-            if left < 0:
-                break
-            chosen.add(n)
+    choose_best(relevance or zeros(len(messages)), lengths, left, chosen)
     return Seen(chosen, guess)

@@ -22,6 +22,7 @@ from brim.plan.gleaning import Gleanings
 from brim.plan.items import SYSTEM, Group, Item, Itemizer, last_exchange
 from brim.plan.pieces import WHOLE, Piece, pieces
 from brim.plan.rebuild import rebuilt
+from brim.plan.relevance.share import Column
 from brim.plan.renditions import STUB, TINY, Renditions
 from brim.plan.rules import bridged, last_thoughts
 from brim.plan.task import Outcome, Task
@@ -56,7 +57,7 @@ class Planner:
         self.counter = task.counter
         self.count = task.counter.text
         self.head = task.counter.head(task.conversation)
-        self._relevance: list[float] | None = None
+        self._relevance: Column | None = None
         self.groups = self._itemized()
         system = next((group for group in self.groups if group.members == [SYSTEM]), None)
         if system is not None:

@@ -10,6 +10,7 @@ from brim.conversation import Conversation, Message
 from brim.plan.items import current
 from brim.plan.relevance import Index, Unread, quick_scores
 from brim.plan.relevance.packing import pack
+from brim.plan.relevance.share import Column, scale, zeros
 from brim.wire.plain import Columns
 
 # A longer history is ranked by nothing but the words of the question: counting all of it costs more than a fit may.
@@ -50,7 +51,7 @@ def relevance(
     sizes: Callable[[Message], int],
     room: int,
     columns: Columns | None = None,
-) -> list[float] | None:
+) -> Column | None:
     """One number for each message: 0 where it is not history, from 0 to 1 by relevance, 1 more where it should stay.
 
     `room` is how many tokens of the history can stay. None if nothing is asked.
@@ -68,20 +69,18 @@ def relevance(
         scores = quick_scores(texts, query)
     else:
         scores, picked = _packed(messages, others, query, sizes, room)
-    top = max(scores, default=0.0)
-    if top <= 0:
+    if not scale(scores):
         return None
-    found = [score / top for score in scores]
     for number in others:
-        found[number] = 0.0
+        scores[number] = 0.0
     for number in picked:
-        found[number] += 1.0
-    return found
+        scores[number] += 1.0
+    return scores
 
 
 def _packed(
     messages: Sequence[Message], others: Collection[int], query: str, sizes: Callable[[Message], int], room: int
-) -> tuple[list[float], list[int]]:
+) -> tuple[Column, list[int]]:
     """A score for every message but some others, and the numbers of those that should stay within `room` tokens."""
     chat = Chat(Unread())
     places = [number for number in range(len(messages)) if number not in others]
@@ -89,7 +88,7 @@ def _packed(
         chat.add(messages[number].text, sizes(messages[number]))
     found = chat.index.score(query, room / max(1, chat.index.total_tokens))
     picked = pack(found, chat.index.tokens, room, chat.index.nearness(query))
-    scores = [0.0] * len(messages)
+    scores = zeros(len(messages))
     for number, score in zip(places, found, strict=True):
         scores[number] = max(0.0, score)
     return scores, [places[number] for number in picked]

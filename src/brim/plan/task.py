@@ -9,6 +9,7 @@ from brim.conversation import Conversation, Message
 from brim.plan.draft import Draft
 from brim.plan.folding import Fold
 from brim.plan.items import Group, Guess
+from brim.plan.relevance.share import Column
 from brim.plan.report import Decision
 from brim.tokens.counter import Counter
 
@@ -22,7 +23,7 @@ class Task:
     limit: int
     recent: float = 0.05
     query: str = ""
-    relevance: Callable[[int], list[float] | None] | None = None  # given the room that the history has
+    relevance: Callable[[int], Column | None] | None = None  # given the room that the history has
     recall: bool = False
     layers: Mapping[int, int] = field(default_factory=dict)
     held: frozenset[int] = frozenset()  # messages that stay as they are

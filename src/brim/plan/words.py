@@ -8,11 +8,29 @@ stemmer does for English. Scripts that put no spaces between words become pairs 
 from __future__ import annotations
 
 import re
+import threading
 import unicodedata
 from collections.abc import Iterable
 from itertools import chain
+from typing import cast
 
-from brim.plan.stem import WHOLE, stem
+import Stemmer
+
+
+class _Stemmer(threading.local):
+    """A stemmer of its own for every thread, which is what it asks for."""
+
+    def __init__(self) -> None:
+        self.stem = Stemmer.Stemmer("english", 0).stemWord  # what it would keep is kept here, with more
+
+
+_own = _Stemmer()
+
+
+def stem(word: str) -> str:
+    """The stem of a lower-case English word. Example: "adoptions" -> "adopt", "cities" -> "citi" """
+    return cast(str, _own.stem(word))
+
 
 # Function words of English, and what is left of contractions when the apostrophe splits them.
 STOP = frozenset(
@@ -61,10 +79,8 @@ _FORMS: dict[str, tuple[str, ...]] = {}
 for _form, _base in _IRREGULAR.items():
     _FORMS[stem(_base)] = (*_FORMS.get(stem(_base), ()), _form)
 
-# By term the words that give it by no rule.
-_UNRULY: dict[str, tuple[str, ...]] = {}
-for _form, _base in WHOLE.items():
-    _UNRULY[_base] = (*_UNRULY.get(_base, ()), _form)
+# By term the words that the stemmer knows to give it though they begin otherwise.
+_UNRULY = {stem(word): (word,) for word in ("dying", "lying", "tying", "vying")}
 
 _WORD = re.compile(r"\w+")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")

@@ -1,8 +1,8 @@
 /* The compiled half of brim.plan.relevance.scan: which texts hold words that begin as wanted, in one pass over all.
  *
- *     text -> pairs of characters -> a trie of beginnings -> the few words that may count, each asked about once
+ *     text -> three characters -> a trie of beginnings -> the few words that may count, each asked about once
  *
- * A word is looked at where it begins, and where a part of an identifier does (getUserName, user_name), if its first two
+ * A word is looked at where it begins, and where a part of an identifier does (getUserName, user_name), if its first three
  * characters are those of something wanted. Texts beyond ASCII are left to plain Python, which knows what a letter is.
  */
 #define PY_SSIZE_T_CLEAN
@@ -31,8 +31,8 @@ typedef struct {
 typedef struct {
     Node *nodes;
     int32_t used, room;
-    unsigned char pairs[CLASSES * CLASSES]; /* the first two characters of what is wanted; the second may be outside */
-    unsigned char *wanted;               /* the same by two bytes of a text */
+    uint64_t thirds[CLASSES * CLASSES]; /* by the first two characters of what is wanted the classes of the third, as bits */
+    unsigned char *wanted;               /* by two bytes of a text whether there are any */
     Slot *slots;
     size_t taken, mask;                  /* the number of slots is a power of two, mask one less */
     PyObject *given;
@@ -83,15 +83,21 @@ static int32_t new_node(Scanner *s)
     return s->used++;
 }
 
-static void note_pair(Scanner *s, const unsigned char *bytes, Py_ssize_t length, int flag)
+/* Note how a path begins: what is outside words, or whatever follows a beginning, has a place in it too. */
+static void note_start(Scanner *s, const unsigned char *bytes, Py_ssize_t length, int flag)
 {
-    int first = length ? class_of[bytes[0]] : 0;
-    if (length > 1)
-        s->pairs[first * CLASSES + class_of[bytes[1]]] = 1;
-    else if (flag == IS_WORD && length)
-        s->pairs[first * CLASSES + NO_LETTER] = 1;
-    else /* whatever follows */
-        memset(s->pairs + first * CLASSES, 1, length ? CLASSES : CLASSES * CLASSES);
+    static const uint64_t ALL = ~UINT64_C(0);
+    int first = length > 0 ? class_of[bytes[0]] : 0, second = length > 1 ? class_of[bytes[1]] : NO_LETTER;
+    uint64_t *thirds = s->thirds + first * CLASSES + second;
+    if (length > 2)
+        *thirds |= UINT64_C(1) << class_of[bytes[2]];
+    else if (flag == IS_WORD && length > 0)
+        *thirds |= length == 2 ? UINT64_C(1) << NO_LETTER : ALL;
+    else if (length == 2)
+        *thirds = ALL;
+    else
+        for (int n = 0; n < (length ? CLASSES : CLASSES * CLASSES); n++)
+            s->thirds[first * CLASSES + n] = ALL;
 }
 
 /* Add a beginning, or a whole word; one with another character than a word of ASCII has cannot be met. */
@@ -119,7 +125,7 @@ static int add_path(Scanner *s, PyObject *string, int flag)
         at = next;
     }
     s->nodes[at].flags |= flag;
-    note_pair(s, bytes, PyUnicode_GET_LENGTH(string), flag);
+    note_start(s, bytes, PyUnicode_GET_LENGTH(string), flag);
     return 0;
 }
 
@@ -241,9 +247,10 @@ static int note_at(Scanner *s, const unsigned char *text, const unsigned char *a
     return note_word(s, word, after - word, flags, number, marks);
 }
 
-static int pair_at(const unsigned char *at)
+/* Whether what begins with three characters may be wanted. */
+static int may_begin(const Scanner *s, int first, int second, int third)
 {
-    return at[0] << 8 | at[1];
+    return (int)(s->thirds[class_of[first] * CLASSES + class_of[second]] >> class_of[third] & 1);
 }
 
 #ifdef __SSE2__
@@ -269,18 +276,36 @@ static uint32_t begin_here(const unsigned char *at, uint32_t *letters, uint32_t 
     return ((small & (alone | after_digit | after_low)) | capital | (digit & ~after_digit) | (low & alone)) & 0xFFFF;
 }
 
+enum { AHEAD = 8, USUAL = 3 }; /* so many blocks are looked at before their words; so many words a block has, mostly */
+
+/* Of what begins in a block keep the places where it may be wanted; returns how many are kept in all. Most blocks have
+ * few words, so those are looked at without asking how many there are: to guess that wrong takes longer. */
+static int keep_places(const Scanner *s, const unsigned char *block, uint32_t found, const unsigned char **places, int kept)
+{
+    for (int n = 0; n < USUAL || found; n++, found &= found - 1) {
+        const unsigned char *at = block + __builtin_ctz(found | 1 << 16);
+        places[kept] = at;
+        kept += s->wanted[at[0] << 8 | at[1]] & (found != 0);
+    }
+    return kept;
+}
+
 /* Note the words of a text, sixteen bytes at a time, but for those at its end; returns where that begins, or -1. */
 static Py_ssize_t read_blocks(Scanner *s, const unsigned char *text, const unsigned char *end,
                               const unsigned char **noted, PyObject *number, int *marks)
 {
+    const unsigned char *block = text, *places[16 * AHEAD + 1];
     uint32_t letters = 0, digits = 0, lows = 0;
-    const unsigned char *block = text;
-    for (; end - block > 16; block += 16) /* one byte more, to be the second of a pair */
-        for (uint32_t found = begin_here(block, &letters, &digits, &lows); found; found &= found - 1) {
-            const unsigned char *at = block + __builtin_ctz(found);
-            if (s->wanted[pair_at(at)] && note_at(s, text, at, end, noted, number, marks) < 0)
+    while (end - block > 17) { /* two bytes more, to be those after the last */
+        int kept = 0;
+        for (int n = 0; n < AHEAD && end - block > 17; n++, block += 16)
+            kept = keep_places(s, block, begin_here(block, &letters, &digits, &lows), places, kept);
+        for (int n = 0; n < kept; n++) {
+            const unsigned char *at = places[n];
+            if (may_begin(s, at[0], at[1], at[2]) && note_at(s, text, at, end, noted, number, marks) < 0)
                 return -1;
         }
+    }
     return block - text;
 }
 #else
@@ -301,8 +326,8 @@ static int read_text(Scanner *s, const unsigned char *text, Py_ssize_t length, P
         return -1;
     int before = done ? sort_of[text[done - 1]] : OUTSIDE;
     for (const unsigned char *at = text + done; at < end; at++) {
-        int now = sort_of[*at], next = at + 1 < end ? class_of[at[1]] : NO_LETTER;
-        if (begins[before][now] & s->pairs[class_of[*at] * CLASSES + next] &&
+        int now = sort_of[*at], second = at + 1 < end ? at[1] : 0, third = at + 2 < end ? at[2] : 0;
+        if (begins[before][now] && may_begin(s, *at, second, third) &&
             note_at(s, text, at, end, &noted, number, &marks) < 0)
             return -1;
         before = now;
@@ -338,7 +363,7 @@ static int spell_out(Scanner *s)
     }
     for (int first = 0; first < 128; first++)
         for (int second = 0; second < 128; second++) /* there is nothing beyond ASCII in what is read */
-            s->wanted[first << 8 | second] = s->pairs[class_of[first] * CLASSES + class_of[second]];
+            s->wanted[first << 8 | second] = s->thirds[class_of[first] * CLASSES + class_of[second]] != 0;
     return 0;
 }
 

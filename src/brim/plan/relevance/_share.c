@@ -59,14 +59,7 @@ static int read_hit(const Spread *s, PyObject *number, PyObject *found, Py_ssize
     return 0;
 }
 
-static int add(PyObject *list, Py_ssize_t at, double more)
-{
-    double before = PyFloat_AsDouble(PyList_GET_ITEM(list, at));
-    PyObject *sum = PyErr_Occurred() ? NULL : PyFloat_FromDouble(before + more);
-    return sum == NULL ? -1 : PyList_SetItem(list, at, sum);
-}
-
-static int spread_all(Spread *s, PyObject *hits, PyObject *totals)
+static int spread_all(Spread *s, PyObject *hits, double *totals)
 {
     PyObject *number, *found;
     Py_ssize_t at = 0, entry;
@@ -84,8 +77,7 @@ static int spread_all(Spread *s, PyObject *hits, PyObject *totals)
         spread(s, entry, value);
     }
     for (Py_ssize_t n = 0; n < s->touched; n++)
-        if (add(totals, s->order[n], s->best[s->order[n]]) < 0)
-            return -1;
+        totals[s->order[n]] += s->best[s->order[n]];
     return 0;
 }
 
@@ -117,14 +109,16 @@ static void finish(Spread *s, Py_buffer *decay, Py_buffer *kinds)
 
 static PyObject *share(PyObject *self, PyObject *args)
 {
-    PyObject *hits, *totals;
-    Py_buffer decay, kinds;
+    PyObject *hits;
+    Py_buffer totals, decay, kinds;
     Spread s = {0};
-    if (!PyArg_ParseTuple(args, "O!O!y*y*idd", &PyDict_Type, &hits, &PyList_Type, &totals, &decay, &kinds, &s.asks,
-                          &s.answer, &s.faintest))
+    if (!PyArg_ParseTuple(args, "O!w*y*y*idd", &PyDict_Type, &hits, &totals, &decay, &kinds, &s.asks, &s.answer,
+                          &s.faintest))
         return NULL;
-    int failed = !start(&s, &decay, &kinds, PyList_GET_SIZE(totals)) || spread_all(&s, hits, totals) < 0;
+    int failed = !start(&s, &decay, &kinds, totals.len / (Py_ssize_t)sizeof(double)) ||
+                 spread_all(&s, hits, totals.buf) < 0;
     finish(&s, &decay, &kinds);
+    PyBuffer_Release(&totals);
     if (failed)
         return NULL;
     Py_RETURN_NONE;
@@ -223,52 +217,191 @@ static PyObject *gather(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* ---- the columns of texts that nobody has read ---------------------------------------------------- */
+/* ---- whole columns -------------------------------------------------------------------------------- */
 
-static PyObject *columns(PyObject *self, PyObject *args)
+static PyObject *meet(PyObject *self, PyObject *args)
 {
-    PyObject *texts, *lengths = NULL, *tokens = NULL, *decay = NULL, *all = NULL;
-    Py_buffer steps;
-    double least;
-    if (!PyArg_ParseTuple(args, "O!y*d", &PyList_Type, &texts, &steps, &least))
+    Py_buffer totals, roots;
+    double together;
+    if (!PyArg_ParseTuple(args, "w*y*d", &totals, &roots, &together))
         return NULL;
-    Py_ssize_t size = PyList_GET_SIZE(texts), far = steps.len / (Py_ssize_t)sizeof(double);
-    int64_t total_length = 0, total_tokens = 0, before = 0;
-    lengths = PyBytes_FromStringAndSize(NULL, size * (Py_ssize_t)sizeof(int64_t));
-    tokens = PyBytes_FromStringAndSize(NULL, size * (Py_ssize_t)sizeof(int64_t));
-    decay = PyBytes_FromStringAndSize(NULL, size * (Py_ssize_t)sizeof(double));
-    int good = lengths && tokens && decay;
-    for (Py_ssize_t n = 0; good && n < size; n++) {
+    int good = totals.len == roots.len;
+    double *total = totals.buf;
+    const double *root = roots.buf;
+    for (Py_ssize_t n = 0; good && n < totals.len / (Py_ssize_t)sizeof *total; n++)
+        total[n] = total[n] + together * (root[n] * root[n] - total[n]) / 2;
+    PyBuffer_Release(&totals);
+    PyBuffer_Release(&roots);
+    if (good)
+        Py_RETURN_NONE;
+    PyErr_SetString(PyExc_ValueError, "one root is needed for every entry");
+    return NULL;
+}
+
+static PyObject *raise_kinds(PyObject *self, PyObject *args)
+{
+    Py_buffer totals, kinds, gains;
+    double least;
+    if (!PyArg_ParseTuple(args, "w*y*y*d", &totals, &kinds, &gains, &least))
+        return NULL;
+    double *total = totals.buf;
+    const double *gain = gains.buf;
+    const unsigned char *kind = kinds.buf;
+    Py_ssize_t size = totals.len / (Py_ssize_t)sizeof *total, all = gains.len / (Py_ssize_t)sizeof *gain;
+    int good = kinds.len == size;
+    for (Py_ssize_t n = 0; good && n < size; n++)
+        if ((good = kind[n] < all))
+            total[n] = (total[n] + least) * gain[kind[n]];
+    PyBuffer_Release(&totals);
+    PyBuffer_Release(&kinds);
+    PyBuffer_Release(&gains);
+    if (good)
+        Py_RETURN_NONE;
+    PyErr_SetString(PyExc_ValueError, "one kind with a gain is needed for every entry");
+    return NULL;
+}
+
+static PyObject *scale(PyObject *self, PyObject *args)
+{
+    Py_buffer totals;
+    if (!PyArg_ParseTuple(args, "w*", &totals))
+        return NULL;
+    double *total = totals.buf, top = 0.0;
+    Py_ssize_t size = totals.len / (Py_ssize_t)sizeof *total;
+    for (Py_ssize_t n = 0; n < size; n++)
+        top = total[n] > top ? total[n] : top;
+    for (Py_ssize_t n = 0; top > 0.0 && n < size; n++)
+        total[n] /= top;
+    PyBuffer_Release(&totals);
+    return PyBool_FromLong(top > 0.0);
+}
+
+/* Whether one entry stands before another: by rank, and of equal ones the newer. */
+static int before(const double *ranks, Py_ssize_t one, Py_ssize_t other)
+{
+    return ranks[one] > ranks[other] || (ranks[one] == ranks[other] && one > other);
+}
+
+static void sink(const double *ranks, Py_ssize_t *heap, Py_ssize_t size, Py_ssize_t at)
+{
+    for (Py_ssize_t entry = heap[at], child; (child = 2 * at + 1) < size; at = child) {
+        child += child + 1 < size && before(ranks, heap[child + 1], heap[child]);
+        if (!before(ranks, heap[child], entry))
+            return;
+        heap[at] = heap[child];
+        heap[child] = entry;
+    }
+}
+
+/* Add the best entries to `chosen`, best first, until one is larger than what is left. */
+static int choose(const double *ranks, PyObject *lengths, Py_ssize_t *heap, double left, PyObject *chosen)
+{
+    Py_ssize_t size = PyList_GET_SIZE(lengths);
+    for (Py_ssize_t n = 0; n < size; n++)
+        heap[n] = n;
+    for (Py_ssize_t n = size / 2; n-- > 0;)
+        sink(ranks, heap, size, n);
+    while (size) {
+        PyObject *entry = PyLong_FromSsize_t(heap[0]);
+        int held = entry == NULL ? -1 : PySet_Contains(chosen, entry);
+        if (held == 0) {
+            double length = PyFloat_AsDouble(PyList_GET_ITEM(lengths, heap[0]));
+            left -= length;
+            if (left < 0 || PyErr_Occurred())
+                size = 1; /* the last */
+            else
+                held = PySet_Add(chosen, entry);
+        }
+        Py_XDECREF(entry);
+        if (held < 0 || PyErr_Occurred())
+            return -1;
+        heap[0] = heap[--size];
+        sink(ranks, heap, size, 0);
+    }
+    return 0;
+}
+
+static PyObject *choose_best(PyObject *self, PyObject *args)
+{
+    PyObject *lengths, *chosen;
+    Py_buffer ranks;
+    double left;
+    if (!PyArg_ParseTuple(args, "y*O!dO!", &ranks, &PyList_Type, &lengths, &left, &PySet_Type, &chosen))
+        return NULL;
+    int failed = 1;
+    Py_ssize_t *heap = NULL, size = PyList_GET_SIZE(lengths);
+    if (ranks.len != size * (Py_ssize_t)sizeof(double))
+        PyErr_SetString(PyExc_ValueError, "one rank is needed for every length");
+    else if ((heap = PyMem_Malloc(((size_t)size + 1) * sizeof *heap)) == NULL)
+        PyErr_NoMemory();
+    else
+        failed = choose(ranks.buf, lengths, heap, left, chosen) < 0;
+    PyMem_Free(heap);
+    PyBuffer_Release(&ranks);
+    if (failed)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* Fill the columns of texts that nobody has read. */
+static int fill(PyObject *texts, const Py_buffer *steps, double least, int64_t *lengths, int64_t *tokens, double *decay,
+                int64_t *totals)
+{
+    Py_ssize_t far = steps->len / (Py_ssize_t)sizeof(double);
+    int64_t before = 0;
+    for (Py_ssize_t n = 0; n < PyList_GET_SIZE(texts); n++) {
         PyObject *text = PyList_GET_ITEM(texts, n);
         if (!PyUnicode_Check(text)) {
             PyErr_SetString(PyExc_TypeError, "texts must be strings");
-            good = 0;
-            break;
+            return -1;
         }
         int64_t length = PyUnicode_GET_LENGTH(text), few = length / 4 ? length / 4 : 1, both = few + before;
-        ((int64_t *)PyBytes_AS_STRING(lengths))[n] = length;
-        ((int64_t *)PyBytes_AS_STRING(tokens))[n] = few;
-        ((double *)PyBytes_AS_STRING(decay))[n] = n == 0 ? 0.0 : both < far ? ((double *)steps.buf)[both] : least;
-        total_length += length;
-        total_tokens += few;
+        lengths[n] = length;
+        tokens[n] = few;
+        decay[n] = n == 0 ? 0.0 : both < far ? ((const double *)steps->buf)[both] : least;
+        totals[0] += length;
+        totals[1] += few;
         before = few;
     }
-    if (good)
-        all = Py_BuildValue("(OOOLL)", lengths, tokens, decay, (long long)total_length, (long long)total_tokens);
-    Py_XDECREF(lengths);
-    Py_XDECREF(tokens);
-    Py_XDECREF(decay);
+    return 0;
+}
+
+static PyObject *columns(PyObject *self, PyObject *args)
+{
+    PyObject *texts;
+    Py_buffer steps, lengths, tokens, decay;
+    double least;
+    int64_t totals[2] = {0, 0};
+    if (!PyArg_ParseTuple(args, "O!y*dw*w*w*", &PyList_Type, &texts, &steps, &least, &lengths, &tokens, &decay))
+        return NULL;
+    Py_ssize_t size = PyList_GET_SIZE(texts) * 8;
+    int failed = 1;
+    if (lengths.len != size || tokens.len != size || decay.len != size)
+        PyErr_SetString(PyExc_ValueError, "one place is needed for every text");
+    else
+        failed = fill(texts, &steps, least, lengths.buf, tokens.buf, decay.buf, totals) < 0;
     PyBuffer_Release(&steps);
-    return all;
+    PyBuffer_Release(&lengths);
+    PyBuffer_Release(&tokens);
+    PyBuffer_Release(&decay);
+    return failed ? NULL : Py_BuildValue("(LL)", (long long)totals[0], (long long)totals[1]);
 }
 
 static PyMethodDef methods[] = {
     {"gather", gather, METH_VARARGS,
      "gather(found, totals, roots, lengths, decay, kinds, flat, slope, most, widest, asks, answer, faintest): add what a "
      "term and those related to it give to the totals, and the roots of that to the roots."},
+    {"meet", meet, METH_VARARGS,
+     "meet(totals, roots, together): add to each total what its terms give for being together."},
+    {"raise_kinds", raise_kinds, METH_VARARGS,
+     "raise_kinds(totals, kinds, gains, least): add the least to each total, times the gain of its kind."},
+    {"scale", scale, METH_VARARGS, "scale(totals): divide them by the largest; whether it is above 0."},
+    {"choose_best", choose_best, METH_VARARGS,
+     "choose_best(ranks, lengths, left, chosen): add the best entries to the set while they are no longer than what is "
+     "left."},
     {"columns", columns, METH_VARARGS,
-     "columns(texts, steps, least): the lengths of texts, about their tokens and the steps between them, as bytes of "
-     "arrays, and the sums of the first two."},
+     "columns(texts, steps, least, lengths, tokens, decay): fill the last three with the lengths of texts, about their "
+     "tokens and the steps between them; returns the sums of the first two."},
     {"share", share, METH_VARARGS,
      "share(hits, totals, decay, kinds, asks, answer, faintest): add hits to the totals; neighbours get what is left on "
      "the way."},

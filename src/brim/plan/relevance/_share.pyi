@@ -2,7 +2,7 @@ from array import array
 
 def share(
     hits: dict[int, float],
-    totals: list[float],
+    totals: array[float],
     decay: array[float],
     kinds: bytearray,
     asks: int,
@@ -26,4 +26,16 @@ def gather(
     faintest: float,
     /,
 ) -> None: ...
-def columns(texts: list[str], steps: array[float], least: float, /) -> tuple[bytes, bytes, bytes, int, int]: ...
+def meet(totals: array[float], roots: array[float], together: float, /) -> None: ...
+def raise_kinds(totals: array[float], kinds: bytearray, gains: array[float], least: float, /) -> None: ...
+def scale(totals: array[float], /) -> bool: ...
+def choose_best(ranks: array[float], lengths: list[int], left: float, chosen: set[int], /) -> None: ...
+def columns(
+    texts: list[str],
+    steps: array[float],
+    least: float,
+    lengths: array[int],
+    tokens: array[int],
+    decay: array[float],
+    /,
+) -> tuple[int, int]: ...

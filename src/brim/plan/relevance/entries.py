@@ -81,11 +81,11 @@ class Entries:
         if _compiled is None:
             self._measure()
         else:
-            lengths, sizes, steps, *totals = _compiled.columns(self.texts, _BETWEEN, _DECAY_LEAST)
-            self.lengths.frombytes(lengths)
-            self.tokens.frombytes(sizes)
-            self.decay.frombytes(steps)
-            self.total_length, self.total_tokens = totals
+            self.lengths, self.tokens = (array("q", [0]) * len(texts) for _ in range(2))
+            self.decay = array("d", [0.0]) * len(texts)
+            self.total_length, self.total_tokens = _compiled.columns(
+                self.texts, _BETWEEN, _DECAY_LEAST, self.lengths, self.tokens, self.decay
+            )
         self.kind = bytearray(len(texts))
         self.days = array("q", [0]) * len(texts)
         self.sessions = [0] * len(texts)

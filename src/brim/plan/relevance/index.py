@@ -6,10 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from brim.plan.relevance.entries import Entries, gains
-from brim.plan.relevance.matching import Matcher, apply_gains
+from brim.plan.relevance.matching import Matcher
 from brim.plan.relevance.packing import pack
 from brim.plan.relevance.question import parse_question
 from brim.plan.relevance.related import related
+from brim.plan.relevance.share import Column, raise_kinds, zeros
 from brim.plan.relevance.vectors import Embedder, Vectors
 from brim.plan.words import split, terms
 
@@ -66,7 +67,7 @@ class Index:
 
     def score(
         self, query: str, share: float = 0.1, embeddings: Embedder | None = None, reach: int | None = None
-    ) -> list[float]:
+    ) -> Column:
         """How relevant each entry is to `query`, in the order of adding; 0 or more unless embeddings are used.
 
         `share` is the part of all entries that there is room for: with more room, words that only stand near the best
@@ -74,7 +75,7 @@ class Index:
         terms are looked at.
         """
         if not len(self):
-            return []
+            return zeros(0)
         question = parse_question(query, self._entries.speakers())
         self._look_for([*question.terms, *(other for term in question.terms for other, _ in related(term))])
         postings = self._postings
@@ -93,7 +94,7 @@ class Index:
             matcher.add_surroundings(totals)
         matcher.raise_named(totals)
         gain = gains(broad=question.broad, asks_when=question.asks_when)
-        totals = apply_gains(totals, self._entries.kind, gain)
+        raise_kinds(totals, self._entries.kind, gain)
         if embeddings is not None:
             return self._vectors.blend(totals, query, self._entries.texts, embeddings)
         return totals

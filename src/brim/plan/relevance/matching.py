@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from heapq import nlargest
 
 from brim.plan.relevance.dates import nearness
 from brim.plan.relevance.entries import Entries
 from brim.plan.relevance.question import Question
 from brim.plan.relevance.related import related
-from brim.plan.relevance.share import Bm25, counted, gather, share
+from brim.plan.relevance.share import Bm25, Column, counted, gather, meet, share, zeros
 from brim.plan.words import words
 
 _RELATED_WEIGHT = 0.4
@@ -47,22 +46,21 @@ class Matcher:
         self.terms = self._rarest(question.terms)
         self.question = question
 
-    def match(self, together: float = 0.0) -> list[float]:
+    def match(self, together: float = 0.0) -> Column:
         """What the terms of the question, and terms related to them, give to each entry.
 
         Each two terms that meet in an entry, or near it, add the share `together` of their geometric mean.
         """
-        totals, roots = (array("d", bytes(8 * self.size)) for _ in range(2))
+        totals, roots = zeros(self.size), zeros(self.size)
         for term, weight in self.terms.items():
             kin = [(other, weight * _RELATED_WEIGHT * likeness) for other, likeness in related(term)]
             found = [(self.look_up(each), worth) for each, worth in [(term, weight), *kin]]
             gather(found, totals, roots, self.bm25, self.everywhere)
-        if not together:
-            return totals.tolist()
-        # The square of a sum of roots is the sum, and twice the root of each product.
-        return [total + together * (root * root - total) / 2 for total, root in zip(totals, roots, strict=True)]
+        if together:
+            meet(totals, roots, together)
+        return totals
 
-    def telling(self, totals: list[float]) -> dict[str, float]:
+    def telling(self, totals: Column) -> dict[str, float]:
         """The words of the best entries that are not asked for, each by how much it is theirs."""
         best = [n for n in nlargest(_FEEDBACK_ENTRIES, range(self.size), key=totals.__getitem__) if totals[n] > 0]
         whole = sum(totals[number] for number in best)
@@ -75,7 +73,7 @@ class Matcher:
         return telling
 
     def feed_back(
-        self, totals: list[float], weight: float, telling: dict[str, float], occurrences: Callable[[str], int]
+        self, totals: Column, weight: float, telling: dict[str, float], occurrences: Callable[[str], int]
     ) -> None:
         """Add what the best entries' own telling words find elsewhere.
 
@@ -97,7 +95,7 @@ class Matcher:
                 hits[number] = hits.get(number, 0.0) + found
         share(hits, totals, self.entries)
 
-    def add_surroundings(self, totals: list[float]) -> None:
+    def add_surroundings(self, totals: Column) -> None:
         """Add how much the passage around an entry, some 1,500 tokens, is about the question."""
         block = self.entries.blocks()
         about: dict[int, float] = {}
@@ -114,7 +112,7 @@ class Matcher:
         for number, place in enumerate(block):
             totals[number] += about.get(place, 0.0)
 
-    def raise_named(self, totals: list[float]) -> None:
+    def raise_named(self, totals: Column) -> None:
         """Raise the entries of speakers, and of days, that the question names."""
         raised: dict[int, float] = {}
         speakers = self.entries.speakers()
@@ -137,8 +135,3 @@ class Matcher:
         held = [(term, len(set(found))) for term in weights if (found := self.look_up(term))]
         kept = sorted(held, key=lambda pair: (-weights[pair[0]] * self.bm25.rarity(pair[1]), pair[0]))[:_MOST_TERMS]
         return {term: weights[term] for term, _ in kept}
-
-
-def apply_gains(totals: list[float], kinds: Iterable[int], gain: Sequence[float]) -> list[float]:
-    # The least amount lets entries that match nothing still differ by what they are.
-    return [(total + 1e-3) * gain[kind] for total, kind in zip(totals, kinds, strict=True)]

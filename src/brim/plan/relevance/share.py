@@ -23,6 +23,8 @@ Column: TypeAlias = "array[float]"
 _K1, _B = 1.2, 0.5
 # What follows a question gets so much more, and what is left below this share of a hit reaches no further.
 _ANSWER, _FAINTEST = 1.2, 0.1
+# It lets entries that match nothing still differ by what they are.
+_LEAST = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,10 @@ def counted(held: Sequence[int]) -> Mapping[int, int]:
     return once if len(once) == len(held) else Counter(held)
 
 
+def zeros(size: int) -> Column:
+    return array("d", [0.0]) * size
+
+
 def gather(found: Found, totals: Column, roots: Column, bm25: Bm25, widest: float) -> None:
     """Add what a term gives to the totals, and its roots to the roots: to those that hold it, and to their neighbours.
 
@@ -83,7 +89,7 @@ def plain_gather(found: Found, totals: Column, roots: Column, bm25: Bm25, widest
         roots[number] += sqrt(value)
 
 
-def share(hits: dict[int, float], totals: list[float], entries: Entries) -> None:
+def share(hits: dict[int, float], totals: Column, entries: Entries) -> None:
     """Add hits to the totals, for neighbours too.
 
     A neighbour gets the best that reaches it, an answer a little more: not the sum, since a word that is said three
@@ -95,7 +101,7 @@ def share(hits: dict[int, float], totals: list[float], entries: Entries) -> None
         _compiled.share(hits, totals, entries.decay, entries.kind, ASKS, _ANSWER, _FAINTEST)
 
 
-def plain_share(hits: dict[int, float], totals: list[float], entries: Entries) -> None:
+def plain_share(hits: dict[int, float], totals: Column, entries: Entries) -> None:
     """The same in plain Python."""
     for number, value in _shared(hits, entries).items():
         totals[number] += value
@@ -122,3 +128,68 @@ def _shared(hits: dict[int, float], entries: Entries) -> dict[int, float]:
                 break
             best[earlier] = carried
     return best
+
+
+def meet(totals: Column, roots: Column, together: float) -> None:
+    """Add to each total the share `together` of the geometric means of what each two of its terms give.
+
+    The square of a sum of roots is the sum, and twice the root of each product.
+    """
+    if _compiled is None:
+        plain_meet(totals, roots, together)
+    else:
+        _compiled.meet(totals, roots, together)
+
+
+def plain_meet(totals: Column, roots: Column, together: float) -> None:
+    """The same in plain Python."""
+    for number, (total, root) in enumerate(zip(totals, roots, strict=True)):
+        totals[number] = total + together * (root * root - total) / 2
+
+
+def raise_kinds(totals: Column, kinds: bytearray, gain: Sequence[float]) -> None:
+    """Raise each total by the gain of its kind."""
+    if _compiled is None:
+        plain_raise_kinds(totals, kinds, gain)
+    else:
+        _compiled.raise_kinds(totals, kinds, array("d", gain), _LEAST)
+
+
+def plain_raise_kinds(totals: Column, kinds: bytearray, gain: Sequence[float]) -> None:
+    """The same in plain Python."""
+    for number, (total, kind) in enumerate(zip(totals, kinds, strict=True)):
+        totals[number] = (total + _LEAST) * gain[kind]
+
+
+def scale(totals: Column) -> bool:
+    """Divide all by the largest; says whether it is above 0, without which nothing is done."""
+    return plain_scale(totals) if _compiled is None else _compiled.scale(totals)
+
+
+def plain_scale(totals: Column) -> bool:
+    """The same in plain Python."""
+    top = max(totals, default=0.0)
+    if top > 0:
+        totals[:] = array("d", [total / top for total in totals])
+    return top > 0
+
+
+def choose_best(ranks: Column, lengths: list[int], left: float, chosen: set[int]) -> None:
+    """Add the best entries to those that are chosen, best first, until one is longer than what is left.
+
+    Of equal ones the newer is the better.
+    """
+    if _compiled is None:
+        plain_choose_best(ranks, lengths, left, chosen)
+    else:
+        _compiled.choose_best(ranks, lengths, left, chosen)
+
+
+def plain_choose_best(ranks: Column, lengths: list[int], left: float, chosen: set[int]) -> None:
+    """The same in plain Python."""
+    for number in sorted(range(len(ranks) - 1, -1, -1), key=ranks.__getitem__, reverse=True):
+        if number not in chosen:
+            left -= lengths[number]
+            if left < 0:
+                break
+            chosen.add(number)

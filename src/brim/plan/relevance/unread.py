@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from brim.plan.relevance.entries import Entries
 from brim.plan.relevance.index import Index
 from brim.plan.relevance.scan import Scan
+from brim.plan.relevance.share import Column
 
 
 class Unread(Index):
@@ -40,7 +41,7 @@ class Unread(Index):
         return self
 
 
-def quick_scores(texts: Sequence[str], query: str) -> list[float]:
+def quick_scores(texts: Sequence[str], query: str) -> Column:
     """One score a text, by nothing but the words of the question and those related to them.
 
     Example: quick_scores(["I like tea", "The dogs ran off"], "Where is the dog?") -> [0.0…, 0.7…]

@@ -9,6 +9,8 @@ from operator import mul
 from statistics import fmean, pstdev
 from typing import Protocol
 
+from brim.plan.relevance.share import Column
+
 _WEIGHT = 0.6
 # Scores that differ by less differ only by what kind of utterance an entry is.
 _NOTHING = 0.005
@@ -29,7 +31,7 @@ class Vectors:
     def cut(self, length: int) -> None:
         del self._units[length:]
 
-    def blend(self, scores: list[float], query: str, texts: list[str], embedder: Embedder) -> list[float]:
+    def blend(self, scores: Column, query: str, texts: list[str], embedder: Embedder) -> Column:
         """Scores plus the z-scored cosines, at 0.6 of the scores' own deviation, so that neither drowns.
 
         The vectors of one Vectors must all come from the same embedder.
@@ -46,7 +48,7 @@ class Vectors:
         apart = pstdev(scores)
         scale = _WEIGHT * (apart if apart > _NOTHING else 1.0) / spread
         mean = fmean(cosines)
-        return [score + scale * (cosine - mean) for score, cosine in zip(scores, cosines, strict=True)]
+        return array("d", [score + scale * (cosine - mean) for score, cosine in zip(scores, cosines, strict=True)])
 
 
 def _unit(vector: Sequence[float]) -> array[float]:
