@@ -13,7 +13,7 @@ from brim import wire
 from brim.conversation import Message, encode
 from brim.errors import BadBody
 from brim.wire import lists, plain
-from brim.wire.plain import Columns, lines, plain_message, plain_messages, plain_objects, survey
+from brim.wire.plain import Columns, lines, plain_message, plain_messages, plain_objects, raws, survey
 
 CHAT = wire.APIS["openai_chat"]
 compiled = pytest.mark.skipif(plain._compiled is None, reason="installed without a compiler")
@@ -119,6 +119,8 @@ def test_objects_are_read_as_their_json_is(messages: list[dict[str, Any]]) -> No
     escapes = sum(encode(message).count(b"\\") for message in messages)
     assert size <= len(encode(messages)) <= size + 6 * escapes or not messages
     assert lines(read) == b"\n".join(encode(message) for message in messages)
+    assert raws(read[:3]) == [encode(message) for message in messages[:3]]
+    assert [message.told_raw for message in read[:3]] == raws(read[:3])
     for message, given_message in zip(read, messages, strict=True):
         raw = encode(given_message)
         alone = plain_message(raw, CHAT.plain)

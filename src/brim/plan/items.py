@@ -19,6 +19,8 @@ from brim.wire.plain import Columns
 
 SYSTEM = -1
 ItemKind = Literal["text", "block", "call", "result", "thinking", "media"]
+# A text of at most this many tokens is kept whole or not at all.
+WHOLE = 160
 # A text with fewer characters than this is one item: there is nothing worth splitting off.
 SPLIT_FROM = 600
 # How much of each end of a long undelimited message counts as its instruction.
@@ -53,9 +55,10 @@ class Item(msgspec.Struct, gc=False):
 class Group(msgspec.Struct, gc=False):
     """Messages that stand or fall together, and the items in them. `frame` is paid if any of it stays."""
 
-    members: list[int]
+    members: Sequence[int]
     items: list[Item] = []  # each group has a list of its own
     frame: int = 0
+    short: bool = False  # one short text of the history, to be kept or not: a long history has thousands
     must: bool = False
     layer: int = 4
     kept: bool = False
@@ -200,7 +203,7 @@ class Itemizer:
                 found.append(Group(indexes, frame=self._seen.guess.tokens(indexes)))
         return found
 
-    def _grouped(self) -> Iterator[tuple[list[int], bool]]:
+    def _grouped(self) -> Iterator[tuple[Sequence[int], bool]]:
         """Indexes in groups and whether they are looked at; what nobody looks at, in a row, is folded together."""
         messages, frozen, seen = self.conversation.messages, self._frozen, self._seen
         if seen is not None and _loose([messages[n] for n in seen.guess.columns.others if n >= frozen]):
@@ -208,8 +211,8 @@ class Itemizer:
             for index in sorted({*seen.chosen, len(messages) - 1}):
                 if index >= frozen:
                     if before < index:
-                        yield list(range(before, index)), False
-                    yield [index], True
+                        yield range(before, index), False
+                    yield range(index, index + 1), True
                     before = index + 1
             return
         passed: list[int] = []
@@ -225,7 +228,7 @@ class Itemizer:
             yield indexes, True
 
     def _short(self, index: int) -> Group | None:
-        """The group of a short text of the history, of which a long one has thousands; None for any other message."""
+        """The group of a short text of the history; None for any other message."""
         message = self.conversation.messages[index]
         if not message.plain or message.role == "system":
             return None
@@ -233,9 +236,10 @@ class Itemizer:
         if len(text) >= SPLIT_FROM:
             return None
         total, sizes = self._sizes(message)
-        return Group([index], [Item(index, 0, text, sizes[0], "text", 4)], total - sizes[0])
+        item = Item(index, 0, text, sizes[0], "text", 4)
+        return Group(range(index, index + 1), [item], total - sizes[0], 0 < sizes[0] <= WHOLE)
 
-    def _group(self, indexes: list[int], last: bool) -> Group:
+    def _group(self, indexes: Sequence[int], last: bool) -> Group:
         messages = self.conversation.messages
         role = messages[indexes[0]].role
         now = self.now in indexes

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from brim.plan.items import Item
+from brim.plan.items import WHOLE, Item
 
-# A text of at most this many tokens is kept whole or not at all.
-WHOLE = 160
 # What the first, the second, … share of a long text is worth above or below the item's weight.
 SHARES = ((0.06, 0.8), (0.06, 0.5), (0.13, 0.2), (0.25, -0.2), (0.5, -0.6))
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
+from operator import itemgetter
 
 from brim.conversation import Message, encode, leaf
 from brim.errors import BudgetTooSmall
@@ -19,8 +20,8 @@ from brim.ladders.selection import shares
 from brim.plan.candidates import LOOKED_AT, LOOKED_AT_TALK, candidates
 from brim.plan.folding import Fold
 from brim.plan.gleaning import Gleanings
-from brim.plan.items import SYSTEM, Group, Item, Itemizer, last_exchange
-from brim.plan.pieces import WHOLE, Piece, pieces
+from brim.plan.items import SYSTEM, WHOLE, Group, Item, Itemizer, last_exchange
+from brim.plan.pieces import Piece, pieces
 from brim.plan.rebuild import rebuilt
 from brim.plan.relevance.share import Column
 from brim.plan.renditions import STUB, TINY, Renditions
@@ -59,7 +60,7 @@ class Planner:
         self.head = task.counter.head(task.conversation)
         self._relevance: Column | None = None
         self.groups = self._itemized()
-        system = next((group for group in self.groups if group.members == [SYSTEM]), None)
+        system = next((group for group in self.groups if group.members[0] == SYSTEM), None)
         if system is not None:
             self.head -= sum(item.tokens for item in system.items)
         self._record: str | None = None
@@ -176,8 +177,14 @@ class Planner:
         return fixed
 
     def _pieces(self) -> list[Piece]:
+        """What there is to buy, the most valuable first, and of equals the newest."""
         found: list[Piece] = []
-        for number, group in enumerate(self.groups):
+        for number in range(len(self.groups) - 1, -1, -1):
+            group = self.groups[number]
+            if group.short and not group.kept:
+                item = group.items[0]
+                found.append(Piece(item.weight, item.tokens, item, number))
+                continue
             before = len(found)
             for item in group.items:
                 if not (group.must and item.must):
@@ -188,7 +195,7 @@ class Planner:
                 # Nothing of it can be left out: it costs its frame and its floors.
                 best = max(group.items, key=lambda item: item.weight)
                 found.append(Piece(best.weight + SMALL_WORTH, 0, best, number))
-        found.sort(key=lambda piece: (-piece.worth, -piece.group, piece.item.message, piece.item.start))
+        found.sort(key=itemgetter(0), reverse=True)
         return found
 
     def _steps(self, group: Group, item: Item) -> Sequence[tuple[float, int]] | None:
@@ -210,6 +217,10 @@ class Planner:
                 continue
             group = self.groups[piece.group]
             cost = piece.tokens
+            if group.short and not group.kept and cost + group.frame <= room:
+                room -= cost + group.frame
+                group.kept, piece.item.given = True, cost
+                continue
             floors = [] if group.kept else [self.shown.floor(item) for item in group.items]
             if not group.kept:
                 cost += group.frame + sum(floors)
@@ -399,7 +410,7 @@ class Planner:
                 freed += group.frame
         bridges = set(map(id, self._bridges))
         optional = [group for group in self.groups if group.kept and not group.must and id(group) not in bridges]
-        optional.sort(key=lambda group: (max((item.weight for item in group.items), default=0.0), group.members))
+        optional.sort(key=lambda group: (max((item.weight for item in group.items), default=0.0), group.members[0]))
         for group in optional:
             if freed >= over:
                 break

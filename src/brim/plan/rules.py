@@ -24,7 +24,7 @@ def bridged(groups: Sequence[Group], messages: Sequence[Message], frozen: int) -
     told = all(group.kept for group in groups)  # whether the notice was passed; with nothing folded there is none
     before, asked = "user", None
     for group in groups:
-        if group.members[:1] == [SYSTEM]:
+        if group.members[0] == SYSTEM:
             continue
         if not group.kept:
             if group.items and messages[group.members[0]].role == "user":

@@ -698,6 +698,39 @@ static PyObject *lines(PyObject *self, PyObject *args)
     return joined;
 }
 
+/* The JSON of a message, a new reference: it is written where it is not yet. */
+static PyObject *raw_of(const Columns *c, PyObject *message)
+{
+    PyObject *text, **raw;
+    Py_ssize_t length;
+    if (written(c, message, &text, &length) == NULL) {
+        PyObject *new = length < 0 ? NULL : json_of(field_of(message, c->role), text, 1);
+        if (new == NULL)
+            return NULL;
+        raw = (PyObject **)((char *)message + c->raw);
+        Py_SETREF(*raw, new);
+    }
+    return Py_NewRef(field_of(message, c->raw));
+}
+
+static PyObject *raws(PyObject *self, PyObject *args)
+{
+    PyObject *messages, *found;
+    Columns c = {0};
+    if (!PyArg_ParseTuple(args, "O!O!O!", &PyList_Type, &messages, &PyType_Type, &c.part, &PyType_Type, &c.message) ||
+        !find_places(&c) || (found = PyList_New(PyList_GET_SIZE(messages))) == NULL)
+        return NULL;
+    for (Py_ssize_t n = 0; n < PyList_GET_SIZE(found); n++) {
+        PyObject *raw = raw_of(&c, PyList_GET_ITEM(messages, n));
+        if (raw == NULL) {
+            Py_DECREF(found);
+            return NULL;
+        }
+        PyList_SET_ITEM(found, n, raw);
+    }
+    return found;
+}
+
 /* Whether an object is plain and says what a message says; -1 with an error. */
 static int says(const Columns *c, PyObject *item, PyObject *message)
 {
@@ -738,6 +771,8 @@ static PyMethodDef methods[] = {
      "common_start(items, messages, part, message): how many objects say what the messages at the same places say."},
     {"lines", lines, METH_VARARGS,
      "lines(messages, part, message): messages as JSON, a line each; what is not written yet stays so."},
+    {"raws", raws, METH_VARARGS,
+     "raws(messages, part, message): the JSON of each message, written where it is not yet."},
     {"columns", columns, METH_VARARGS,
      "columns(messages, part, message): the number of bytes of each message and its text; which of them are instructions, and which "
      "are more than a role and a text."},

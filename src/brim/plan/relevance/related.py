@@ -17,17 +17,23 @@ def related(term: str) -> tuple[tuple[str, float], ...]:
 
     Example: "kid" -> (("child", 0.9), ("boy", 0.7), …)
     """
-    lines = _lines()
-    at = bisect_left(lines, f"{term} ")
-    if at == len(lines) or not lines[at].startswith(f"{term} "):
+    table, wanted = _table(), f"{term} ".encode("ascii", "replace")
+
+    def line_at(place: int) -> bytes:
+        start = table.rfind(b"\n", 0, place) + 1
+        return table[start : start + len(wanted)]
+
+    at = bisect_left(range(len(table)), wanted, key=line_at)
+    if not table.startswith(wanted, at):
         return ()
-    return tuple([(other[:-1], int(other[-1]) / 10) for other in lines[at].split()[1:]])
+    others = table[at : table.find(b"\n", at)].decode("ascii").split()[1:]
+    return tuple([(other[:-1], int(other[-1]) / 10) for other in others])
 
 
 @cache
-def _lines() -> list[str]:
+def _table() -> bytes:
     """A line a term, in order, `term other9 other7`: the digit is the likeness in tenths.
 
     A line is read when its term is asked for: most never are, and the first question should not wait for them.
     """
-    return (get_data("brim.plan", "data/related.txt") or b"").decode("ascii").splitlines()
+    return get_data("brim.plan", "data/related.txt") or b""
