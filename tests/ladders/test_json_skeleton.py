@@ -156,6 +156,20 @@ def test_what_a_list_says_again_counts_less_than_what_it_says_first() -> None:
     assert bones.at(firsts[0]).startswith("prices:[400.0,420.0,…2 more]")
 
 
+def test_lines_that_were_joined_without_a_break_keep_their_labels() -> None:
+    text = "For May, it says Price: $50.20Shipping: €4Stage: Q1Total Weight: 12Sent: no"
+    found = [(leaf.key, leaf.text) for leaf in text_leaves(text)]
+    assert found == [("Price", "$50.20"), ("Shipping", "€4"), ("Stage", "Q1"), ("Total Weight", "12")]
+    assert [leaf.key for leaf in text_leaves("For May, see Model X1Carbon: 14")][-1:] == ["Model X1Carbon"]
+
+
+def test_an_amount_is_worth_more_than_a_number_and_has_its_label() -> None:
+    amount, number = text_leaves("we paid, in the end, for Freight: $240 and had Crates: 240")
+    assert (amount.key, amount.text) == ("Freight", "$240")
+    assert (number.key, number.text) == ("Crates", "240")
+    assert amount.score > number.score
+
+
 def test_a_tag_is_no_path_and_a_quoted_key_no_value() -> None:
     found = {leaf.text for leaf in text_leaves('see <b>this</b>, {"symbol": "AAPL"} and /etc/hosts')}
     assert {"AAPL", "/etc/hosts"} <= found

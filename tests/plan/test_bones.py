@@ -47,3 +47,14 @@ def test_a_skeleton_claims_about_the_memory_that_it_takes(monkeypatch: pytest.Mo
     found = bones.bones(text, "o200k", count)
     assert found is not None
     assert 0.5 * taken(found) <= memory.size <= 3 * taken(found)
+
+
+def test_in_little_room_what_the_question_names_comes_first_but_not_before_identifiers() -> None:
+    report = {"region": 41, "order_id": "A-4417", "revenue": 5000, "expenses": 3000, "margin": 12}
+    found = bones.bones(json.dumps(report), "o200k", count)
+    assert found is not None
+    skeleton = found[0]
+    assert bones.filled(skeleton, 9, count, "") == "region:41,order_id:A-4417"
+    assert bones.filled(skeleton, 9, count, "", query="What is the expense?") == "order_id:A-4417,expenses:3000"
+    everything = bones.filled(skeleton, 99, count, "", query="What is the expense?")
+    assert everything == bones.filled(skeleton, 99, count, "")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable
+from functools import lru_cache
 from itertools import accumulate
 from math import inf
 
 from brim.ladders.json.skeleton import Skeleton
 from brim.ladders.selection import is_escaped
+from brim.plan.words import words
 from brim.recent import Recent
 
 # The worths at which a result is cut into pieces: from identifiers that always come back to plain words.
@@ -24,6 +26,8 @@ WRITINGS = 6
 ENOUGH = 0.98
 # So much more the ends of a long list of numbers are worth where not all of it fits: what its place there took.
 ENDS = 1.0
+# So much more a value is worth whose key the current message names, but not more than this: an identifier is.
+ASKED, ASKED_MOST = 0.5, 1.5
 
 # What a skeleton takes in memory, measured: copies of the text, and for each leaf its node, its path and its costs.
 TEXT_BYTES, LEAF_BYTES = 3, 560
@@ -52,16 +56,28 @@ def bones(text: str, family: str, count: Callable[[str], int]) -> tuple[Skeleton
     return found if found[1] else None
 
 
-def filled(skeleton: Skeleton, tokens: int, count: Callable[[str], int], mark: str, least: float = -inf) -> str:
+def filled(
+    skeleton: Skeleton,
+    tokens: int,
+    count: Callable[[str], int],
+    mark: str,
+    least: float = -inf,
+    query: str = "",
+) -> str:
     """As many values as fit into `tokens` tokens: the best, and of those that are worth the same the first.
 
     A threshold takes all that are worth the same or none of them; this spends what a threshold leaves over. What is
-    worth less than `least` is left out.
+    worth less than `least` is left out. Values whose keys `query` names come before others.
     """
     leaves, costs = skeleton.leaves, skeleton.tree.costs
     order = [at for at in range(len(leaves)) if leaves[at].score >= least]
-    ends = skeleton.tree.ends
-    order.sort(key=lambda at: (-leaves[at].score - (ENDS if at in ends else 0.0), at))
+    ends, asked = skeleton.tree.ends, _asked(skeleton, query) if query else frozenset()
+
+    def worth(at: int) -> float:
+        score = leaves[at].score + (ENDS if at in ends else 0.0)
+        return max(score, min(ASKED_MOST, score + ASKED)) if leaves[at].key in asked else score
+
+    order.sort(key=lambda at: (-worth(at), at))
     reach = list(accumulate(costs[at] for at in order))
     room = tokens - count(mark) - 1 if mark else tokens
     best, low, high, scale = "", 0, len(order), 1.0
@@ -82,3 +98,14 @@ def filled(skeleton: Skeleton, tokens: int, count: Callable[[str], int], mark: s
             high = number - 1
         scale = max(0.01, size / reach[number - 1])
     return f"{best}\n{mark}" if best and mark else best
+
+
+def _asked(skeleton: Skeleton, query: str) -> frozenset[str]:
+    """The keys that a question names. Example: "the mean of revenue and expense" -> {"Revenue", "Expenses"}"""
+    named, keys = _named(query), {leaf.key for leaf in skeleton.leaves}
+    return frozenset(key for key in keys if not named.isdisjoint(words(key)))
+
+
+@lru_cache(4)  # one message is asked about many results
+def _named(query: str) -> frozenset[str]:
+    return frozenset(words(query))

@@ -158,7 +158,7 @@ class Renditions:
                 break
         else:
             # Its values come in lumps that do not fit: the best of them do, unless there is room for next to nothing.
-            text = filled(item.skeleton, room.tokens, self.count, mark)
+            text = filled(item.skeleton, room.tokens, self.count, mark, query=self.query)
             return text or mark, "recoverable"
         if size > item.tokens * 0.25:
             dense = self.ladder(item).dense()
@@ -177,7 +177,7 @@ class Renditions:
         size = self.count(text)
         if not self.fill or not READABLE * tokens <= size < NEARLY * tokens:
             return text
-        more = filled(skeleton, tokens, self.count, mark)
+        more = filled(skeleton, tokens, self.count, mark, query=self.query)
         return more if size < self.count(more) <= tokens else text
 
     def _named(self, item: Item) -> bool:
@@ -228,7 +228,7 @@ class Renditions:
         if item.shown_tokens >= READABLE * item.given:
             text = self._more(item.skeleton, item.shown, item.given, mark)
         else:
-            text, fidelity = filled(item.skeleton, item.given, self.count, mark), "recoverable"
+            text, fidelity = filled(item.skeleton, item.given, self.count, mark, query=self.query), "recoverable"
             if self.count(text) < READABLE * item.given:
                 rung = self.ladder(item).at(room)
                 text, fidelity = rung.text, rung.fidelity
@@ -283,5 +283,6 @@ def in_short(ladder: Ladder, room: Room, family: str) -> str:
     if found is None:
         return ""
     named = room.recall or room.tokens >= NAMED_FROM
-    text = filled(found[0], room.tokens, room.count, room.mark(f"of {ladder.tokens:,} tokens") if named else "[…]")
+    mark = room.mark(f"of {ladder.tokens:,} tokens") if named else "[…]"
+    text = filled(found[0], room.tokens, room.count, mark, query=room.query)
     return text if little or room.count(text) >= READABLE * room.tokens else ""

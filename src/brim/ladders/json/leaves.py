@@ -57,6 +57,9 @@ _INSIDE = re.compile(
     r"|(?<!\w)\w[\w.@+-]{0,99}(?:/[\w.@+-]+)+)"
     # What is followed by a colon is a key.
     r"|(?P<quoted>\"[^\"\n]{1,80}\"(?![ \t]*:)|`[^`\n]{1,80}`|'[^'\n]{2,80}'(?![\w:]))"
+    # Lines that were joined without a break: the next label begins where a number ends, "Price: $50Shipping: $4".
+    r"|(?P<joined>(?<![\w-])[A-Z]{0,3}\d[\d,.]*(?=[A-Z][a-z]+(?: [A-Z][a-z]+)?[ \t]?[:=]))"
+    r"|(?P<amount>[$€£][ \t]?\d[\d,]*(?:\.\d+)?)"
     r"|(?P<mixed>(?<![A-Za-z_])[A-Za-z_][\w-]{0,99}[\d_][\w-]*(?:\.[\w-]+)*|(?<!\d)\d[\w-]{0,99}[A-Za-z_-][\w-]*"
     r"|(?<![A-Za-z_])[A-Za-z_]\w{0,99}\.[A-Za-z_]\w*(?:\.\w+)*)"
     r"|(?P<number>[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)*)"
@@ -70,12 +73,16 @@ _INSIDE_SCORES = {
     "path": 1.4,
     "quoted": 0.3,
     "mixed": 1.3,
+    "joined": 0.3,
+    "amount": 0.9,
     "number": 0.3,
     "code": 0.4,
 }
-_KEY_BEFORE = re.compile(r"([^\W\d_][\w-]{0,30})[\"']?[ \t]*([:=#(]?)[ \t]*[\"']?\Z")
+_KEY_BEFORE = re.compile(r"([^\W\d_][\w-]{0,30})[\"']?[ \t]*([:=#(]?)[ \t]*[\"'$€£]?\Z")
 # A label may be of several words, each with a capital letter: these stand before its last one.
 _LABEL_BEFORE = re.compile(r"(?<![\w-])(?:[A-Z][\w-]{0,20} ){1,3}\Z")
+# The value that a label was joined to when the line before it lost its break.
+_JOINED_TO = re.compile(r"\A[\w -]*\d(?=[A-Z][a-z])")
 _MOST_INSIDE = 20_000
 
 
@@ -199,4 +206,6 @@ def _key_before(text: str, at: int) -> str:
         return ""
     labels = found[2] in {":", "=", "#"} and found[1][0].isupper()
     more = _LABEL_BEFORE.search(text, max(0, found.start() - 64), found.start()) if labels else None
-    return more[0] + found[1] if more is not None else found[1]
+    start, name = (found.start(), found[1]) if more is None else (more.start(), more[0] + found[1])
+    joined = labels and text[max(0, start - 4) : start].rstrip(" \t").endswith((":", "="))
+    return _JOINED_TO.sub("", name) if joined else name
