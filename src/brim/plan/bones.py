@@ -100,6 +100,17 @@ def filled(
     return f"{best}\n{mark}" if best and mark else best
 
 
+def begun(skeleton: Skeleton, tokens: int, count: Callable[[str], int]) -> str:
+    """The first words of the best value, where it is too long as a whole; none of one word, since its part misleads."""
+    leaf = max(skeleton.leaves, key=lambda leaf: leaf.score)
+    said, key = leaf.text.split(" "), f"{leaf.key}:" if leaf.key else ""
+    for number in range(min(len(said) - 1, tokens), 1, -1):
+        text = f"{key}{' '.join(said[:number])} […]"
+        if count(text) <= tokens:
+            return text
+    return ""
+
+
 def _asked(skeleton: Skeleton, query: str) -> frozenset[str]:
     """The keys that a question names. Example: "the mean of revenue and expense" -> {"Revenue", "Expenses"}"""
     named, keys = _named(query), {leaf.key for leaf in skeleton.leaves}

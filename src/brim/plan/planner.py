@@ -168,8 +168,11 @@ class Planner:
                 if item.kind == "text" and item.message in calling and not item.fixed:
                     item.must = False
         fixed = self._fix()
+        # What was found says more than what was asked for.
+        results = [item for group in self.groups if group.must for item in group.items if item.kind == "result"]
+        wanted = sum([max(0, min(item.tokens, STUB) - item.shown_tokens) for item in results])
         for item in sorted(calls, key=lambda item: -item.shown_tokens):
-            over = fixed - self.task.limit
+            over = fixed + wanted - self.task.limit
             if over > 0 and not item.fixed:
                 item.given = max(LEAST_CALL, item.shown_tokens - over)
                 self.shown.show(item)
@@ -355,11 +358,20 @@ class Planner:
                     if self._silent or not (outcome.folded and self.task.spare):
                         break
                     self._silent = True  # a request that does not say what it lacks is better than none
+            elif self._starved() and not self._silent and outcome.folded:
+                self._silent = True  # what was found last says more than that something was before it
+                self._make_notice()
+                self._top_up()
             elif refills and outcome.total < FULL * self.task.limit and self._top_up():
                 refills -= 1
             else:
                 return outcome
         raise BudgetTooSmall(outcome.total, self.task.limit, self.must_stay())
+
+    def _starved(self) -> bool:
+        """Whether there is room for no more than a sign of what was found last."""
+        results = [item for item in self.groups[-1].items if item.kind == "result" and not item.fixed]
+        return self.shown.least and any(item.shown is not None and item.shown_tokens <= STUB for item in results)
 
     def _drop_hollow(self) -> None:
         """Let go of thoughts whose answer is gone: a message of nothing else is none."""

@@ -10,7 +10,7 @@ from brim.ladders import arguments as arguments_ladder
 from brim.ladders.json.skeleton import Skeleton
 from brim.ladders.rung import Room
 from brim.ladders.selection import fits
-from brim.plan.bones import GRID, bones, filled
+from brim.plan.bones import GRID, begun, bones, filled
 from brim.plan.items import Item
 
 # The least that is left of a block or a result that may be shortened but not dropped.
@@ -285,4 +285,6 @@ def in_short(ladder: Ladder, room: Room, family: str) -> str:
     named = room.recall or room.tokens >= NAMED_FROM
     mark = room.mark(f"of {ladder.tokens:,} tokens") if named else "[…]"
     text = filled(found[0], room.tokens, room.count, mark, query=room.query)
+    if little and not text:
+        text = begun(found[0], room.tokens, room.count)
     return text if little or room.count(text) >= READABLE * room.tokens else ""
