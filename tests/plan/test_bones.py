@@ -58,3 +58,14 @@ def test_in_little_room_what_the_question_names_comes_first_but_not_before_ident
     assert bones.filled(skeleton, 9, count, "", query="What is the expense?") == "order_id:A-4417,expenses:3000"
     everything = bones.filled(skeleton, 99, count, "", query="What is the expense?")
     assert everything == bones.filled(skeleton, 99, count, "")
+
+
+def test_a_value_that_is_too_long_is_begun_but_no_word_is_cut() -> None:
+    marks = "John: 100 Jane: 95 Alice: 85 Bob: 90 Tom: 88 Olivia: 92"
+    found = bones.bones(json.dumps({"content": marks}), "o200k", count)
+    assert found is not None
+    assert bones.filled(found[0], 10, count, "") == ""
+    assert bones.begun(found[0], 10, count) == "content:John: 100 Jane: 95 Alice: […]"
+    word = bones.bones(json.dumps({"content": "x" * 60 + "1"}), "o200k", count)
+    assert word is not None
+    assert bones.begun(word[0], 10, count) == ""

@@ -124,3 +124,51 @@ def test_with_less_room_the_notice_says_fewer_values_rather_than_none() -> None:
             told.append(notice_of(fitted.messages).count("test_image"))
     assert 1 in told
     assert max(told) > 2
+
+
+def test_in_a_session_the_notice_stands_at_the_first_gap_and_what_is_before_it_stays() -> None:
+    session = brim.Session(model="gpt-4o", budget=420)
+    messages = [{"role": "user", "content": "Plan my week and remember that I never fly on Mondays."}]
+    told: list[tuple[int, list[Any]]] = []
+    for number in range(12):
+        messages += step(number, "look_up", {"day": number}, {"plan": [f"meeting {number}-{n}" for n in range(12)]})
+        messages.append({"role": "user", "content": f"And what is there to do on day {number}?"})
+        sent = session.fit(messages).messages
+        at = next((n for n, m in enumerate(sent) if "earlier messages folded" in str(m["content"])), None)
+        if at is not None:
+            told.append((at, sent[:at]))
+    assert max(at for at, _ in told) > 0
+    assert all(before == messages[:at] for at, before in told)
+
+
+def reading(name: str, arguments: dict[str, Any], result: Any) -> list[dict[str, Any]]:
+    return [{"role": "user", "content": "Is the order open?"}, *step(1, name, arguments, result)[:-1]]
+
+
+def test_what_was_found_last_is_read_before_what_was_asked_for() -> None:
+    order = {f"field_{n}": f"what the customer wrote about {n}" for n in range(12)}
+    messages = reading("place_order", order, {"order_id": "A-4417", "note": "as it was asked for " * 8})
+    least = next(n for n in range(20, 200) if not refused(messages, n))
+    for budget in range(least + 8, 90):
+        sent = brim.fit(messages, model="gpt-4o", budget=budget)
+        assert sent.tokens <= budget
+        assert "A-4417" in sent.messages[-1]["content"]
+
+
+def test_where_there_is_no_room_for_both_the_newest_result_is_shown_and_the_notice_is_not() -> None:
+    earlier = [*step(7, "look_up", {"day": 7}, {"plan": "meeting"}), {"role": "user", "content": "Thanks."}]
+    messages = [*earlier, *reading("list_stocks", {"sector": "Technology"}, {"stocks": ["AAPL", "GOOG", "MSFT"]})]
+    least = next(n for n in range(20, 200) if not refused(messages, n))
+    starved = [brim.fit(messages, model="gpt-4o", budget=budget).messages for budget in range(least, least + 12)]
+    assert any("AAPL" in sent[-1]["content"] for sent in starved)
+    for sent in starved:
+        told = any("folded" in str(message["content"]) for message in sent)
+        assert not told or "AAPL" in sent[-1]["content"]
+
+
+def refused(messages: list[dict[str, Any]], budget: int) -> bool:
+    try:
+        brim.fit(messages, model="gpt-4o", budget=budget)
+    except brim.BudgetTooSmall:
+        return True
+    return False

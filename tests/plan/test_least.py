@@ -117,7 +117,7 @@ def test_the_newest_result_in_little_room_is_a_field_of_it_and_not_only_a_mark()
     messages = [ASKED, *step({"file": "report.md"}, result=json.dumps(quote))]
     least = needed(messages)
     shown = []
-    for budget in range(least + 14, least + 60):
+    for budget in range(least + 8, least + 60):
         fitted = brim.fit(messages, model="gpt-4o", budget=budget)
         assert fitted.tokens <= budget
         shown.append(fitted.messages[-1]["content"])

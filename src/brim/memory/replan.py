@@ -289,7 +289,8 @@ class Replan:
                 continue
             size = self.work.counter.message(message)
             if place < 0:
-                found.append(Entry(units[0].start, max(folded, units[0].start), message, size, "ledger"))
+                start = found[-1].end if found else units[0].start
+                found.append(Entry(start, max(folded, start), message, size, "ledger"))
                 continue
             unit = units[place - frozen]
             if unit.entry is not None:

@@ -7,11 +7,9 @@ again, and what will really be sent is counted. Only that last count decides.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
 from heapq import heapify, heappop, heappush
-from itertools import pairwise
 from operator import itemgetter
 
 from brim.conversation import Message, encode, leaf
@@ -25,7 +23,7 @@ from brim.plan.pieces import Piece, pieces
 from brim.plan.rebuild import rebuilt
 from brim.plan.relevance.share import Column
 from brim.plan.renditions import STUB, TINY, Renditions
-from brim.plan.rules import bridged, last_thoughts
+from brim.plan.rules import bridged, last_thoughts, notice_before
 from brim.plan.task import Outcome, Task
 from brim.plan.weights import NEWEST, weigh
 
@@ -41,8 +39,6 @@ SMALL_WORTH = 1.0
 RECENT_SEEN = 0.25
 # What was said is enough to choose from if it is so many times the limit.
 ENOUGH_SEEN = 1.05
-# The fewest tokens that the arguments of a call take.
-LEAST_CALL = 1
 # The exchange before the current message may take this share of the room; less beside tool results.
 EXCHANGE = 0.25
 EXCHANGE_AMONG_TOOLS = 0.1
@@ -174,7 +170,12 @@ class Planner:
         for item in sorted(calls, key=lambda item: -item.shown_tokens):
             over = fixed + wanted - self.task.limit
             if over > 0 and not item.fixed:
-                item.given = max(LEAST_CALL, item.shown_tokens - over)
+                item.given = max(self.shown.bottom(item), item.shown_tokens - over)
+                self.shown.show(item)
+                fixed = self._total()
+        for item in results:
+            if fixed < self.task.limit:
+                item.given = min(item.tokens, STUB, item.shown_tokens + self.task.limit - fixed)
                 self.shown.show(item)
                 fixed = self._total()
         return fixed
@@ -410,7 +411,7 @@ class Planner:
         while waiting and freed < over:
             at = heappop(waiting)[-1]
             item, group = loose[at]
-            if not group.kept or item.shown_tokens <= self.shown.floor(item):
+            if not group.kept or item.shown_tokens <= self.shown.bottom(item):
                 continue
             if item.skeleton is not None and item.threshold is not None and item.shown is not None:
                 freed += self.shown.lower(item)
@@ -448,7 +449,7 @@ class Planner:
         places: list[int] = []
         folded, self._fold = self._folded(), None
         kept = sorted(shown.keys() - {SYSTEM})
-        before = self._notice_before(kept, folded) if folded else None
+        before = notice_before(self.task, kept, folded, silent=self._silent) if folded else None
         for index in kept:
             if index == before:
                 notice = self._notice(folded)
@@ -462,21 +463,6 @@ class Planner:
         total = self.task.size(self.counter.total(new))
         stash, fold = self.shown.stash, self._fold
         return Outcome(new, total, self.groups, stash, fold, folded, planned=conversation, places=places)
-
-    def _notice_before(self, kept: Sequence[int], folded: Sequence[int]) -> int | None:
-        """Before which kept message the notice stands: after the widest gap, the last of equals.
-
-        It stands first in a session, which goes on from what was sent; where else an answer would speak first; and
-        for Gemini, which wants the user's side before calls.
-        """
-        messages, api = self.task.conversation.messages, self.task.conversation.api
-        layers, frozen = self.task.layers, self.task.frozen
-        told = [n for n in kept if n >= frozen and messages[n].role != "system" and layers.get(n) != 1]
-        if not told or not self.task.fill or self._silent or api == "gemini" or messages[told[0]].role != "user":
-            return told[0] if told else None
-        passed = [bisect_left(folded, index) for index in told]
-        gaps = [here - before for before, here in pairwise([0, *passed])]
-        return max(zip(gaps, told, strict=True))[1]
 
     def _by_message(self) -> dict[int, list[Item]]:
         found: dict[int, list[Item]] = {}

@@ -15,6 +15,8 @@ from brim.plan.items import Item
 
 # The least that is left of a block or a result that may be shortened but not dropped.
 STUB = 14
+# The fewest tokens that the arguments of a call take.
+LEAST_CALL = 1
 # A call with fewer tokens than this is worth its place as long as its results are.
 SMALL_CALL = 48
 # Results of at most so many tokens are kept whole or left to their mark.
@@ -73,7 +75,7 @@ class Renditions:
     def shrink(self, item: Item, over: int) -> int:
         """Take about `over` tokens from an item; return how many it gave."""
         before = item.shown_tokens
-        item.given = max(self.floor(item), before - over)
+        item.given = max(self.bottom(item), before - over)
         self._strict = True
         self.show(item)
         self._strict = False
@@ -251,6 +253,10 @@ class Renditions:
         if item.skeleton is not None and not self._named(item):
             return min(item.tokens, SHORT_STUB)
         return min(item.tokens, SHORT_STUB if self.least else STUB)
+
+    def bottom(self, item: Item) -> int:
+        """The least that it may be cut to: where what must stay is too much, a call to less than its floor."""
+        return LEAST_CALL if self.least and item.kind == "call" and not item.fixed else self.floor(item)
 
     def steps(self, item: Item) -> Sequence[tuple[float, int]] | None:
         """How a result divides by its values; None where its own ladder knows better."""

@@ -79,9 +79,6 @@ _FORMS: dict[str, tuple[str, ...]] = {}
 for _form, _base in _IRREGULAR.items():
     _FORMS[stem(_base)] = (*_FORMS.get(stem(_base), ()), _form)
 
-# By term the words that the stemmer knows to give it though they begin otherwise.
-_UNRULY = {stem(word): (word,) for word in ("dying", "lying", "tying", "vying")}
-
 _WORD = re.compile(r"\w+")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 # Thai, Lao, Burmese, Khmer, kana and Han run words together; Korean glues its endings on.
@@ -143,10 +140,12 @@ def _is_simple(word: str) -> bool:
 def starts(term: str) -> tuple[str, ...]:
     """Beginnings of which every simple word that gives a term has one, in lower case.
 
-    The rules of stemming write anew at most the last two letters of a stem, and neither of the first two.
-    Example: "run" -> ("ru", "ran")
+    The rules of stemming write anew at most the last two letters of a stem, and neither of the first two, but for those
+    of "dying" and its like.
+    Example: "run" -> ("ru", "ran"), "die" -> ("di", "dying")
     """
-    return (term[: max(2, len(term) - 2)], *_FORMS.get(term, ()), *_UNRULY.get(term, ()))
+    unruly = (f"{term[0]}ying",) if len(term) == 3 and term.endswith("ie") else ()
+    return (term[: max(2, len(term) - 2)], *_FORMS.get(term, ()), *unruly)
 
 
 def spellings(term: str) -> tuple[str, ...]:
