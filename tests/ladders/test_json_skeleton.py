@@ -161,6 +161,7 @@ def test_lines_that_were_joined_without_a_break_keep_their_labels() -> None:
     found = [(leaf.key, leaf.text) for leaf in text_leaves(text)]
     assert found == [("Price", "$50.20"), ("Shipping", "€4"), ("Stage", "Q1"), ("Total Weight", "12")]
     assert [leaf.key for leaf in text_leaves("For May, see Model X1Carbon: 14")][-1:] == ["Model X1Carbon"]
+    assert "S3Bucket" in {leaf.text for leaf in text_leaves("For May, see the S3Bucket: logs")}
 
 
 def test_an_amount_is_worth_more_than_a_number_and_has_its_label() -> None:

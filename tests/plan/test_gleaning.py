@@ -166,9 +166,33 @@ def test_where_there_is_no_room_for_both_the_newest_result_is_shown_and_the_noti
         assert not told or "AAPL" in sent[-1]["content"]
 
 
-def refused(messages: list[dict[str, Any]], budget: int) -> bool:
+def refused(messages: list[dict[str, Any]], budget: int, model: str = "gpt-4o") -> bool:
     try:
-        brim.fit(messages, model="gpt-4o", budget=budget)
+        brim.fit(messages, model=model, budget=budget)
     except brim.BudgetTooSmall:
         return True
     return False
+
+
+def test_a_result_that_only_its_api_can_write_is_never_cut_to_make_room_for_itself() -> None:
+    sealed = "ZW5j" * 20
+    hit = {"type": "web_search_result", "url": "https://a.b/c", "title": "A title", "encrypted_content": sealed}
+    said = [
+        {
+            "type": "tool_use",
+            "id": "t1",
+            "name": "s",
+            "input": {f"field_{n}": f"what was written {n}" for n in range(12)},
+        },
+        {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "q"}},
+        {"type": "web_search_tool_result", "tool_use_id": "s1", "content": [hit]},
+    ]
+    messages = [
+        {"role": "user", "content": "Is it open?"},
+        {"role": "assistant", "content": said},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "ok " * 50}]},
+    ]
+    fitting = [n for n in range(100, 400, 20) if not refused(messages, n, "claude-sonnet-4-5")]
+    assert fitting
+    for budget in fitting:
+        assert sealed in json.dumps(brim.fit(messages, model="claude-sonnet-4-5", budget=budget).messages)

@@ -289,7 +289,7 @@ class Replan:
                 continue
             size = self.work.counter.message(message)
             if place < 0:
-                start = found[-1].end if found else units[0].start
+                start = min((units[place - frozen].start for place in outcome.folded), default=units[0].start)
                 found.append(Entry(start, max(folded, start), message, size, "ledger"))
                 continue
             unit = units[place - frozen]

@@ -67,7 +67,7 @@ def filled(
     """As many values as fit into `tokens` tokens: the best, and of those that are worth the same the first.
 
     A threshold takes all that are worth the same or none of them; this spends what a threshold leaves over. What is
-    worth less than `least` is left out. Values whose keys `query` names come before others.
+    worth less than `least` is left out. Values whose keys `query` names count for more.
     """
     leaves, costs = skeleton.leaves, skeleton.tree.costs
     order = [at for at in range(len(leaves)) if leaves[at].score >= least]

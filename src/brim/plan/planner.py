@@ -166,6 +166,7 @@ class Planner:
         fixed = self._fix()
         # What was found says more than what was asked for.
         results = [item for group in self.groups if group.must for item in group.items if item.kind == "result"]
+        results = [item for item in results if not item.fixed]
         wanted = sum([max(0, min(item.tokens, STUB) - item.shown_tokens) for item in results])
         for item in sorted(calls, key=lambda item: -item.shown_tokens):
             over = fixed + wanted - self.task.limit

@@ -291,6 +291,6 @@ def in_short(ladder: Ladder, room: Room, family: str) -> str:
     named = room.recall or room.tokens >= NAMED_FROM
     mark = room.mark(f"of {ladder.tokens:,} tokens") if named else "[…]"
     text = filled(found[0], room.tokens, room.count, mark, query=room.query)
-    if little and not text:
+    if little and not text and not room.recall:
         text = begun(found[0], room.tokens, room.count)
     return text if little or room.count(text) >= READABLE * room.tokens else ""

@@ -58,7 +58,7 @@ _INSIDE = re.compile(
     # What is followed by a colon is a key.
     r"|(?P<quoted>\"[^\"\n]{1,80}\"(?![ \t]*:)|`[^`\n]{1,80}`|'[^'\n]{2,80}'(?![\w:]))"
     # Lines that were joined without a break: the next label begins where a number ends, "Price: $50Shipping: $4".
-    r"|(?P<joined>(?<![\w-])[A-Z]{0,3}\d[\d,.]*(?=[A-Z][a-z]+(?: [A-Z][a-z]+)?[ \t]?[:=]))"
+    r"|(?P<joined>(?:(?<=[:=] )|(?<=[:=]))[A-Z]{0,3}\d[\d,.]{0,30}(?=[A-Z][a-z]{1,30}(?: [A-Z][a-z]{1,30})?[ \t]?[:=]))"
     r"|(?P<amount>[$€£][ \t]?\d[\d,]*(?:\.\d+)?)"
     r"|(?P<mixed>(?<![A-Za-z_])[A-Za-z_][\w-]{0,99}[\d_][\w-]*(?:\.[\w-]+)*|(?<!\d)\d[\w-]{0,99}[A-Za-z_-][\w-]*"
     r"|(?<![A-Za-z_])[A-Za-z_]\w{0,99}\.[A-Za-z_]\w*(?:\.\w+)*)"
