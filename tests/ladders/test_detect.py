@@ -4,7 +4,8 @@ import json
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
+from hypothesis import strategies as st
 from rooms import texts
 
 from brim.ladders.detect import KINDS, Hint, detect, parts
@@ -70,6 +71,13 @@ SAMPLES: list[tuple[str, str]] = [
 @pytest.mark.parametrize(("kind", "text"), SAMPLES)
 def test_a_content_is_told_by_its_shape(kind, text):
     assert detect(text) == kind
+
+
+@given(st.integers(200, 300), st.sampled_from([" ", "\t", "\x0b", "\u3000"]), st.text(max_size=6))
+@example(241, " ", "x\ny")
+def test_a_line_indented_beyond_the_sample_has_a_kind(width, blank, rest):
+    assert detect(blank * width + rest) in KINDS
+    assert detect(f"a\n{blank * width}{rest}\nb") in KINDS
 
 
 @given(texts)

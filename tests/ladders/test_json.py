@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from rooms import count
+from rooms import count, room
 
 from brim.errors import NotDecodable
-from brim.ladders.json import decode, dense, simple
+from brim.ladders.json import decode, dense, extract, simple
 from brim.ladders.json.emit import Writer
 from brim.ladders.json.exact import load
 from brim.ladders.json.read import read
@@ -128,6 +128,41 @@ def test_a_damaged_form_never_raises_anything_but_not_decodable(value: Any, data
         decode(broken)
     except NotDecodable:
         return
+
+
+CIRCLES = [
+    {"x": {"example": {"error": {}}}, "E": {"type": "o", "properties": {"error": {"type": "o", "properties": {}}}}},
+    {"a": {"p": {"q": {"p": {"q": {"p": 1}}}}}, "b": {"q": {"p": {"q": 2}}}},
+    [{"l": {"m": {"n": {"l": None, "k": at}, "k": 1}, "k": 2}, "k": 3, "n": {"l": {"m": None, "k": 4}, "k": 5}}
+     for at in range(3)],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", CIRCLES)
+def test_classes_that_hold_each_other_in_a_circle_are_written_and_read_back(value: Any) -> None:
+    text = json.dumps(value)
+    for full in (True, False):
+        assert same(read(Writer(load(text).value, full).document()), value)
+    for tokens in (10, 20, 30, 60):
+        assert count(extract(text, room(tokens))) <= tokens
+
+
+nested_schemas = st.recursive(
+    st.sampled_from([{}, {"type": "string"}, {"error": {}}, {"type": "o", "properties": {}}, 1, None]),
+    lambda inner: st.one_of(
+        st.dictionaries(st.sampled_from(["error", "properties", "items", "type", "E"]), inner, min_size=1, max_size=3),
+        st.lists(inner, max_size=2),
+    ),
+    max_leaves=20,
+)
+
+
+@given(nested_schemas)
+@settings(max_examples=300, deadline=None)
+def test_schemas_nested_in_any_way_read_back_without_the_proof(value: Any) -> None:
+    if isinstance(value, dict | list) and value:
+        for full in (True, False):
+            assert same(read(Writer(value, full).document()), value)
 
 
 REPOS = [

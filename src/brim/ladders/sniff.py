@@ -48,13 +48,13 @@ class Sample:
 
     @cached_property
     def lines(self) -> list[str]:
-        """At most 48 of the sampled lines that are not blank, cut to 240 characters."""
+        """At most 48 of the sampled lines that are not blank, cut to 240 characters, and still not blank."""
         found = [line for line in self.body.split("\n") if line and not line.isspace()]
         if len(found) > _MOST_LINES:
             part = _MOST_LINES // 4
             centre = len(found) // 2
             found = found[: 2 * part] + found[centre : centre + part] + found[-part:]
-        return [line[:_WIDEST] for line in found]
+        return [_cut(line) for line in found]
 
     @cached_property
     def fenced(self) -> bool:
@@ -67,6 +67,12 @@ class Sample:
 
     def share(self, pattern: re.Pattern[str]) -> float:
         return self.number(pattern) / len(self.lines) if self.lines else 0.0
+
+
+def _cut(line: str) -> str:
+    """The start of a line; one that is indented deeper than that starts at its first sign."""
+    start = line[:_WIDEST]
+    return start if not start.isspace() else line.lstrip()[:_WIDEST]
 
 
 def _after_newline(text: str, at: int) -> int:

@@ -34,7 +34,7 @@ def choose_forms(shape: Shape, keyed: bool) -> None:
             rows = _list_at(shape, parent, key) if (in_list or parent is None) and _stands_once(parent) else []
             if len(rows) == cls.total and all(type(row) is dict and shape.find(row) is cls for row in rows):
                 cls.form, cls.rows = "rows", rows  # in the order of the list, whatever their groups
-    _break_cycles(classes)
+    _mark_recursive(classes)
 
 
 def _stands_once(cls: Class | None) -> bool:
@@ -102,28 +102,50 @@ def _is_key(rows: list[dict[str, Any]], key: str) -> bool:
     return kinds == {int} or all(len(text) <= 64 and text.isprintable() and text[:1] not in "{[" for text in values)
 
 
-def _break_cycles(classes: Iterable[Class]) -> None:
-    """A class that holds itself is written from the inside out; longer circles are broken by a plain class."""
+def _mark_recursive(classes: Iterable[Class]) -> None:
+    """Mark the classes whose objects can hold others of the same class, at any depth.
+
+    Their rows are written from the inside out, each when it is asked for. Writing one class on the way as plain
+    objects would not do: those stand in a row, and still need the texts of the rows inside them. An object of a
+    keyed class is written as its key, so nothing inside it is asked for there.
+    """
     children: dict[Class, list[Class]] = {}
     for cls in classes:
-        for parent, _, _ in cls.places:
-            if parent is cls and cls.form != "keyed":
-                cls.recursive = True
-            elif parent is not None:
-                children.setdefault(parent, []).append(cls)
-    state: dict[Class, int] = {}
+        if cls.form != "keyed":
+            for parent, _, _ in cls.places:
+                if parent is not None:
+                    children.setdefault(parent, []).append(cls)
+    for circle in _circles(children):
+        for cls in circle:
+            cls.recursive = True
+
+
+def _circles(children: dict[Class, list[Class]]) -> list[list[Class]]:
+    """Return the classes that can be reached from themselves, circle by circle (Tarjan's algorithm)."""
+    circles: list[list[Class]] = []
+    number: dict[Class, int] = {}
+    lowest: dict[Class, int] = {}
+    path: list[Class] = []
+    open_now: set[Class] = set()
 
     def descend(cls: Class) -> None:
-        state[cls] = 1
+        number[cls] = lowest[cls] = len(number)
+        path.append(cls)
+        open_now.add(cls)
         for child in children.get(cls, ()):
-            if child.form == "keyed":
-                continue
-            if state.get(child) == 1:
-                child.form = "plain"
-            elif child not in state:
+            if child not in number:
                 descend(child)
-        state[cls] = 2
+                lowest[cls] = min(lowest[cls], lowest[child])
+            elif child in open_now:
+                lowest[cls] = min(lowest[cls], number[child])
+        if lowest[cls] == number[cls]:
+            circle = path[path.index(cls) :]
+            del path[-len(circle) :]
+            open_now.difference_update(circle)
+            if len(circle) > 1 or cls in children.get(cls, ()):
+                circles.append(circle)
 
-    for cls in classes:
-        if cls not in state:
+    for cls in children:
+        if cls not in number:
             descend(cls)
+    return circles
