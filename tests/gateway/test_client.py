@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -206,6 +208,104 @@ def test_a_wait_that_is_cancelled_cuts_the_connection() -> None:
             await asyncio.wait_for(asked.wait(), 5)
             waiting.cancel()
             await asyncio.wait_for(cut.wait(), 5)
+            await asking.close()
+
+    asyncio.run(work())
+
+
+class Killing(Upstream):
+    """Answers the first requests all at once, so that as many connections are kept; then ends each at some stage."""
+
+    STAGES = ("idle", "after the head", "inside the body", "after the body", "inside the answer")
+
+    def __init__(self, kept: int, stage: str) -> None:
+        super().__init__(self._handle)
+        self._kept = kept
+        self._stage = stage
+        self._first = 0
+        self._all = asyncio.Event()
+        self.killing = asyncio.Event()
+        self._idle: list[int] = []
+        self.seen: list[bytes] = []
+
+    async def _handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await self._taken(reader)
+        self._first += 1
+        if self._first == self._kept:
+            self._all.set()
+        await self._all.wait()
+        writer.write(OK)
+        self._idle.append(writer.get_extra_info("socket").fileno())
+        await self.killing.wait()
+        while self._stage == "idle":  # those that are made anew are served
+            await self._taken(reader)
+            writer.write(OK)
+        self.seen.append((await head_of(reader))[0])
+        if self._stage == "after the head":
+            writer.transport.abort()
+            return
+        if self._stage == "inside the body":
+            await reader.readexactly(10)
+            return
+        await reader.readexactly(BODY)
+        if self._stage == "inside the answer":
+            writer.write(OK[:20])
+            await writer.drain()
+
+    def kill(self) -> None:
+        """Begin to kill. Idle connections end at once, before the loop of the client can have looked."""
+        self.killing.set()
+        for number in self._idle if self._stage == "idle" else ():
+            with socket.socket(fileno=os.dup(number)) as ending:
+                ending.shutdown(socket.SHUT_RDWR)
+
+    async def _taken(self, reader: asyncio.StreamReader) -> None:
+        head = await head_of(reader)
+        if self.killing.is_set():
+            self.seen.append(head[0])
+        await reader.readexactly(BODY)
+
+
+BODY = 5_000
+
+
+@pytest.mark.parametrize("stage", Killing.STAGES)
+@pytest.mark.parametrize("loops", ["asyncio", "uvloop"])
+def test_a_post_is_read_by_an_upstream_at_most_once_whenever_kept_connections_end(stage: str, loops: str) -> None:
+    uvloop = pytest.importorskip("uvloop")
+
+    async def work() -> None:
+        async with Killing(8, stage) as upstream:
+            asking = client()
+
+            async def ask(number: int) -> str:
+                try:
+                    async with await asking.send("POST", f"{upstream.url}/{number}", [], b"x" * BODY) as got:
+                        return (await got.read(10)).decode()
+                except UpstreamFault as fault:
+                    return fault.code
+
+            assert await asyncio.gather(*map(ask, range(8))) == ["hi"] * 8
+            upstream.kill()
+            for number in range(100, 104):
+                got = await asyncio.wait_for(ask(number), 10)
+                assert upstream.seen.count(b"POST /%d HTTP/1.1" % number) <= 1
+                assert got == "hi" if stage == "idle" else got in ("upstream_unreachable", "upstream_reset")
+            await asking.close()
+
+    (uvloop.run if loops == "uvloop" else asyncio.run)(work())
+
+
+def test_an_upstream_that_ends_every_new_connection_is_asked_once() -> None:
+    async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        return
+
+    async def work() -> None:
+        async with Upstream(hang_up) as upstream:
+            asking = client()
+            with pytest.raises(UpstreamFault):
+                await asking.send("POST", upstream.url, [], b"{}")
+            assert upstream.connections == 1
             await asking.close()
 
     asyncio.run(work())

@@ -1,12 +1,18 @@
 """The HTTP client: aiohttp's connections and parser, without the session on top of them.
 
-A request is a head and a body that are ready to be sent, and an answer is passed on as it comes: what `ClientSession`
-does in between (cookies, redirects, headers of its own, a task and timers for each request) takes longer than all else.
+A request is a head and a body that are ready to be sent, and an answer is passed on as it comes. What `ClientSession`
+does in between (cookies, redirects, headers of its own, a task and timers for each request) adds 39% to the processor
+time of a small request and 17% to that of a stream (bench/gateway.py, both clients behind one upstream in one run:
+0.155 ms became 0.215 ms, 1.79 ms became 2.10 ms).
+
+A request is written at most once. Nothing that an upstream may have read is sent again, whatever becomes of the
+connection: a call that was charged and a call that was never seen look the same from here.
 """
 
 from __future__ import annotations
 
 import asyncio
+import select
 from collections.abc import AsyncIterator
 from contextvars import ContextVar
 from functools import cached_property, lru_cache
@@ -18,6 +24,7 @@ from brim.gateway.faults import UpstreamFault
 
 try:
     import aiohttp
+    from aiohttp.connector import Connection
     from aiohttp.http import HttpProcessingError, StreamWriter
     from yarl import URL
 except ImportError as problem:  # pragma: no cover, the extra is not installed
@@ -36,7 +43,7 @@ _kept: ContextVar[bool] = ContextVar("kept", default=False)
 
 
 class _Connector(aiohttp.TCPConnector):
-    """Tells new connections from kept ones: an upstream may have closed a kept one just now."""
+    """Tells new connections from kept ones: an upstream may have closed a kept one since it was used last."""
 
     async def _create_connection(self, req: Any, traces: Any, timeout: Any) -> Any:
         _kept.set(False)
@@ -67,14 +74,7 @@ class Client:
             base, _, query = url.partition("?")  # a query may hold a key, which is not to be remembered
             place, path = _place(base)
             head = _head(method, place, f"{path}?{query}" if query else path, headers, body)
-            while True:
-                _kept.set(True)
-                try:
-                    return await self._sent(place, method, head, body)
-                except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
-                    # Once more if the upstream had closed the kept connection before it saw the request.
-                    if not _kept.get() or not (body is None or isinstance(body, bytes)):
-                        raise
+            return await self._sent(await self._connected(place), method, head, body)
         except aiohttp.SocketTimeoutError:
             raise UpstreamFault(504, "the upstream did not answer in time", "upstream_timeout") from None
         except TimeoutError:
@@ -86,12 +86,23 @@ class Client:
                 502, f"the upstream cannot be reached ({kind_of(problem)})", "upstream_unreachable"
             ) from None
 
-    async def _sent(self, place: URL, method: str, head: bytes, body: Body) -> Answer:
-        """Send on a connection of its own and wait for the head of the answer."""
+    async def _connected(self, place: URL) -> Connection:
+        """A connection on which nothing of this request was written yet.
+
+        Kept ones that the upstream has closed meanwhile are let go; what is made anew is taken as it is.
+        """
         origin = self._origins.get(place)
         if origin is None:
             origin = self._origins[place] = _Origin("GET", place, loop=self._loop)
-        connection = await self.connector.connect(origin, [], self._timeout)
+        while True:
+            _kept.set(True)
+            connection = await self.connector.connect(origin, [], self._timeout)
+            if not _kept.get() or _is_open(connection):
+                return connection
+            connection.close()
+
+    async def _sent(self, connection: Connection, method: str, head: bytes, body: Body) -> Answer:
+        """Send on a connection of its own and wait for the head of the answer."""
         protocol = connection.protocol
         assert protocol is not None
         answer = Answer(connection, self._silence)
@@ -133,6 +144,22 @@ class Client:
     async def close(self) -> None:
         self._silence.end()
         await self.connector.close()
+
+
+def _is_open(connection: Connection) -> bool:
+    """Whether an idle connection can still be written to; the system knows of its end before the loop has looked.
+
+    Whatever has come on it unasked (an end, a reset, bytes of nobody's answer) makes it unfit.
+    """
+    transport = connection.transport
+    if transport is None or transport.is_closing():
+        return False
+    idle = transport.get_extra_info("socket")
+    if idle is None or not hasattr(select, "poll"):  # pragma: no cover, Windows
+        return True
+    waiting = select.poll()
+    waiting.register(idle.fileno(), select.POLLIN)
+    return not waiting.poll(0)
 
 
 async def _upload(writer: StreamWriter, body: AsyncIterator[bytes]) -> None:
