@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hmac
 from collections.abc import Mapping
 from functools import lru_cache
@@ -11,6 +9,7 @@ from functools import lru_cache
 from brim.gateway.faults import Refused
 from brim.gateway.headers import one
 from brim.gateway.options import Options, is_loopback
+from brim.gateway.tenant import password
 
 
 def check(headers: Mapping[bytes, bytes], options: Options) -> None:
@@ -50,13 +49,5 @@ def _has_token(headers: Mapping[bytes, bytes], token: bytes) -> bool:
     if scheme.lower() == b"bearer":
         given.append(value.strip())
     elif scheme.lower() == b"basic":
-        given.append(_password(value.strip()))
+        given.append(password(value.strip()))
     return any(hmac.compare_digest(candidate, token) for candidate in given)
-
-
-def _password(value: bytes) -> bytes:
-    """The password of HTTP basic authentication, by which a browser can hold the token."""
-    try:
-        return base64.b64decode(value, validate=True).partition(b":")[2]
-    except binascii.Error:
-        return b""

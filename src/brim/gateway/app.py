@@ -24,6 +24,7 @@ from brim.gateway.metrics import Metrics
 from brim.gateway.options import Options
 from brim.gateway.routes import route_of
 from brim.gateway.summarizing import Summarizing
+from brim.gateway.tenant import Tenants
 from brim.gateway.trimming import Trimming
 from brim.gateway.views import Views
 from brim.gateway.warming import Warming
@@ -50,6 +51,7 @@ class Gateway:
         self.store = store
         self.metrics = Metrics()
         self.journal = Journal(self.metrics, store)
+        self.tenants = Tenants(store)
         self._trimming = Trimming()
         self.lookouts = Lookouts()
         self.fitter = Fitter(options.policy, options.catalog(), store, recall=options.recall)
@@ -94,6 +96,7 @@ class Gateway:
             return self._own(scope, receive, send)
         try:
             access.check(headers, self.options)
+            tenant = self.tenants.of(scope, self.options)
             if path == "/":
                 return self._root(headers, method, send)
             if path.startswith(_OWN):
@@ -103,7 +106,7 @@ class Gateway:
                 raise Refused(404, f"{method} {path[:200]} is nothing that a provider has", "unknown_route")
         except Refused as refused:
             return _refuse(refused, send)
-        return self._proxy(Exchange(self, scope, receive, send, headers, route))
+        return self._proxy(Exchange(self, scope, receive, send, headers, route, tenant))
 
     async def _proxy(self, exchange: Exchange) -> None:
         self.metrics.running += 1

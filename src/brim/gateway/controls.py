@@ -45,16 +45,18 @@ class Controls:
     policy: Policy | None = None
     session: str = ""
     client: str = ""
+    tenant: str = ""
+    """Whose request it is (`Tenants.of`): nothing of one tenant is looked up for another."""
     plain: bool = False
     """Nothing is asked of Brim but what it always does."""
 
 
-def controls_of(headers: Mapping[bytes, bytes], policy: Policy) -> Controls:
+def controls_of(headers: Mapping[bytes, bytes], policy: Policy, tenant: str = "") -> Controls:
     """Read the control headers; Refused (400) names one that says something it may not."""
     session = "" if _SESSIONS.isdisjoint(headers) else next(filter(None, (one(headers, name) for name in _SESSION)), "")
     agent = headers.get(b"user-agent", b"")
     if _NAMES.isdisjoint(headers):
-        return _plain(session, agent)
+        return _plain(session, agent, tenant)
     return Controls(
         bypass=_flag(headers, b"x-brim-bypass"),
         dry_run=_flag(headers, b"x-brim-dry-run"),
@@ -62,12 +64,13 @@ def controls_of(headers: Mapping[bytes, bytes], policy: Policy) -> Controls:
         policy=_policy(one(headers, b"x-brim-policy"), policy),
         session=_id(session),
         client=_client(agent),
+        tenant=tenant,
     )
 
 
 @lru_cache(1_024)
-def _plain(session: str, agent: bytes) -> Controls:
-    return Controls(session=_id(session), client=_client(agent), plain=True)
+def _plain(session: str, agent: bytes, tenant: str) -> Controls:
+    return Controls(session=_id(session), client=_client(agent), tenant=tenant, plain=True)
 
 
 def _flag(headers: Mapping[bytes, bytes], name: bytes) -> bool:

@@ -58,6 +58,7 @@ class Exchange(ClientSide):
         send: Any,
         headers: dict[bytes, bytes],
         route: Route,
+        tenant: str = "",
     ) -> None:
         super().__init__(send)
         self.gateway = gateway
@@ -66,6 +67,7 @@ class Exchange(ClientSide):
         self.receive = receive
         self.headers = headers
         self.route = route
+        self.tenant = tenant
         self.api = api_of(route, headers)
         self.began = time.perf_counter()
         self.result: FitResult | None = None
@@ -152,7 +154,7 @@ class Exchange(ClientSide):
     async def _fitted(self, incoming: bodies.Incoming) -> Outgoing | None:
         """The request as it is to be sent; None where it was answered here, because it cannot be made to fit."""
         self._lookout.uploaded()
-        controls = controls_of(self.headers, self.options.policy)
+        controls = controls_of(self.headers, self.options.policy, self.tenant)
         content = incoming.content
         # Whatever the model, there may be only one place to go to: then the body is read once, by the fit.
         target = None if self.route.upstream or controls.bypass else self.options.only.get(self.api)

@@ -12,6 +12,7 @@ from brim.catalog import Catalog
 from brim.errors import BadSetting
 from brim.gateway.provider_options import Edits, edits_of
 from brim.gateway.summarizing import summarizer_target
+from brim.gateway.tenant import Network
 from brim.gateway.upstreams import Target, only_targets, targets_of
 from brim.plan.policy import Policy
 from brim.settings import Gateway as GatewaySettings
@@ -35,6 +36,8 @@ class Options:
     """What of Anthropic's own context management is switched on, by names or globs of models."""
     summarizer: Target | None = None
     """Who is asked for summaries; None: nobody."""
+    proxies: tuple[Network, ...] = ()
+    """From where a header that names the tenant is believed."""
 
     def catalog(self) -> Catalog:
         """The models that are known, with what the settings say of them."""
@@ -78,7 +81,24 @@ def options_of(settings: Settings, *, upstream: str = "", clear_tool_uses: tuple
         token=token,
         context_management=edits_of(settings.models, (*gateway.clear_tool_uses, *clear_tool_uses)),
         summarizer=summarizer_target(settings, targets),
+        proxies=_proxies(gateway, token),
     )
+
+
+def _proxies(gateway: GatewaySettings, token: str | None) -> tuple[Network, ...]:
+    """The networks of the proxies that may name a tenant. Raises BadSetting where anyone could."""
+    if gateway.tenant_header and gateway.join_tenants:
+        raise BadSetting("gateway.tenant_header", "names tenants, and gateway.join_tenants joins them: set one of both")
+    if gateway.tenant_header and token is None and not gateway.trusted_proxies:
+        raise BadSetting(
+            "gateway.tenant_header",
+            "any client could name another's tenant: set gateway.trusted_proxies, or an access token that only your "
+            "proxy holds (gateway.access_token_env)",
+        )
+    try:
+        return tuple(ipaddress.ip_network(given) for given in gateway.trusted_proxies)
+    except ValueError as problem:
+        raise BadSetting("gateway.trusted_proxies", f"{problem}: give addresses or networks, as 10.0.0.0/8") from None
 
 
 @lru_cache(256)

@@ -220,6 +220,10 @@ class InMemoryStore:
             if value is not None:
                 self._values[name] = value
 
+    def claim_value(self, name: str, value: bytes) -> bytes:
+        with self._lock:
+            return self._values.setdefault(name, value)
+
     def size(self) -> int:
         with self._lock:
             return self._size

@@ -221,6 +221,11 @@ class ResilientStore:
     def put_value(self, name: str, value: bytes | None) -> None:
         self._write("", len(value or b""), lambda store: store.put_value(name, value))
 
+    def claim_value(self, name: str, value: bytes) -> bytes:
+        """A file that cannot be written may still be read: what it holds stands."""
+        known = self.get_value(name)
+        return known if known is not None else self._write("", len(value), lambda store: store.claim_value(name, value))
+
     # The file
 
     def size(self) -> int:

@@ -215,6 +215,11 @@ class SqliteStore:
             else:
                 db.execute("REPLACE INTO pairs VALUES (?, ?)", (name, value))
 
+    def claim_value(self, name: str, value: bytes) -> bytes:
+        with self._write() as db:
+            db.execute("INSERT OR IGNORE INTO pairs VALUES (?, ?)", (name, value))
+            return bytes(db.execute("SELECT value FROM pairs WHERE name = ?", (name,)).fetchone()[0])
+
     # The file
 
     def size(self) -> int:

@@ -157,6 +157,9 @@ class Store(Protocol):
     def put_value(self, name: str, value: bytes | None) -> None:
         """Keep a small value by name; None deletes it."""
 
+    def claim_value(self, name: str, value: bytes) -> bytes:
+        """Keep a value unless there is one of this name; the one that is kept, the same for all who claim it."""
+
     def size(self) -> int:
         """Bytes in use."""
 

@@ -77,6 +77,20 @@ class Gateway(Section, frozen=True, kw_only=True):
     access_token_env: Annotated[
         EnvName, Meta(description="environment variable with the token that clients must send; empty: none")
     ] = ""
+    join_tenants: Annotated[
+        bool, Meta(description="all clients share sessions and archives, whatever their keys; for one person")
+    ] = False
+    tenant_header: Annotated[
+        str,
+        Meta(
+            description="header in which a proxy names the tenant instead of the client's key; needs trusted_proxies "
+            "or an access token that only the proxy holds",
+            pattern=r"^([A-Za-z0-9][A-Za-z0-9_-]*)?$",
+        ),
+    ] = ""
+    trusted_proxies: Annotated[
+        tuple[str, ...], Meta(description="addresses or networks from which tenant_header is believed")
+    ] = ()
     fail: Annotated[
         Literal["open", "closed"],
         Meta(description="when fitting fails: forward the request as it is (open) or refuse it (closed)"),
