@@ -22,6 +22,7 @@ from brim.gateway.logs import Redaction, log, tell
 from brim.gateway.lookout import Lookouts
 from brim.gateway.metrics import Metrics
 from brim.gateway.options import Options
+from brim.gateway.origins import foreign_origin, is_preflight, preflight
 from brim.gateway.routes import route_of
 from brim.gateway.summarizing import Summarizing
 from brim.gateway.tenant import Tenants
@@ -92,10 +93,15 @@ class Gateway:
         headers = dict(scope["headers"])
         path = scope["raw_path"].decode("latin-1")
         method = scope["method"]
+        origins = self.options.origins
+        if origins.configured:
+            send = origins.added_to(send, foreign_origin(headers))
         if path == "/healthz":
             return self._own(scope, receive, send)
         try:
-            access.check(headers, self.options)
+            if is_preflight(method, headers):
+                return self._preflight(headers, send)
+            access.check(headers, self.options, method, own=path.startswith(_OWN))
             tenant = self.tenants.of(scope, self.options)
             if path == "/":
                 return self._root(headers, method, send)
@@ -107,6 +113,13 @@ class Gateway:
         except Refused as refused:
             return _refuse(refused, send)
         return self._proxy(Exchange(self, scope, receive, send, headers, route, tenant))
+
+    def _preflight(self, headers: dict[bytes, bytes], send: Send) -> Awaitable[None]:
+        """Answer what a browser asks before a request; it sends no token with that."""
+        origin = foreign_origin(headers)
+        if origin is not None:
+            access.check_origin(origin, self.options)
+        return _answer(send, 204, None, preflight(headers))
 
     async def _proxy(self, exchange: Exchange) -> None:
         self.metrics.running += 1
@@ -208,7 +221,11 @@ async def _refuse(refused: Refused, send: Send) -> None:
     await _answer(send, refused.status, refusals.error("", refused.status, refused.message, refused.code), extra)
 
 
-async def _answer(send: Send, status: int, body: bytes, headers: list[tuple[bytes, bytes]] | None = None) -> None:
-    told = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), *(headers or [])]
+async def _answer(
+    send: Send, status: int, body: bytes | None, headers: list[tuple[bytes, bytes]] | None = None
+) -> None:
+    told = list(headers or [])
+    if body is not None:
+        told[:0] = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
     await send({"type": "http.response.start", "status": status, "headers": told})
-    await send({"type": "http.response.body", "body": body})
+    await send({"type": "http.response.body", "body": body or b""})

@@ -11,7 +11,7 @@ import msgspec
 
 from brim import wire
 from brim.errors import BadBody, BrimError, BudgetTooSmall
-from brim.gateway import bodies, overflow, refusals, usage
+from brim.gateway import access, bodies, overflow, refusals, usage
 from brim.gateway.answer import Answer
 from brim.gateway.client_side import JSON, ClientSide
 from brim.gateway.controls import Controls, controls_of
@@ -116,6 +116,7 @@ class Exchange(ClientSide):
     async def _passed(self) -> None:
         """Relay a request that is not fitted: the body is streamed through as it comes."""
         target = choose(self.options.targets, self.api, self.route.model, self.route.upstream)
+        access.check_key(self.headers, self.options, target)
         headers = forwarded(self.scope["headers"], target, self.api, fitted=False, token=self.gateway.token_bytes)
         length = self.headers.get(b"content-length")
         body = None
@@ -161,6 +162,7 @@ class Exchange(ClientSide):
         asked = self._peek(content) if target is None else _Asked()
         if target is None:
             target = choose(self.options.targets, self.api, self.route.model or asked.model, self.route.upstream)
+        access.check_key(self.headers, self.options, target)
         self._open_turn(target, controls, asked)
         if not controls.bypass:
             if self.options.recall == "tool" and not controls.dry_run:

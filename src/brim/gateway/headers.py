@@ -81,7 +81,8 @@ def _given_back(name: bytes) -> bytes:
     lower = name.lower()
     if lower == b"connection":
         return lower
-    return b"" if lower in _FROM_UPSTREAM or lower.startswith(b"x-brim-") else lower
+    # Which pages may read an answer is the gateway's to say, and twice the same header is an error to a browser.
+    return b"" if lower in _FROM_UPSTREAM or lower.startswith((b"x-brim-", b"access-control-")) else lower
 
 
 def _named(value: bytes) -> frozenset[bytes]:

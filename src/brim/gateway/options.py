@@ -10,6 +10,7 @@ from typing import Final, Literal
 
 from brim.catalog import Catalog
 from brim.errors import BadSetting
+from brim.gateway.origins import Origins, origins_of
 from brim.gateway.provider_options import Edits, edits_of
 from brim.gateway.summarizing import summarizer_target
 from brim.gateway.tenant import Network
@@ -38,6 +39,8 @@ class Options:
     """Who is asked for summaries; None: nobody."""
     proxies: tuple[Network, ...] = ()
     """From where a header that names the tenant is believed."""
+    origins: Origins = field(default_factory=Origins)
+    """The web pages and Electron apps that may call the gateway, besides its own pages."""
 
     def catalog(self) -> Catalog:
         """The models that are known, with what the settings say of them."""
@@ -82,6 +85,7 @@ def options_of(settings: Settings, *, upstream: str = "", clear_tool_uses: tuple
         context_management=edits_of(settings.models, (*gateway.clear_tool_uses, *clear_tool_uses)),
         summarizer=summarizer_target(settings, targets),
         proxies=_proxies(gateway, token),
+        origins=origins_of(gateway.allowed_origins),
     )
 
 

@@ -91,6 +91,9 @@ class Gateway(Section, frozen=True, kw_only=True):
     trusted_proxies: Annotated[
         tuple[str, ...], Meta(description="addresses or networks from which tenant_header is believed")
     ] = ()
+    allowed_origins: Annotated[
+        tuple[str, ...], Meta(description="origins of web pages and Electron apps that may call the gateway; *: any")
+    ] = ()
     fail: Annotated[
         Literal["open", "closed"],
         Meta(description="when fitting fails: forward the request as it is (open) or refuse it (closed)"),
