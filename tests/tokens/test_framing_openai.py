@@ -157,10 +157,12 @@ def test_a_structured_output_schema_is_counted_and_plain_json_mode_is_free() -> 
     assert chat_tokens({**body, "response_format": schema}, count).tokens > plain.tokens
 
 
-def test_a_megabyte_of_unknown_file_is_not_counted_as_text() -> None:
+def test_a_megabyte_of_a_file_is_not_counted_as_text_where_its_part_says_what_it_is() -> None:
     blob = "AAEC" * 250_000
-    message = {"role": "user", "content": [{"type": "hologram", "data": blob}]}
-    assert message_tokens(message, count) < 10_000
+    url = {"type": "video_url", "video_url": {"url": f"data:video/mp4;base64,{blob}"}}
+    assert message_tokens({"role": "user", "content": [url]}, count) < 100_000
+    unknown = {"type": "hologram", "data": blob}
+    assert message_tokens({"role": "user", "content": [unknown]}, count) > count(blob)
 
 
 JSON = st.recursive(

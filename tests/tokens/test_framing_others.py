@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import brim
+import brim.tokens
 from brim.tokens.framing import anthropic, gemini, responses
 from brim.tokens.framing.opaque import MediaRules, file_tokens, opaque_tokens
 from brim.tokens.framing.values import json_text
@@ -23,11 +25,13 @@ RULES = MediaRules(
 
 
 @pytest.mark.parametrize(
-    ("model", "frame"), [("claude-sonnet-4-5", 7), ("claude-opus-4-7", 11), ("claude-opus-4-8", 6)]
+    ("model", "frame"),
+    [("claude-sonnet-4-5", 7), ("claude-opus-4-7", 11), ("claude-opus-4-8", 6), ("claude-opus-5", 6)],
 )
 def test_a_request_with_one_message_has_the_frame_that_the_api_reports(model: str, frame: int) -> None:
-    framed = anthropic.request_tokens({"messages": [{"role": "user", "content": "hi"}]}, claude, model)
-    assert frame <= framed.tokens - claude("hi") <= frame + 2
+    body = {"model": model, "messages": [{"role": "user", "content": "hi"}]}
+    assert anthropic.request_tokens(body, claude, model).tokens - claude("hi") == frame
+    assert brim.count(body, api="anthropic").tokens - brim.tokens.text_counter(model)("hi") == frame
 
 
 def test_the_published_examples_of_anthropic_are_not_undercounted() -> None:

@@ -18,7 +18,8 @@ from brim.tokens.framing.values import Count, Json, as_list, as_text, json_text,
 from brim.tokens.image_size import base64_image_size
 from brim.tokens.images import Size, anthropic_image_tokens, claude_version
 
-_MESSAGE: Final = 4
+# Around each message. Its share of the one-message frame is not published; Opus 4.7's frame is the longest.
+_MESSAGE, _MESSAGE_47 = 4, 6
 # Around a request of one message: 7 tokens up to Claude 4.6, 11 with Opus 4.7, 6 later.
 _FRAME_OLD, _FRAME_47, _FRAME_NEW = 7, 11, 6
 BASE: Final = _FRAME_OLD - _MESSAGE  # of most models; base_tokens knows the others
@@ -65,7 +66,7 @@ def base_tokens(model: str) -> int:
     """
     version = claude_version(model)
     frame = _FRAME_OLD if version < (4, 7) else _FRAME_47 if version == (4, 7) else _FRAME_NEW
-    return frame - _MESSAGE
+    return frame - _message_frame(version)
 
 
 def system_tokens(system: Any, count: Count) -> int:
@@ -85,8 +86,7 @@ def message_tokens(message: Json, count: Count, model: str = "") -> int:
 
     Example: {"role": "user", "content": "hi"} -> 5
     """
-    frame = _MESSAGE + (2 if claude_version(model) == (4, 7) else 0)
-    return frame + _content_tokens(message.get("content"), count, model)
+    return _message_frame(claude_version(model)) + _content_tokens(message.get("content"), count, model)
 
 
 def block_tokens(block: Any, count: Count, model: str) -> int:
@@ -146,6 +146,10 @@ def media_rules(model: str) -> MediaRules:
         return anthropic_image_tokens(width, height, model)
 
     return MediaRules(image=image, page=_PDF_PAGE_TEXT + image(_LETTER_PAGE), audio_second=32, video_second=300)
+
+
+def _message_frame(version: tuple[int, int]) -> int:
+    return _MESSAGE_47 if version == (4, 7) else _MESSAGE
 
 
 def _content_tokens(content: Any, count: Count, model: str) -> int:

@@ -23,6 +23,7 @@ _DECLARATION: Final = 10
 _TOOL: Final = 24
 _UNSEEN_SECONDS: Final = 600  # a video or recording that is only named
 _UNSEEN_PAGES: Final = 100
+_SIGNATURE: Final = ("thoughtSignature", "thought_signature")
 
 
 def request_tokens(body: Json, count: Count, model: str = "") -> Framed:
@@ -71,24 +72,41 @@ def part_tokens(part: Any, count: Count, model: str = "", resolution: str | None
     """
     if not isinstance(part, dict):
         return count(as_text(part))
-    rules = media_rules(model, resolution)
-    signature = _get(part, "thoughtSignature", "thought_signature")
+    signature = _get(part, *_SIGNATURE)
     # A signature stands for the thoughts before the part.
     total = encrypted_tokens(signature) if isinstance(signature, str) else 0
-    data = _get(part, "inlineData", "inline_data")
-    file = _get(part, "fileData", "file_data")
-    if isinstance(part.get("text"), str):
-        return total + count(part["text"])
-    for names in (("functionCall", "function_call"), ("functionResponse", "function_response")):
-        call = _get(part, *names)
-        if isinstance(call, dict):
-            return total + _CALL + opaque_tokens(call, count, rules)
-    if isinstance(data, dict):
-        mime = as_text(_get(data, "mimeType", "mime_type"))
-        return total + file_tokens(as_text(data.get("data")), mime, count, rules)
-    if isinstance(file, dict):
-        return total + _unseen_tokens(as_text(_get(file, "mimeType", "mime_type")), rules)
-    return total + opaque_tokens({key: value for key, value in part.items() if value != signature}, count, rules)
+    held = [_field_tokens(name, value, count, model, resolution) for name, value in part.items()]
+    known = [size for size in held if size is not None]
+    if known:
+        return total + sum(known)
+    rest = {key: value for key, value in part.items() if key not in _SIGNATURE}
+    return total + (opaque_tokens(rest, count, media_rules(model, resolution)) if rest else 0)
+
+
+def _field_tokens(name: str, value: Any, count: Count, model: str, resolution: str | None) -> int | None:
+    """What a part holds in one of the fields that the API defines; None for any other.
+
+    Arguments and responses are JSON that the model reads as text, whatever their strings spell. Media of a function
+    response stand in its own `parts`.
+    """
+    if name == "text" and isinstance(value, str):
+        return count(value)
+    if not isinstance(value, dict):
+        return None
+    if name in ("functionCall", "function_call"):
+        return _CALL + count(json_text(value))
+    if name in ("functionResponse", "function_response"):
+        parts = as_list(value.get("parts"))
+        told = {key: inner for key, inner in value.items() if key != "parts" or inner is not parts}
+        media = sum(part_tokens(part, count, model, resolution) for part in parts)
+        return _CALL + count(json_text(told)) + media
+    rules = media_rules(model, resolution)
+    mime = as_text(_get(value, "mimeType", "mime_type"))
+    if name in ("inlineData", "inline_data"):
+        return file_tokens(as_text(value.get("data")), mime, count, rules)
+    if name in ("fileData", "file_data"):
+        return _unseen_tokens(mime, rules)
+    return None
 
 
 def tools_tokens(tools: Any, tool_choice: Any, count: Count, model: str = "") -> int:

@@ -1,6 +1,9 @@
-"""Sizes of what has no rule of its own: unknown blocks as their JSON, and files inside them by their kind.
+"""Sizes of what has no rule of its own: unknown blocks as their JSON, and the media inside them by their kind.
 
     opaque_tokens({"type": "new_block", "value": 1}, count, rules) -> the tokens of {"type":"new_block","value":1}
+
+Text is text, whatever it spells: a string is media only where a media part holds it, as `{"type": "image", …}` does,
+and says its media type. Call arguments, tool results and shell output are counted in full, base64 or not.
 
 A file in base64 does not reach a model as that text. Images, PDFs, audio and video have documented rules, a text
 file is counted as its text, office files as text that was compressed, and what is none of them as audio is: a token
@@ -13,14 +16,26 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from brim.tokens.framing.values import Count, json_text
 from brim.tokens.image_size import base64_head, base64_length, image_size
 from brim.tokens.images import Size, audio_seconds, pdf_pages, video_seconds
 
-_BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{1000}[A-Za-z0-9+/_=\s-]*", re.ASCII)
-_ENCRYPTED_KEY: Final = re.compile(r"encrypted|signature$", re.IGNORECASE)
+# Names of parts that hold media, and of the fields inside such a part that hold the file.
+_MEDIA_PART: Final = re.compile(
+    r"(?:input_|output_)?(?:image|picture|audio|video|file|document|media)(?:_url|_file|_data)?"
+)
+_FILE_FIELD: Final = re.compile(r"(?:data|blob|bytes|base64|url|uri|src|image|picture|audio|video)(?:_url)?|file_data")
+_MEDIA_URL: Final = re.compile(r"data:(?:image|audio|video)/[\w.+-]+[;,]|data:application/pdf[;,]", re.IGNORECASE)
+_MEDIA_TYPE: Final = re.compile(r"(?:image|audio|video)/[\w.+-]+|application/pdf", re.IGNORECASE)
+_TYPE_FIELDS: Final = ("media_type", "mime_type", "mimeType", "mediaType")
+# What the providers' servers seal: encrypted_content, encrypted_index, encrypted_stdout.
+_SEALED: Final = "encrypted_"
+# JSON of the caller's own making stands in these fields, and no name inside it means anything to the provider.
+_FREE_FORM: Final = frozenset(
+    {"input", "arguments", "args", "parameters", "input_schema", "schema", "output", "response", "attributes"}
+)
 _BYTES_PER_TOKEN: Final = 125
 _VIDEO: Final = re.compile(r"video/", re.IGNORECASE)
 _AUDIO: Final = re.compile(r"audio/", re.IGNORECASE)
@@ -40,15 +55,14 @@ class MediaRules:
 
 
 def opaque_tokens(value: Any, count: Count, rules: MediaRules) -> int:
-    """Tokens of any JSON value that has no rule of its own.
+    """Tokens of a block that has no rule of its own.
 
     Example: opaque_tokens({"type": "x"}, len, rules) -> 12
     """
-    files: list[str] = []
-    hidden: list[str] = []
-    bare = _without_files(value, "", files, hidden, 0)
-    size = count(json_text(bare)) + sum(map(encrypted_tokens, hidden))
-    return size + sum(file_tokens(text, None, count, rules) for text in files)
+    found = _Found([], [])
+    bare = _without_files(value, "", found, media=False, depth=0)
+    size = count(json_text(bare)) + sum(map(encrypted_tokens, found.sealed))
+    return size + sum(file_tokens(text, kind, count, rules) for text, kind in found.files)
 
 
 def encrypted_tokens(text: str) -> int:
@@ -85,16 +99,6 @@ def file_tokens(text: str, media_type: str | None, count: Count, rules: MediaRul
     return length // _BYTES_PER_TOKEN + 1
 
 
-def is_file_text(text: str) -> bool:
-    """Whether a string is a long run of base64, or a data URL.
-
-    Example: is_file_text("hello") -> False
-    """
-    if text.startswith("data:") and ";base64," in text[:200]:
-        return True
-    return len(text) > 1000 and _BASE64.fullmatch(text) is not None
-
-
 def _is_plain_text(head: bytes) -> bool:
     """Whether bytes are UTF-8 text; the last character may be cut."""
     if b"\0" in head:
@@ -106,19 +110,46 @@ def _is_plain_text(head: bytes) -> bool:
     return True
 
 
-def _without_files(value: Any, key: str, files: list[str], hidden: list[str], depth: int) -> Any:
-    if isinstance(value, str):
-        if _ENCRYPTED_KEY.search(key):
-            hidden.append(value)
-            return ""
-        if is_file_text(value):
-            files.append(value)
-            return ""
-        return value
+class _Found(NamedTuple):
+    """What a block holds beside text: files with the media type beside them, and sealed strings."""
+
+    files: list[tuple[str, str | None]]
+    sealed: list[str]
+
+
+def _without_files(value: Any, key: str, found: _Found, *, media: bool, depth: int) -> Any:
+    """`value` without its media and sealed strings; `media` says whether a part around it is one of media."""
     if depth > _DEEPEST:
         return value
-    if isinstance(value, dict):
-        return {name: _without_files(inner, str(name), files, hidden, depth + 1) for name, inner in value.items()}
     if isinstance(value, list):
-        return [_without_files(inner, key, files, hidden, depth + 1) for inner in value]
-    return value
+        return [_without_files(inner, key, found, media=media, depth=depth + 1) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    media = media or _names_media(key) or _names_media(value.get("type"))
+    declared = next((value[name] for name in _TYPE_FIELDS if name in value), None)
+    bare: dict[str, Any] = {}
+    for name, inner in value.items():
+        if name in _FREE_FORM:
+            bare[name] = inner
+        elif not isinstance(inner, str):
+            bare[name] = _without_files(inner, str(name), found, media=media, depth=depth + 1)
+        elif str(name).startswith(_SEALED):
+            found.sealed.append(inner)
+            bare[name] = ""
+        elif (media or _names_media(name)) and _FILE_FIELD.fullmatch(str(name)) and _is_media(inner, declared):
+            found.files.append((inner, None if inner[:5] == "data:" else declared))
+            bare[name] = ""
+        else:
+            bare[name] = inner
+    return bare
+
+
+def _names_media(name: Any) -> bool:
+    return isinstance(name, str) and _MEDIA_PART.fullmatch(name) is not None
+
+
+def _is_media(text: str, declared: Any) -> bool:
+    """Whether a string is a media file: a data URL that says so, or base64 beside a media type that does."""
+    if _MEDIA_URL.match(text):
+        return True
+    return isinstance(declared, str) and _MEDIA_TYPE.fullmatch(declared) is not None
