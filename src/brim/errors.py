@@ -3,6 +3,7 @@
 BrimError
 ├── BadInput            the caller's data: names the place inside it
 │   └── BadBody         a request body: `at` is the path, such as messages[3].content[0].type
+│       └── TooDeep     JSON inside JSON, further than any API takes it
 ├── BadSetting          a setting, flag or policy value: names it and what it may be
 ├── UnknownModel        no such model: lists the nearest names
 ├── BudgetTooSmall      what must stay cannot fit: lists each thing with its tokens
@@ -31,6 +32,13 @@ class BadInput(BrimError, ValueError):
 
 class BadBody(BadInput):
     """A request body is not a request of its API."""
+
+
+class TooDeep(BadBody):
+    """A request body is nested deeper than any API takes; no provider could answer it."""
+
+    def __init__(self, at: str, most: int) -> None:
+        super().__init__(at, f"is nested more than {most} levels deep")
 
 
 class BadSetting(BrimError, ValueError):

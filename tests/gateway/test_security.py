@@ -85,11 +85,23 @@ def test_with_a_token_everything_but_the_health_check_asks_for_it(start: Start, 
 def test_the_token_may_come_as_the_key_and_never_reaches_the_upstream(start: Start, fake: FakeProvider) -> None:
     running = start({"MY_TOKEN": TOKEN}, gateway={"host": "0.0.0.0", "access_token_env": "MY_TOKEN"})
     basic = base64.b64encode(f"me:{TOKEN}".encode()).decode()
-    for header in (f"Bearer {TOKEN}", f"Basic {basic}"):
+    spelt = [f"{scheme} {basic}" for scheme in ("Basic", "basic", "BASIC", "bAsIc ")]
+    for header in (f"Bearer {TOKEN}", f"bearer {TOKEN}", *spelt):
         assert running.ask("POST", "/v1/chat/completions", HI, {"authorization": header}).status == 200
         assert "authorization" not in fake.posts[-1].headers
     assert running.ask("POST", "/v1/messages", {**HI, "max_tokens": 5}, {"x-api-key": TOKEN}).status == 200
     assert "x-api-key" not in fake.posts[-1].headers
+
+
+def test_the_token_leaves_in_no_header_and_no_query(start: Start, fake: FakeProvider) -> None:
+    running = start({"MY_TOKEN": TOKEN}, gateway={"host": "0.0.0.0", "access_token_env": "MY_TOKEN"})
+    headers = {"x-brim-token": TOKEN, "authorization": "Bearer client-key", "x-team": f"me:{TOKEN}"}
+    for path in ("/v1/chat/completions", "/v1/embeddings"):
+        assert running.ask("POST", f"{path}?a=1&key={TOKEN}&b=2", HI, headers).status == 200
+        seen = fake.posts[-1]
+        assert TOKEN not in str(seen.headers)
+        assert seen.query == "a=1&b=2"
+        assert seen.headers["authorization"] == "Bearer client-key"
 
 
 def test_the_token_does_not_go_out_with_a_question_for_models_either(start: Start, fake: FakeProvider) -> None:

@@ -193,6 +193,8 @@ class Admin:
                 try:
                     async with asyncio.timeout(15):
                         turn = await queue.get()
+                    if turn is None:
+                        break
                     yield b"event: turn\ndata: " + encode(turn.as_dict()) + b"\n\n"
                 except TimeoutError:
                     yield b": still here\n\n"

@@ -23,7 +23,7 @@ from brim.gateway.lookout import Lookouts
 from brim.gateway.metrics import Metrics
 from brim.gateway.options import Options
 from brim.gateway.origins import foreign_origin, is_preflight, preflight
-from brim.gateway.routes import route_of
+from brim.gateway.routes import api_of, route_of
 from brim.gateway.summarizing import Summarizing
 from brim.gateway.tenant import Tenants
 from brim.gateway.trimming import Trimming
@@ -37,6 +37,11 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 DashboardMaker = Callable[[Views], App]
 _OWN = ("/brim", "/metrics", "/healthz", "/readyz")
+_NO_WEBSOCKET = (
+    "the gateway speaks HTTP, not WebSocket: open realtime sessions at the provider's own address "
+    "(such as wss://api.openai.com/v1/realtime), and send chat, responses and messages here"
+)
+_DRAINING = "the gateway is shutting down and takes no more requests: send this one again in a moment"
 
 
 class Gateway:
@@ -103,6 +108,8 @@ class Gateway:
                 return self._preflight(headers, send)
             access.check(headers, self.options, method, own=path.startswith(_OWN))
             tenant = self.tenants.of(scope, self.options)
+            if headers.get(b"upgrade", b"").lower() == b"websocket":
+                raise Refused(501, _NO_WEBSOCKET, "websocket_not_supported")
             if path == "/":
                 return self._root(headers, method, send)
             if path.startswith(_OWN):
@@ -112,6 +119,8 @@ class Gateway:
                 raise Refused(404, f"{method} {path[:200]} is nothing that a provider has", "unknown_route")
         except Refused as refused:
             return _refuse(refused, send)
+        if self.draining:
+            return _refuse(Refused(503, _DRAINING, "draining"), send, api_of(route, headers))
         return self._proxy(Exchange(self, scope, receive, send, headers, route, tenant))
 
     def _preflight(self, headers: dict[bytes, bytes], send: Send) -> Awaitable[None]:
@@ -174,7 +183,7 @@ class Gateway:
         self.discovery = Discovery(self.client, options.targets, self.fitter.catalog, self.journal.keep_value)
 
     async def reload(self, options: Options) -> None:
-        """Take new options; requests in work end by the old ones. Where the gateway listens stays."""
+        """Take new options; requests in work end by the old ones. Where it listens and what it learnt stays."""
         client, discovery, summarizing = self.client, self.discovery, self.summarizing
         self.options = options
         self.redact = Redaction(options.gateway.redact)
@@ -185,6 +194,7 @@ class Gateway:
         self.summarizing = self.fitter.summarizer = self._summarizing(options)
         self._gate = Gate(options.gateway.concurrency)
         self._connect(options)
+        self.discovery.go_on_from(discovery)
         self.discovery.start()
         await discovery.close()
         if summarizing is not None:
@@ -196,6 +206,11 @@ class Gateway:
     async def _close_later(self, client: Client) -> None:
         await self._idle.wait()
         await client.close()
+
+    def drain(self) -> None:
+        """Take no more requests, and end the streams that would go on for ever."""
+        self.draining = True
+        self.journal.end_watching()
 
     async def drained(self) -> None:
         """Return when no request is in work."""
@@ -216,9 +231,17 @@ class Gateway:
         log.log(logging.INFO, "stopped")
 
 
-async def _refuse(refused: Refused, send: Send) -> None:
-    extra = [(b"www-authenticate", b'Basic realm="brim"')] if refused.status == 401 else []
-    await _answer(send, refused.status, refusals.error("", refused.status, refused.message, refused.code), extra)
+# What goes along with a refusal: a browser asks for the token, a client comes again, or not on this connection.
+_WITH_REFUSAL = {
+    401: [(b"www-authenticate", b'Basic realm="brim"')],
+    501: [(b"connection", b"close")],
+    503: [(b"retry-after", b"1"), (b"connection", b"close")],
+}
+
+
+async def _refuse(refused: Refused, send: Send, api: str = "") -> None:
+    body = refusals.error(api, refused.status, refused.message, refused.code)
+    await _answer(send, refused.status, body, _WITH_REFUSAL.get(refused.status))
 
 
 async def _answer(

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from brim.catalog import Catalog, discover
+from brim.catalog import Catalog, Model, discover
 from brim.catalog.families import FAMILIES, Family
 from brim.errors import BadInput, UnknownModel
 from brim.gateway.client import Client
@@ -38,6 +38,8 @@ class Discovery:
         self.client = client
         self.targets = tuple(targets)
         self.learnt: dict[str, list[str]] = {}
+        self._stated: dict[str, list[Model]] = {}
+        self._families: dict[str, dict[str, Family]] = {}
         self._catalog = catalog
         self._keep = keep
         self._asking: dict[str, asyncio.Task[bool]] = {}
@@ -57,24 +59,42 @@ class Discovery:
         if body:
             self.learn(target, body, keep=False)
 
+    def go_on_from(self, before: Discovery) -> None:
+        """Take all that was learnt from upstreams that are still there, at the same address."""
+        places = {(target.name, target.base_url) for target in before.targets}
+        for target in self.targets:
+            if (target.name, target.base_url) not in places:
+                continue
+            if stated := before._stated.get(target.name):
+                self._take(target, stated)
+            for name, family in before._families.get(target.name, {}).items():
+                self._identified(target, name, family)
+
+    def _take(self, target: Target, stated: list[Model]) -> list[Model]:
+        """Know the models that an upstream states the limits of; those that the settings leave to it."""
+        found = self._catalog.learn(stated)
+        if found:
+            self.learnt[target.name] = [model.name for model in found]
+            self._stated[target.name] = stated
+        return found
+
     def learn(self, target: Target, body: bytes, keep: bool = True) -> int:
         """Learn from a `/models` answer; how many models state their limits in it."""
         try:
             listed = msgspec.json.decode(body)
-            found = self._catalog.learn(discover(listed, provider=target.name, api=_api(target)))
-        except (msgspec.DecodeError, UnicodeDecodeError, BadInput):
+            found = self._take(target, discover(listed, provider=target.name, api=_api(target)))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, BadInput):
             return 0
         for entry in _entries(listed):
             if entry.get(_FOUND) in FAMILIES:
                 self._identified(target, entry["id"], entry[_FOUND])
-        if found:
-            self.learnt[target.name] = [model.name for model in found]
-            if keep:
-                self._keep(key_of(target), body)
+        if found and keep:
+            self._keep(key_of(target), body)
         return len(found)
 
     def _identified(self, target: Target, name: str, family: Family) -> None:
         """Take what was found out about the vocabulary of a model, where nothing was known of it."""
+        self._families.setdefault(target.name, {})[name] = family
         if self._family(target, name) == "estimate":
             self._catalog.add(replace(self._catalog.find(f"{target.name}/{name}"), family=family))
 
@@ -128,7 +148,7 @@ class Discovery:
         """Find out the vocabularies that nothing is known of, and keep them with the list."""
         try:
             listed = msgspec.json.decode(body)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return
         unknown = [entry for entry in _entries(listed) if self._family(target, entry["id"]) == "estimate"]
         told: dict[str, str] = {}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from brim import wire
-from brim.errors import BadBody, BrimError, BudgetTooSmall
+from brim.errors import BadBody, BrimError, BudgetTooSmall, TooDeep
 from brim.gateway import access, bodies, overflow, refusals, usage
 from brim.gateway.answer import Answer
 from brim.gateway.client_side import JSON, ClientSide
@@ -27,7 +27,7 @@ from brim.gateway.provider_options import prepared
 from brim.gateway.recall import offered, relay_with_recall
 from brim.gateway.routes import Route, api_of
 from brim.gateway.turns import Outcome, Turn, slim
-from brim.gateway.upstreams import Target, choose
+from brim.gateway.upstreams import Target, choose, without
 from brim.wire import Usage
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ class Exchange(ClientSide):
         await self.respond(answer.status, returned(answer.headers), body)
 
     def send_upstream(self, target: Target, headers: Pairs, body: Any) -> Awaitable[Answer]:
-        query = self.scope["query_string"].decode("latin-1")
+        query = without(self.scope["query_string"].decode("latin-1"), self.options.token)
         url = target.address(self.route.path, query)
         return self.gateway.client.send(self.scope["method"], url, headers, body)
 
@@ -197,7 +197,7 @@ class Exchange(ClientSide):
         """The model and the kind of answer; a body that tells neither is the upstream's to judge."""
         try:
             return _asked.decode(content)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return _Asked()
 
     async def _fit(self, content: bytes, target: Target, controls: Controls) -> FitResult | None:
@@ -210,6 +210,8 @@ class Exchange(ClientSide):
             )
         except BudgetTooSmall:
             raise
+        except TooDeep as problem:
+            raise Refused(400, str(problem)[:300], "nested_too_deep") from None
         except BadBody as problem:
             self._unfitted(f"not fitted, {problem}", 400)
         except BrimError as problem:
@@ -231,10 +233,10 @@ class Exchange(ClientSide):
         answer = await self.send_upstream(out.target, out.headers, out.body)
         over, held = await overflow.told(answer) if overflow.may_tell(answer, self.api) else (None, [])
         if over is not None:
-            answer.close()
             self.gateway.metrics.add("brim_faults_total", ("overflow",))
             again = await self._refit(over, out)
             if again is not None:
+                answer.close()
                 plain = [pair for pair in out.headers if pair[0] != b"content-encoding"]
                 out.body = again.body
                 answer, held = await self.send_upstream(out.target, plain, out.body), []

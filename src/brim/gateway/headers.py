@@ -24,19 +24,21 @@ def forwarded(
 ) -> Pairs:
     """The headers to send upstream.
 
-    On fitted routes the answer is asked for unpacked, since Brim reads the usage in it. A value that is Brim's own
-    access token never leaves.
+    On fitted routes the answer is asked for unpacked, since Brim reads the usage in it. A value that holds Brim's own
+    access token never leaves, in whatever header, and neither does a password, which may be the token.
     """
     own_key = target.key_headers(api)
     kept: Pairs = []
     named: frozenset[bytes] = frozenset()
     for pair in headers:
         name, value = pair
+        if token is not None and (token in value or (name == b"authorization" and _is_password(value))):
+            continue
         kind = _kind(name)
         if kind == "keep" or (kind == "packing" and not fitted):
             kept.append(pair)
         elif kind == "key":
-            if not own_key and (token is None or (token not in value and value[:6] != b"Basic ")):
+            if not own_key:
                 kept.append(pair)
         elif kind == "connection":
             named |= _named(value)
@@ -45,6 +47,11 @@ def forwarded(
     if fitted:
         kept.append((b"accept-encoding", b"identity"))
     return kept + own_key
+
+
+def _is_password(value: bytes) -> bool:
+    """Whether an authorization is HTTP's basic one; schemes are written in any case (RFC 9110, 11.1)."""
+    return value.split(None, 1)[:1] != [] and value.split(None, 1)[0].lower() == b"basic"
 
 
 @lru_cache(1_024)

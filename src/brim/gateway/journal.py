@@ -44,7 +44,7 @@ class Journal:
         self._plans: deque[Turn] = deque()
         self._waiting: list[UsageRecord] = []
         self._values: dict[str, bytes] = {}
-        self._watchers: set[asyncio.Queue[Turn]] = set()
+        self._watchers: set[asyncio.Queue[Turn | None]] = set()
         self._task: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
 
@@ -107,14 +107,21 @@ class Journal:
             self._values[name] = value
             self._wake.set()
 
-    def watch(self) -> asyncio.Queue[Turn]:
-        """A queue of turns as they finish; hand it to `unwatch` at the end."""
-        queue: asyncio.Queue[Turn] = asyncio.Queue(1_000)
+    def watch(self) -> asyncio.Queue[Turn | None]:
+        """A queue of turns as they finish, and of None when no more come; hand it to `unwatch` at the end."""
+        queue: asyncio.Queue[Turn | None] = asyncio.Queue(1_000)
         self._watchers.add(queue)
         return queue
 
-    def unwatch(self, queue: asyncio.Queue[Turn]) -> None:
+    def unwatch(self, queue: asyncio.Queue[Turn | None]) -> None:
         self._watchers.discard(queue)
+
+    def end_watching(self) -> None:
+        """Tell all who watch that it is over."""
+        for queue in self._watchers:
+            if queue.full():
+                queue.get_nowait()
+            queue.put_nowait(None)
 
     async def _write(self) -> None:
         while True:

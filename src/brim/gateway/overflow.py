@@ -59,9 +59,10 @@ _WORDINGS: tuple[tuple[re.Pattern[str], int, int], ...] = tuple(
     )
 )
 _STATUSES = (400, 413, 422, 500)
+# So much of an error answer is held back and read.
 LONGEST = 65_536
-# Error answers and held-back beginnings of streams are read whole, up to here.
-LARGEST_ERROR = 1 << 20
+# So much of the beginning of a stream is held back.
+LONGEST_HELD = 1 << 20
 # How long the first events of a stream are held back to see whether they tell of an overflow.
 HOLD_SECONDS = 1.0
 
@@ -76,9 +77,21 @@ def may_tell(answer: Answer, api: str) -> bool:
 async def told(answer: Answer) -> tuple[Overflow | None, list[bytes]]:
     """Whether an answer that may tell it says that the prompt is too long, and what was read to find out."""
     if answer.status >= 400:
-        body = await answer.read(LARGEST_ERROR)
-        return read(answer.status, body), [body]
+        held = await _beginning(answer)
+        return read(answer.status, b"".join(held)), held
     return await _told_in_stream(answer)
+
+
+async def _beginning(answer: Answer) -> list[bytes]:
+    """As much of an error as is looked at; what comes after it is for the client, however large it is."""
+    held: list[bytes] = []
+    size = 0
+    async for chunk in answer.chunks():
+        held.append(chunk)
+        size += len(chunk)
+        if size >= LONGEST:
+            break
+    return held
 
 
 async def _told_in_stream(answer: Answer) -> tuple[Overflow | None, list[bytes]]:
@@ -92,7 +105,7 @@ async def _told_in_stream(answer: Answer) -> tuple[Overflow | None, list[bytes]]
                 if b"response.failed" in so_far or b"event: error" in so_far:
                     lines = (line for line in so_far.split(b"\n") if b'"error":{' in line.replace(b" ", b""))
                     return read(200, next(lines, b"")[5:]), held
-                if so_far.count(b"\nevent: ") > 1 or len(so_far) > LARGEST_ERROR:
+                if so_far.count(b"\nevent: ") > 1 or len(so_far) > LONGEST_HELD:
                     break
     except TimeoutError:
         pass  # the model is thinking: no overflow comes this late
@@ -108,7 +121,7 @@ def read(status: int, body: bytes) -> Overflow | None:
         return None
     try:
         value = msgspec.json.decode(body[:LONGEST])
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         value = {"message": body[:4_096].decode("utf-8", "replace")}
     inner = _innermost(value)
     stated = _fields(inner)

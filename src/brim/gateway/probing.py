@@ -45,7 +45,7 @@ def counted(body: bytes) -> int | None:
     """How many tokens an answer tells of. Example: b'{"tokens": [1, 2]}' -> 2; b'[{"id": 1}]' -> 1"""
     try:
         told: Any = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     if isinstance(told, dict):
         if type(told.get("count")) is int:

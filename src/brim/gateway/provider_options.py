@@ -56,7 +56,7 @@ def prepared(body: bytes, headers: Pairs, model: str, switched_on: Edits) -> tup
         return body, headers
     try:
         fields = _fields.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return body, headers
     if "context_management" in fields:
         return body, headers

@@ -29,6 +29,8 @@ except ImportError as problem:  # pragma: no cover, the extra is not installed
     raise MissingExtra("the gateway", "gateway") from problem
 
 BACKLOG = 2_048
+# The part of the drain time that is kept for connections to close, and what is cut at its end to be noted.
+CLOSING_SECONDS = 1
 
 
 class Server(uvicorn.Server):
@@ -49,20 +51,23 @@ class Server(uvicorn.Server):
             date_header=False,
             proxy_headers=False,
             timeout_keep_alive=75,
-            timeout_graceful_shutdown=int(settings.shutdown_grace) or 1,
+            timeout_graceful_shutdown=CLOSING_SECONDS,
             backlog=BACKLOG,
         )
         super().__init__(config)
         self.gateway = gateway
         self.ready = asyncio.Event()
         self._stop = asyncio.Event()
+        self._now = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._reload = reload
 
     def handle_exit(self, sig: int, frame: object) -> None:
         """The first signal drains, the second stops at once."""
-        if self.gateway.draining:
+        if self.should_exit:
             self.force_exit = True
+            if self._loop is not None:
+                self._loop.call_soon_threadsafe(self._now.set)
         else:
             self.gateway.draining = True
             tell("draining", running=self.gateway.metrics.running)
@@ -80,7 +85,17 @@ class Server(uvicorn.Server):
         self.ready.set()
         if not self.should_exit:
             await self._stop.wait()
-        self.gateway.draining = True
+        await self._drain()
+
+    async def _drain(self) -> None:
+        """Let running requests end in their time. Until then the port stays open: `/readyz` tells of it."""
+        self.gateway.drain()
+        waiting = {asyncio.ensure_future(self.gateway.drained()), asyncio.ensure_future(self._now.wait())}
+        # A little is left for what comes after, so that all is over when the time is.
+        seconds = max(0.0, self.gateway.options.gateway.shutdown_grace - 1.25 * CLOSING_SECONDS)
+        _, late = await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        for task in late:
+            task.cancel()
 
     def listen(self) -> socket.socket:
         """Bind first, so that a free port is known before anything starts; BadSetting if it is taken."""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, unquote_plus, urlencode
 
 from brim.gateway.faults import Refused
 from brim.settings import Settings, Upstream
@@ -120,6 +120,13 @@ def only_targets(targets: Sequence[Target]) -> dict[str, Target]:
 
 def _names(targets: Iterable[Target]) -> str:
     return ", ".join(target.name for target in targets) or "none"
+
+
+def without(query: str, secret: str | None) -> str:
+    """A query without what holds a secret. Example: "alt=sse&key=SECRET" -> "alt=sse" """
+    if secret is None or not query or secret not in unquote_plus(query):
+        return query
+    return urlencode([pair for pair in parse_qsl(query, keep_blank_values=True) if not any(secret in x for x in pair)])
 
 
 def is_key_header(name: bytes) -> bool:

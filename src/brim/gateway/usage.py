@@ -73,7 +73,7 @@ def read_usage(body: bytes, api: str) -> Usage | None:
     if api == "openai_chat":
         try:
             counts = _chat.decode(body).usage
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             pass
         else:
             details = counts.prompt_tokens_details
@@ -81,7 +81,7 @@ def read_usage(body: bytes, api: str) -> Usage | None:
             return Usage(counts.prompt_tokens, counts.completion_tokens or 0, cached)
     try:
         told = _decoder.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     found: dict[str, Any] = {"usage": told.usage, "usageMetadata": told.usageMetadata}
     for holder in (told.response, told.message):
@@ -181,7 +181,7 @@ class BodyReader:
 def _last_of_list(body: bytes) -> Usage | None:
     try:
         listed = msgspec.json.decode(body, type=list[msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return read_usage(bytes(listed[-1]), "gemini") if listed else None
 

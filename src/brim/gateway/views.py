@@ -163,10 +163,10 @@ class Views:
             "last_models": self._gateway.fitter.last_models(),
         }
 
-    async def watch(self) -> asyncio.Queue[Turn]:
+    async def watch(self) -> asyncio.Queue[Turn | None]:
         return self._gateway.journal.watch()
 
-    def unwatch(self, queue: asyncio.Queue[Turn]) -> None:
+    def unwatch(self, queue: asyncio.Queue[Turn | None]) -> None:
         self._gateway.journal.unwatch(queue)
 
     def _live(self, id: str) -> Live:

@@ -109,6 +109,6 @@ class Seen:
         """The body's fields; none if it is no JSON object."""
         try:
             found = self.json
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return {}
         return found if isinstance(found, dict) else {}

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from brim.conversation import Conversation, Interned, Message, Part, Path, Role, decode, digest, encode, show
-from brim.errors import BadBody
+from brim.errors import BadBody, TooDeep
 
 MAX_DEPTH = 48
+# The steps of a path that tell where JSON is nested too deep; further ones say nothing more.
+SHOWN_DEPTH = 6
 # How the calls of the older function messages are named: the API never asked that each has its answer.
 UNASKED = "function:"
 
@@ -121,7 +123,7 @@ def parse_json(raw: bytes, root: str) -> Any:
     try:
         return decode(raw)
     except RecursionError:
-        raise BadBody(root, f"is nested more than {MAX_DEPTH} levels deep") from None
+        raise TooDeep(root, MAX_DEPTH) from None
     except UnicodeDecodeError as problem:
         raise BadBody(root, f"is not UTF-8 (byte {problem.start})") from None
     except ValueError as problem:
@@ -135,7 +137,7 @@ def check_depth(value: Any, root: str) -> None:
         level = [((*at, key), inner) for at, holder in level for key, inner in _children(holder)]
         if not level:
             return
-    raise BadBody(show(level[0][0], root), f"is nested more than {MAX_DEPTH} levels deep")
+    raise TooDeep(show(level[0][0][:SHOWN_DEPTH], root), MAX_DEPTH)
 
 
 def _children(holder: Any) -> list[tuple[str | int, Any]]:

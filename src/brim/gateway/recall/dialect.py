@@ -76,7 +76,7 @@ def _data(raw: bytes) -> dict[str, Any] | None:
         return None
     try:
         found = decode(b"\n".join(lines))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 

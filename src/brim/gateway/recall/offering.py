@@ -26,7 +26,7 @@ def offered(content: bytes, api: str, streamed: bool, query: bytes) -> bytes:
     try:
         fields = _fields.decode(content)
         tools = [bytes(tool) for tool in _list.decode(fields["tools"])] if _has(fields, "tools") else []
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return content
     if api == "openai_chat" and bytes(fields.get("n", msgspec.Raw(b"1"))) not in (b"1", b"null"):
         return content
@@ -60,12 +60,12 @@ def _split(body: bytes) -> dict[str, msgspec.Raw]:
     """The fields of a body; lone surrogates are legal in JSON, and msgspec does not take them."""
     try:
         return _fields.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return {key: msgspec.Raw(encode(value)) for key, value in decode(body).items()}
 
 
 def _items(raw: bytes) -> list[bytes]:
     try:
         return [bytes(item) for item in _list.decode(raw)]
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return [encode(item) for item in decode(raw)]

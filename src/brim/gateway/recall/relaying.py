@@ -79,7 +79,7 @@ class _Loop:
             made = _ROUNDS[exchange.api](self.splice)
             try:
                 value = decode(body)
-            except ValueError:
+            except (ValueError, RecursionError):
                 value = None
             said = made.whole(value) if isinstance(value, dict) and answer.status == 200 else None
             if said is None or not made.asked:
