@@ -88,7 +88,7 @@ def test_of_very_many_requests_the_last_are_remembered_and_the_newest_of_each_co
 ) -> None:
     monkeypatch.setattr(conversations, "MOST_REQUESTS", 6)
     known = Conversations()
-    quiet, busy = known.begin(), known.begin()
+    quiet, busy = known.begin(""), known.begin("")
     for number in range(3):
         known.add(quiet, _turn(f"quiet {number}"))
     for number in range(20):

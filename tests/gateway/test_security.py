@@ -213,7 +213,7 @@ def test_what_a_client_names_cannot_add_headers_to_an_answer(gateway: Running) -
     assert answer.status == 200
     assert "set-cookie" not in answer.headers
     assert "\r" not in answer.headers["x-brim-note"]
-    assert answer.headers["x-brim-session"].partition(".")[0].isalnum()
+    assert answer.headers["x-brim-session"].partition(".")[0].replace("~", "").isalnum()
 
 
 def test_a_header_with_a_line_break_inside_is_refused(gateway: Running, fake: FakeProvider) -> None:

@@ -15,6 +15,7 @@ from brim.gateway import live
 from brim.gateway.options import options_of
 from brim.memory.inmemory import InMemoryStore
 from brim.memory.resilient import open_store
+from brim.memory.tenancy import bare
 from brim.testing import Fail, FakeProvider, Raw, Say
 
 from .conftest import Running, Start, long_chat, words
@@ -36,7 +37,7 @@ def test_a_client_that_names_its_session_is_believed(gateway: Running, header: s
             "POST", "/v1/chat/completions", {**HI, "messages": [{"role": "user", "content": text}]}, {header: "abc"}
         )
     assert len(sessions(gateway)) == 1
-    assert sessions(gateway)[0].startswith("abc.")
+    assert bare(sessions(gateway)[0]).startswith("abc.")
     gateway.ask(
         "POST", "/v1/chat/completions", {**HI, "messages": [{"role": "user", "content": "a title"}]}, {header: "abc"}
     )
@@ -240,9 +241,11 @@ def test_the_last_model_of_a_client_is_remembered(start: Start) -> None:
     running.ask("POST", "/v1/chat/completions", HI, headers)
     running.settled()
     running.call(running.gateway.journal.close())
-    assert store.get_value("client.claude-cli.model") == b"gpt-4o"
+    tenant = running.last.tenant
+    assert store.get_value(f"{tenant}~client.claude-cli.model") == b"gpt-4o"
     again = start(store=store)
-    assert again.gateway.fitter.last_model("claude-cli") == "gpt-4o"
+    assert again.gateway.fitter.last_model("claude-cli", tenant) == "gpt-4o"
+    assert again.gateway.fitter.last_model("claude-cli", "another") == ""
 
 
 def test_metrics_are_prometheus_text(gateway: Running) -> None:

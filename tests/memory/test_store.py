@@ -178,8 +178,13 @@ def test_a_handle_finds_the_sessions_own_blob_and_never_that_of_another(store: S
     assert store.find_blob(theirs.hex()[:8], "a") is None
     assert store.find_blob(theirs.hex()[:8], "unknown") is None
     assert store.find_blob(theirs.hex()[:8]) == b"theirs"
-    assert store.find_blob(free.hex()[:8], "a") == b"free"
-    assert store.find_blob(free.hex(), "a") == b"free"
+    assert store.find_blob(free.hex()[:8], "a") is None
+    assert store.find_blob(free.hex()[:8]) == b"free"
+    assert store.get_blob(mine, "a") == b"mine"
+    assert store.get_blob(theirs, "a") is None
+    assert store.get_blob(theirs, "unknown") is None
+    assert store.get_blob(free, "a") is None
+    assert store.get_blob(free) == b"free"
     assert store.find_blob(free.hex()[:-1] + "g", "a") is None
     assert store.find_blob("", "a") is None
     assert store.get_blob(bytes(32)) is None

@@ -241,8 +241,8 @@ def test_the_usage_at_the_end_of_a_stream_teaches_the_next_count(gateway: Runnin
 def test_the_last_model_of_a_client_is_remembered(gateway: Running) -> None:
     gateway.chat({"model": "gpt-4.1", "messages": [user("Hello")]}, user_agent="editor/1.0")
     gateway.settled()
-    client = gateway.last.client
-    assert gateway.gateway.fitter.last_model(client) == "gpt-4.1"
+    last = gateway.last
+    assert gateway.gateway.fitter.last_model(last.client, last.tenant) == "gpt-4.1"
 
 
 def test_anthropics_own_context_management_is_switched_on_where_it_is_asked_for(

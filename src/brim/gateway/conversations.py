@@ -13,6 +13,7 @@ import msgspec
 
 from brim.conversation import Conversation
 from brim.gateway.turns import Turn
+from brim.memory.tenancy import quoted, scoped, tenant_of
 
 MOST_SESSIONS = 1_000
 MOST_TURNS = 200
@@ -36,6 +37,11 @@ class Live(msgspec.Struct, eq=False):
     engaged: bool = False  # it did not fit once: a session in the store follows it
     turns: list[Turn] = msgspec.field(default_factory=list)  # the last ones
     _lock: asyncio.Lock | None = None
+
+    @property
+    def tenant(self) -> str:
+        """Whose conversation it is."""
+        return tenant_of(self.id)
 
     @property
     def lock(self) -> asyncio.Lock:
@@ -76,22 +82,28 @@ class Conversations:
         return self._known.get(id)
 
     def of(
-        self, conversation: Conversation, client_id: str, otherwise: Callable[[Conversation], Live | None] | None = None
+        self,
+        conversation: Conversation,
+        client_id: str,
+        tenant: str,
+        otherwise: Callable[[Conversation], Live | None] | None = None,
     ) -> Live:
         """The conversation that a request belongs to.
 
         A client's id covers side calls and sub-agents too, so the first message tells them apart; without an id
         the longest prefix that was sent before does. Neither looks at cache_control. Where nothing is known by that,
-        `otherwise` is asked.
+        `otherwise` is asked. What another tenant sent is not there.
         """
         if client_id:
             first = next((message for message in conversation.messages if message.role != "system"), None)
-            return self._open(f"{client_id}.{first.digest.hex()[:8]}" if first else client_id)
-        chain = _chain(conversation)
+            name = quoted(client_id)
+            return self._open(scoped(tenant, f"{name}.{first.digest.hex()[:8]}" if first else name))
+        chain = _chain(conversation, tenant)
         known = next((self._prefixes[place] for place in reversed(chain) if place in self._prefixes), None)
         if known is None and otherwise is not None:
             known = otherwise(conversation)
-        live = self._open(known.id if known is not None and known.id in self._known else self._new_id())
+        mine = known is not None and known.tenant == tenant and known.id in self._known
+        live = self._open(known.id if known is not None and mine else self._new_id(tenant))
         self._prefixes[chain[-1]] = live
         if len(self._prefixes) > _FORGET:
             self._prefixes = dict(list(self._prefixes.items())[_FORGET // 2 :])
@@ -106,9 +118,9 @@ class Conversations:
             if len(live.turns) > 1 and live.turns[0] is turn:
                 del live.turns[0]
 
-    def begin(self) -> Live:
-        """A new conversation."""
-        return self._open(self._new_id())
+    def begin(self, tenant: str) -> Live:
+        """A new conversation of a tenant."""
+        return self._open(self._new_id(tenant))
 
     def again(self, live: Live) -> bool:
         """Use a conversation once more; whether it is still known."""
@@ -134,8 +146,8 @@ class Conversations:
         live.engaged = True
         return live
 
-    def _new_id(self) -> str:
-        return f"{self._boot}{next(self._ids):08x}"
+    def _new_id(self, tenant: str) -> str:
+        return scoped(tenant, f"{self._boot}{next(self._ids):08x}")
 
     def _open(self, id: str | None) -> Live:
         assert id
@@ -148,10 +160,11 @@ class Conversations:
         return live
 
 
-def _chain(conversation: Conversation) -> list[int]:
-    """A number for each prefix of a conversation, from its first message on; it means nothing outside this process.
+def _chain(conversation: Conversation, tenant: str) -> list[int]:
+    """A number for each prefix of a tenant's conversation, from its first message on; only this process knows them.
 
     Digests of messages do not cover where a cache breakpoint stands, so neither do these.
     """
-    last = hash((conversation.api, conversation.tools, conversation.system.digest if conversation.system else b""))
+    system = conversation.system.digest if conversation.system else b""
+    last = hash((tenant, conversation.api, conversation.tools, system))
     return [last := hash((last, message.digest)) for message in conversation.messages] or [last]

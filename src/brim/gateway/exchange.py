@@ -386,6 +386,7 @@ class Exchange(ClientSide):
             model=self.route.model or asked.model,
             upstream=target.name,
             client=controls.client,
+            tenant=controls.tenant,
             streamed=self.route.streamed or asked.stream is True,
             policy=controls.policy or self.options.policy,
         )
@@ -415,8 +416,8 @@ class Exchange(ClientSide):
         if result.model is None:
             turn.note = f"not fitted, nothing is known of the model {turn.model!r}"[:300]
             self.gateway.discovery.wanted(turn.upstream, self.scope["headers"], self.gateway.token_bytes)
-        if self.gateway.fitter.used_model(turn.client, turn.model):
-            self.gateway.journal.keep_value(last_model_key(turn.client), turn.model.encode())
+        if self.gateway.fitter.used_model(turn.client, self.tenant, turn.model):
+            self.gateway.journal.keep_value(last_model_key(turn.client, self.tenant), turn.model.encode())
 
     def _finish(self, outcome: Outcome) -> None:
         turn = self.turn

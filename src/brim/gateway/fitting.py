@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from brim import fitting, wire
@@ -24,6 +25,7 @@ from brim.gateway.live import LiveSessions, apart
 from brim.memory.inmemory import InMemoryStore
 from brim.memory.store import Store
 from brim.memory.summaries import Summarizer
+from brim.memory.tenancy import scoped
 from brim.plan.policy import Policy
 from brim.plan.work import size_of
 from brim.recent import Recent
@@ -64,7 +66,7 @@ class Fitter:
         self._narrow: dict[tuple[int, int], tuple[Model, Model]] = {}
         self._counters: dict[tuple[int, str], Counter] = {}
         self._seen: Recent[bytes, bool] = Recent(SEEN_BYTES)
-        self._last_models: dict[str, str] = {}
+        self._last_models: dict[tuple[str, str], str] = {}
         self._learnt: dict[str, int] = {}
         self._loaded: set[str] = set()  # families whose tokenizer was used here
 
@@ -79,8 +81,9 @@ class Fitter:
         if unread and (passed := self._glanced(raw, api, model, upstream, controls)) is not None:
             return passed
         conversation = wire.parse(raw, api, model=model)
-        live = self.conversations.of(conversation, controls.session, self._unread_before)
-        found = self.model_of(conversation.model or self.last_model(controls.client), upstream)
+        unread_before = partial(self._unread_before, controls.tenant)
+        live = self.conversations.of(conversation, controls.session, controls.tenant, unread_before)
+        found = self.model_of(conversation.model or self.last_model(controls.client, controls.tenant), upstream)
         if found is None:
             return FitResult(raw, live, api, conversation.model, _streamed(conversation), conversation)
         large = len(raw) > COLD_BYTES
@@ -136,11 +139,11 @@ class Fitter:
         """
         if len(raw) > self._largest:
             return None
-        seen = glance(raw, api, controls.session)
+        seen = glance(raw, api, scoped(controls.tenant, controls.session))
         if seen is None:
             return None
         last, number = self.glances.before(seen.chain)
-        live = last.live if last is not None else None
+        live = last.live if last is not None and last.live.tenant == controls.tenant else None
         size, upper = len(raw), len(raw) + AROUND
         if last is None or 2 * sum(map(len, seen.items[:number])) < size:
             last = self.glances.beside(seen.chain) if 2 * len(seen.items[-1]) < size else None
@@ -149,7 +152,7 @@ class Fitter:
         name, learnt = seen.model or model, self._learnt.get(last.model.family, 0)
         if learnt < ENOUGH or not learnt % SOME:
             return None
-        if self.model_of(name or self.last_model(controls.client), upstream) is not last.model:
+        if self.model_of(name or self.last_model(controls.client, controls.tenant), upstream) is not last.model:
             return None
         live = self._live_again(live, raw, controls)
         if live is None:
@@ -168,11 +171,11 @@ class Fitter:
         """
         if live is not None:
             return live if not live.engaged and self.conversations.again(live) else None
-        return None if controls.session or b'"cache_control"' in raw else self.conversations.begin()
+        return None if controls.session or b'"cache_control"' in raw else self.conversations.begin(controls.tenant)
 
-    def _unread_before(self, conversation: Conversation) -> Live | None:
-        """The conversation of requests that were not read, where this one goes on from them."""
-        last, _ = self.glances.before(chain_of(conversation, ""))
+    def _unread_before(self, tenant: str, conversation: Conversation) -> Live | None:
+        """The conversation of a tenant's requests that were not read, where this one goes on from them."""
+        last, _ = self.glances.before(chain_of(conversation, scoped(tenant, "")))
         return last.live if last is not None else None
 
     def _begun(self, passed: FitResult, conversation: Conversation, controls: Controls) -> None:
@@ -182,7 +185,7 @@ class Fitter:
             return
         asked, limit = conversation.max_output, passed.limit
         passed.known = Known(passed.live, model, self.policy, asked, limit, size, passed.before)
-        self.glances.keep(chain_of(conversation, controls.session), passed.known)
+        self.glances.keep(chain_of(conversation, scoped(controls.tenant, controls.session)), passed.known)
         self._largest = max(self._largest, int(FAR * limit))
 
     def _unseen(self, conversation: Conversation) -> int:
@@ -246,7 +249,9 @@ class Fitter:
             session = apart(conversation, wanted, left, policy, self.actuals, self.recall)
             fitted = session.fit_parsed(raw, conversation)
         else:
-            session = self.sessions.of(conversation, controls.session or None, model=wanted, actuals=self.actuals)
+            session = self.sessions.of(
+                conversation, controls.session or None, tenant=controls.tenant, model=wanted, actuals=self.actuals
+            )
             live = self.conversations.behind(session.id, live)
             session.model, session.budget, session.policy, session.recall_mode = wanted, left, policy, self.recall
             session.folding.summarizer = self.summarizer
@@ -396,22 +401,23 @@ class Fitter:
         if session is not None:
             session.summarize_later()
 
-    def last_model(self, client: str) -> str:
-        """The model that a client used last; empty if it has not been here."""
-        if client and client not in self._last_models:
-            kept = self.store.get_value(last_model_key(client))
-            _put(self._last_models, client, kept.decode() if kept else "")
-        return self._last_models.get(client, "")
+    def last_model(self, client: str, tenant: str) -> str:
+        """The model that a client of a tenant used last; empty if it has not been here."""
+        if client and (tenant, client) not in self._last_models:
+            kept = self.store.get_value(last_model_key(client, tenant))
+            _put(self._last_models, (tenant, client), kept.decode() if kept else "")
+        return self._last_models.get((tenant, client), "")
 
-    def last_models(self) -> dict[str, str]:
-        """The model that each client used last, of those that have been here since the start."""
-        return {client: model for client, model in sorted(self._last_models.items()) if model}
+    def last_models(self, tenant: str | None = None) -> dict[str, str]:
+        """The model that each client used last since the start: those of a tenant, or of all."""
+        known = sorted(self._last_models.items())
+        return {client: model for (whose, client), model in known if model and tenant in (None, whose)}
 
-    def used_model(self, client: str, model: str) -> bool:
+    def used_model(self, client: str, tenant: str, model: str) -> bool:
         """Remember the model that a client uses; whether that is news."""
-        if not client or not model or self._last_models.get(client) == model:
+        if not client or not model or self._last_models.get((tenant, client)) == model:
             return False
-        _put(self._last_models, client, model)
+        _put(self._last_models, (tenant, client), model)
         return True
 
     def search(self, live: Live, query: str, most: int) -> dict[str, str]:
@@ -442,9 +448,9 @@ def _put(names: dict[Any, Any], name: Any, value: Any) -> None:
         del names[next(iter(names))]
 
 
-def last_model_key(client: str) -> str:
-    """Where the store keeps the last model of a client."""
-    return f"client.{client}.model"
+def last_model_key(client: str, tenant: str) -> str:
+    """Where the store keeps the last model of a tenant's client."""
+    return scoped(tenant, f"client.{client}.model")
 
 
 def _within(max_output: int | None, window: int) -> int | None:

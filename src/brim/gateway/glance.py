@@ -122,6 +122,8 @@ class Glances:
 def glance(raw: bytes, api: str, session: str) -> Glance | None:
     """Look at a request; None where its bytes do not bound its tokens, or it is not like any other.
 
+    `session` is a name of its tenant: nobody else's requests are gone on from.
+
     Example: glance(b'{"model": "gpt-4o", "messages": [{"role": "user", "content": "hi"}]}', …).model -> "gpt-4o"
     """
     if _TYPE.search(raw) is not None and _OTHER.search(raw) is not None:

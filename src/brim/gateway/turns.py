@@ -30,6 +30,7 @@ class Turn(msgspec.Struct, eq=False):
     model: str
     upstream: str
     client: str
+    tenant: str = ""
     streamed: bool = False
     before: int = 0
     after: int = 0
@@ -152,6 +153,7 @@ class Turn(msgspec.Struct, eq=False):
             "model": self.model,
             "upstream": self.upstream,
             "client": self.client,
+            "tenant": self.tenant,
             "streamed": self.streamed,
             "tokens_before": self.before,
             "tokens_after": self.after,

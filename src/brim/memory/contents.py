@@ -77,20 +77,24 @@ def forget_loose(db: sqlite3.Connection, number: int) -> None:
     release(db, [number])
 
 
-def get_blob(db: sqlite3.Connection, packer: Packer, digest: bytes) -> bytes | None:
-    places = db.execute("SELECT session, at FROM handles WHERE key = ?", (key_of(digest),)).fetchall()
+def get_blob(db: sqlite3.Connection, packer: Packer, digest: bytes, session: int | None = None) -> bytes | None:
+    """The blob of this digest: of any session and of none, or of one."""
+    places = db.execute(
+        "SELECT session, at FROM handles WHERE key = ? AND (? IS NULL OR session = ?)",
+        (key_of(digest), session, session),
+    ).fetchall()
     found = (_read(db, packer, session, at) for session, at in places)
     return next((data for data in found if data is not None and blob_digest(data) == digest), None)
 
 
 def find_blob(db: sqlite3.Connection, packer: Packer, prefix: str, session: int | None) -> bytes | None:
-    """The newest blob whose digest starts with these hex digits: of any session, or of one, then of none."""
+    """The newest blob whose digest starts with these hex digits: of any session and of none, or of one."""
     numbers = prefix_range(prefix)
     if numbers is None:
         return None
     first, last = map(signed, numbers)
     places = db.execute(
-        "SELECT session, at FROM handles WHERE key BETWEEN ? AND ? AND (? IS NULL OR session IN (?, 0))"
+        "SELECT session, at FROM handles WHERE key BETWEEN ? AND ? AND (? IS NULL OR session = ?)"
         " ORDER BY session = 0, session DESC, at DESC",
         (first, last, session, session),
     ).fetchall()

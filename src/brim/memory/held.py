@@ -94,7 +94,7 @@ class Held:
         self._begun = False  # whether a request was ever made of it
         self._tight = False
         self._head = 0
-        self._writer = Writer()
+        self._writer = Writer(self.id)
         me = weakref.proxy(self)  # a session that is let go frees its memory at once, not when cycles are looked for
         self._embed = Embeddings(checks.function("embed", embed), self.store) if embed is not None else None
         self._recollection = Recollection(self.log, lambda message: int(me._counter().message(message)), self._embed)
@@ -315,7 +315,7 @@ class Held:
         self._attached = Attached(stored.attached)
         self._begun = True
         state, view, written = keeping.restored(self.store, self.id, self.log, read, size)
-        self.view, self._writer = view if view is not None else View(), Writer()
+        self.view, self._writer = view if view is not None else View(), Writer(self.id)
         self._tight, self.replans, self._end = state.tight, state.replans, state.end
         self._carried = keeping.attachments(state.carried)
         if view is None:

@@ -163,8 +163,10 @@ class InMemoryStore:
                 self._loose[digest] = self._now()
         return digests
 
-    def get_blob(self, digest: bytes) -> bytes | None:
+    def get_blob(self, digest: bytes, session: str | None = None) -> bytes | None:
         with self._lock:
+            if session is not None and digest not in self._of(session):
+                return None
             return self._blobs.get(digest)
 
     def find_blob(self, prefix: str, session: str | None = None) -> bytes | None:
@@ -172,12 +174,9 @@ class InMemoryStore:
         if prefix_range(wanted) is None:
             return None
         with self._lock:
-            places = self._places(session)
-            for place in places:
-                found = next((digest for digest in reversed(place) if digest.hex().startswith(wanted)), None)
-                if found is not None:
-                    return self._blobs[found]
-        return None
+            known: dict[bytes, Any] = self._blobs if session is None else self._of(session)
+            found = next((digest for digest in reversed(known) if digest.hex().startswith(wanted)), None)
+            return self._blobs[found] if found is not None else None
 
     def get_actual(self, key: bytes) -> int | None:
         with self._lock:
@@ -254,12 +253,10 @@ class InMemoryStore:
         known.touched = now
         return known
 
-    def _places(self, session: str | None) -> list[list[bytes]]:
-        """Where a caller may look for blobs: lists of digests, the newest last."""
-        if session is None:
-            return [list(self._blobs)]
+    def _of(self, session: str) -> dict[bytes, None]:
+        """The digests of a session's blobs, the newest last."""
         known = self._sessions.get(session)
-        return [list(known.blobs) if known else [], list(self._loose)]
+        return known.blobs if known else {}
 
     def _keep(self, digest: bytes, data: bytes) -> None:
         self._refs[digest] = self._refs.get(digest, 0) + 1

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -164,7 +164,7 @@ def restored(
     """
     raw = store.get_state(session)
     state = msgspec.msgpack.decode(raw, type=State) if raw else None
-    view = view_of(state, log, store.get_blob, read, size) if state else None
+    view = view_of(state, log, partial(store.get_blob, session=session), read, size) if state else None
     if raw and state is not None and view is not None:
         return state, view, raw
     kept = State([], 0, False, 0)
@@ -233,7 +233,7 @@ def remembered(store: Store, found: SessionRecord) -> dict[str, Any]:
     given["policy"] = Policy.named(str(meta.get("policy", "agent")))
     raw = store.get_state(found.id)
     digest = msgspec.msgpack.decode(raw, type=State).settings if raw else b""
-    kept = store.get_blob(digest) if digest else None
+    kept = store.get_blob(digest, found.id) if digest else None
     return given | arguments(json.loads(kept)) if kept else given
 
 

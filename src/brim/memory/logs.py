@@ -32,6 +32,14 @@ def head_of(db: sqlite3.Connection, session: str) -> Head | None:
     return Head(*row) if row else None
 
 
+def owner_of(db: sqlite3.Connection, session: str | None) -> int | None:
+    """Whose blobs may be looked at: a session's number, one that none has where it is not there, None for all."""
+    if session is None:
+        return None
+    head = head_of(db, session)
+    return head.no if head is not None else -1
+
+
 def open_session(db: sqlite3.Connection, session: str, now: float) -> Head:
     """The session's row, made if it is not there."""
     known = head_of(db, session)

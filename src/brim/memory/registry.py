@@ -9,7 +9,7 @@ import secrets
 import threading
 from collections import OrderedDict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from brim import wire
 from brim.conversation import Conversation, Message
@@ -17,8 +17,9 @@ from brim.errors import NotFound
 from brim.memory.keeping import opened
 from brim.memory.session import Session
 from brim.memory.store import Store
+from brim.memory.tenancy import bare, quoted, scoped, tenant_of
 from brim.memory.view import common_length
-from brim.memory.writing import link
+from brim.memory.writing import link, start
 
 LIVE = 1_000
 # Sessions that begin alike are compared with a request, the last used first; with more of them prefixes decide.
@@ -27,6 +28,14 @@ ALIKE = 8
 EDIT = 4
 # Conversations with fewer messages in common only begin alike: they are strangers.
 BRANCH = 3
+
+
+class Place(NamedTuple):
+    """Where sessions that may be one stand: whose they are, the client's id, and how they begin."""
+
+    tenant: str
+    client: str
+    first: bytes
 
 
 class Sessions:
@@ -40,22 +49,25 @@ class Sessions:
         self._most = live
         self._defaults = defaults
         self._live: OrderedDict[str, Session] = OrderedDict()
-        self._alike: dict[tuple[str, bytes], OrderedDict[str, None]] = {}
-        self._places: dict[str, tuple[str, bytes]] = {}
+        self._alike: dict[Place, OrderedDict[str, None]] = {}
+        self._places: dict[str, Place] = {}
         self._lock = threading.RLock()
 
     def __len__(self) -> int:
         return len(self._live)
 
-    def of(self, request: Conversation | Any, client_id: str | None = None, **settings: Any) -> Session:
+    def of(
+        self, request: Conversation | Any, client_id: str | None = None, *, tenant: str = "", **settings: Any
+    ) -> Session:
         """The session that a request goes on with: one that is known, a branch of one, or a new one.
 
         A client's id may cover sub-agents and side calls; how a conversation begins tells them apart. A branch finds
-        the common part as it was sent. `settings` are those of `Session`; they hold for a new or reloaded one.
+        the common part as it was sent. Those of another `tenant` are never found. `settings` are those of `Session`;
+        they hold for a new or reloaded one.
         """
         conversation = request if isinstance(request, Conversation) else wire.parse(request, settings.get("api"))
         given = {"model": conversation.model, "api": conversation.api, **self._defaults, **settings}
-        place = client_id or "", _first(conversation.messages)
+        place = Place(tenant, quoted(client_id or ""), _first(conversation.messages))
         with self._lock:
             session, common = self._nearest(conversation, place)
             if session is None:
@@ -68,7 +80,7 @@ class Sessions:
                     return self._keep(session, place)
                 if common >= BRANCH:
                     return self._keep(session.fork(common, _named(place, secrets.token_hex(8))), place)
-            return self._keep(self._new(given, _named(place, place[1].hex()[:8])), place)
+            return self._keep(self._new(given, place), place)
 
     def get(self, id: str) -> Session:
         """The session of an id. Raises NotFound."""
@@ -76,7 +88,8 @@ class Sessions:
             session = self.held(id) or self._loaded(id, self._defaults)
             if session is None:
                 raise NotFound(f"there is no session {id!r}")
-            return self._keep(session, self._places.get(id, (_client(id), _first(session.log))))
+            known = self._places.get(id)
+            return self._keep(session, known or Place(tenant_of(id), _client(id), _first(session.log)))
 
     def held(self, id: str) -> Session | None:
         """The session of an id if it is in memory; the store is not asked."""
@@ -87,7 +100,7 @@ class Sessions:
                 return None
             return session
 
-    def _nearest(self, conversation: Conversation, place: tuple[str, bytes]) -> tuple[Session | None, int]:
+    def _nearest(self, conversation: Conversation, place: Place) -> tuple[Session | None, int]:
         """The live session with the most messages in common, of those that begin alike."""
         best: Session | None = None
         most = 0
@@ -102,23 +115,23 @@ class Sessions:
                 return session, common  # it only goes on: none can be nearer
         return best, most
 
-    def _stored(
-        self, conversation: Conversation, place: tuple[str, bytes], given: dict[str, Any]
-    ) -> tuple[Session | None, int]:
+    def _stored(self, conversation: Conversation, place: Place, given: dict[str, Any]) -> tuple[Session | None, int]:
         """The session that the store knows for the client, or for the longest prefix."""
-        client = place[0]
-        id = _named(place, place[1].hex()[:8])
+        id = _named(place, place.first.hex()[:8]) if place.client else None
         if id is None or self.store.get_session(id) is None:
-            found = self.store.find_prefix(prefixes(conversation.messages)[:0:-1])
-            id = found[0] if found and _client(found[0]) == client else None
+            found = self.store.find_prefix(prefixes(conversation.messages, place.tenant)[:0:-1])
+            same = found is not None and (tenant_of(found[0]), _client(found[0])) == (place.tenant, place.client)
+            id = found[0] if found is not None and same else None
         session = (self.held(id) or self._loaded(id, given)) if id else None
         if session is None or session._api != conversation.api:
             return None, 0
         return session, common_length(session.log, conversation.messages)
 
-    def _new(self, settings: dict[str, Any], id: str | None) -> Session:
-        taken = id is not None and (id in self._live or self.store.get_session(id) is not None)
-        return Session(**{**settings, "id": None if taken else id, "store": self.store})
+    def _new(self, settings: dict[str, Any], place: Place) -> Session:
+        id = _named(place, place.first.hex()[:8])
+        if id in self._live or self.store.get_session(id) is not None:
+            id = scoped(place.tenant, secrets.token_hex(16))
+        return Session(**{**settings, "id": id, "store": self.store})
 
     def _loaded(self, id: str, settings: dict[str, Any]) -> Session | None:
         kept = {key: value for key, value in settings.items() if key not in ("api", "store", "id") and value}
@@ -127,7 +140,7 @@ class Sessions:
         except NotFound:
             return None
 
-    def _keep(self, session: Session, place: tuple[str, bytes]) -> Session:
+    def _keep(self, session: Session, place: Place) -> Session:
         """Hold a session as the last used one, and let go of the least used."""
         self._live[session.id] = session
         self._live.move_to_end(session.id)
@@ -150,9 +163,9 @@ class Sessions:
             del self._alike[place]
 
 
-def prefixes(messages: tuple[Message, ...]) -> list[bytes]:
-    """The digests of a conversation's first 0, 1, 2, … messages; neither ids nor cache breakpoints count."""
-    chain = [b""]
+def prefixes(messages: tuple[Message, ...], tenant: str = "") -> list[bytes]:
+    """The digests of a tenant's conversation's first 0, 1, 2, … messages; neither ids nor cache breakpoints count."""
+    chain = [start(tenant)]
     for message in messages:
         chain.append(link(chain[-1], message))
     return chain
@@ -164,11 +177,11 @@ def _first(messages: Any) -> bytes:
     return found if found is not None else b""
 
 
-def _named(place: tuple[str, bytes], what: str) -> str | None:
-    """The id of a client's session; None for a client without one."""
-    return f"{place[0]}.{what}" if place[0] else None
+def _named(place: Place, what: str) -> str:
+    """The id of a client's session, or a random one for a client without an id; a name of its tenant."""
+    return scoped(place.tenant, f"{place.client}.{what}" if place.client else secrets.token_hex(16))
 
 
 def _client(id: str) -> str:
     """The client's id that a session's id is made of. Example: "desk-7.0a1b2c3d" -> "desk-7" """
-    return id.rpartition(".")[0]
+    return bare(id).rpartition(".")[0]

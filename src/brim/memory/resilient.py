@@ -181,9 +181,9 @@ class ResilientStore:
     def put_blobs(self, blobs: Sequence[bytes], session: str | None = None) -> list[bytes]:
         return self._write(session or "", sum(map(len, blobs)), lambda store: store.put_blobs(blobs, session))
 
-    def get_blob(self, digest: bytes) -> bytes | None:
-        held = self._memory.get_blob(digest)
-        return self._read(lambda disk: disk.get_blob(digest), None) if held is None else held
+    def get_blob(self, digest: bytes, session: str | None = None) -> bytes | None:
+        held = self._memory.get_blob(digest, session)
+        return self._read(lambda disk: disk.get_blob(digest, session), None) if held is None else held
 
     def find_blob(self, prefix: str, session: str | None = None) -> bytes | None:
         held = self._memory.find_blob(prefix, session)

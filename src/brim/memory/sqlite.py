@@ -151,15 +151,13 @@ class SqliteStore:
         with self._write() as db:
             return [contents.put_loose(db, self._packer, data, self._now()) for data in blobs]
 
-    def get_blob(self, digest: bytes) -> bytes | None:
+    def get_blob(self, digest: bytes, session: str | None = None) -> bytes | None:
         with self._read() as db:
-            return contents.get_blob(db, self._packer, digest)
+            return contents.get_blob(db, self._packer, digest, logs.owner_of(db, session))
 
     def find_blob(self, prefix: str, session: str | None = None) -> bytes | None:
         with self._read() as db:
-            head = logs.head_of(db, session) if session is not None else None
-            owner = None if session is None else head.no if head else 0
-            return contents.find_blob(db, self._packer, prefix, owner)
+            return contents.find_blob(db, self._packer, prefix, logs.owner_of(db, session))
 
     # Actuals, usage, values
 

@@ -1,5 +1,6 @@
 """What memory needs of a store: sessions with an append-only log each, a stash, and a few small tables.
 
+A session's id begins with its tenant (see `tenancy`): what a session holds, no other tenant can name.
 A session's log is the truth; its state is derived from the log and may be missing. Everything that a turn
 writes goes in with one `commit`, so a crash loses the whole turn or none of it.
 """
@@ -127,13 +128,13 @@ class Store(Protocol):
     def put_blobs(self, blobs: Sequence[bytes], session: str | None = None) -> list[bytes]:
         """Stash contents, for a session or for anyone who knows the digest; their digests."""
 
-    def get_blob(self, digest: bytes) -> bytes | None:
-        """The content with this SHA-256."""
+    def get_blob(self, digest: bytes, session: str | None = None) -> bytes | None:
+        """The content with this SHA-256, if a session is given one of its own."""
 
     def find_blob(self, prefix: str, session: str | None = None) -> bytes | None:
         """The newest content whose SHA-256 starts with these hex digits.
 
-        With a session: its own, then those that belong to none, never another session's.
+        With a session: its own, never another session's or one that belongs to none.
         """
 
     def get_actual(self, key: bytes) -> int | None: ...

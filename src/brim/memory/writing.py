@@ -13,6 +13,7 @@ from brim.ladders import handle_of
 from brim.memory import keeping
 from brim.memory.attached import Placed
 from brim.memory.store import Store, Turn
+from brim.memory.tenancy import tenant_of
 from brim.memory.view import View
 from brim.plan.context import Attachment
 
@@ -20,8 +21,8 @@ from brim.plan.context import Attachment
 class Writer:
     """Collects what a turn adds to a session, and commits it."""
 
-    def __init__(self) -> None:
-        self.chain: list[bytes] = [b""]  # the digests of the log's first 0, 1, 2, … messages
+    def __init__(self, session: str) -> None:
+        self.chain: list[bytes] = [start(tenant_of(session))]  # the digests of the log's first 0, 1, 2, … messages
         self.records = 0  # so many the store holds of this session
         self._pending: list[bytes] = []
         self._blobs: list[bytes] = []
@@ -124,6 +125,11 @@ def originals(handles: Iterable[str], texts: Iterable[str]) -> tuple[list[bytes]
     wanted = list(handles)
     found = [known[handle].encode("utf-8", "surrogatepass") for handle in wanted if handle in known]
     return found, len(found) < len(wanted)
+
+
+def start(tenant: str) -> bytes:
+    """The digest of a tenant's conversation before its first message: no tenant's prefix is another's."""
+    return hashlib.sha256(tenant.encode()).digest() if tenant else b""
 
 
 def link(before: bytes, message: Message) -> bytes:
