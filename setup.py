@@ -17,6 +17,5 @@ share = Extension(
     extra_compile_args=["/fp:precise"] if sys.platform == "win32" else ["-ffp-contract=off"],
     optional=True,
 )
-plain = Extension("brim.wire._plain", sources=["src/brim/wire/_plain.c"], optional=True)
 
-setup(ext_modules=[claude, plain, scan, share])
+setup(ext_modules=[claude, scan, share])

@@ -43,19 +43,11 @@ class Message(msgspec.Struct, frozen=True, eq=False, gc=False):
 
     role: Role
     parts: tuple[Part, ...]
-    told_raw: bytes  # what `raw` is; empty for a plain message that was given as an object and is not written yet
+    raw: bytes  # its JSON, as it came
     told_digest: bytes = b""
     calls: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
     plain: bool = False  # nothing but this role and one text
-
-    @property
-    def raw(self) -> bytes:
-        """Its JSON: as it came, or as what was given as an object is written when that is first asked for."""
-        if not self.told_raw:
-            said = {"role": self.role, "content": self.parts[0].text}
-            msgspec.structs.force_setattr(self, "told_raw", encode(said))
-        return self.told_raw
 
     @property
     def digest(self) -> bytes:

@@ -10,7 +10,6 @@ from brim.ladders import handle_of
 from brim.plan.draft import Draft
 from brim.plan.report import Decision, Rung
 from brim.plan.work import Work
-from brim.wire.plain import lines
 
 # So many messages are joined at once to name them.
 TOGETHER = 64
@@ -36,7 +35,7 @@ class Fold:
 def _pieces(messages: Sequence[Message]) -> Iterator[bytes]:
     """Messages as lines of JSON, many at a time."""
     for start in range(0, len(messages), TOGETHER):
-        joined = lines(messages[start : start + TOGETHER])
+        joined = b"\n".join([message.raw for message in messages[start : start + TOGETHER]])
         yield b"\n" + joined if start else joined
 
 

@@ -20,7 +20,6 @@ from brim.tokens.actuals import Actuals
 from brim.tokens.calibration import Calibration, Source
 from brim.tokens.frames import Framing, framing_for
 from brim.tokens.tokenizers import tokenizer
-from brim.wire.plain import raws
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +90,7 @@ class Counter:
 
     def measure(self, messages: Sequence[Message]) -> None:
         """Take the sizes of many messages at once, to know them when they are asked for one by one."""
-        keys, measure = raws(messages), self._measure
+        keys, measure = [message.raw for message in messages], self._measure
         known = zip(messages, keys, self._sizes.get_all(keys), strict=True)
         self._sizes.put_all([(raw, measure(message), len(raw) + 200) for message, raw, sizes in known if not sizes])
 
@@ -156,7 +155,7 @@ class Counter:
     def total(self, conversation: Conversation) -> int:
         """The tokenizer's number for a whole request."""
         messages, size = conversation.messages, self.sizes
-        known = self._sizes.get_all(raws(messages))
+        known = self._sizes.get_all([message.raw for message in messages])
         sizes = [found or size(message) for message, found in zip(messages, known, strict=True)]
         return self.head(conversation) + sum([total for total, _ in sizes])
 

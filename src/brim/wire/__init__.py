@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -16,8 +16,7 @@ from brim.errors import BadBody
 from brim.recent import Recent
 from brim.wire import anthropic, gemini, openai_chat, openai_responses
 from brim.wire.api import Api, Usage, check_depth, name_of, parse_json
-from brim.wire.lists import AT_ONCE, Lists
-from brim.wire.plain import survey
+from brim.wire.lists import Lists
 from brim.wire.sniff import sniff
 
 __all__ = [
@@ -67,15 +66,12 @@ def parse(
     `tools`, `system` and `tool_choice` stand in for those fields of a body. Where the API has no field for
     instructions, `system` is a first message.
     """
-    said = _plain_list(body)
-    fields = _split(body) if said is None else _beside(body, said.roles)
+    fields = _split(body)
     if not fields:
         raise BadBody("body", "is an empty object: a request needs messages")
     bare = is_bare(body)
     name = api or sniff(fields if bare else {key: raw for key, raw in fields.items() if key}, model, system)
     spec = api_of(name)
-    if said is not None and not bare and spec.list_field != "messages":
-        said, fields = None, _split(body)  # those messages are a field like any other
     if bare:
         fields = {spec.list_field: fields[_BARE]}
     if spec.list_field not in fields:
@@ -89,10 +85,7 @@ def parse(
         fields[system_field] = _encoded(_instructions(spec, system), "system")
     # The messages hold what the list says: its own bytes would be kept beside them as long as the conversation is.
     listed = fields.pop(spec.list_field)
-    messages = None if said is None else _lists.read_objects(spec, said.items)
-    pairs = messages is None  # whether there may be calls and results
-    if messages is None:
-        messages = _messages(spec, listed if said is None else _encoded(said.items, "messages"))
+    messages = _messages(spec, listed)
     lead = () if system is None or spec.system_fields else (_first_message(spec, system),)
     conversation = Conversation(
         api=name,
@@ -105,33 +98,8 @@ def parse(
         beside=not (tools is None and system is None and tool_choice is None),
         lead=len(lead),
     )
-    if pairs:
-        spec.check(conversation)
+    spec.check(conversation)
     return conversation
-
-
-class _Said(NamedTuple):
-    """A long list of objects that are nothing but a role and a text."""
-
-    items: list[Any]
-    roles: set[str]
-
-
-def _plain_list(body: Body) -> _Said | None:
-    """The messages of a request where they are such a list; it need not be written as JSON to be read."""
-    items = body.get("messages") if isinstance(body, Mapping) else body
-    if not isinstance(items, list):
-        return None
-    found = survey(items)
-    return _Said(items, found[0]) if found is not None and found[1] >= AT_ONCE else None
-
-
-def _beside(body: Body, roles: Iterable[str]) -> dict[str, bytes]:
-    """The fields of such a request, with nothing but the roles of its messages: that is all that their API shows in."""
-    short = encode([{"role": role} for role in sorted(roles)])
-    if not isinstance(body, Mapping):
-        return {_BARE: short}
-    return {str(key): short if key == "messages" else _encoded(value, str(key)) for key, value in body.items()}
 
 
 def is_bare(body: Body) -> bool:

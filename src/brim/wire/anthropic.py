@@ -183,5 +183,4 @@ API = Api(
     replies=replies,
     max_output=max_output,
     check=check_pairs,
-    plain=ROLES,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from brim.conversation import Conversation, Interned, Message, Part, Path, Role, decode, digest, encode, show
@@ -41,8 +41,6 @@ class Api:
     replies: Callable[[Mapping[str, Any]], list[Any]]
     max_output: Callable[[Mapping[str, Any]], int | None]
     check: Callable[[Conversation], None]
-    # What its messages that may be nothing but a text call their roles; none where they are never just that.
-    plain: dict[str, Role] = field(default_factory=dict)
 
 
 class Reader:

@@ -12,18 +12,14 @@ from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, cast
 
 import msgspec
 
 from brim.conversation import Message
 from brim.wire.api import Api
-from brim.wire.plain import common_start, plain_messages, plain_objects
 
 # A shorter list is read sooner than it is looked for. So many others are remembered, in so many bytes together.
 LEAST, MOST, MOST_BYTES = 1 << 16, 8, 12 << 20
-# What is new is read in one go if it has so many bytes; of less every message is looked up, and remembered by itself.
-AT_ONCE = 1 << 16
 # So many messages are compared at once where two lists are not the same to the end of one.
 BLOCK = 64
 _GAP = re.compile(rb"[ \t\n\r,]*")
@@ -36,14 +32,8 @@ class Known:
 
     api: str
     messages: tuple[Message, ...]
-    size: int  # of its bytes
-    told_raw: bytes = b""
+    raw: bytes
     told: array[int] = field(default_factory=lambda: array("q"))
-
-    @cached_property
-    def raw(self) -> bytes:
-        """Its bytes: what was read, or what would be written for objects."""
-        return self.told_raw or b"[" + b",".join([message.raw for message in self.messages]) + b"]"
 
     @cached_property
     def ends(self) -> array[int]:
@@ -85,39 +75,16 @@ class Lists:
         rest = _rest(raw, begin) if known is not None else raw
         if rest is None:
             return None
-        messages = _in_one_go(api, rest, common) if len(rest) >= AT_ONCE else None
-        if messages is None:
-            try:
-                items = [bytes(item) for item in _items.decode(rest)]
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                return None
-            messages = tuple(api.messages.get_all(items, api.list_field, range(common, common + len(items))))
+        try:
+            items = [bytes(item) for item in _items.decode(rest)]
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return None
+        messages = tuple(api.messages.get_all(items, api.list_field, range(common, common + len(items))))
         if known is not None:
             messages = known.messages[:common] + messages
         if messages:
             told = (known.ends[:common],) if known is not None else ()
-            self._keep(Known(api.name, messages, len(raw), raw, *told), known)
-        return messages
-
-    def read_objects(self, api: Api, items: list[Any]) -> tuple[Message, ...] | None:
-        """The messages of a long list of objects that are nothing but a role and a text.
-
-        None for a list that has to be read with more care.
-        """
-        best: Known | None = None
-        most = 0
-        for known in tuple(self._known):
-            common = common_start(items, known.messages) if known.api == api.name else 0
-            if common > most:
-                best, most = known, common
-        read = plain_objects(items[most:], api.plain)
-        if read is None:
-            return None
-        messages, size = read
-        if best is not None:
-            messages, size = best.messages[:most] + messages, size + best.size * most // len(best.messages)
-        if size <= self._most_bytes:
-            self._keep(Known(api.name, messages, size), best)
+            self._keep(Known(api.name, messages, raw, *told), known)
         return messages
 
     def _nearest(self, api: str, raw: bytes) -> tuple[Known | None, int]:
@@ -137,21 +104,8 @@ class Lists:
         with self._lock:
             kept = [one for one in self._known if one is not before or not _goes_on(new, one)]
             self._known = [new, *kept][:MOST]
-            while sum(one.size for one in self._known) > self._most_bytes:
+            while sum(len(one.raw) for one in self._known) > self._most_bytes:
                 self._known.pop()
-
-
-def _in_one_go(api: Api, raw: bytes, first: int) -> tuple[Message, ...] | None:
-    """The messages of a long list, of which no plain one is remembered by itself: the list is."""
-    read = plain_messages(raw, api.plain) if api.plain else None
-    if read is None:
-        return None
-    found, others = read
-    raws = [item for number in others if isinstance(item := found[number], bytes)]
-    places = [first + number for number in others]
-    for number, message in zip(others, api.messages.get_all(raws, api.list_field, places), strict=True):
-        found[number] = message
-    return cast(tuple[Message, ...], tuple(found))
 
 
 def _goes_on(new: Known, before: Known) -> bool:

@@ -165,5 +165,4 @@ API = Api(
     replies=replies,
     max_output=max_output,
     check=check_pairs,
-    plain=PLAIN,
 )
