@@ -10,6 +10,7 @@ claude = Extension(
     depends=["src/brim/tokens/_claude_tiles.h"],
     optional=True,
 )
+pieces = Extension("brim.tokens._pieces", sources=["src/brim/tokens/_pieces.c"], optional=True)
 scan = Extension("brim.plan.relevance._scan", sources=["src/brim/plan/relevance/_scan.c"], optional=True)
 share = Extension(
     "brim.plan.relevance._share",
@@ -18,4 +19,4 @@ share = Extension(
     optional=True,
 )
 
-setup(ext_modules=[claude, scan, share])
+setup(ext_modules=[claude, pieces, scan, share])

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
 import splintr
 
 from brim.errors import BadSetting
-from brim.tokens import claude
+from brim.tokens import claude, sentencepiece
 from brim.tokens.estimate import estimate
 
 Count = Callable[[str], int]
@@ -51,10 +51,6 @@ VOCABULARIES: Final[dict[str, str]] = {
 # These composed the text before they looked at it; the bundled vocabularies leave that to the caller.
 _COMPOSED: Final = frozenset({"qwen3"})
 
-# Slower than linear on long texts, and no piece of theirs has a newline beside another character.
-_LINE_BY_LINE: Final = frozenset({"gemma2", "gemma3"})
-_LINES: Final = 16_384
-
 CLAUDE_FAMILIES: Final = tuple(claude.FAMILIES)
 
 ALIASES: Final[dict[str, str]] = {
@@ -73,9 +69,6 @@ ALIASES: Final[dict[str, str]] = {
 }
 
 _SURROGATES: Final = re.compile("[\ud800-\udfff]+")
-_TAG: Final = re.compile(r"</?[a-z]\w*>", re.ASCII)
-_BLANK: Final = re.compile(r"\s{256}")
-_NEWLINES: Final = re.compile("\n+")
 _BYTES_PER_SURROGATE: Final = 3
 
 
@@ -123,11 +116,12 @@ def families() -> tuple[str, ...]:
 def _load(name: str) -> TextCounter:
     if name in VOCABULARIES:
         vocabulary = VOCABULARIES[name]
-        count = _plain_text_count(splintr.Tokenizer.from_pretrained(vocabulary))
+        loaded = splintr.Tokenizer.from_pretrained(vocabulary)
+        if loaded.family == "Spm" or vocabulary in sentencepiece.GEMMA:
+            return TextCounter(name, True, _total(sentencepiece.counter(loaded, vocabulary)))
+        count = _plain_text_count(loaded)
         if vocabulary in _COMPOSED:
             count = _composing(count)
-        if vocabulary in _LINE_BY_LINE:
-            count = _line_by_line(count)
         return TextCounter(name, True, count)
     if name in CLAUDE_FAMILIES:
         return TextCounter(name, True, lambda text: claude.count(text, name))
@@ -156,38 +150,19 @@ def _plain_text_count(vocabulary: splintr.AnyTokenizer) -> Count:
         except UnicodeEncodeError:
             return _count_around_surrogates(text, count)
 
-    def sentencepiece_count(text: str) -> int:
-        # Only encode_flat knows the HTML tags that are pieces of their own (in Gemma's), and it stalls on long
-        # blanks; without them both give the same number.
-        if _TAG.search(text) is None or _BLANK.search(text) is not None:
-            try:
-                return len(ordinary(text))
-            except UnicodeEncodeError:
-                return _count_around_surrogates(text, count)
-        return count(text)
-
-    return count if vocabulary.family == "BPE" else sentencepiece_count
+    return count
 
 
-def _line_by_line(count: Count) -> Count:
-    """`count` of a long text as the sum over pieces that end in newlines, which is the same number."""
+def _total(count: Count) -> Count:
+    """`count` that takes any string."""
 
-    def sum_of_pieces(text: str) -> int:
-        if len(text) <= _LINES:
+    def counted(text: str) -> int:
+        try:
             return count(text)
-        return sum(map(count, _pieces(text)))
+        except UnicodeEncodeError:
+            return _count_around_surrogates(text, count)
 
-    return sum_of_pieces
-
-
-def _pieces(text: str) -> Iterator[str]:
-    start = 0
-    while start < len(text):
-        newline = text.find("\n", start + _LINES)
-        after = _NEWLINES.match(text, newline) if newline >= 0 else None
-        end = after.end() if after else len(text)
-        yield text[start:end]
-        start = end
+    return counted
 
 
 def _composing(count: Count) -> Count:
