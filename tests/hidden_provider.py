@@ -180,7 +180,7 @@ def providers() -> dict[str, tuple[Model, Truth]]:
         PROVIDERS.update({f"exact, {n} tokens before every prompt": exact_with_offset(n) for n in (4, 20)})
         PROVIDERS.update({f"exact, {n:+} tokens a message": exact_with_overhead(n) for n in (-2, 2, 6)})
         PROVIDERS["reconstructed, up to 3% more by content"] = reconstructed_with_noise(0.03)
-        PROVIDERS.update({f"estimated, {r} of o200k": estimated("o200k", r) for r in (0.6, 0.8, 1.0, 1.3)})
+        PROVIDERS.update({f"estimated, {r} of o200k": estimated("o200k", r) for r in (0.8, 1.0, 1.3)})
         PROVIDERS.update({f"estimated, {r} of the estimate": estimated("estimate", r) for r in (0.6, 1.0)})
         PROVIDERS["estimated, in truth llama-3"] = estimated("llama-3", 1.0)
         # A server that says it is one model and counts as another.

@@ -12,6 +12,6 @@ brim.Counter(model, "openai_chat", actuals).record(wire.parse(chat), 329)
 count = brim.count(chat, model=model, actuals=actuals)
 print(count.tokens, count.source)
 
-# Only what is appended is still estimated, by the factor that was learnt.
+# Only what is appended is still estimated; once three reports agree, by the factor that they give.
 longer = [*chat, {"role": "assistant", "content": "The one of 2026."}]
 print(brim.count(longer, model=model, actuals=actuals).tokens)

@@ -302,21 +302,22 @@ def test_a_prompt_that_the_provider_cleared_itself_teaches_nothing(
     gateway: Running, fake: FakeProvider, edited: bool
 ) -> None:
     """Its usage is that of what was left: taken as the whole, the next count would be too low."""
+    messages = [{"role": "user", "content": words(300)}]
+    body = {"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": messages}
+    told = brim.count({**body}, api="anthropic").tokens - 9
     edits = [{"type": "clear_tool_uses_20250919", "cleared_input_tokens": 900}] if edited else []
     answer = {
         "type": "message",
         "role": "assistant",
         "content": [{"type": "text", "text": "hi"}],
-        "usage": {"input_tokens": 40, "output_tokens": 2},
+        "usage": {"input_tokens": told, "output_tokens": 2},
         "context_management": {"applied_edits": edits},
     }
     fake.script(Raw((json.dumps(answer).encode(),)))
-    messages = [{"role": "user", "content": words(300)}]
-    body = {"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": messages}
     gateway.ask("POST", "/v1/messages", body)
     gateway.settled()
     counted = brim.count({**body}, api="anthropic", actuals=gateway.gateway.fitter.actuals).tokens
-    assert (counted == 40) is not edited
+    assert (counted == told) is not edited
 
 
 def test_the_openapi_document_names_every_route(gateway: Running) -> None:

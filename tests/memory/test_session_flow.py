@@ -23,23 +23,23 @@ HANDLE = re.compile(r"brim:[0-9a-f]{8,}")
 REPLIES: dict[str, Any] = {
     "openai_chat": {
         "choices": [{"message": {"role": "assistant", "content": "Noted."}}],
-        "usage": {"prompt_tokens": 77, "completion_tokens": 2},
+        "usage": {"prompt_tokens": 27, "completion_tokens": 2},
     },
     "anthropic": {
         "type": "message",
         "role": "assistant",
         "content": [{"type": "text", "text": "Noted."}],
-        "usage": {"input_tokens": 70, "cache_read_input_tokens": 7, "output_tokens": 2},
+        "usage": {"input_tokens": 20, "cache_read_input_tokens": 7, "output_tokens": 2},
     },
     "openai_responses": {
         "output": [
             {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Noted."}]},
         ],
-        "usage": {"input_tokens": 77, "output_tokens": 2},
+        "usage": {"input_tokens": 27, "output_tokens": 2},
     },
     "gemini": {
         "candidates": [{"content": {"role": "model", "parts": [{"text": "Noted."}]}}],
-        "usageMetadata": {"promptTokenCount": 77, "candidatesTokenCount": 2},
+        "usageMetadata": {"promptTokenCount": 27, "candidatesTokenCount": 2},
     },
 }
 MODELS = {
@@ -91,7 +91,7 @@ def test_the_usage_of_a_response_is_the_size_of_what_was_sent(api: str) -> None:
     sent = session.say("Hello, my order is A-1029.").conversation
     session.record(REPLIES[api])
     count = session._counter().count(sent)
-    assert (count.tokens, count.source) == (77, "actual")
+    assert (count.tokens, count.source) == (27, "actual")
 
 
 def test_a_number_or_a_usage_teaches_as_a_response_does() -> None:

@@ -10,10 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count, pairwise
+from math import inf
+from time import monotonic
 from typing import Final, Literal, Protocol
 
 from brim.recent import Recent
 from brim.tokens.calibration import MARGINS, Calibration, Source
+from brim.tokens.observations import KEPT, Observation
 
 __all__ = [
     "MARGINS",
@@ -27,9 +30,13 @@ __all__ = [
     "UsageRecord",
 ]
 
-# A store keeps whole numbers: what is learnt goes in as millionths.
-_MILLION: Final = 1_000_000
-_LEARNT: Final = 10
+# A store keeps whole numbers of 63 bits: two counts go into one.
+_BITS: Final = 31
+_MOST: Final = (1 << _BITS) - 1
+# Vocabularies whose calibration is held in memory; the store has the others'.
+_HELD: Final = 256
+# How long it may take until a process notices that another forgot a vocabulary.
+_ASK_SECONDS: Final = 5.0
 # Told apart even where one set of actuals takes the memory of another: counts are remembered by it.
 _versions = count(1)
 
@@ -59,37 +66,81 @@ class InMemory:
 
 
 class Actuals:
-    """The provider's numbers for prefixes of conversations, and what each model family's errors teach."""
+    """The provider's numbers for prefixes of conversations, and what each vocabulary's errors teach.
 
-    def __init__(self, store: Store | None = None) -> None:
+    `scope` says whose numbers they are: what one upstream or one tenant reported is never used for another.
+    """
+
+    def __init__(self, store: Store | None = None, scope: str = "") -> None:
         self.store: Store = store if store is not None else InMemory()
+        self.scope = scope
         self.version = next(_versions)
-        self._families: dict[str, Calibration] = {}
+        self._families: Recent[str, tuple[int, Calibration]] = Recent(_HELD)
+        self._ages: dict[str, tuple[int, float]] = {}
 
     def calibration(self, family: str) -> Calibration:
-        """What was learnt of a family, here or by an earlier process with the same store."""
+        """What was learnt of a vocabulary, here or by an earlier process with the same store."""
+        age = self._age(family)
         found = self._families.get(family)
-        if found is None:
-            found = self._families[family] = Calibration()
-            kept = [self.store.get_actual(_key(family, b"learnt", bytes([n]))) for n in range(_LEARNT)]
-            known = [value / _MILLION for value in kept if value is not None]
-            if len(known) == _LEARNT:
-                found.resume(known)
+        if found is None or found[0] != age:
+            found = self._families.put(family, (age, self._kept(family)))
+        return found[1]
+
+    def forget(self, family: str) -> None:
+        """Forget all that was reported of a vocabulary, in every scope: it is counted as if never seen."""
+        self.store.put_actual(_forgotten(family, self._age(family) + 1), 1)
+        self._ages.clear()
+        self.version = next(_versions)
+
+    def _age(self, family: str) -> int:
+        """How often a vocabulary was forgotten: part of every key, so that what was known before is not found.
+
+        Another process may do it, so the store is asked now and then. Each time is a key of its own: a store may hold
+        on to what it has read.
+        """
+        kin = family.partition("#")[0]
+        age, asked = self._ages.get(kin, (0, -inf))
+        now = monotonic()
+        if now - asked > _ASK_SECONDS:
+            while self.store.get_actual(_forgotten(kin, age + 1)) is not None:
+                age += 1
+            if len(self._ages) > _HELD:
+                self._ages.clear()
+            self._ages[kin] = age, now
+        return age
+
+    def _key(self, family: str, kind: bytes, digest: bytes) -> bytes:
+        return b"\0".join((self.scope.encode(), family.encode(), b"%d" % self._age(family), kind, digest))
+
+    def _kept(self, family: str) -> Calibration:
+        found = Calibration()
+        for kind, observations in (("whole", found.wholes), ("rest", found.rests)):
+            number = self.store.get_actual(self._key(family, b"number", kind.encode())) or 0
+            for n in range(max(0, number - KEPT), number):
+                counted, charged = (self.store.get_actual(key) for key in self._slot(family, kind, n))
+                if counted is not None and charged is not None:  # a store may forget
+                    own, other, messages, actual = (*divmod(counted, _MOST + 1), *divmod(charged, _MOST + 1))
+                    observations.add(Observation(own, other, messages, actual))
+            observations.number = number
         return found
+
+    def _slot(self, family: str, kind: str, number: int) -> tuple[bytes, bytes]:
+        place = f"{kind} {number % KEPT}".encode()
+        return self._key(family, b"counted", place), self._key(family, b"charged", place)
 
     def longest(self, family: str, chain: Sequence[bytes]) -> tuple[int, int]:
         """How many messages the longest known prefix has, and what it took; (0, 0) if none is known."""
-        if len(chain) < 2 or self.store.get_actual(_key(family, b"begins", chain[1])) is None:
+        if len(chain) < 2 or self.store.get_actual(self._key(family, b"begins", chain[1])) is None:
             return 0, 0
         for k in range(len(chain) - 1, 0, -1):
-            known = self.store.get_actual(_key(family, b"prefix", chain[k]))
+            known = self.store.get_actual(self._key(family, b"prefix", chain[k]))
             if known is not None:
                 return k, known
         return 0, 0
 
     def share(self, family: str, digest: bytes) -> int | None:
         """What a message took by itself, as far as a total could be shared out."""
-        return self.store.get_actual(_key(family, b"message", digest))
+        return self.store.get_actual(self._key(family, b"message", digest))
 
     def keep(
         self,
@@ -108,20 +159,29 @@ class Actuals:
         if len(chain) < 2 or actual <= 0:
             return
         known, before = self.longest(family, chain[:-1])
-        self.store.put_actual(_key(family, b"begins", chain[1]), 1)
-        self.store.put_actual(_key(family, b"prefix", chain[-1]), actual)
+        self.store.put_actual(self._key(family, b"begins", chain[1]), 1)
+        self.store.put_actual(self._key(family, b"prefix", chain[-1]), actual)
         old = [self.share(kin, digest) for kin, digest in messages[known:]]
         fresh = [n for n, share in enumerate(old, known) if share is None]
         rest = actual - before - sum(share for share in old if share is not None)
         shares = shared_out(rest, [sizes[n] for n in fresh] + ([] if known else [head]))
         for n, share in zip(fresh, shares, strict=False):
-            self.store.put_actual(_key(messages[n][0], b"message", messages[n][1]), share)
+            self.store.put_actual(self._key(messages[n][0], b"message", messages[n][1]), share)
         self.version = next(_versions)
 
     def save(self, family: str) -> None:
-        """Put what was learnt of a family where a later process finds it."""
-        for n, value in enumerate(self.calibration(family).kept()):
-            self.store.put_actual(_key(family, b"learnt", bytes([n])), round(value * _MILLION))
+        """Put what was learnt last of a vocabulary where a later process finds it."""
+        learnt = self.calibration(family)
+        for kind, observations in (("whole", learnt.wholes), ("rest", learnt.rests)):
+            number_key = self._key(family, b"number", kind.encode())
+            kept = self.store.get_actual(number_key) or 0
+            for n in range(max(kept, observations.number - len(observations.seen)), observations.number):
+                one = observations.seen[n - observations.number]
+                counted, charged = self._slot(family, kind, n)
+                self.store.put_actual(counted, (min(one.own, _MOST) << _BITS) + min(one.other, _MOST))
+                self.store.put_actual(charged, (min(one.messages, _MOST) << _BITS) + min(one.actual, _MOST))
+            if observations.number > kept:
+                self.store.put_actual(number_key, observations.number)
 
 
 def shared_out(total: int, sizes: Sequence[int]) -> list[int]:
@@ -140,8 +200,8 @@ def shared_out(total: int, sizes: Sequence[int]) -> list[int]:
     return [end - start for start, end in pairwise(ends)]
 
 
-def _key(family: str, kind: bytes, digest: bytes) -> bytes:
-    return family.encode() + b"\0" + kind + b"\0" + digest
+def _forgotten(family: str, times: int) -> bytes:
+    return b"forgotten\0%b\0%d" % (family.encode(), times)
 
 
 @dataclass(frozen=True, slots=True)

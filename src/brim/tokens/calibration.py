@@ -1,17 +1,20 @@
-"""How far counts of one model family were off, and the margin that this asks for.
+"""How far counts of one vocabulary were off, and the margin that this asks for.
 
-What was seen is a set of points: so many tokens a message were counted, so many charged. The bound is the lowest
-concave line above them, and some headroom that shrinks with evidence. A concave line because messages are counted
-together: the bound of their mean is then at least the mean of their bounds. Points below the line need not be kept.
+What is known is what providers reported of late, as far as reports agree (`observations`). All else follows from
+those: the factor from Brim's count to the provider's, the bound (the lowest concave line above what was seen, and some
+headroom that shrinks with evidence), and which of two ways to count is the better one.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import ceil, sqrt
-from typing import Literal
+from typing import Final, Literal
+
+from brim.tokens.envelope import Envelope, around
+from brim.tokens.observations import Observation, Observations
+from brim.tokens.plausible import frames
 
 Source = Literal["actual", "exact", "reconstructed", "estimated"]
 # The margins that a source starts with, before anything was seen of a model: 2 / 5 / 10 %.
@@ -26,136 +29,85 @@ ENOUGH, POOR = 10, 3
 INERTIA = 0.7
 # What stands around a message's text, roughly: errors of very short messages are errors of this.
 FRAME = 16
-# Below so many tokens a message, an error says more about framing than about the text.
-SHORT = 120
-Point = tuple[float, float]
+# The newest repeats that are remembered; one that differs by more than this share was another prompt.
+REPEATS: Final = 32
+FARTHEST_REPEAT: Final = 0.12
 # What messages are counted as, and by a second ruler where there is one.
 Sizes = tuple[float, float | None]
 
 
-@dataclass(slots=True)
-class Envelope:
-    """What messages took that were counted as so much: the most and the least, as lines above and below all points.
-
-    Beyond the sizes that were seen, an error is taken as so many tokens or as such a share, whichever is more.
-    """
-
-    number: int = 0
-    above: list[Point] = field(default_factory=list)
-    below: list[Point] = field(default_factory=list)
-    # What earlier processes saw: tokens that every message was too low by, and a share of long ones.
-    frame: float = 0.0
-    share: float = 0.0
-
-    def add(self, counted: float, messages: int, actual: float) -> None:
-        size, took = counted / messages, actual / messages
-        self.number += 1
-        self.above = _roof([*self.above, (size, took)])
-        self.below = [(x, -y) for x, y in _roof([*((x, -y) for x, y in self.below), (size, -took)])]
-
-    def most(self, size: float, factor: float) -> float:
-        """The most that messages of a size took, and never less than what is counted for them."""
-        counted = factor * size
-        seen = counted + max(self.frame, self.share * counted)
-        return max(seen, _height(self.above, size, factor)) if self.above else seen
-
-    def spread(self, size: float, factor: float) -> float:
-        """How far apart messages of a size were."""
-        if not self.above:
-            return 0.0
-        return max(0.0, _height(self.above, size, factor) - _height(self.below, size, factor))
-
-    def worst(self, factor: float) -> Point:
-        """The tokens that short messages were too low by at most, and the share of long ones."""
-        frame, share = self.frame, self.share
-        for size, took in self.above if factor else ():
-            if size < SHORT:
-                frame = max(frame, took - factor * size)
-            else:
-                share = max(share, took / (factor * size) - 1)
-        return frame, share
-
-
-def _height(line: Sequence[Point], size: float, factor: float) -> float:
-    """How high a line is at a size; beyond its ends it rises as steeply as an error can."""
-    first, last = line[0], line[-1]
-    if size <= first[0] or size >= last[0]:
-        x, y = first if size <= first[0] else last
-        error = y - factor * x
-        return factor * size + max(error, error * size / x)
-    after = bisect_left(line, (size,))
-    (x0, y0), (x1, y1) = line[after - 1], line[after]
-    return y0 + (y1 - y0) * (size - x0) / (x1 - x0)
-
-
-def _roof(points: Sequence[Point]) -> list[Point]:
-    """The upper hull of points. Example: (1, 0), (2, 5), (3, 1), (3, 2) -> (1, 0), (2, 5), (3, 2)"""
-    hull: list[Point] = []
-    for x, y in sorted(points):
-        if hull and hull[-1][0] == x:
-            hull.pop()
-        while len(hull) > 1:
-            (x0, y0), (x1, y1) = hull[-2:]
-            if (y1 - y0) * (x - x0) > (y - y0) * (x1 - x0):
-                break
-            hull.pop()
-        hull.append((x, y))
-    return hull
-
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Ruler:
     """One way to count messages: the factor from its numbers to the provider's, and how well they agree."""
 
-    factor: float = 1.0
-    rests: Envelope = field(default_factory=Envelope)
-    off: float = 1.0
+    factor: float
+    rests: Envelope
+    off: float
 
-    def correct(self, counted: float, actual: float) -> None:
-        """Move the factor towards what was seen (0.7 old, 0.3 new)."""
-        if counted > 0 and actual > 0:
-            self.factor = INERTIA * self.factor + (1 - INERTIA) * actual / counted
 
-    def learn(self, counted: float, messages: int, actual: float) -> None:
-        self.rests.add(counted, messages, actual)
-        off = abs(1 - self.factor * counted / actual)
-        self.off = INERTIA * self.off + (1 - INERTIA) * off
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """What follows from the reports that agree."""
+
+    own: Ruler
+    other: Ruler
+    wholes: Envelope
+    settled: bool
+    # What a message was too low by if that was not the prompt's own frame: so it seems until messages are measured.
+    suspected: float
 
 
 @dataclass(slots=True)
 class Calibration:
-    """What was seen of one model family: how far off its counts were, and by which factor on average.
+    """What was seen of one vocabulary: how far off its counts were, and by which factor on average.
 
     Counts go in as the tokenizer (or the estimate) gives them; the factor is applied here. A family without a
     tokenizer of its own has a second ruler for what follows a known prefix: a vocabulary that is known divides
     content as other vocabularies do, while the estimate is on the high side of them all, here more and there less.
     """
 
-    own: Ruler = field(default_factory=Ruler)
-    other: Ruler = field(default_factory=lambda: Ruler(factor=0.0, off=0.5))
-    wholes: Envelope = field(default_factory=Envelope)
-    repeats: int = 0
-    worst_repeat: float = 0.0
-    # What a message was too low by if that was not the prompt's own frame: so it seems until messages are measured.
-    _suspected: float = 0.0
+    wholes: Observations = field(default_factory=Observations)
+    rests: Observations = field(default_factory=Observations)
+    repeats: list[float] = field(default_factory=list)
+    _learnt: Learnt | None = None
+
+    @property
+    def learnt(self) -> Learnt:
+        """What follows from all reports so far, worked out when it is first asked for."""
+        if self._learnt is None:
+            self._learnt = _follows(self.wholes, self.rests)
+        return self._learnt
 
     @property
     def factor(self) -> float:
-        return self.own.factor
+        return self.learnt.own.factor
 
     def margin(self, source: Source) -> float:
         """The share that is added to a long count: it starts at 2, 5 or 10 %, and shrinks to what was seen."""
         if source == "actual":
-            return max(self.worst_repeat, MARGINS["actual"] / (1 + self.repeats))
-        return max(self.wholes.worst(self.factor)[1], MARGINS[source] / sqrt(1 + self.wholes.number))
+            # A known number that messages were appended to, as counted, is confirmed like one that was charged again.
+            confirmed = len(self.repeats) + len(self.learnt.own.rests.sizes)
+            return max(max(self.repeats, default=0.0), MARGINS["actual"] / (1 + confirmed))
+        wholes = self.learnt.wholes
+        return max(wholes.share, MARGINS[source] / sqrt(1 + len(wholes.sizes)))
 
     def upper(self, source: Source, tokens: float, messages: int = 0) -> int:
         """The most that a whole request can take, as far as is known."""
         if source == "actual":
             return ceil(tokens * (1 + self.margin("actual")))
-        start = MARGINS[source] * self.factor * tokens + UNTOLD[source]
-        headroom = max(start, self.wholes.spread(tokens, self.factor)) / sqrt(1 + self.wholes.number)
-        return ceil(self.wholes.most(tokens, self.factor) + headroom)
+        learnt = self.learnt
+        factor = learnt.own.factor if learnt.settled else max(1.0, learnt.own.factor)
+        start = MARGINS[source] * factor * tokens + UNTOLD[source]
+        if not learnt.settled:
+            return ceil(factor * tokens + start)
+        wholes = learnt.wholes
+        headroom = max(start, wholes.spread(tokens, factor)) / sqrt(1 + wholes.near(tokens))
+        return ceil(wholes.most(tokens, factor) + headroom)
+
+    def believes(self, seen: Observation) -> bool:
+        """Whether a report that is kept agrees with what is known: what it was recorded by may have been wrong."""
+        found = self.wholes.consensus()
+        return found is None or found.holds(seen)
 
     def rest(self, tokens: Sizes) -> float:
         """What messages after a known prefix take, most likely."""
@@ -166,70 +118,84 @@ class Calibration:
         """The most that messages can take after a prefix that took `before`, by the rulers that hold."""
         if not messages:
             return 0.0
+        learnt = self.learnt
         bounds = [
             self._bound(ruler, counted / messages, source, (before + ruler.factor * counted) / messages)
-            for ruler, counted in zip((self.own, self.other), tokens, strict=True)
+            for ruler, counted in zip((learnt.own, learnt.other), tokens, strict=True)
             if counted is not None and ruler.factor and self._holds(ruler)
         ]
         return messages * max(bounds)
 
     def _holds(self, ruler: Ruler) -> bool:
         """Whether a ruler is about as good as the better one, or too little is seen to say."""
-        rival = self.other if ruler is self.own else self.own
-        return not rival.factor or ruler.rests.number < ENOUGH or ruler.off <= POOR * rival.off
+        learnt = self.learnt
+        rival = learnt.other if ruler is learnt.own else learnt.own
+        return not rival.factor or len(ruler.rests.sizes) < ENOUGH or ruler.off <= POOR * rival.off
 
     def _bound(self, ruler: Ruler, size: float, source: Source, whole: float) -> float:
         """The most that a message of this size can take; `whole` is its part of the request."""
         counted, rests = ruler.factor * size, ruler.rests
+        number = len(rests.sizes)
         start = min(FEW * MARGINS[source] * (counted + FRAME), MARGINS[source] * whole)
-        headroom = max(start, rests.spread(size, ruler.factor)) / sqrt(1 + rests.number)
-        return max(rests.most(size, ruler.factor), counted + self._suspected / (1 + rests.number)) + headroom
+        headroom = max(start, rests.spread(size, ruler.factor)) / sqrt(1 + number)
+        return max(rests.most(size, ruler.factor), counted + self.learnt.suspected / (1 + number)) + headroom
 
     def _better(self, tokens: Sizes) -> tuple[Ruler, float]:
         """The ruler that was closer of late, and what it counts."""
-        own, other = tokens
-        if other is None or not self.other.factor or self.own.off < self.other.off:
-            return self.own, own
-        return self.other, other
+        (own, other), learnt = tokens, self.learnt
+        if other is None or not learnt.other.factor or learnt.own.off < learnt.other.off:
+            return learnt.own, own
+        return learnt.other, other
 
     def learn_whole(self, tokens: Sizes, messages: int, actual: int) -> None:
         """Note that a whole request that was counted as so much took `actual`.
 
         A second count comes with families that have no exact tokenizer: they have factors to correct.
         """
-        own, other = tokens
-        if own <= 0 or actual <= 0:
-            return
-        if other is not None:
-            self.own.correct(own, actual)
-            self.other.factor = self.other.factor or actual / other
-            self.other.correct(other, actual)
-        self.wholes.add(own, 1, actual)
-        self._suspected = max(self._suspected, (actual - self.factor * own) / max(1, messages))
+        self._learn(self.wholes, tokens, messages, actual)
 
     def learn_rest(self, tokens: Sizes, messages: int, actual: int) -> None:
         """Note that messages after a known prefix took `actual`."""
-        self.repeats += 1
+        self._learn(self.rests, tokens, messages, actual)
+
+    def _learn(self, kind: Observations, tokens: Sizes, messages: int, actual: int) -> None:
         own, other = tokens
-        if own <= 0 or messages <= 0 or actual <= 0:
-            return
-        self.own.learn(own, messages, actual)
-        if other is not None:
-            self.other.learn(other, messages, actual)
+        if own > 0 and messages > 0 and actual > 0:
+            kind.add(Observation(round(own), round(other or 0), messages, actual))
+            self._learnt = None
 
     def learn_repeat(self, before: int, actual: int) -> None:
         """Note that a prompt whose number was known was charged again, as so much."""
-        self.repeats += 1
-        self.worst_repeat = max(self.worst_repeat, actual / before - 1)
+        off = actual / before - 1
+        if abs(off) <= FARTHEST_REPEAT:
+            self.repeats.append(max(0.0, off))
+            del self.repeats[:-REPEATS]
 
-    def kept(self) -> tuple[float, ...]:
-        """What a later process should start from."""
-        rulers = (self.own, self.other)
-        found = [(ruler.factor, ruler.off, *ruler.rests.worst(ruler.factor)) for ruler in rulers]
-        return (*found[0], *found[1], *self.wholes.worst(self.factor))
 
-    def resume(self, kept: Sequence[float]) -> None:
-        """Start from what an earlier process saw."""
-        for ruler, (factor, off, frame, share) in zip((self.own, self.other), (kept[:4], kept[4:8]), strict=True):
-            ruler.factor, ruler.off, ruler.rests.frame, ruler.rests.share = factor, off, frame, share
-        self.wholes.frame, self.wholes.share = kept[8:]
+def _follows(wholes: Observations, rests: Observations) -> Learnt:
+    seen, parts = wholes.agreeing(), rests.agreeing()
+    unknown = any(one.other for one in seen)
+    factor = _factor(((one.own, one.actual) for one in seen), 1.0) if unknown else 1.0
+    second = _factor(((one.other, one.actual) for one in seen), 0.0) if unknown else 0.0
+    return Learnt(
+        own=_ruler([(one.own, one) for one in parts], factor, 1.0),
+        other=_ruler([(one.other, one) for one in parts if one.other], second, 0.5),
+        wholes=around([(one.own, one.actual, frames(one.messages)) for one in seen], factor),
+        settled=wholes.settled(),
+        suspected=max([0.0, *((one.actual - factor * one.own) / one.messages for one in seen)]),
+    )
+
+
+def _factor(seen: Iterable[tuple[float, float]], start: float) -> float:
+    """Move a factor towards what was seen, one after the other (0.7 old, 0.3 new)."""
+    factor = start
+    for counted, actual in seen:
+        factor = INERTIA * (factor or actual / counted) + (1 - INERTIA) * actual / counted
+    return factor
+
+
+def _ruler(parts: Sequence[tuple[int, Observation]], factor: float, off: float) -> Ruler:
+    for counted, one in parts if factor else ():
+        off = INERTIA * off + (1 - INERTIA) * abs(1 - factor * counted / one.actual)
+    each = [(counted / one.messages, one.actual / one.messages, float(FRAME)) for counted, one in parts]
+    return Ruler(factor, around(each, factor), off)

@@ -19,7 +19,10 @@ from brim.recent import Recent
 from brim.tokens.actuals import Actuals
 from brim.tokens.calibration import Calibration, Source
 from brim.tokens.frames import Framing, framing_for
+from brim.tokens.observations import Observation
+from brim.tokens.plausible import TELLING, frames, plausible, plausible_unknown
 from brim.tokens.tokenizers import tokenizer
+from brim.tokens.visible import only_text, self_contained
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,8 @@ USUAL: Final = frozenset({None, b"null", b'"auto"', b'{"type":"auto"}'})
 VERIFIED: Final = frozenset({"o200k", "cl100k"})
 LIKELY: Final = "o200k"
 MEDIA: Final = frozenset({"image", "audio", "file"})
+# How far a charge for a request with images or files may be from its count: models round tiles their own way.
+MEDIA_APART: Final = 3.0
 # So many messages are mostly sent between one report of a provider and the next.
 TOGETHER: Final = 4
 # What is held of messages and heads whose sizes are known: they stay in memory as long.
@@ -164,8 +169,9 @@ class Counter:
         head = self.head(conversation)
         sizes = [self.sizes(message)[0] for message in conversation.messages]
         known, before = self._longest(conversation)
+        least = 0 if self._learnt.learnt.settled else self._learnt.upper(self.source, head + sum(sizes))
         if self.actuals is not None and known == len(sizes) > 0:
-            return Count(before, self._learnt.upper("actual", before), "actual", tuple(sizes), head)
+            return Count(before, max(self._learnt.upper("actual", before), least), "actual", tuple(sizes), head)
         shares = self._shares(conversation.messages[known:])
         fresh = [message for message, share in zip(conversation.messages[known:], shares, strict=True) if share is None]
         old = sum(share for share in shares if share is not None)
@@ -178,7 +184,7 @@ class Counter:
             whole = head + sum(map(self.message, fresh))
             tokens = ceil(old + learnt.factor * whole)
             upper = float(old) + learnt.upper(self.source, whole, number) + self.framing.slack(conversation)
-        bound = max(tokens, ceil(upper + self._unsure(conversation.messages[known:], shares)))
+        bound = max(tokens, least, ceil(upper + self._unsure(conversation.messages[known:], shares)))
         return Count(tokens, bound, "actual" if known else self.source, tuple(sizes), head)
 
     def _rulers(self, messages: Sequence[Message]) -> tuple[int, int | None]:
@@ -195,9 +201,18 @@ class Counter:
         return self.actuals.calibration(self.kin) if self.actuals is not None else Calibration()
 
     def _longest(self, conversation: Conversation) -> tuple[int, int]:
+        """The longest prefix whose number is known and agrees with what is known of the vocabulary."""
         if self.actuals is None:
             return 0, 0
-        return self.actuals.longest(self._line(conversation), conversation.prefix_digests())
+        known, before = self.actuals.longest(self._line(conversation), conversation.prefix_digests())
+        if not known:
+            return 0, 0
+        seen = self._observed(replace(conversation, messages=conversation.messages[:known]), before)
+        return (known, before) if self._learnt.believes(seen) or not only_text(conversation) else (0, 0)
+
+    def _observed(self, conversation: Conversation, actual: int) -> Observation:
+        other = 0 if self._second is None else self._second.total(conversation)
+        return Observation(self.total(conversation), other, len(conversation.messages), actual)
 
     def _line(self, conversation: Conversation) -> str:
         """What a prefix's number holds for: requests of this kin that show the model the same settings.
@@ -206,10 +221,10 @@ class Counter:
         """
         line = self.kin
         if any(part.kind in MEDIA for message in conversation.messages for part in message.parts):
-            line += f"/{self.model.name}"
+            line += f"#{self.model.name}"
         fields = conversation.fields
         shown = [(name, fields[name]) for name in SHOWN if fields.get(name) not in USUAL]
-        return f"{line}/{sha256(repr(shown).encode()).hexdigest()}" if shown else line
+        return f"{line}#{sha256(repr(shown).encode()).hexdigest()}" if shown else line
 
     def _shares(self, messages: tuple[Message, ...]) -> list[int | None]:
         """What each message took by itself, where a total could be shared out."""
@@ -218,7 +233,7 @@ class Counter:
         return [self.actuals.share(self._kin_of(message), message.digest) for message in messages]
 
     def _kin_of(self, message: Message) -> str:
-        return f"{self.kin}/{self.model.name}" if any(part.kind in MEDIA for part in message.parts) else self.kin
+        return f"{self.kin}#{self.model.name}" if any(part.kind in MEDIA for part in message.parts) else self.kin
 
     def _unsure(self, messages: Sequence[Message], shares: Sequence[int | None]) -> float:
         """What shares may be too low by where a total was shared out over messages that are not all here.
@@ -234,26 +249,66 @@ class Counter:
         likely = learnt.rest(sizes)
         return learnt.upper_rest(self.source, sizes, len(unsure), likely) - likely
 
-    def record(self, conversation: Conversation, actual: int) -> None:
-        """Keep what the provider says this request took, and learn from how far the count was off."""
+    def record(self, conversation: Conversation, actual: int) -> bool:
+        """Keep what the provider says this request took, and learn from how far the count was off.
+
+        Returns whether it was believed: only what a tokenizer can have made of the visible request is.
+        """
         if self.actuals is None:
             self.actuals = Actuals()
-        messages, learnt = conversation.messages, self._learnt
-        sizes = [self.sizes(message)[0] for message in messages]
-        head = self.head(conversation)
-        second = None if self._second is None else self._second.total(conversation)
-        learnt.learn_whole((head + sum(sizes), second), len(sizes), actual)
+        if not conversation.messages or not self._believable(conversation, actual):
+            return False
         known, before = self._longest(conversation)
-        if known and known == len(sizes):
+        line, chain = self._line(conversation), conversation.prefix_digests()
+        if only_text(conversation):
+            self._learn(conversation, actual, known, before)
+            self.actuals.save(self.kin)
+            sizes = [self.sizes(message)[0] for message in conversation.messages]
+            digests = [(self._kin_of(message), message.digest) for message in conversation.messages]
+            self.actuals.keep(line, chain, digests, sizes, self.head(conversation), actual)
+        else:  # what images and files take is known of this prompt, and says nothing of any message by itself
+            self.actuals.keep(line, chain, (), (), 0, actual)
+        return True
+
+    def _believable(self, conversation: Conversation, actual: int) -> bool:
+        """Whether all that is charged for is in the request, and a tokenizer can make so much of it."""
+        if not self_contained(conversation):
+            return False
+        seen = self._observed(conversation, actual)
+        if not only_text(conversation):
+            return seen.own / MEDIA_APART <= actual <= seen.own * MEDIA_APART + frames(seen.messages)
+        size = sum(len(message.raw) for message in conversation.messages) + sum(map(len, _around(conversation)))
+        if self._second is not None:
+            return plausible_unknown(seen.other, seen.messages, size, actual)
+        return plausible(self.model.family, seen.own, seen.messages, size, actual)
+
+    def _learn(self, conversation: Conversation, actual: int, known: int, before: int) -> None:
+        messages, learnt = conversation.messages, self._learnt
+        whole = self._observed(conversation, actual)
+        agrees = learnt.believes(whole)
+        if whole.own >= TELLING:
+            learnt.learn_whole((whole.own, whole.other or None), whole.messages, actual)
+        if not agrees or not known:
+            return
+        if known == len(messages):
             learnt.learn_repeat(before, actual)
-        elif known:
-            shares = self._shares(messages[known:])
-            fresh = [message for message, share in zip(messages[known:], shares, strict=True) if share is None]
-            old = sum(share for share in shares if share is not None)
-            learnt.learn_rest(self._rulers(fresh), len(fresh), actual - before - old)
-        digests = [(self._kin_of(message), message.digest) for message in messages]
-        self.actuals.keep(self._line(conversation), conversation.prefix_digests(), digests, sizes, head, actual)
-        self.actuals.save(self.kin)
+            return
+        shares = self._shares(messages[known:])
+        fresh = [message for message, share in zip(messages[known:], shares, strict=True) if share is None]
+        old = sum(share for share in shares if share is not None)
+        own, other = self._rulers(fresh)
+        took, size = actual - before - old, sum(len(message.raw) for message in fresh)
+        if other is None and plausible(self.model.family, own, len(fresh), size, took):
+            learnt.learn_rest((own, None), len(fresh), took)
+        elif other is not None and plausible_unknown(other, len(fresh), size, took):
+            learnt.learn_rest((own, other), len(fresh), took)
 
     def text_message(self, api: str, role: Role, text: str) -> Message:
         return wire.text_message(api, role, text)
+
+
+def _around(conversation: Conversation) -> list[bytes]:
+    """The bytes of what a model is shown beside the messages."""
+    system, fields = conversation.system, conversation.fields
+    shown = [fields[name] for name in SHOWN if name in fields]
+    return [conversation.tools or b"", system.raw if system else b"", *shown]

@@ -1,0 +1,123 @@
+"""What providers reported of late, and which of it agrees with the rest.
+
+The newest reports are kept, so that what no longer holds is forgotten. A report counts only while it lies near the
+median of all of them: however far off one is, it moves nothing. Where most of them say something new, that is what
+they agree on.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from statistics import median_high
+from typing import Final, NamedTuple
+
+from brim.tokens.plausible import frames
+
+# The newest reports that are kept. Half of them and one more can change what is agreed on.
+KEPT: Final = 64
+# So many reports have to agree before a vocabulary that nobody knows is believed to be known.
+AGREEING: Final = 3
+# A known tokenizer starts as if so many reports had confirmed it.
+CONFIRMED: Final = 3
+# Reports differ by content: so many times their usual distance from the median still agrees. For normally spread ones
+# four median deviations hold 99.3%.
+FAR: Final = 4.0
+# The same content comes again with other tools or in another language: reports that lie together, away from the median,
+# agree too if they are this many and this share of all.
+TOGETHER: Final = 3
+TOGETHER_SHARE: Final = 0.1
+CLOSE: Final = 0.02
+
+
+class Reach(NamedTuple):
+    """The shares of the median by which a report may differ: what always agrees, and what never does.
+
+    A report on the low side that is left out costs nothing, one on the high side may have been true.
+    """
+
+    near: float
+    above: float
+    below: float
+
+
+# An exact tokenizer misses by its framing. One that stands in for an unknown one misses by content too: on prose and
+# code other vocabularies make 0.81 to 1.6 tokens of one of o200k (`scripts/measure-bands`).
+EXACT: Final = Reach(0.03, 0.12, 0.12)
+UNKNOWN: Final = Reach(0.10, 0.35, 0.25)
+
+
+class Observation(NamedTuple):
+    """So many messages were counted as `own` (and by a second vocabulary as `other`, 0 if there is none): charged."""
+
+    own: int
+    other: int
+    messages: int
+    actual: int
+
+
+@dataclass(frozen=True, slots=True)
+class Consensus:
+    """The ratio of charged to counted tokens that most reports agree on, and how far from it others may lie."""
+
+    ratio: float
+    share: float
+    reach: Reach
+    ratios: tuple[float, ...]  # of all reports, in order of size
+    other: bool  # whether the second vocabulary is the better measure
+
+    def holds(self, seen: Observation) -> bool:
+        counted = seen.other if self.other else seen.own
+        likely = self.ratio * counted
+        # Framing is a matter of messages: of many short ones it may be most, of a long text it is nothing.
+        off = abs(seen.actual - likely) - min(frames(seen.messages), frames(0) + 0.25 * likely)
+        farthest = self.reach.above if seen.actual > likely else self.reach.below
+        if off > farthest * likely:
+            return False
+        return off <= self.share * likely or self._together(seen.actual / counted)
+
+    def _together(self, ratio: float) -> bool:
+        near = bisect_right(self.ratios, ratio * (1 + CLOSE)) - bisect_left(self.ratios, ratio * (1 - CLOSE))
+        return near >= max(TOGETHER, TOGETHER_SHARE * len(self.ratios))
+
+
+@dataclass(slots=True)
+class Observations:
+    """The newest reports of one kind, in order."""
+
+    seen: list[Observation] = field(default_factory=list)
+    number: int = 0  # how many there were in all
+
+    def add(self, one: Observation) -> None:
+        self.seen.append(one)
+        del self.seen[:-KEPT]
+        self.number += 1
+
+    def settled(self) -> bool:
+        return len(self.seen) >= AGREEING or not any(one.other for one in self.seen)
+
+    def consensus(self) -> Consensus | None:
+        """What they agree on; None while there are too few of an unknown vocabulary."""
+        own = [one.actual / one.own for one in self.seen]
+        other = [one.actual / one.other for one in self.seen if one.other]
+        if not other:
+            return _around(own + [1.0] * CONFIRMED, EXACT, other=False)
+        if len(own) < AGREEING:
+            return None
+        both = [_around(own, UNKNOWN, other=False)]
+        if len(other) == len(own):
+            both.append(_around(other, UNKNOWN, other=True))
+        return min(both, key=lambda found: found.share)
+
+    def agreeing(self) -> list[Observation]:
+        """Those that agree, in order."""
+        found = self.consensus()
+        return [] if found is None else [one for one in self.seen if found.holds(one)]
+
+
+def _around(ratios: Sequence[float], reach: Reach, *, other: bool) -> Consensus:
+    middle = median_high(ratios)
+    deviation = median_high(abs(ratio - middle) for ratio in ratios) / middle
+    share = min(max(FAR * deviation, reach.near), reach.above)
+    return Consensus(middle, share, reach, tuple(sorted(ratios)), other)
