@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -159,6 +159,7 @@ def limit_of(model: Model, conversation: Conversation, policy: Policy, budget: i
     `layered` have a window of their own beside either. A reserve is kept free of each of them.
     """
     budget, reserve = _given(policy, budget, reserve)
+    model = _opened(model, conversation)
     if budget is not None:
         limit = min(budget - (reserve or 0), _left(model, conversation, reserve))
     else:
@@ -203,7 +204,16 @@ def _given(policy: Policy, budget: int | None, reserve: int | None) -> tuple[int
 
 def _left(model: Model, conversation: Conversation, reserve: int | None) -> int:
     """What the window leaves beside the answer that the request asks for, or that room is kept for."""
-    return model.max_input(max(conversation.max_output or 0, reserve or 0))
+    return _opened(model, conversation).max_input(max(conversation.max_output or 0, reserve or 0))
+
+
+def _opened(model: Model, conversation: Conversation) -> Model:
+    """The model with the window that the request itself sets, where that is the smaller one."""
+    window = conversation.window
+    if window is None or window >= model.window:
+        return model
+    output = model.max_output if model.max_output is not None and model.max_output < window else None
+    return replace(model, window=window, max_output=output)
 
 
 def check_tokens(name: str, given: Any, least: int) -> None:

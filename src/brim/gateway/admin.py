@@ -32,7 +32,7 @@ except ImportError as problem:  # pragma: no cover, the extra is not installed
     raise brim.errors.MissingExtra("the gateway", "gateway") from problem
 
 LONGEST_QUERY = 200
-ApiName = Literal["openai_chat", "openai_responses", "anthropic", "gemini"]
+ApiName = Literal["openai_chat", "openai_responses", "anthropic", "gemini", "ollama"]
 Handler = Callable[[Request], Awaitable[Response]]
 _STATUS: tuple[tuple[type[BrimError], int, str], ...] = (
     (NotFound, 404, "not_found"),

@@ -98,6 +98,10 @@ class Gateway:
         headers = dict(scope["headers"])
         path = scope["raw_path"].decode("latin-1")
         method = scope["method"]
+        prefix = self.options.gateway.path_prefix
+        if prefix and path.startswith(f"{prefix}/"):
+            path = path[len(prefix) :]
+            scope = {**scope, "root_path": prefix}
         origins = self.options.origins
         if origins.configured:
             send = origins.added_to(send, foreign_origin(headers))
@@ -111,12 +115,12 @@ class Gateway:
             if headers.get(b"upgrade", b"").lower() == b"websocket":
                 raise Refused(501, _NO_WEBSOCKET, "websocket_not_supported")
             if path == "/":
-                return self._root(headers, method, send)
+                return self._root(headers, method, send, scope.get("root_path", ""))
             if path.startswith(_OWN):
                 return self._own(scope, receive, send)
             route = route_of(method, path)
             if route is None:
-                raise Refused(404, f"{method} {path[:200]} is nothing that a provider has", "unknown_route")
+                raise Refused(404, f"{path} is nothing that a provider has", "unknown_route")
         except Refused as refused:
             return _refuse(refused, send)
         if self.draining:
@@ -146,10 +150,10 @@ class Gateway:
             if not self.metrics.running:
                 self._idle.set()
 
-    async def _root(self, headers: dict[bytes, bytes], method: str, send: Send) -> None:
+    async def _root(self, headers: dict[bytes, bytes], method: str, send: Send, prefix: str) -> None:
         """`HEAD /` is how clients ask whether anyone is there; people are sent to the dashboard."""
         if method == "GET" and b"text/html" in headers.get(b"accept", b""):
-            await _answer(send, 307, b"", [(b"location", b"/brim/")])
+            await _answer(send, 307, b"", [(b"location", f"{prefix}/brim/".encode())])
         else:
             await _answer(send, 200, b'{"name":"brim","dashboard":"/brim/"}' if method == "GET" else b"")
 

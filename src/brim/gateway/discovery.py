@@ -132,7 +132,7 @@ class Discovery:
             headers = [*headers, (b"anthropic-version", b"2023-06-01")]
         path = "/v1beta/models" if _api(target) == "gemini" else "/v1/models"
         try:
-            async with await self.client.send("GET", target.address(path, ""), headers, None) as answer:
+            async with await self.client.send("GET", target.address(path, "", _api(target)), headers, None) as answer:
                 if answer.status != 200:
                     return answer.status < 500  # one that is starting answers 503
                 body = await answer.read(LARGEST)
@@ -171,7 +171,7 @@ def _entries(listed: Any) -> Iterator[dict[str, Any]]:
 
 
 def _api(target: Target) -> str:
-    return next(name for name in ("openai_chat", "anthropic", "gemini") if name in target.apis)
+    return target.own_api
 
 
 def key_of(target: Target) -> str:

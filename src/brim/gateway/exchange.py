@@ -24,7 +24,7 @@ from brim.gateway.lookout import Lookout
 from brim.gateway.outgoing import Outgoing
 from brim.gateway.protocol import LINES
 from brim.gateway.provider_options import prepared
-from brim.gateway.recall import offered, relay_with_recall
+from brim.gateway.recall import RECALLING, offered, relay_with_recall
 from brim.gateway.routes import Route, api_of
 from brim.gateway.turns import Outcome, Turn, slim
 from brim.gateway.upstreams import Target, choose, without
@@ -115,7 +115,7 @@ class Exchange(ClientSide):
 
     async def _passed(self) -> None:
         """Relay a request that is not fitted: the body is streamed through as it comes."""
-        target = choose(self.options.targets, self.api, self.route.model, self.route.upstream)
+        target = self._target(self.route.model)
         access.check_key(self.headers, self.options, target)
         headers = forwarded(self.scope["headers"], target, self.api, fitted=False, token=self.gateway.token_bytes)
         length = self.headers.get(b"content-length")
@@ -140,6 +140,14 @@ class Exchange(ClientSide):
             else:
                 await self.relay(answer, [])
 
+    def _target(self, model: str) -> Target:
+        """The upstream of this request. Where a path tells no API and none speaks the likely one, it is the first."""
+        targets, host = self.options.targets, self.route.host
+        spoken = {api for target in targets for api in target.apis}
+        if not self.route.api and not self.route.upstream and self.api not in spoken and targets:
+            self.api = targets[0].own_api
+        return choose(targets, host if host in spoken else self.api, model, self.route.upstream)
+
     async def _models(self, answer: Answer, target: Target) -> None:
         """Relay a list of models, and learn their windows from it."""
         body = await answer.read(16 << 20)
@@ -149,7 +157,7 @@ class Exchange(ClientSide):
 
     def send_upstream(self, target: Target, headers: Pairs, body: Any) -> Awaitable[Answer]:
         query = without(self.scope["query_string"].decode("latin-1"), self.options.token)
-        url = target.address(self.route.path, query)
+        url = target.address(self.route.path, query, self.api)
         return self.gateway.client.send(self.scope["method"], url, headers, body)
 
     async def _fitted(self, incoming: bodies.Incoming) -> Outgoing | None:
@@ -158,14 +166,14 @@ class Exchange(ClientSide):
         controls = controls_of(self.headers, self.options.policy, self.tenant)
         content = incoming.content
         # Whatever the model, there may be only one place to go to: then the body is read once, by the fit.
-        target = None if self.route.upstream or controls.bypass else self.options.only.get(self.api)
+        target = None if self.route.upstream or controls.bypass else self.options.only.get(self.route.host or self.api)
         asked = self._peek(content) if target is None else _Asked()
         if target is None:
-            target = choose(self.options.targets, self.api, self.route.model or asked.model, self.route.upstream)
+            target = self._target(self.route.model or asked.model)
         access.check_key(self.headers, self.options, target)
         self._open_turn(target, controls, asked)
         if not controls.bypass:
-            if self.options.recall == "tool" and not controls.dry_run:
+            if self.options.recall == "tool" and not controls.dry_run and self.api in RECALLING:
                 content = offered(content, self.api, self.route.streamed, self.scope["query_string"])
             try:
                 self.result = await self._fit(content, target, controls)
@@ -242,7 +250,7 @@ class Exchange(ClientSide):
                 answer, held = await self.send_upstream(out.target, plain, out.body), []
         async with answer:
             tooled = self.options.recall == "tool" and self.result is not None and not out.controls.dry_run
-            if tooled and answer.status == 200:
+            if tooled and answer.status == 200 and self.api in RECALLING:
                 await relay_with_recall(self, answer, held, out.target, out.headers, out.body)
             else:
                 out.answered()

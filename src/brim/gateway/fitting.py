@@ -15,6 +15,7 @@ from typing import Any
 
 from brim import fitting, wire
 from brim.catalog import Catalog, Model
+from brim.catalog.families import family_of
 from brim.conversation import Conversation
 from brim.errors import BadBody, BudgetTooSmall, UnknownModel
 from brim.gateway.controls import Controls
@@ -63,6 +64,7 @@ class Fitter:
         self.actuals = Actuals(self.store)
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="brim-fit")
         self._windows: dict[tuple[str, str], int] = {}
+        self._stated: dict[tuple[str, int], Model] = {}
         self._narrow: dict[tuple[int, int], tuple[Model, Model]] = {}
         self._counters: dict[tuple[int, str], Counter] = {}
         self._seen: Recent[bytes, bool] = Recent(SEEN_BYTES)
@@ -84,6 +86,7 @@ class Fitter:
         unread_before = partial(self._unread_before, controls.tenant)
         live = self.conversations.of(conversation, controls.session, controls.tenant, unread_before)
         found = self.model_of(conversation.model or self.last_model(controls.client, controls.tenant), upstream)
+        found = found or self._opened(conversation)
         if found is None:
             return FitResult(raw, live, api, conversation.model, _streamed(conversation), conversation)
         large = len(raw) > COLD_BYTES
@@ -341,6 +344,16 @@ class Fitter:
             return self.catalog.override(name, {"window": window})
         return self._narrowed(model, window) if window else model
 
+    def _opened(self, conversation: Conversation) -> Model | None:
+        """A model that nothing is known of, where the request itself says how large a window it opens."""
+        name, window = conversation.model, conversation.window
+        if not name or window is None:
+            return None
+        if (name, window) not in self._stated:
+            blank = Model(name, "", window, None, family_of(name), None, conversation.api, "request")
+            _put(self._stated, (name, window), blank)
+        return self._stated[name, window]
+
     def _narrowed(self, model: Model, window: int) -> Model:
         """A model with the window that an upstream gives it: the same object each time, as counters go by it."""
         known = self._narrow.get((id(model), window))
@@ -437,8 +450,9 @@ class Fitter:
 
 
 def _streamed(conversation: Conversation) -> bool:
-    """Whether the request asks for its answer piece by piece."""
-    return conversation.fields.get("stream") == b"true"
+    """Whether the request asks for its answer piece by piece, or does not say that it wants it whole."""
+    asked = conversation.fields.get("stream")
+    return asked == b"true" or (asked in (None, b"null") and wire.APIS[conversation.api].streams_unasked)
 
 
 def _put(names: dict[Any, Any], name: Any, value: Any) -> None:

@@ -135,6 +135,8 @@ def glance(raw: bytes, api: str, session: str) -> Glance | None:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     spec = APIS[api]
+    if spec.window is not None:  # the limit may be another each time
+        return None
     items: list[msgspec.Raw] = getattr(body, spec.list_field)
     elsewhere = body.previous_response_id or body.conversation or body.prompt or body.container or body.mcp_servers
     if not items or elsewhere or body.cachedContent or body.cached_content:

@@ -28,7 +28,7 @@ _REQUEST = {
     ],
 }
 _API = {
-    "enum": ["openai_chat", "openai_responses", "anthropic", "gemini", None],
+    "enum": ["openai_chat", "openai_responses", "anthropic", "gemini", "ollama", None],
     "description": "The wire format; told from the request if it is left out",
 }
 _MODEL = {"type": ["string", "null"], "description": "A model's name as any API spells it", "examples": ["gpt-4o"]}

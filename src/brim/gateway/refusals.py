@@ -49,6 +49,8 @@ def shape(api: str, status: int, message: str, code: str = "") -> dict[str, Any]
     if api == "anthropic":
         kind = _ANTHROPIC.get(status) or _ANTHROPIC.get(fallback, "api_error")
         return {"type": "error", "error": {"type": kind, "message": message}}
+    if api == "ollama":
+        return {"error": message}
     if api == "gemini":
         name = _GEMINI.get(status) or _GEMINI.get(fallback, "UNKNOWN")
         return {"error": {"code": status, "message": message, "status": name}}
@@ -66,6 +68,8 @@ def too_long(api: str, tokens: int, limit: int, window: int, reserve: int) -> by
     if api == "gemini":
         text = f"The input token count ({tokens}) exceeds the maximum number of tokens allowed ({limit})."
         return error(api, 400, text)
+    if api == "ollama":
+        return error(api, 400, f"the input length ({tokens} tokens) exceeds the context length ({limit} tokens)")
     if api == "openai_responses":
         text = "Your input exceeds the context window of this model. Please adjust your input and try again."
         return _context_length(text, "input")
@@ -93,6 +97,8 @@ def stream_error(api: str, status: int, message: str, code: str = "") -> bytes:
     body = shape(api, status, message, code)
     if api == "anthropic":
         return b"event: error\ndata: " + encode(body) + b"\n\n"
+    if api == "ollama":
+        return encode(body) + b"\n"
     if api == "openai_responses":
         event = {"type": "error", "code": code or "upstream_error", "message": message, "param": None}
         return b"event: error\ndata: " + encode({**event, "sequence_number": 1 << 30}) + b"\n\n"

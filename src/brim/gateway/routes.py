@@ -10,6 +10,7 @@ from typing import Literal
 from urllib.parse import unquote
 
 from brim.gateway.faults import Refused
+from brim.gateway.paths import BARE, CHAT, VERSION, prefix_of
 
 Kind = Literal["fit", "models", "pass"]
 
@@ -24,61 +25,66 @@ class Route:
     model: str = ""
     upstream: str = ""
     streamed: bool = False
+    host: str = ""
+    """The API of the upstream that has this place, where that is another's: Gemini has OpenAI's too."""
 
 
-_FITTED = {
-    "/chat/completions": "openai_chat",
-    "/responses": "openai_responses",
-    "/messages": "anthropic",
-}
-_VERSIONED = re.compile(r"^/v\d+(?:alpha|beta)?\d*(?=/)")
+_FITTED = {"/responses": "openai_responses", "/messages": "anthropic"}
 # Also behind a project, as Vertex has it.
-_GEMINI = re.compile(r"^/v1(?:alpha|beta)?\d*/(?:[\w.-]+/){0,8}models/([^/:]+):(\w+)$")
-_AZURE = re.compile(r"^/openai/deployments/([^/]+)/chat/completions$")
+_GEMINI = re.compile(rf"^(?:/[^/]+)*?{VERSION}/(?:[\w.-]+/){{0,8}}models/([^/:]+):(\w+)$")
+_AZURE = re.compile(r"/deployments/([^/]+)/chat/completions$")
+_OLLAMA = re.compile(r"^/api/(?:chat|generate|embed|embeddings|tags|ps|show|pull|push|create|copy|delete|version)$")
 _NAMED = re.compile(r"^/up/([A-Za-z0-9_.-]{1,64})(/.*)$")
-# What clients ask for without a version when their base address has none.
-_BARE = re.compile(r"^/(?:chat/completions|responses|messages|models|embeddings|completions)(?:/|$)")
+# What a browser asks of any server that it shows a page of.
+_BROWSERS = ("/favicon.ico", "/robots.txt")
 _LONGEST = 2_048
 
 
 @lru_cache(4_096)
 def route_of(method: str, path: str) -> Route | None:
-    """The route of a request path as it stands on the wire; None if it is nothing that a provider has.
+    """The route of a request path as it stands on the wire; None if it is a browser's own question.
 
+    Whatever stands before a known endpoint, it is fitted; what is not known passes.
     Example: route_of("POST", "/v1/messages") -> Route("fit", "anthropic", "/v1/messages")
     Example: route_of("POST", "/up/groq/v1/chat/completions").upstream -> "groq"
     """
     _check(path)
     named = _NAMED.match(path)
     if named:
-        inner = _plain(method, named.group(2)) or Route("pass", "", named.group(2))
-        return replace(inner, upstream=named.group(1))
-    return _plain(method, path)
+        return replace(_plain(method, named.group(2)), upstream=named.group(1))
+    return None if path in _BROWSERS else _plain(method, path)
 
 
-def _plain(method: str, path: str) -> Route | None:
-    if _BARE.match(path):
-        path = "/v1" + path
+def _plain(method: str, path: str) -> Route:
     gemini = _GEMINI.match(path)
     if gemini:
         model, action = unquote(gemini.group(1)), gemini.group(2)
         fitted = method == "POST" and action in ("generateContent", "streamGenerateContent")
         return Route("fit" if fitted else "pass", "gemini", path, model, streamed=action.startswith("stream"))
-    azure = _AZURE.match(path)
-    if azure and method == "POST":
-        return Route("fit", "openai_chat", path, unquote(azure.group(1)))
-    version = _VERSIONED.match(path)
-    if version is None:
-        return None
-    rest = path[version.end() :]
+    if _OLLAMA.match(path):
+        return Route("fit" if method == "POST" and path == "/api/chat" else "pass", "ollama", path)
+    prefix = prefix_of(path)
+    host = "gemini" if prefix.endswith("beta/openai") else ""
+    if method == "POST" and path.endswith(CHAT):
+        azure = _AZURE.search(path)
+        return Route("fit", "openai_chat", path, unquote(azure.group(1)) if azure else "", host=host)
+    if not prefix and not BARE.match(path):
+        return Route("pass", "", path)
+    return _below(method, path, path[len(prefix) :], "" if host else prefix, host)
+
+
+def _below(method: str, path: str, rest: str, version: str, host: str) -> Route:
+    """The route of what stands right behind a version, or without one at the beginning."""
     if method == "POST" and rest in _FITTED:
-        return Route("fit", _FITTED[rest], path)
+        return Route("fit", _FITTED[rest], path, host=host)
+    google = "gemini" if version.endswith(("alpha", "beta")) else ""
+    api = "openai_chat" if host else google
     if method == "GET" and rest == "/models":
-        return Route("models", "gemini" if version.group() != "/v1" else "", path)
-    for start, api in (("/messages/", "anthropic"), ("/responses/", "openai_responses")):
+        return Route("models", api, path, host=host)
+    for start, owner in (("/messages/", "anthropic"), ("/responses/", "openai_responses")):
         if rest.startswith(start):
-            return Route("pass", api, path)
-    return Route("pass", "gemini" if "beta" in version.group() else "", path)
+            return Route("pass", owner, path, host=host)
+    return Route("pass", api, path, host=host)
 
 
 def _check(path: str) -> None:

@@ -62,6 +62,7 @@ PROVIDERS: Final = {
     "openai_responses": "openai",
     "anthropic": "anthropic",
     "gemini": "gcp.gemini",
+    "ollama": "ollama",
 }
 _NANO: Final = 1_000_000_000
 

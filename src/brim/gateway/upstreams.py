@@ -6,25 +6,26 @@ Only what is configured can be reached: a request names an upstream or a model, 
 from __future__ import annotations
 
 import fnmatch
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from urllib.parse import parse_qsl, unquote_plus, urlencode
 
+from brim.gateway import paths
 from brim.gateway.faults import Refused
 from brim.settings import Settings, Upstream
 
 OPENAI = frozenset({"openai_chat", "openai_responses"})
-ALL = frozenset({"openai_chat", "openai_responses", "anthropic", "gemini"})
+# Ollama speaks OpenAI's APIs beside its own.
+OLLAMA = OPENAI | {"ollama"}
+ALL = OLLAMA | {"anthropic", "gemini"}
+# What an upstream is asked in, where a path tells no API: the first of these that it speaks.
+APIS = ("openai_chat", "anthropic", "gemini")
 # Where the providers' own SDKs go; used when no upstream is configured.
 KNOWN = (
     ("openai", "https://api.openai.com/v1", OPENAI),
     ("anthropic", "https://api.anthropic.com", frozenset({"anthropic"})),
     ("gemini", "https://generativelanguage.googleapis.com", frozenset({"gemini"})),
 )
-_VERSION = re.compile(r"^/(v\d+(?:alpha|beta)?\d*)(?=/|$)")
-_BASE_VERSION = re.compile(r"/v\d+(?:alpha|beta)?\d*$")
 _KEY_HEADERS = (b"authorization", b"x-api-key", b"x-goog-api-key", b"api-key")
 
 
@@ -41,25 +42,30 @@ class Target:
     def serves(self, model: str) -> bool:
         return not self.models or any(fnmatch.fnmatchcase(model, pattern) for pattern in self.models)
 
-    def address(self, path: str, query: str) -> str:
-        """The URL of a request. A version in the base address stands for the one in the path.
+    def address(self, path: str, query: str, api: str = "openai_chat") -> str:
+        """The URL of a request. A path in the base address stands for what is before the endpoint.
 
         Example: base https://api.groq.com/openai/v1, path /v1/models -> https://api.groq.com/openai/v1/models
         """
         if query and self.key is not None:
             query = urlencode([pair for pair in parse_qsl(query, keep_blank_values=True) if pair[0] != "key"])
-        address = _address(self.base_url, path)
-        return f"{address}?{query}" if query else address
+        url = paths.address(self.base_url, path, api)
+        return f"{url}?{query}" if query else url
 
     @property
     def root(self) -> str:
         """Where the server itself is, without a version. Example: http://127.0.0.1:8080/v1 -> http://127.0.0.1:8080"""
-        return _BASE_VERSION.sub("", self.base_url.rstrip("/"))
+        return paths.without_version(self.base_url)
 
     @property
     def well_known(self) -> bool:
         """Whether this is a provider's own service."""
-        return any(self.root == _BASE_VERSION.sub("", url) for _, url, _ in KNOWN)
+        return any(self.root == paths.without_version(url) for _, url, _ in KNOWN)
+
+    @property
+    def own_api(self) -> str:
+        """The API that it is asked for its models in."""
+        return next(name for name in APIS if name in self.apis)
 
     def key_headers(self, api: str) -> list[tuple[bytes, bytes]]:
         """The header that carries Brim's own key for this upstream; none if the client's is used."""
@@ -73,14 +79,6 @@ class Target:
         return [(b"authorization", b"Bearer " + key)]
 
 
-@lru_cache(1_024)
-def _address(base_url: str, path: str) -> str:
-    base = base_url.rstrip("/")
-    if _BASE_VERSION.search(base):
-        path = _VERSION.sub("", path, count=1)
-    return base + path
-
-
 def targets_of(settings: Settings, given: str = "") -> tuple[Target, ...]:
     """The upstreams in force: the one given for this run, else those of the settings, else the providers' own."""
     if given:
@@ -91,13 +89,16 @@ def targets_of(settings: Settings, given: str = "") -> tuple[Target, ...]:
 
 
 def _target(name: str, entry: Upstream, settings: Settings) -> Target:
-    apis = OPENAI if entry.api in OPENAI else frozenset({entry.api})
+    apis = OPENAI if entry.api in OPENAI else OLLAMA if entry.api == "ollama" else frozenset({entry.api})
     key = settings.secret(entry.key_env) if entry.key_env else None
     return Target(name, entry.base_url, apis, entry.models, key)
 
 
 def choose(targets: Sequence[Target], api: str, model: str, name: str = "") -> Target:
-    """The upstream for a request: the one its path names, else the first that speaks its API and has the model."""
+    """The upstream for a request: the one its path names, else the first that speaks its API and has the model.
+
+    A request that names no model goes to the first that speaks its API.
+    """
     if name:
         for target in targets:
             if target.name == name:
@@ -105,7 +106,7 @@ def choose(targets: Sequence[Target], api: str, model: str, name: str = "") -> T
         raise Refused(404, f"no upstream is called {name!r}: configured are {_names(targets)}", "unknown_upstream")
     speaking = [target for target in targets if api in target.apis]
     for target in speaking:
-        if target.serves(model):
+        if not model or target.serves(model):
             return target
     if speaking:
         raise Refused(404, f"no upstream serves the model {model!r}: see upstreams.NAME.models", "model_not_found")

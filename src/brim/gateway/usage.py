@@ -17,6 +17,7 @@ _NEEDLES: Final = {
     "openai_responses": b'"input_tokens"',
     "anthropic": b'_tokens"',
     "gemini": b'"promptTokenCount"',
+    "ollama": b'"prompt_eval_count"',
 }
 # The end of a stream, as each provider marks it.
 _ENDS: Final = {
@@ -24,6 +25,7 @@ _ENDS: Final = {
     "openai_responses": (b"response.completed", b"response.failed", b"response.incomplete"),
     "anthropic": (b"message_stop",),
     "gemini": (b'"finishReason"',),
+    "ollama": (b'"done":true',),
 }
 # An answer that tells of content that the provider itself left out: its usage is that of less than was sent.
 _EDITED: Final = re.compile(rb'"applied_edits"\s*:\s*\[\s*\{')
@@ -37,6 +39,8 @@ class _Told(msgspec.Struct):
 
     usage: dict[str, Any] | None = None
     usageMetadata: dict[str, Any] | None = None
+    prompt_eval_count: Any = None
+    eval_count: Any = None
     message: Any = None
     response: Any = None
     type: Any = None
@@ -84,6 +88,7 @@ def read_usage(body: bytes, api: str) -> Usage | None:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     found: dict[str, Any] = {"usage": told.usage, "usageMetadata": told.usageMetadata}
+    found |= {"prompt_eval_count": told.prompt_eval_count, "eval_count": told.eval_count}
     for holder in (told.response, told.message):
         if isinstance(holder, dict) and isinstance(holder.get("usage"), dict):
             found["usage"] = holder["usage"]
@@ -93,13 +98,17 @@ def read_usage(body: bytes, api: str) -> Usage | None:
 
 
 class StreamReader:
-    """Looks at the chunks of a stream of server-sent events, and keeps only the lines with usage in them."""
+    """Looks at the chunks of a stream of server-sent events, and keeps only the lines with usage in them.
 
-    __slots__ = ("_api", "_first", "_last", "_needle", "_rest", "_tail")
+    Ollama streams lines of JSON instead, which are the same without the name of their field.
+    """
+
+    __slots__ = ("_api", "_field", "_first", "_last", "_needle", "_rest", "_tail")
 
     def __init__(self, api: str) -> None:
         self._api = api
         self._needle = _NEEDLES[api]
+        self._field = b"" if api == "ollama" else b"data:"
         self._rest = b""
         self._first = b""
         self._last = b""
@@ -120,7 +129,7 @@ class StreamReader:
                 self._rest = b""
 
     def _take(self, line: bytes) -> None:
-        if self._needle in line and line.startswith(b"data:"):
+        if self._needle in line and line.startswith(self._field):
             self._first = self._first or line
             self._last = line
 
@@ -136,7 +145,7 @@ class StreamReader:
 
     def usage(self) -> Usage | None:
         self._take(self._rest)  # a stream may end without a line break
-        last = read_usage(self._last[5:], self._api) if self._last else None
+        last = read_usage(self._last[len(self._field) :], self._api) if self._last else None
         if self._api != "anthropic" or not self._first:
             return last
         # The first event tells the input, the last one the output (and, of late, all of it).
@@ -218,5 +227,6 @@ Reader = StreamReader | BodyReader | Unpacking
 
 def reader_for(api: str, content_type: str, content_encoding: str) -> Reader:
     """What reads the usage of an answer with these headers."""
-    inner = StreamReader(api) if content_type.startswith("text/event-stream") else BodyReader(api)
+    streamed = content_type.startswith(("text/event-stream", "application/x-ndjson"))
+    inner = StreamReader(api) if streamed else BodyReader(api)
     return Unpacking(inner) if content_encoding in ("gzip", "deflate") else inner

@@ -19,8 +19,9 @@ Tokens = Annotated[int, Meta(ge=50)]
 Share = Annotated[float, Meta(ge=0)]
 Seconds = Annotated[float, Meta(gt=0)]
 Price = Annotated[float, Meta(ge=0)]
-EnvName = Annotated[str, Meta(pattern=r"^([A-Za-z_][A-Za-z0-9_]{0,63})?$")]
-ApiName = Literal["openai_chat", "openai_responses", "anthropic", "gemini"]
+_VARIABLE: Final = r"^([A-Za-z_][A-Za-z0-9_]{0,63})?$"
+EnvName = Annotated[str, Meta(pattern=_VARIABLE)]
+ApiName = Literal["openai_chat", "openai_responses", "anthropic", "gemini", "ollama"]
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,6 +92,13 @@ class Gateway(Section, frozen=True, kw_only=True):
     trusted_proxies: Annotated[
         tuple[str, ...], Meta(description="addresses or networks from which tenant_header is believed")
     ] = ()
+    path_prefix: Annotated[
+        str,
+        Meta(
+            description="path before all addresses of the gateway, where a proxy leaves it there; such as /llm",
+            pattern=r"^((?:/[A-Za-z0-9._~-]+)+)?$",
+        ),
+    ] = ""
     allowed_origins: Annotated[
         tuple[str, ...], Meta(description="origins of web pages and Electron apps that may call the gateway; *: any")
     ] = ()
@@ -230,7 +238,7 @@ def allowed(kind: Any) -> str:
     for note in _notes(kind):
         if note.pattern and "http" in note.pattern:
             words = "an address such as https://api.openai.com/v1, without user, password or query"
-        elif note.pattern:
+        elif note.pattern == _VARIABLE:
             words = "the name of an environment variable"
         if note.gt is not None:
             words += f" above {note.gt}"

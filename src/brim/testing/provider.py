@@ -22,17 +22,23 @@ from brim.tokens.counter import Counter
 from brim.wire import Usage
 
 _GEMINI = re.compile(r"/v1(?:alpha|beta)?/models/([^/:]+):(generateContent|streamGenerateContent|countTokens)$")
-_APIS = {"/chat/completions": "openai_chat", "/responses": "openai_responses", "/messages": "anthropic"}
+_APIS = {
+    "/chat/completions": "openai_chat",
+    "/responses": "openai_responses",
+    "/messages": "anthropic",
+    "/api/chat": "ollama",
+}
 # The smallest prefix that providers keep in their prompt cache, and the step in which they do.
 CACHE_MINIMUM = 1024
 # Whose tokenizer counts for models that no catalog knows.
 STAND_IN = "gpt-4o"
 JSON = (("content-type", "application/json"),)
+LINES = (("content-type", "application/x-ndjson"),)
 EVENTS = (("content-type", "text/event-stream; charset=utf-8"), ("cache-control", "no-cache"))
 
 
 class FakeProvider:
-    """Speaks OpenAI chat and responses, Anthropic and Gemini on one port.
+    """Speaks OpenAI chat and responses, Anthropic, Gemini and Ollama on one port.
 
     Scripted replies are given in order; after them every request gets `default`. A prompt above `window` is
     refused in the provider's wording, and prefixes seen before are reported as cached. `abandoned` counts answers
@@ -189,8 +195,10 @@ class FakeProvider:
         fault = reply.fault if isinstance(reply, Say) else None
         if action == "streamGenerateContent" and "alt=sse" not in seen.query:
             return Answer(200, JSON, tuple(speaking.gemini_array(said)), streamed=True, fault=fault)
-        if action == "streamGenerateContent" or (not action and seen.fields.get("stream") is True):
-            return Answer(200, EVENTS, tuple(speaking.STREAMED[api](said)), streamed=True, fault=fault)
+        streamed = seen.fields.get("stream", wire.APIS[api].streams_unasked)
+        if action == "streamGenerateContent" or (not action and streamed is True):
+            kind = LINES if api == "ollama" else EVENTS
+            return Answer(200, kind, tuple(speaking.STREAMED[api](said)), streamed=True, fault=fault)
         return replace(_json(200, speaking.WHOLE[api](said)), fault=fault)
 
     def _failed(self, reply: Reply, api: str) -> Answer:

@@ -273,15 +273,46 @@ def gemini_array(speech: Speech) -> Iterator[bytes]:
     yield b"]"
 
 
+def ollama(speech: Speech) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": speech.text}
+    if speech.calls:
+        message["tool_calls"] = [
+            {"function": {"name": call.name, "arguments": dict(call.arguments)}} for call in speech.calls
+        ]
+    return {**_ollama_head(speech), "message": message, **_ollama_end(speech)}
+
+
+def _ollama_head(speech: Speech) -> dict[str, Any]:
+    return {"model": speech.model, "created_at": "2026-01-01T00:00:00Z"}
+
+
+def _ollama_end(speech: Speech) -> dict[str, Any]:
+    counts = {"prompt_eval_count": speech.usage.input, "eval_count": speech.usage.output}
+    return {"done": True, "done_reason": "stop", "total_duration": 1_000_000, **counts}
+
+
+def ollama_stream(speech: Speech) -> Iterator[bytes]:
+    """Lines of JSON, of which the last has the numbers."""
+    head = _ollama_head(speech)
+    for part in speech.parts():
+        yield encode({**head, "message": {"role": "assistant", "content": part}, "done": False}) + b"\n"
+    for call in ollama(speech)["message"].get("tool_calls", ()):
+        message = {"role": "assistant", "content": "", "tool_calls": [call]}
+        yield encode({**head, "message": message, "done": False}) + b"\n"
+    yield encode({**head, "message": {"role": "assistant", "content": ""}, **_ollama_end(speech)}) + b"\n"
+
+
 WHOLE: dict[str, Callable[[Speech], dict[str, Any]]] = {
     "openai_chat": chat,
     "anthropic": messages,
     "openai_responses": responses,
     "gemini": gemini,
+    "ollama": ollama,
 }
 STREAMED: dict[str, Callable[[Speech], Iterator[bytes]]] = {
     "openai_chat": chat_stream,
     "anthropic": messages_stream,
     "openai_responses": responses_stream,
     "gemini": gemini_stream,
+    "ollama": ollama_stream,
 }

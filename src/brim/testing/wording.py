@@ -33,6 +33,8 @@ def error(api: str, status: int, message: str, code: str | None = None) -> dict[
     if api == "anthropic":
         kind = _ANTHROPIC_TYPES.get(status, "api_error")
         return {"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_011"}
+    if api == "ollama":
+        return {"error": message}
     if api == "gemini":
         return {"error": {"code": status, "message": message, "status": _GEMINI_STATUSES.get(status, "UNKNOWN")}}
     kind = _OPENAI_TYPES.get(status, "invalid_request_error")
@@ -56,6 +58,8 @@ def overflow(api: str, tokens: int, window: int, style: str = "") -> tuple[int, 
     if api == "gemini":
         text = f"The input token count ({tokens}) exceeds the maximum number of tokens allowed ({window})."
         return 400, error(api, 400, text)
+    if api == "ollama":
+        return 400, error(api, 400, f"the input length ({tokens}) exceeds the context length ({window})")
     if api == "openai_responses":
         text = "Your input exceeds the context window of this model. Please adjust your input and try again."
         return 400, {"error": {**error(api, 400, text, "context_length_exceeded")["error"], "param": "input"}}

@@ -105,6 +105,25 @@ def _openai_chat(model: str, count: Count) -> Framing:
     )
 
 
+def _ollama(model: str, count: Count) -> Framing:
+    """Ollama's chat by the rules of OpenAI's, of which its messages are a variant."""
+    made = _openai_chat(model, count)
+    return replace(made, key=f"ollama/{model}", verified=False, message=lambda value: made.message(_as_chat(value)))
+
+
+def _as_chat(value: Any) -> Any:
+    """A message of Ollama's with its images and thoughts where OpenAI's has them."""
+    if not isinstance(value, dict) or not (value.get("images") or value.get("thinking")):
+        return value
+    shown = [
+        {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{image}"}}
+        for image in value.get("images") or ()
+        if isinstance(image, str)
+    ]
+    content = [{"type": "text", "text": value.get("content") or ""}, *shown] if shown else value.get("content")
+    return {**value, "content": content, "reasoning_content": value.get("thinking"), "images": None, "thinking": None}
+
+
 def _responses(model: str, count: Count) -> Framing:
     def head(conversation: Conversation) -> int:
         instructions = _system(conversation)
@@ -187,4 +206,5 @@ _MAKERS: dict[str, Callable[[str, Count], Framing]] = {
     "openai_responses": _responses,
     "anthropic": _anthropic,
     "gemini": _gemini,
+    "ollama": _ollama,
 }

@@ -14,7 +14,7 @@ from brim.catalog import Model
 from brim.conversation import Conversation, Message, decode, encode
 from brim.errors import BadBody
 from brim.recent import Recent
-from brim.wire import anthropic, gemini, openai_chat, openai_responses
+from brim.wire import anthropic, gemini, ollama, openai_chat, openai_responses
 from brim.wire.api import Api, Usage, check_depth, name_of, parse_json
 from brim.wire.lists import Lists
 from brim.wire.sniff import sniff
@@ -35,7 +35,9 @@ __all__ = [
 ]
 
 Body = bytes | Mapping[str, Any] | Sequence[Any]
-APIS: dict[str, Api] = {module.API.name: module.API for module in (openai_chat, openai_responses, anthropic, gemini)}
+APIS: dict[str, Api] = {
+    module.API.name: module.API for module in (openai_chat, openai_responses, anthropic, gemini, ollama)
+}
 # Where a list of messages without a body around it stands among the fields.
 _BARE = ""
 # Tools and system fields that say nothing.
@@ -87,6 +89,7 @@ def parse(
     listed = fields.pop(spec.list_field)
     messages = _messages(spec, listed)
     lead = () if system is None or spec.system_fields else (_first_message(spec, system),)
+    settings = _small(fields, spec.list_field)
     conversation = Conversation(
         api=name,
         messages=(*lead, *messages) if lead else messages,
@@ -94,7 +97,8 @@ def parse(
         tools=_tools(fields.get("tools")),
         fields=fields,
         model=_text(fields, "model") or (model.name if isinstance(model, Model) else model),
-        max_output=spec.max_output(_small(fields, spec.list_field)),
+        max_output=spec.max_output(settings),
+        window=spec.window(settings) if spec.window is not None else None,
         beside=not (tools is None and system is None and tool_choice is None),
         lead=len(lead),
     )

@@ -41,6 +41,9 @@ class Api:
     replies: Callable[[Mapping[str, Any]], list[Any]]
     max_output: Callable[[Mapping[str, Any]], int | None]
     check: Callable[[Conversation], None]
+    # The window that a request sets for itself, where it can.
+    window: Callable[[Mapping[str, Any]], int | None] | None = None
+    streams_unasked: bool = False
 
 
 class Reader:

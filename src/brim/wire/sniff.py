@@ -38,6 +38,8 @@ def sniff(fields: Mapping[str, bytes], model: str | Model = "", system: Any = No
     typed = b'"type"' in messages  # looked for because patterns take much longer where they find nothing
     if typed and "" in fields and _RESPONSES.search(messages):
         return "openai_responses"
+    if "keep_alive" in fields or b'"num_' in fields.get("options", b""):
+        return "ollama"
     if _ANTHROPIC_FIELDS & fields.keys() or b'"input_schema"' in fields.get("tools", b""):
         return "anthropic"
     # What a user pasted may look like either: what stands first is structure more often than content.

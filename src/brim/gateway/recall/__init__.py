@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from brim.gateway.recall.offering import offered
-from brim.gateway.recall.relaying import relay_with_recall
+from brim.gateway.recall.relaying import RECALLING, relay_with_recall
 
-__all__ = ["offered", "relay_with_recall"]
+__all__ = ["RECALLING", "offered", "relay_with_recall"]

@@ -32,12 +32,15 @@ LARGEST_ANSWER: Final = 64 << 20
 SHARE: Final = 0.5
 # So many earlier messages are looked into for a query.
 FOUND: Final = 8
+# The APIs whose answers can be gone on from inside the gateway.
 _ROUNDS: dict[str, Callable[[Splice], Round]] = {
     "openai_chat": ChatRound,
     "anthropic": MessagesRound,
     "openai_responses": ResponsesRound,
     "gemini": GeminiRound,
 }
+
+RECALLING: Final = frozenset(_ROUNDS)
 
 
 async def relay_with_recall(

@@ -1,0 +1,58 @@
+"""How the paths of provider APIs are made: what stands before an endpoint, and how that meets a base address."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+from urllib.parse import urlsplit
+
+VERSION: Final = r"/v\d+(?:alpha|beta)?\d*"
+_VERSION: Final = re.compile(rf"^{VERSION}(?=/|$)")
+_BASE_VERSION: Final = re.compile(rf"{VERSION}$")
+# Up to the first version, with whatever stands before it; Gemini has its OpenAI endpoints one step further down.
+_PREFIX: Final = re.compile(rf"^(?:/[^/]+)*?{VERSION}(?:(?<=beta)/openai)?(?=/|$)")
+# What clients ask for without a version when their base address has none.
+BARE: Final = re.compile(r"^/(?:chat/completions|responses|messages|models|embeddings|completions)(?:/|$)")
+CHAT: Final = "/chat/completions"
+# APIs whose clients add the version themselves: their base address ends before it.
+_VERSIONED_BY_CLIENT: Final = {"anthropic": "/v1", "gemini": "/v1beta"}
+
+
+@lru_cache(4_096)
+def prefix_of(path: str) -> str:
+    """What stands before the endpoint in a path of the OpenAI kind.
+
+    Example: "/v1beta/openai/chat/completions" -> "/v1beta/openai"; "/inference/chat/completions" -> "/inference"
+    """
+    if path.endswith(CHAT):
+        return path[: -len(CHAT)]
+    found = _PREFIX.match(path)
+    return found.group() if found else ""
+
+
+@lru_cache(4_096)
+def address(base_url: str, path: str, api: str) -> str:
+    """The URL of a path at an upstream.
+
+    A base address without a path gets the path as the client wrote it. One with a path is used as it is given: clients
+    of the OpenAI kind append the endpoint alone, those of Anthropic and Gemini the version too, unless it ends in one.
+    Example: base https://models.github.ai/inference, path /v1/chat/completions -> …/inference/chat/completions
+    """
+    base = base_url.rstrip("/")
+    if api == "ollama":
+        return _BASE_VERSION.sub("", base) + path
+    version = _VERSIONED_BY_CLIENT.get(api, "")
+    if version and BARE.match(path):
+        path = version + path
+    own = urlsplit(base).path
+    if own and (path == own or path.startswith(f"{own}/")):
+        return base + path[len(own) :]
+    if own and not version:
+        return base + path[len(prefix_of(path)) :]
+    return base + (_VERSION.sub("", path, count=1) if _BASE_VERSION.search(base) else path)
+
+
+def without_version(base_url: str) -> str:
+    """Where the server itself is. Example: http://127.0.0.1:8080/v1 -> http://127.0.0.1:8080"""
+    return _BASE_VERSION.sub("", base_url.rstrip("/"))
