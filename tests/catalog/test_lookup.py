@@ -219,3 +219,10 @@ def _timed(rounds: int) -> float:
     for _ in range(rounds):
         catalog.find("gpt-4o")
     return (time.perf_counter() - start) / rounds
+
+
+@pytest.mark.parametrize(
+    ("tagged", "name"), [("qwen3:8b", "qwen3-8b"), ("gpt-oss:20b", "gpt-oss-20b"), ("llama3.1:8b", "llama3.1-8b")]
+)
+def test_a_size_in_the_tag_of_ollama_is_part_of_the_name(tagged: str, name: str) -> None:
+    assert catalog.find(tagged).window == catalog.find(name).window

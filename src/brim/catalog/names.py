@@ -48,6 +48,8 @@ _DOTTED: Final = (
 )
 # What stands before the same model's name at some hosts.
 _MAKER_PREFIXES: Final = ("databricks-", "system.ai.", "meta-", "zai-", "fw-", "open-")
+# Ollama's tag, where it says the size that others have in the name: "qwen3:8b", "llama3.1:8b-instruct-q4_K_M".
+_SIZE_TAG: Final = r":(?=\d+(?:[.-]\d+)?b(?:-|$))"
 _DECORATION: Final = (
     r"(?:"
     r"-v\d+(?::\d+)?(?::\d+k)?"  # Bedrock's -v1:0
@@ -106,6 +108,8 @@ def _bare_names(last: str) -> Iterator[str]:
         yield f"ft:{base}"
         yield base
         return
+    if ":" in last and (sized := re.sub(_SIZE_TAG, "-", last)) != last:
+        yield sized
     dotted = re.match(_DOTTED, last)
     if dotted:
         maker, rest = dotted.groups()
