@@ -26,7 +26,7 @@ check: $(READY)
 
 # The property tests with 20,000 examples each: about half an hour.
 nightly: $(READY)
-	HYPOTHESIS_PROFILE=nightly $(BIN)/pytest tests/test_fit_properties.py tests/wire
+	HYPOTHESIS_PROFILE=nightly $(BIN)/pytest tests/test_fit_properties.py tests/wire tests/gateway/test_isolation.py
 
 # DATA is the folder with the measurement data: docs/benchmarks.md says where it is published.
 bench: $(READY)

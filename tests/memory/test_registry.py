@@ -147,3 +147,29 @@ def test_many_threads_share_one_registry() -> None:
     for thread in threads:
         thread.join()
     assert problems == []
+
+
+def test_tenants_with_the_same_id_and_messages_have_sessions_of_their_own(tmp_path) -> None:
+    messages = chat(6, "a")
+    store = open_store(tmp_path / "brim.db")
+    for client in ("desk", None):
+        sessions = Sessions(store, budget=1_200)
+        ids = []
+        for tenant in ("ann", "bob", ""):
+            session = sessions.of(body(messages), client, tenant=tenant)
+            session.fit(body(messages))
+            ids.append(session.id)
+        assert len(set(ids)) == 3
+        again = Sessions(store, budget=1_200)
+        longer = [*messages, {"role": "user", "content": "Go on."}]
+        assert [again.of(body(longer), client, tenant=tenant).id for tenant in ("ann", "bob", "")] == ids
+        assert again.of(body(longer), client, tenant="eve").id not in ids
+
+
+def test_a_client_cannot_spell_the_session_of_another_tenant() -> None:
+    messages = chat(6, "a")
+    sessions = Sessions(budget=1_200)
+    theirs = sessions.of(body(messages), "desk", tenant="ann")
+    theirs.fit(body(messages))
+    assert sessions.of(body(messages), "ann~desk").id != theirs.id
+    assert sessions.of(body(messages), "ann~desk", tenant="bob").id != theirs.id

@@ -27,7 +27,8 @@ class Asker:
         self.url = (url or f"http://{host}:{gateway.port}").rstrip("/").removesuffix("/brim").removesuffix("/v1")
         if not self.url.startswith(("http://", "https://")):
             raise BadSetting("--url", f"{url!r} is not an address such as http://127.0.0.1:8787")
-        self._token = loaded.secret(gateway.access_token_env) if gateway.access_token_env else None
+        held = filter(None, (gateway.operator_token_env, gateway.access_token_env))  # the operator's sees all tenants
+        self._token = next(filter(None, map(loaded.secret, held)), None)
 
     def get(self, path: str) -> Any:
         headers = {"x-brim-token": self._token} if self._token else {}

@@ -13,11 +13,13 @@ from brim.gateway.faults import Refused
 from brim.gateway.headers import one
 from brim.gateway.options import Options, is_loopback
 from brim.gateway.origins import foreign_origin
-from brim.gateway.tenant import password
+from brim.gateway.tenant import JOINED, Tenants, password
 from brim.gateway.upstreams import Target
 
 # What changes nothing, and what a page of another origin cannot read without CORS headers.
 _SAFE = ("GET", "HEAD", "OPTIONS")
+# Of Brim's own addresses those that say nothing of anybody's requests.
+_OPEN = ("/healthz", "/readyz")
 
 
 def check(headers: Mapping[bytes, bytes], options: Options, method: str = "GET", *, own: bool = False) -> None:
@@ -30,7 +32,8 @@ def check(headers: Mapping[bytes, bytes], options: Options, method: str = "GET",
     if options.token is not None:
         if origin is not None and method not in _SAFE:
             check_origin(origin, options)
-        if not _has_token(headers, options.token.encode(), by_page=origin is not None):
+        held = _has_token(headers, options.token, by_page=origin is not None)
+        if not held and not (own and is_operator(headers, options)):
             raise Refused(401, "an access token is needed: send it as x-brim-token or as the API key", "access_token")
         return
     _check_host(headers)
@@ -81,7 +84,32 @@ def _name(host: str) -> str:
     return host.rpartition(":")[0] if host.count(":") == 1 else host
 
 
-def _has_token(headers: Mapping[bytes, bytes], token: bytes, *, by_page: bool) -> bool:
+def is_operator(headers: Mapping[bytes, bytes], options: Options) -> bool:
+    """Whether a request carries the operator's token."""
+    by_page = foreign_origin(headers) is not None
+    return options.operator is not None and _has_token(headers, options.operator, by_page=by_page)
+
+
+def viewer(headers: Mapping[bytes, bytes], options: Options, tenants: Tenants, tenant: str) -> str | None:
+    """Whose sessions a request to Brim's own addresses may see: its tenant's, or (None) those of all.
+
+    All are for the holder of the operator's token. Where there is none, they are for whoever brings no API key.
+    """
+    if options.operator is not None:
+        return None if is_operator(headers, options) else tenant
+    return None if tenant in (JOINED, tenants.nobody) else tenant
+
+
+def check_viewer(viewer: str | None, path: str, options: Options) -> None:
+    """Refuse pages and numbers of all tenants to one of them."""
+    if viewer is None or path in _OPEN or path.startswith("/brim/v1/"):
+        return
+    if options.operator is not None:
+        raise Refused(401, "this is for the operator: send the operator's token as x-brim-token", "operator_token")
+    raise Refused(403, "this is for the operator: ask without an API key", "operator_only")
+
+
+def _has_token(headers: Mapping[bytes, bytes], token: str, *, by_page: bool) -> bool:
     """Whether a request carries the token. A page of another origin must add it itself: a browser sends the password
     that it knows for a site along with any request.
     """
@@ -91,4 +119,4 @@ def _has_token(headers: Mapping[bytes, bytes], token: bytes, *, by_page: bool) -
         given.append(value.strip())
     elif scheme.lower() == b"basic" and not by_page:
         given.append(password(value.strip()))
-    return any(hmac.compare_digest(candidate, token) for candidate in given)
+    return any(hmac.compare_digest(candidate, token.encode()) for candidate in given)

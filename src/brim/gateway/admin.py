@@ -16,6 +16,7 @@ from brim.errors import BadInput, BadSetting, BrimError, BudgetTooSmall, NotFoun
 from brim.gateway import bodies
 from brim.gateway.faults import ClientGone, Fault
 from brim.gateway.openapi import document
+from brim.gateway.views import Views
 from brim.gateway.withholding import without_content
 from brim.plan.policy import Policy
 
@@ -86,7 +87,11 @@ class Admin:
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
-        self._views = gateway.views
+
+    def _views(self, request: Request) -> Views:
+        """What whoever asks may see."""
+        viewer: str | None = request.scope["brim.viewer"]
+        return self._gateway.views if viewer is None else Views(self._gateway, viewer)
 
     async def health(self, request: Request) -> Response:
         return Json({"status": "ok", "version": brim.__version__})
@@ -141,52 +146,53 @@ class Admin:
         return Json({**told, "handle": found.handle, "kept": round(found.kept, 4)})
 
     async def live(self, request: Request) -> Response:
-        return Json(self._views.live(_number(request, "limit", 50, 500)))
+        return Json(self._views(request).live(_number(request, "limit", 50, 500)))
 
     async def status(self, request: Request) -> Response:
-        return Json(self._views.status())
+        return Json(self._views(request).status())
 
     async def sessions(self, request: Request) -> Response:
         limit, query = _number(request, "limit", 50, 500), request.query_params.get("query", "")
         if len(query) > LONGEST_QUERY:
             raise BadInput("query", f"must have at most {LONGEST_QUERY} characters")
-        return Json({"sessions": self._views.sessions(limit, query)})
+        return Json({"sessions": self._views(request).sessions(limit, query)})
 
     async def session(self, request: Request) -> Response:
-        return self._told(self._views.session(request.path_params["id"]))
+        return self._told(self._views(request).session(request.path_params["id"]))
 
     async def turn(self, request: Request) -> Response:
         id, number = request.path_params["id"], request.path_params["number"]
-        return self._told(await asyncio.to_thread(self._views.turn, id, number))
+        return self._told(await asyncio.to_thread(self._views(request).turn, id, number))
 
     async def plan(self, request: Request) -> Response:
         body = await self._body(request, PlanBody)
         _positive("budget", body.budget)
         id, number = request.path_params["id"], request.path_params["number"]
-        return self._told(await asyncio.to_thread(self._views.replanned, id, number, body.budget))
+        return self._told(await asyncio.to_thread(self._views(request).replanned, id, number, body.budget))
 
     async def stashed(self, request: Request) -> Response:
-        return self._told(self._views.stashed(request.path_params["id"], request.path_params["handle"]))
+        return self._told(self._views(request).stashed(request.path_params["id"], request.path_params["handle"]))
 
     def _told(self, view: dict[str, Any]) -> Response:
         """A view with content in it, which is left out unless `gateway.log_content` is on."""
         return Json(view if self._gateway.options.gateway.log_content else without_content(view))
 
     async def models(self, request: Request) -> Response:
-        return Json({"models": self._views.models()})
+        return Json({"models": self._views(request).models()})
 
     async def usage(self, request: Request) -> Response:
         days = _number(request, "days", 30, 3_650)
-        return Json(await asyncio.to_thread(self._views.usage, days))
+        return Json(await asyncio.to_thread(self._views(request).usage, days))
 
     async def settings(self, request: Request) -> Response:
-        return Json({"settings": self._views.settings()})
+        return Json({"settings": self._views(request).settings()})
 
     async def events(self, request: Request) -> Response:
-        return StreamingResponse(self._events(), media_type="text/event-stream", headers={"cache-control": "no-store"})
+        events = self._events(self._views(request))
+        return StreamingResponse(events, media_type="text/event-stream", headers={"cache-control": "no-store"})
 
-    async def _events(self) -> AsyncIterator[bytes]:
-        queue = await self._views.watch()
+    async def _events(self, views: Views) -> AsyncIterator[bytes]:
+        queue = await views.watch()
         try:
             yield b": live\n\n"
             while not self._gateway.draining:
@@ -195,11 +201,12 @@ class Admin:
                         turn = await queue.get()
                     if turn is None:
                         break
-                    yield b"event: turn\ndata: " + encode(turn.as_dict()) + b"\n\n"
+                    if views.shows(turn.tenant):
+                        yield b"event: turn\ndata: " + encode(turn.as_dict()) + b"\n\n"
                 except TimeoutError:
                     yield b": still here\n\n"
         finally:
-            self._views.unwatch(queue)
+            views.unwatch(queue)
 
     def _known(self, model: str | None, request: Any) -> Model | None:
         """The model that is named, else the one of the request, by the settings of the gateway; None if none is."""

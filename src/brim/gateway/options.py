@@ -37,6 +37,8 @@ class Options:
     """What of Anthropic's own context management is switched on, by names or globs of models."""
     summarizer: Target | None = None
     """Who is asked for summaries; None: nobody."""
+    operator: str | None = field(default=None, repr=False)
+    """The token of whoever may see all tenants; None: whoever comes without an API key."""
     proxies: tuple[Network, ...] = ()
     """From where a header that names the tenant is believed."""
     origins: Origins = field(default_factory=Origins)
@@ -62,11 +64,10 @@ class Options:
 def options_of(settings: Settings, *, upstream: str = "", clear_tool_uses: tuple[str, ...] = ()) -> Options:
     """Options from settings. Raises BadSetting, also where it would listen away from loopback without a token."""
     gateway = settings.gateway
-    token = settings.secret(gateway.access_token_env) if gateway.access_token_env else None
-    if gateway.access_token_env and token is None:
-        raise BadSetting("gateway.access_token_env", f"the variable {gateway.access_token_env} is not set")
-    if token is not None and len(token) < 16:
-        raise BadSetting("gateway.access_token_env", "the token must have at least 16 characters")
+    token = _token(settings, "gateway.access_token_env", gateway.access_token_env)
+    operator = _token(settings, "gateway.operator_token_env", gateway.operator_token_env)
+    if operator is not None and operator == token:
+        raise BadSetting("gateway.operator_token_env", "is the token that all clients hold: give the operator another")
     if token is None and not is_loopback(gateway.host):
         raise BadSetting(
             "gateway.host",
@@ -82,11 +83,24 @@ def options_of(settings: Settings, *, upstream: str = "", clear_tool_uses: tuple
         policy=Policy.named(str(policy.pop("name")), policy),
         settings=settings,
         token=token,
+        operator=operator,
         context_management=edits_of(settings.models, (*gateway.clear_tool_uses, *clear_tool_uses)),
         summarizer=summarizer_target(settings, targets),
         proxies=_proxies(gateway, token),
         origins=origins_of(gateway.allowed_origins),
     )
+
+
+def _token(settings: Settings, setting: str, variable: str) -> str | None:
+    """The token in the variable that a setting names; None where it names none. Raises BadSetting."""
+    if not variable:
+        return None
+    token = settings.secret(variable)
+    if token is None:
+        raise BadSetting(setting, f"the variable {variable} is not set")
+    if len(token) < 16:
+        raise BadSetting(setting, "the token must have at least 16 characters")
+    return token
 
 
 def _proxies(gateway: GatewaySettings, token: str | None) -> tuple[Network, ...]:

@@ -45,6 +45,8 @@ class Tenants:
     def __init__(self, store: Store | None) -> None:
         fresh = secrets.token_bytes(KEY_BYTES)
         self._key = store.claim_value(KEY, fresh) if store is not None else fresh
+        self.nobody = self._hash(_CREDENTIAL, [])
+        """The tenant of those who send no credential of their own."""
 
     def of(self, scope: Mapping[str, Any], options: Options) -> str:
         """The tenant of a request that may be here; Refused (400) where it names two."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from brim.catalog import Model
 from brim.conversation import Conversation
 from brim.errors import NotFound
 from brim.gateway.conversations import Live
+from brim.gateway.faults import Refused
 from brim.gateway.turns import Turn
 from brim.plan.report import HIGH, Report, level_of
 
@@ -23,13 +25,30 @@ DAY = 86_400
 
 
 class Views:
-    """Reads the gateway. Everything returned can be written as JSON."""
+    """Reads the gateway for a tenant, or (None) for the operator, who sees all. What is returned can be JSON."""
 
-    def __init__(self, gateway: Gateway) -> None:
+    def __init__(self, gateway: Gateway, tenant: str | None = None) -> None:
         self._gateway = gateway
+        self._tenant = tenant
+
+    def shows(self, tenant: str) -> bool:
+        """Whether what is a tenant's is shown here."""
+        return self._tenant is None or self._tenant == tenant
+
+    def _recent(self) -> Sequence[Turn]:
+        """The last turns, the newest last."""
+        recent = self._gateway.journal.recent
+        return recent if self._tenant is None else [turn for turn in recent if turn.tenant == self._tenant]
+
+    def _for_operator(self) -> None:
+        """Refuse what cannot be told of one tenant alone."""
+        if self._tenant is not None:
+            raise Refused(403, "this is for the operator, who asks without an API key", "operator_only")
 
     def live(self, limit: int = 50) -> dict[str, Any]:
         """Totals since the start, and the last turns."""
+        if self._tenant is not None:
+            return _totals(self._recent(), limit)
         metrics, recent = self._gateway.metrics, self._gateway.journal.recent
         before, after = metrics.total("brim_tokens_before_total"), metrics.total("brim_tokens_after_total")
         given, cached = metrics.total("brim_input_tokens_total"), metrics.total("brim_cached_tokens_total")
@@ -58,7 +77,7 @@ class Views:
         found = (
             _summary(live)
             for live in self._gateway.fitter.conversations
-            if wanted in f"{live.id} {live.model} {live.client}".casefold()
+            if self.shows(live.tenant) and wanted in f"{live.id} {live.model} {live.client}".casefold()
         )
         return list(islice(found, limit))
 
@@ -123,7 +142,7 @@ class Views:
     def models(self) -> list[dict[str, Any]]:
         """The models that were used or discovered: windows, margins, errors, usage and cost."""
         found: dict[str, list[Turn]] = {}
-        for turn in self._gateway.journal.recent:
+        for turn in self._recent():
             if turn.found is not None:
                 found.setdefault(turn.model, []).append(turn)
         listed = [_model_row(name, turns) for name, turns in sorted(found.items())]
@@ -143,6 +162,7 @@ class Views:
 
     def usage(self, days: int = 30) -> dict[str, Any]:
         """Usage by day and model, from the store where there is one."""
+        self._for_operator()
         store = self._gateway.store
         if store is None:
             return {"days": []}
@@ -151,16 +171,18 @@ class Views:
 
     def settings(self) -> list[dict[str, Any]]:
         """What is in force and where it comes from; no secrets."""
+        self._for_operator()
         rows = self._gateway.options.settings.rows()
         return [{"key": key, "value": value, "origin": origin} for key, value, origin in rows]
 
     def status(self) -> dict[str, Any]:
         """The last turn in one line's worth of numbers, for a status bar."""
-        last = next(reversed(self._gateway.journal.recent), None)
+        recent = self._recent()
+        last = recent[-1] if recent else None
         return {
             "turn": last.as_dict() if last else None,
-            "requests": int(self._gateway.metrics.total("brim_requests_total")),
-            "last_models": self._gateway.fitter.last_models(),
+            "requests": _requests(self._gateway) if self._tenant is None else len(recent),
+            "last_models": self._gateway.fitter.last_models(self._tenant),
         }
 
     async def watch(self) -> asyncio.Queue[Turn | None]:
@@ -171,7 +193,7 @@ class Views:
 
     def _live(self, id: str) -> Live:
         live = self._gateway.fitter.conversations.get(id)
-        if live is None:
+        if live is None or not self.shows(live.tenant):
             raise NotFound(f"there is no session {id[:80]!r}")
         return live
 
@@ -201,12 +223,41 @@ class Views:
         ]
 
 
+def _requests(gateway: Gateway) -> int:
+    return int(gateway.metrics.total("brim_requests_total"))
+
+
+def _totals(turns: Sequence[Turn], limit: int) -> dict[str, Any]:
+    """What one tenant's last turns come to; nothing of it is told by what others do."""
+    told = [turn.usage for turn in turns if turn.usage is not None]
+    given = sum(usage.input for usage in told)
+    errors = [abs(turn.error) for turn in turns if turn.error is not None]
+    return {
+        "requests": len(turns),
+        "running": 0,
+        "tokens_before": sum(turn.before for turn in turns),
+        "tokens_after": sum(turn.after for turn in turns),
+        "overflows_avoided": sum(turn.changed and turn.overflowing for turn in turns),
+        "fitted": sum(turn.changed for turn in turns),
+        "refits": sum(turn.refits for turn in turns),
+        "recalls": sum(turn.recalls for turn in turns),
+        "cache_hit_share": round(sum(usage.cached for usage in told) / given, 4) if given else None,
+        "cost_usd": round(sum(turn.cost or 0.0 for turn in turns), 6),
+        "saved_usd": round(sum(turn.saved or 0.0 for turn in turns), 6),
+        "mean_error": round(sum(errors) / len(errors), 5) if errors else None,
+        "over_upper": sum(turn.usage is not None and turn.usage.input > turn.upper > 0 for turn in turns),
+        "added_ms_p50": _middle([turn.added_ms for turn in turns]),
+        "turns": [turn.as_dict() for turn in islice(reversed(turns), limit)],
+    }
+
+
 def _summary(live: Live) -> dict[str, Any]:
     last = live.turns[-1] if live.turns else None
     used = last.after / last.limit if last and last.limit else 0.0
     return {
         "id": live.id,
         "client": live.client,
+        "tenant": live.tenant,
         "model": live.model,
         "api": live.api,
         "created": round(live.created, 3),

@@ -91,7 +91,8 @@ def load(start: Path | None = None, env: Mapping[str, str] | None = None, **over
     tables = {name: _table(kind, values, (name,)) for name, kind in TABLES.items()}
     models, upstreams = (_named(section, values) for section in ("models", "upstreams"))
     _check_patterns(tables["gateway"].redact, values)
-    named = (tables["gateway"].access_token_env, tables["mcp"].token_env)
+    gateway = tables["gateway"]
+    named = (gateway.access_token_env, gateway.operator_token_env, tables["mcp"].token_env)
     secrets = [*named, *(upstream.key_env for upstream in upstreams.values())]
     return Settings(
         **tables,

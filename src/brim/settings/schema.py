@@ -78,6 +78,13 @@ class Gateway(Section, frozen=True, kw_only=True):
     access_token_env: Annotated[
         EnvName, Meta(description="environment variable with the token that clients must send; empty: none")
     ] = ""
+    operator_token_env: Annotated[
+        EnvName,
+        Meta(
+            description="environment variable with the token of whoever may see all tenants in the dashboard, "
+            "/brim/v1 and /metrics; empty: everyone who comes without an API key"
+        ),
+    ] = ""
     join_tenants: Annotated[
         bool, Meta(description="all clients share sessions and archives, whatever their keys; for one person")
     ] = False
