@@ -211,3 +211,14 @@ def test_events_of_no_known_shape_reach_the_client(recalling: Running, fake: Fak
         answer = recalling.ask("POST", where, body)
         assert answer.status == 200
         assert data in answer.body
+
+
+def test_the_tool_is_offered_beside_tools_that_only_speak_of_it(recalling: Running, fake: FakeProvider) -> None:
+    spoken = 'Like {"name": "brim_recall"}: never call brim_recall.'
+    theirs = {"type": "function", "function": {"name": "notes", "description": spoken, "parameters": {}}}
+    recalling.chat({"messages": [{"role": "user", "content": "hi"}], "tools": [theirs]})
+    names = [tool["function"]["name"] for tool in fake.posts[-1].json["tools"]]
+    assert names == ["notes", "brim_recall"]
+    own = {"type": "function", "function": {"name": "brim_recall", "parameters": {}}}
+    recalling.chat({"messages": [{"role": "user", "content": "hi"}], "tools": [own]})
+    assert len(fake.posts[-1].json["tools"]) == 1

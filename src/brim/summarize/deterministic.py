@@ -73,14 +73,14 @@ class Notes:
 
 
 # By digest, so that it keeps no message alive.
-_known: Recent[tuple[bytes, int, int], Notes] = Recent(4 << 20)
+_known: Recent[tuple[bytes, int, int, bool], Notes] = Recent(4 << 20)
 
 
 def take_notes(messages: Sequence[Message], topic_chars: int = 80, line_chars: int = 160) -> Notes:
     """Collect what a summary is made of, from as many of the newest messages as are worth reading for it."""
     notes = Notes()
-    for message in _newest(messages, READ):
-        one = _noted(message, topic_chars, line_chars)
+    for number, message in enumerate(_newest(messages, READ)):
+        one = _noted(message, topic_chars, line_chars, earlier=not number and _summarizes(message))
         notes.topics += one.topics
         notes.decisions += one.decisions
         notes.facts += one.facts
@@ -91,9 +91,14 @@ def take_notes(messages: Sequence[Message], topic_chars: int = 80, line_chars: i
     return notes
 
 
-def _noted(message: Message, topic_chars: int, line_chars: int) -> Notes:
+def _summarizes(message: Message) -> bool:
+    """Whether a message that stands first is an earlier summary; what begins so anywhere else is only text."""
+    return message.text.startswith(HEADER)
+
+
+def _noted(message: Message, topic_chars: int, line_chars: int, *, earlier: bool) -> Notes:
     """What one message holds: read once for as long as it comes back."""
-    key = (message.digest, topic_chars, line_chars)
+    key = (message.digest, topic_chars, line_chars, earlier)
     known = _known.get(key)
     if known is not None:
         return known
@@ -103,7 +108,7 @@ def _noted(message: Message, topic_chars: int, line_chars: int) -> Notes:
             notes.done.append(_call_line(part.name, part.text, line_chars))
         elif part.kind == "result":
             notes.facts += facts(_ends(part.text, 20_000), 12)
-        elif part.kind == "text" and part.text.startswith(HEADER):
+        elif part.kind == "text" and earlier:
             _carry(part.text, notes)
         elif part.kind == "text" and message.role == "user":
             notes.topics.append(clip(part.text, topic_chars))
@@ -137,7 +142,7 @@ def _newest(messages: Sequence[Message], chars: int) -> Sequence[Message]:
     for start in range(len(messages) - 1, -1, -1):
         chars -= len(messages[start].raw)
         if chars < 0:
-            earlier = messages[:1] if start and messages[0].text.startswith(HEADER) else ()
+            earlier = messages[:1] if start and _summarizes(messages[0]) else ()
             return [*earlier, *messages[start:]]
     return messages
 

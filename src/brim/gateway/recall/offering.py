@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -13,6 +14,8 @@ from brim.wire import APIS
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _list = msgspec.json.Decoder(list[msgspec.Raw])
 _TOOLS = {api: encode(definition(api)) for api in APIS}
+# A tool of that name. Inside a text, which may speak of it, quotes are escaped.
+_NAMED = re.compile(rb'"name"\s*:\s*"%b"' % TOOL.encode())
 
 
 def offered(content: bytes, api: str, streamed: bool, query: bytes) -> bytes:
@@ -30,7 +33,7 @@ def offered(content: bytes, api: str, streamed: bool, query: bytes) -> bytes:
         return content
     if api == "openai_chat" and bytes(fields.get("n", msgspec.Raw(b"1"))) not in (b"1", b"null"):
         return content
-    if any(TOOL.encode() in tool for tool in tools):
+    if any(_NAMED.search(tool) is not None for tool in tools):
         return content
     fields["tools"] = msgspec.Raw(b"[" + b",".join([*tools, _TOOLS[api]]) + b"]")
     return msgspec.json.encode(fields)
