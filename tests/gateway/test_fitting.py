@@ -231,7 +231,8 @@ def test_the_counter_learns_from_usage(gateway: Running, fake: FakeProvider) -> 
     messages = [{"role": "user", "content": words(500)}]
     gateway.chat({"messages": messages})
     gateway.settled()
-    counter = gateway.gateway.fitter.counter(gateway.last.found, "openai_chat")
+    fitter, turn = gateway.gateway.fitter, gateway.last
+    counter = fitter.counter(turn.found, "openai_chat", fitter.learned.of(turn.upstream, turn.tenant))
     assert counter.count(gateway.last.sent).source == "actual"
 
 

@@ -37,6 +37,13 @@ UNBOUNDED: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+def learnt_from(running: Running, requests: int) -> None:
+    """Let so many requests have been learnt from."""
+    nobody = running.gateway.tenants.of({"headers": [], "query_string": b""}, running.gateway.options)
+    fitter = running.gateway.fitter
+    fitter._learnt.put((fitter.learned.of("upstream", nobody).scope, "o200k"), requests)
+
+
 def taught(start: Start, **given: Any) -> Running:
     """A gateway that has read so many requests of a vocabulary that it need not read every one more."""
     running = start(**given)
@@ -44,7 +51,7 @@ def taught(start: Start, **given: Any) -> Running:
     while (found := fitter.model_of("gpt-4o", "upstream")) and found.source != "discovered" and waited < 500:
         time.sleep(0.01)
         waited += 1
-    running.gateway.fitter._learnt["o200k"] = ENOUGH + SOME + 1
+    learnt_from(running, ENOUGH + SOME + 1)
     return running
 
 
@@ -80,7 +87,7 @@ def test_a_conversation_that_goes_on_far_below_its_limit_passes_unread(start: St
     assert second.headers["x-brim-count"] == "about"
     assert second.headers["x-brim-session"] == first.headers["x-brim-session"]
     assert json.loads(fake.posts[-1].body) == chat(5)
-    counted = running.gateway.fitter.counter(running.last.found, "openai_chat").total(running.last.original)
+    counted = running.gateway.fitter.counter(running.last.found, "openai_chat", None).total(running.last.original)
     assert second.number("tokens-before") == pytest.approx(counted, rel=0.15)
     assert running.last.usage.input <= running.last.upper
 
@@ -143,7 +150,7 @@ def test_who_asks_for_something_of_brim_is_read(start: Start, headers: dict[str,
 
 def test_one_in_some_is_counted_all_the_same(start: Start) -> None:
     running = taught(start)
-    running.gateway.fitter._learnt["o200k"] = 2 * SOME - 6
+    learnt_from(running, 2 * SOME - 6)
     told = []
     for turns in range(4, 16):
         told.append("x-brim-count" in running.chat(chat(turns)).headers)

@@ -223,6 +223,7 @@ def test_sizes_that_a_refusal_states_are_learnt_from(start: Start, servers: Any)
     server = servers("")
     gateway = start(**own(server))
     before(gateway)
-    server.window = 3_000
+    server.window = 2_000
     assert long_talk(gateway, 8, 700) == [200] * 8
-    assert gateway.gateway.fitter.model_of("harbor", "own").window == 3_000  # type: ignore[union-attr]
+    tenant = gateway.last.tenant
+    assert gateway.gateway.fitter.model_of("harbor", "own", tenant).window == 2_000  # type: ignore[union-attr]

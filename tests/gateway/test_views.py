@@ -316,7 +316,8 @@ def test_a_prompt_that_the_provider_cleared_itself_teaches_nothing(
     fake.script(Raw((json.dumps(answer).encode(),)))
     gateway.ask("POST", "/v1/messages", body)
     gateway.settled()
-    counted = brim.count({**body}, api="anthropic", actuals=gateway.gateway.fitter.actuals).tokens
+    actuals = gateway.gateway.fitter.learned.of(gateway.last.upstream, gateway.last.tenant)
+    counted = brim.count({**body}, api="anthropic", actuals=actuals).tokens
     assert (counted == told) is not edited
 
 

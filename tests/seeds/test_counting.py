@@ -233,7 +233,7 @@ def test_the_usage_at_the_end_of_a_stream_teaches_the_next_count(gateway: Runnin
     gateway.settled()
     turn = gateway.last
     assert turn.usage.input == brim.count(body["messages"], model="gpt-4o").tokens
-    actuals = gateway.gateway.fitter.actuals
+    actuals = gateway.gateway.fitter.learned.of(turn.upstream, turn.tenant)
     assert brim.count(body["messages"], model="gpt-4o", actuals=actuals).source == "actual"
     assert gateway.get("/brim/v1/live")["mean_error"] == 0
 

@@ -371,7 +371,7 @@ class Exchange(ClientSide):
         """The provider's own words for a prompt that cannot be made to fit, with what Brim knows in headers."""
         turn = self.turn
         assert turn is not None
-        found = self.gateway.fitter.model_of(turn.model, turn.upstream)
+        found = self.gateway.fitter.model_of(turn.model, turn.upstream, self.tenant)
         window = found.window if found else refusal.budget
         turn.status, turn.before, turn.after, turn.limit = 400, refusal.needed, 0, refusal.budget
         turn.window = window
@@ -447,7 +447,9 @@ class Exchange(ClientSide):
             self._log_content(turn)
         edited = self.api == "anthropic" and self.reader is not None and self.reader.edited
         if result is not None and found is not None and turn.status == 200 and not edited:
-            self.gateway.fitter.record(result, found.input)
+            believed = self.gateway.fitter.record(result, found.input)
+            if not believed:
+                self.gateway.metrics.add("brim_usage_ignored_total", (self.api,))
         if result is not None:
             self.gateway.fitter.summarize(result.live)
 

@@ -12,6 +12,7 @@ from brim.conversation import Conversation
 from brim.gateway.conversations import Live
 from brim.gateway.glance import Known
 from brim.plan.report import Report
+from brim.tokens.actuals import Actuals
 
 
 class FitResult(msgspec.Struct, eq=False):
@@ -38,6 +39,8 @@ class FitResult(msgspec.Struct, eq=False):
     """What tells later how it came to be, where that is small enough to be kept."""
     known: Known | None = None
     """What later requests that go on from this one are told by."""
+    actuals: Actuals | None = None
+    """Where what the provider reports of it is kept: the numbers of its upstream and tenant."""
 
     def answered(self) -> None:
         """Let go of what only a refit needs: an answer may be streamed for minutes, and what came may be large."""

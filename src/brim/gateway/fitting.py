@@ -22,6 +22,7 @@ from brim.gateway.controls import Controls
 from brim.gateway.conversations import Conversations, Live
 from brim.gateway.fit_result import FitResult
 from brim.gateway.glance import AROUND, Glances, Known, chain_of, glance
+from brim.gateway.learned import Learned
 from brim.gateway.live import LiveSessions, apart
 from brim.memory.inmemory import InMemoryStore
 from brim.memory.store import Store
@@ -46,6 +47,8 @@ SEEN_BYTES = 4 << 20
 MOST_NAMES = 5_000
 # Requests below this share of their limit are far from it; after so many of a family, one in `SOME` is learnt from.
 FAR, ENOUGH, SOME = 0.25, 50, 128
+# Fewer tokens than these no vocabulary makes of a byte of text (`scripts/measure-bands`: 0.136).
+SPARSEST = 0.1
 
 
 class Fitter:
@@ -61,15 +64,14 @@ class Fitter:
         self.glances = Glances()
         self._largest = 0  # of those that can be gone on from unread
         self.sessions = LiveSessions(self.store)
-        self.actuals = Actuals(self.store)
+        self.learned = Learned(self.store)
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="brim-fit")
-        self._windows: dict[tuple[str, str], int] = {}
         self._stated: dict[tuple[str, int], Model] = {}
         self._narrow: dict[tuple[int, int], tuple[Model, Model]] = {}
-        self._counters: dict[tuple[int, str], Counter] = {}
+        self._counters: dict[tuple[int, str, int], Counter] = {}
         self._seen: Recent[bytes, bool] = Recent(SEEN_BYTES)
         self._last_models: dict[tuple[str, str], str] = {}
-        self._learnt: dict[str, int] = {}
+        self._learnt: Recent[tuple[str, str], int] = Recent(MOST_NAMES)
         self._loaded: set[str] = set()  # families whose tokenizer was used here
 
     async def fit(
@@ -85,22 +87,23 @@ class Fitter:
         conversation = wire.parse(raw, api, model=model)
         unread_before = partial(self._unread_before, controls.tenant)
         live = self.conversations.of(conversation, controls.session, controls.tenant, unread_before)
-        found = self.model_of(conversation.model or self.last_model(controls.client, controls.tenant), upstream)
+        named = conversation.model or self.last_model(controls.client, controls.tenant)
+        found, actuals = self.model_of(named, upstream, controls.tenant), self.learned.of(upstream, controls.tenant)
         found = found or self._opened(conversation)
         if found is None:
             return FitResult(raw, live, api, conversation.model, _streamed(conversation), conversation)
         large = len(raw) > COLD_BYTES
         # A tokenizer that is not loaded yet, or much that is new, would hold up all other requests.
         if found.family not in self._loaded or (large and self._unseen(conversation) > COLD_BYTES):
-            counter = self.counter(found, api)
+            counter = self.counter(found, api, actuals)
             await asyncio.get_running_loop().run_in_executor(self._threads, counter.total, conversation)
             self._loaded.add(found.family)
-        passed = self._passing(raw, conversation, live, found, controls)
+        passed = self._passing(raw, conversation, live, found, controls, actuals)
         if passed is not None:
             if unread:
                 self._begun(passed, conversation, controls)
             return passed
-        return await self._in_order(self._fit_or_try, raw, conversation, live, found, controls)
+        return await self._in_order(self._fit_or_try, raw, conversation, live, found, controls, actuals)
 
     async def _in_order(
         self, fit: Callable[..., FitResult], raw: bytes, conversation: Conversation, live: Live, *given: Any
@@ -113,16 +116,16 @@ class Fitter:
             return await loop.run_in_executor(self._threads, fit, raw, conversation, live, *given)
 
     def _fit_or_try(
-        self, raw: bytes, conversation: Conversation, live: Live, model: Model, controls: Controls
+        self, raw: bytes, conversation: Conversation, live: Live, model: Model, controls: Controls, actuals: Actuals
     ) -> FitResult:
         """Fit; where only an estimate says that this cannot be done, make it as small as can be.
 
         An estimate is about twice too high on code: the upstream is the judge, and if it refuses, states true sizes.
         """
         try:
-            return self.fit_now(raw, conversation, live, model, controls, controls.budget)
+            return self.fit_now(raw, conversation, live, model, controls, actuals, controls.budget)
         except BudgetTooSmall as refusal:
-            counter = self.counter(model, conversation.api)
+            counter = self.counter(model, conversation.api, actuals)
             if controls.budget is not None or counter.source != "estimated":
                 raise
             likely = Counter(replace(model, family=LIKELY), conversation.api).total(conversation)
@@ -131,7 +134,7 @@ class Fitter:
             policy = controls.policy or self.policy
             share = 1 - policy.recall if self.recall == "tool" else 1.0
             least = int(refusal.needed / share * TRY_SHARE)
-            tried = self.fit_now(raw, conversation, live, model, controls, least, beyond=True)
+            tried = self.fit_now(raw, conversation, live, model, controls, actuals, least, beyond=True)
             tried.limit = refusal.budget
             return tried
 
@@ -152,10 +155,12 @@ class Fitter:
             last = self.glances.beside(seen.chain) if 2 * len(seen.items[-1]) < size else None
         if last is None or last.asked != seen.asked or last.policy is not self.policy or upper > FAR * last.limit:
             return None
-        name, learnt = seen.model or model, self._learnt.get(last.model.family, 0)
+        actuals = self.learned.of(upstream, controls.tenant)
+        name, learnt = seen.model or model, self._learnt.get((actuals.scope, last.model.family)) or 0
         if learnt < ENOUGH or not learnt % SOME:
             return None
-        if self.model_of(name or self.last_model(controls.client, controls.tenant), upstream) is not last.model:
+        named = name or self.last_model(controls.client, controls.tenant)
+        if self.model_of(named, upstream, controls.tenant) is not last.model:
             return None
         live = self._live_again(live, raw, controls)
         if live is None:
@@ -164,7 +169,20 @@ class Fitter:
         known = Known(live, last.model, last.policy, last.asked, last.limit, size, tokens)
         self.glances.keep(seen.chain, known)
         return FitResult(
-            raw, live, api, name, seen.streamed, None, None, last.model, tokens, tokens, upper, last.limit, known=known
+            raw,
+            live,
+            api,
+            name,
+            seen.streamed,
+            None,
+            None,
+            last.model,
+            tokens,
+            tokens,
+            upper,
+            last.limit,
+            known=known,
+            actuals=actuals,
         )
 
     def _live_again(self, live: Live | None, raw: bytes, controls: Controls) -> Live | None:
@@ -200,13 +218,13 @@ class Fitter:
         return sum(len(message.raw) for message in fresh)
 
     def _passing(
-        self, raw: bytes, conversation: Conversation, live: Live, model: Model, controls: Controls
+        self, raw: bytes, conversation: Conversation, live: Live, model: Model, controls: Controls, actuals: Actuals
     ) -> FitResult | None:
         """The request as it is, if it fits and its policy changes nothing below the limit."""
         policy = controls.policy or self.policy
         if policy.name != "agent":
             return None
-        counter = self.counter(model, conversation.api)
+        counter = self.counter(model, conversation.api, actuals)
         limit = fitting.limit_of(model, conversation, policy, controls.budget, None)
         before = counter.total(conversation)
         own = fitting.by_window(model, conversation, policy, controls.budget, None)
@@ -216,7 +234,9 @@ class Fitter:
         if upper > limit:
             return None
         api, name, streamed = conversation.api, conversation.model, _streamed(conversation)
-        return FitResult(raw, live, api, name, streamed, conversation, None, model, before, before, upper, limit)
+        return FitResult(
+            raw, live, api, name, streamed, conversation, None, model, before, before, upper, limit, actuals=actuals
+        )
 
     def fit_now(
         self,
@@ -225,6 +245,7 @@ class Fitter:
         live: Live,
         model: Model,
         controls: Controls,
+        actuals: Actuals,
         budget: int | None,
         beyond: bool = False,
     ) -> FitResult:
@@ -240,23 +261,21 @@ class Fitter:
         wanted = replace(model, input_limit=limit - room) if room and budget is None else holding
         left = min(budget, limit + (policy.reserve or 0)) - room if room and budget is not None else budget
         if policy.name != "agent":
-            fitted = fitting.fit(
-                raw, model=wanted, budget=left, policy=policy, api=conversation.api, actuals=self.actuals
-            )
+            fitted = fitting.fit(raw, model=wanted, budget=left, policy=policy, api=conversation.api, actuals=actuals)
             if not controls.dry_run:  # what would be done must leave no trace
                 self._keep(live, fitted)
-            return self._result(
-                fitted, raw, conversation, live, model, limit, fitted.report.folded + fitted.report.compacted
-            )
+            folded = fitted.report.folded + fitted.report.compacted
+            return self._result(fitted, raw, conversation, live, model, actuals, limit, folded)
         if controls.dry_run:
-            session = apart(conversation, wanted, left, policy, self.actuals, self.recall)
+            session = apart(conversation, wanted, left, policy, actuals, self.recall)
             fitted = session.fit_parsed(raw, conversation)
         else:
             session = self.sessions.of(
-                conversation, controls.session or None, tenant=controls.tenant, model=wanted, actuals=self.actuals
+                conversation, controls.session or None, tenant=controls.tenant, model=wanted, actuals=actuals
             )
             live = self.conversations.behind(session.id, live)
             session.model, session.budget, session.policy, session.recall_mode = wanted, left, policy, self.recall
+            session.actuals = actuals
             session.folding.summarizer = self.summarizer
             try:
                 fitted = session.fit_parsed(raw, conversation)
@@ -264,7 +283,7 @@ class Fitter:
                 self.sessions.grown(session)
             self._keep(live, fitted)
         folded = len(session.view.folded(len(session.log)))
-        result = self._result(fitted, raw, conversation, live, model, limit, folded)
+        result = self._result(fitted, raw, conversation, live, model, actuals, limit, folded)
         result.told = fitted.reporter
         return result
 
@@ -275,10 +294,11 @@ class Fitter:
         conversation: Conversation,
         live: Live,
         model: Model,
+        actuals: Actuals,
         limit: int,
         folded: int,
     ) -> FitResult:
-        counter = self.counter(model, conversation.api)
+        counter = self.counter(model, conversation.api, actuals)
         return FitResult(
             body=fitted.body,
             live=live,
@@ -295,6 +315,7 @@ class Fitter:
             folded=folded,
             changed=fitted.body != raw,
             fitted=fitted,
+            actuals=actuals,
         )
 
     def _keep(self, live: Live, fitted: fitting.Fitted) -> None:
@@ -312,37 +333,52 @@ class Fitter:
 
         What it says a prompt took is an actual like any other, and its window holds from here on.
         """
+        original, tenant = done.original, controls.tenant
+        actuals = self.learned.of(upstream, tenant)
+        if not self._can_be(done, actuals, tokens, window):
+            tokens = window = None  # what is wrong in one number is not right in the other
         if done.model is None and window is None:
             return None
         if window is not None:
-            self.learn_window(done.original.model, upstream, window)
-        model = self.model_of(done.original.model, upstream)
+            self.learn_window(original.model, upstream, window, tenant)
+        model = self.model_of(original.model, upstream, tenant)
         if model is None:
             return None
+        counter = self.counter(model, original.api, actuals)
         if tokens is not None and done.model is not None:
-            self.record(done, tokens)
-        counter = self.counter(model, done.original.api)
-        counted = done.after or counter.total(done.original)
-        room = fitting.limit_of(model, done.original, controls.policy or self.policy, controls.budget, None)
+            self.record(done, tokens, accepted=False)
+        counted = done.after or counter.total(original)
+        room = fitting.limit_of(model, original, controls.policy or self.policy, controls.budget, None)
+        again = self.fit_now, raw, original, done.live, model, controls, actuals
         if tokens and counter.source == "estimated":
             wanted = counter.upper(int(counted * min(1.0, room / tokens) * REFIT_SHARE), len(done.sent.messages))
-            return await self._in_order(self.fit_now, raw, done.original, done.live, model, controls, wanted, True)
+            return await self._in_order(*again, wanted, True)
         scale = min(1.0, counted / tokens) if tokens else 1.0
         budget = int(min(room, counted if window is None else room) * scale * REFIT_SHARE)
         if budget >= counted:
             budget = int(counted * REFIT_SHARE)
-        return await self._in_order(self.fit_now, raw, done.original, done.live, model, controls, budget)
+        return await self._in_order(*again, budget)
 
-    def model_of(self, name: str, upstream: str) -> Model | None:
+    def _can_be(self, done: FitResult, actuals: Actuals, tokens: int | None, window: int | None) -> bool:
+        """Whether a prompt that was refused can have the size, and have passed the window, that was stated for it."""
+        sent = done.sent
+        if tokens is not None and done.model is not None:
+            counter = self.counter(done.model, done.api, actuals)
+            if not counter.believable(sent, tokens):
+                return False
+        size, asked = len(done.body), sent.max_output or 0
+        return window is None or self.learned.can_be(actuals, done.name, window, size, len(sent.messages), asked)
+
+    def model_of(self, name: str, upstream: str, tenant: str = "") -> Model | None:
         """The model with the limits that this upstream gives it; None if nothing is known of it."""
-        window = self._windows.get((upstream, name))
+        window = self.learned.window(upstream, tenant, name)
         try:
             model = self.catalog.find(f"{upstream}/{name}")
         except UnknownModel:
             if window is None:
                 return None
             return self.catalog.override(name, {"window": window})
-        return self._narrowed(model, window) if window else model
+        return self._narrowed(model, window) if window and window < model.window else model
 
     def _opened(self, conversation: Conversation) -> Model | None:
         """A model that nothing is known of, where the request itself says how large a window it opens."""
@@ -364,44 +400,53 @@ class Fitter:
             known = self._narrow[id(model), window] = model, narrow
         return known[1]
 
-    def learn_window(self, name: str, upstream: str, window: int) -> None:
+    def learn_window(self, name: str, upstream: str, window: int, tenant: str = "") -> None:
         """An upstream has said how long its context is; it is believed where it is the smaller one."""
-        known = self.model_of(name, upstream)
+        known = self.model_of(name, upstream, tenant)
         if known is None or window < known.window:
-            _put(self._windows, (upstream, name), window)
+            self.learned.state_window(upstream, tenant, name, window)
 
     def load(self, family: str) -> None:
         """Load the tokenizer of a family, so that no request waits for it. May be called from any thread."""
         tokenizer(family)("a")
         self._loaded.add(family)
 
-    def counter(self, model: Model, api: str) -> Counter:
-        # The counter holds its model, so no other object can come to have the same id.
-        found = self._counters.get((id(model), api))
+    def counter(self, model: Model, api: str, actuals: Actuals | None) -> Counter:
+        # The counter holds its model and its actuals, so no other object can come to have the same id.
+        key = id(model), api, id(actuals)
+        found = self._counters.get(key)
         if found is None:
             if len(self._counters) > 500:
                 self._counters.clear()
-            found = self._counters[id(model), api] = Counter(model, api, self.actuals)
+            found = self._counters[key] = Counter(model, api, actuals)
         return found
 
-    def record(self, done: FitResult, tokens: int) -> None:
-        """Learn what the provider says the request took.
+    def record(self, done: FitResult, tokens: int, *, accepted: bool = True) -> bool:
+        """Learn what the provider says the request took; whether that can be believed, as far as it was looked at.
 
         Every request near its limit teaches; of those far below it, once enough was seen, one in `SOME` does.
         """
-        if done.model is None or tokens <= 0:
-            return
-        seen = self._learnt.get(done.model.family, 0)
-        self._learnt[done.model.family] = seen + 1
-        if done.known is not None:
+        actuals = done.actuals
+        if done.model is None or actuals is None:
+            return True
+        if tokens <= 0:
+            return False
+        key = actuals.scope, done.model.family
+        seen = self._learnt.get(key) or 0
+        self._learnt.put(key, seen + 1)
+        if done.known is not None and SPARSEST * done.upper <= tokens <= done.upper:
             done.known.tokens = tokens
-            if done.parsed is None and tokens <= done.upper:
-                return
-        if done.upper > FAR * done.limit or tokens > done.upper or seen < ENOUGH or seen % SOME == 0:
-            try:
-                self.counter(done.model, done.api).record(done.sent, tokens)
-            except BadBody:
-                return  # it was not read before, and cannot be
+            if done.parsed is None:
+                return True
+        if not (done.upper > FAR * done.limit or tokens > done.upper or seen < ENOUGH or seen % SOME == 0):
+            return True
+        try:
+            believed = self.counter(done.model, done.api, actuals).record(done.sent, tokens)
+        except BadBody:
+            return True  # it was not read before, and cannot be
+        if believed and accepted:
+            self.learned.accept(actuals, done.name, tokens)
+        return believed
 
     def summarize(self, live: Live) -> None:
         """After a response: what its session has folded is summarised beside everything else, where that is wanted.

@@ -29,6 +29,7 @@ _COUNTERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "brim_recalls_total": ("Recalls answered inside the gateway.", ("model",)),
     "brim_faults_total": ("Faults by kind.", ("kind",)),
     "brim_usage_missing_total": ("Answers that told no usage.", ("api",)),
+    "brim_usage_ignored_total": ("Usage that was not learnt from: the visible request cannot have taken it.", ("api",)),
     "brim_upper_exceeded_total": ("Requests that took more than the predicted upper bound.", ("model",)),
     "brim_cost_usd_total": ("What providers charge for requests and summaries, by list prices.", ("model",)),
     "brim_saved_usd_total": ("What that is less than sending everything, net of cache effects.", ("model",)),

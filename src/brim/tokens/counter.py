@@ -256,7 +256,7 @@ class Counter:
         """
         if self.actuals is None:
             self.actuals = Actuals()
-        if not conversation.messages or not self._believable(conversation, actual):
+        if not conversation.messages or not self.believable(conversation, actual):
             return False
         known, before = self._longest(conversation)
         line, chain = self._line(conversation), conversation.prefix_digests()
@@ -270,7 +270,7 @@ class Counter:
             self.actuals.keep(line, chain, (), (), 0, actual)
         return True
 
-    def _believable(self, conversation: Conversation, actual: int) -> bool:
+    def believable(self, conversation: Conversation, actual: int) -> bool:
         """Whether all that is charged for is in the request, and a tokenizer can make so much of it."""
         if not self_contained(conversation):
             return False

@@ -141,7 +141,7 @@ class _Loop:
         result = self.exchange.result
         if result is None or result.model is None:
             return "[nothing of this conversation was shortened or folded]"
-        count = self.exchange.gateway.fitter.counter(result.model, self.exchange.api).text
+        count = self.exchange.gateway.fitter.counter(result.model, self.exchange.api, result.actuals).text
         room = int((result.limit - result.upper - self.spent) * SHARE)
         text = recalled(
             _Earlier(self.exchange.gateway.fitter, result.live), arguments, min(room, result.limit // 4), count
