@@ -81,6 +81,7 @@ class Conversation:
     model: str = ""
     max_output: int | None = None
     beside: bool = False  # whether some of the fields were given beside the body
+    asked_output: int | None = None  # what the request asked for at first, where `max_output` is what was made of it
     window: int | None = None  # the context window that the request sets itself, where its API lets it
     lead: int = 0  # so many messages at the start were given beside the list: instructions of an API without a field
 

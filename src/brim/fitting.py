@@ -19,7 +19,7 @@ from brim.plan.policy import Policy
 from brim.plan.report import Decision, Report
 from brim.plan.reporting import GONE, notices, report_of
 from brim.plan.task import Notice, Outcome
-from brim.plan.work import Summarize, Work
+from brim.plan.work import Summarize, Work, size_of
 from brim.tokens.actuals import Actuals
 from brim.tokens.counter import Counter
 
@@ -123,6 +123,7 @@ def fit(
     found = catalog.model_of(model, conversation.model)
     policy = Policy.of(policy)
     counter = Counter(found, conversation.api, actuals)
+    request, conversation = answerable(request, conversation, found, counter)
     pieces = {name: tuple(made(given, name)) for name, given in (("context", context), ("carried", carried))}
 
     def at(wanted: int | None) -> Fitted:
@@ -171,6 +172,41 @@ def limit_of(model: Model, conversation: Conversation, policy: Policy, budget: i
     return limit if own is None else min(limit, own[0] - (own[1] if reserve is None else reserve))
 
 
+def answerable(request: Any, conversation: Conversation, model: Model, counter: Counter) -> tuple[Any, Conversation]:
+    """The request, with an answer that its window has room for.
+
+    Whoever asks for a whole window of output or more means "as much as there is": what the prompt leaves, but no more
+    than the model writes, and no less than an answer gets that nobody asked a length of.
+    """
+    asked, model = conversation.max_output, _opened(model, conversation)
+    if asked is None or asked < model.window:
+        return request, conversation
+    left = model.window - size_of(counter, counter.total(conversation), len(conversation.messages), True)
+    most = max(usual_output(model), min(left, model.max_output or left))
+    return wire.with_output(request, conversation, most)
+
+
+def usual_output(model: Model) -> int:
+    """What is kept free for an answer that nobody asked a length of."""
+    return model.window - replace(model, input_limit=None).max_input()
+
+
+def shorter_answer(request: Any, conversation: Conversation, model: Model) -> tuple[Any, Conversation] | None:
+    """The request with an answer of the usual length; None where it asks for no more than that."""
+    usual = usual_output(_opened(model, conversation))
+    asked = conversation.max_output
+    return wire.with_output(request, conversation, usual) if asked is not None and asked > usual else None
+
+
+def cut_output(conversation: Conversation, window: int) -> list[Notice]:
+    """What to know where a request was sent with a shorter answer than it asked for; nothing where it was not."""
+    asked, most = conversation.asked_output, conversation.max_output
+    if asked is None or most is None:
+        return []
+    message = f"{asked:,} output tokens do not fit beside the prompt in a window of {window:,}: {most:,} are asked for"
+    return [Notice(message, {"asked": asked, "sent": most, "window": window})]
+
+
 def by_window(
     model: Model, conversation: Conversation, policy: Policy, budget: int | None, reserve: int | None
 ) -> bool:
@@ -182,11 +218,12 @@ def by_window(
 def capped(work: Work, budget: int | None) -> list[Notice]:
     """What to know where the window leaves less than the budget; nothing where it does not."""
     wanted = work.policy.budget if budget is None else budget
+    cut = cut_output(work.conversation, _opened(work.model, work.conversation).window)
     if wanted is None or not work.own_limit:
-        return []
+        return cut
     room = f"its window leaves {work.limit:,}, which is the limit now"
     message = f"the budget of {wanted:,} tokens is more than {work.model.name} takes: {room}"
-    return [Notice(message, {"budget": wanted, "limit": work.limit})]
+    return [*cut, Notice(message, {"budget": wanted, "limit": work.limit})]
 
 
 def _given(policy: Policy, budget: int | None, reserve: int | None) -> tuple[int | None, int | None]:

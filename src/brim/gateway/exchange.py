@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ import msgspec
 
 from brim import wire
 from brim.errors import BadBody, BrimError, BudgetTooSmall, TooDeep
+from brim.fitting import cut_output
 from brim.gateway import access, bodies, overflow, refusals, usage
 from brim.gateway.answer import Answer
 from brim.gateway.client_side import JSON, ClientSide
@@ -424,6 +426,10 @@ class Exchange(ClientSide):
         if result.model is None:
             turn.note = f"not fitted, nothing is known of the model {turn.model!r}"[:300]
             self.gateway.discovery.wanted(turn.upstream, self.scope["headers"], self.gateway.token_bytes)
+        elif result.parsed is not None:
+            for notice in cut_output(result.parsed, result.model.window):
+                turn.note = notice.message
+                tell("answer cut", logging.WARNING, session=turn.session, model=turn.model, **notice.numbers)
         if self.gateway.fitter.used_model(turn.client, self.tenant, turn.model):
             self.gateway.journal.keep_value(last_model_key(turn.client, self.tenant), turn.model.encode())
 

@@ -98,6 +98,8 @@ class Fitter:
             counter = self.counter(found, api, actuals)
             await asyncio.get_running_loop().run_in_executor(self._threads, counter.total, conversation)
             self._loaded.add(found.family)
+        if (conversation.max_output or 0) >= found.window or conversation.window is not None:
+            raw, conversation = fitting.answerable(raw, conversation, found, self.counter(found, api, actuals))
         passed = self._passing(raw, conversation, live, found, controls, actuals)
         if passed is not None:
             if unread:
@@ -118,13 +120,17 @@ class Fitter:
     def _fit_or_try(
         self, raw: bytes, conversation: Conversation, live: Live, model: Model, controls: Controls, actuals: Actuals
     ) -> FitResult:
-        """Fit; where only an estimate says that this cannot be done, make it as small as can be.
+        """Fit, beside a shorter answer if need be; where only an estimate says that this cannot be done, make it as
+        small as can be.
 
         An estimate is about twice too high on code: the upstream is the judge, and if it refuses, states true sizes.
         """
         try:
             return self.fit_now(raw, conversation, live, model, controls, actuals, controls.budget)
         except BudgetTooSmall as refusal:
+            shorter = fitting.shorter_answer(raw, conversation, model) if controls.budget is None else None
+            if shorter is not None:
+                return self._fit_or_try(*shorter, live, model, controls, actuals)
             counter = self.counter(model, conversation.api, actuals)
             if controls.budget is not None or counter.source != "estimated":
                 raise
@@ -347,6 +353,10 @@ class Fitter:
         counter = self.counter(model, original.api, actuals)
         if tokens is not None and done.model is not None:
             self.record(done, tokens, accepted=False)
+        if original.asked_output is not None and original.max_output is not None:
+            raw, original = wire.with_output(raw, original, original.max_output)
+        # What is stated may leave no room for the answer.
+        raw, original = fitting.answerable(raw, original, model, counter)
         counted = done.after or counter.total(original)
         room = fitting.limit_of(model, original, controls.policy or self.policy, controls.budget, None)
         again = self.fit_now, raw, original, done.live, model, controls, actuals

@@ -202,6 +202,7 @@ def slim(conversation: Conversation) -> Conversation:
         conversation.tools,
         model=conversation.model,
         max_output=conversation.max_output,
+        asked_output=conversation.asked_output,
     )
 
 

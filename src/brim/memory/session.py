@@ -15,7 +15,7 @@ from brim.catalog import Model
 from brim.conversation import Conversation, Message, decode
 from brim.counting import kept_list
 from brim.errors import BudgetTooSmall, NotFound, UnknownModel
-from brim.fitting import Fitted, by_window, capped, events, fit, refused, tell
+from brim.fitting import Fitted, answerable, by_window, capped, events, fit, refused, tell
 from brim.memory import checks, keeping
 from brim.memory.attached import Attached
 from brim.memory.breakpoints import bare, end_of, ended, lost_marks, with_breakpoints
@@ -81,6 +81,7 @@ class Session(Held):
         """`fit` for a request that was parsed already."""
         with self._lock:
             self._api = conversation.api
+            request, conversation = answerable(request, conversation, self.model, self._counter())
             self._check_store(conversation.messages)
             self._measure_head(conversation, conversation.messages)
             self._follow(conversation.messages)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -32,6 +33,7 @@ __all__ = [
     "text_message",
     "usage",
     "value_of",
+    "with_output",
 ]
 
 Body = bytes | Mapping[str, Any] | Sequence[Any]
@@ -229,6 +231,21 @@ def value_of(conversation: Conversation) -> dict[str, Any]:
         **{key: decode(raw) for key, raw in conversation.fields.items()},
         spec.list_field: listed[0] if alone else listed,
     }
+
+
+def with_output(body: Body, conversation: Conversation, most: int) -> tuple[Any, Conversation]:
+    """A request whose answer may have at most so many tokens; everything else of it is as it was."""
+    spec = APIS[conversation.api]
+    changes = spec.shorter(_small(conversation.fields, spec.list_field), most)
+    raws = {key: encode(value) for key, value in changes.items()}
+    asked = conversation.asked_output or conversation.max_output
+    read = replace(conversation, max_output=most, asked_output=asked, fields={**conversation.fields, **raws})
+    if isinstance(body, Mapping):
+        return {**body, **changes}, read
+    text = isinstance(body, str)
+    whole = {**_split(body), **raws}
+    made = b"{" + b",".join(encode(key) + b":" + raw for key, raw in whole.items()) + b"}"
+    return made.decode("utf-8", "surrogatepass") if text else made, read
 
 
 def render(conversation: Conversation, body: Body, parsed: Conversation | None = None) -> Any:

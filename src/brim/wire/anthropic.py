@@ -14,6 +14,9 @@ MEDIA = {"image": "image", "container_upload": "file"}
 # Blocks that may hold texts to read, and what each is called where nothing of it stays.
 DOCUMENTS = {"document": "document", "search_result": "search result"}
 
+# The smallest budget for thoughts that the API takes.
+LEAST_THINKING = 1_024
+
 
 def read_message(raw: bytes, root: str) -> Message:
     return plain_message(raw, ROLES) or _read_message(raw, root)
@@ -171,6 +174,17 @@ def max_output(body: Mapping[str, Any]) -> int | None:
     return asked if type(asked) is int and asked > 0 else None
 
 
+def shorter(body: Mapping[str, Any], most: int) -> dict[str, Any]:
+    """The answer holds the thoughts, whose budget must stay below it: it keeps its share."""
+    found: dict[str, Any] = {"max_tokens": most}
+    asked, budget = tokens_at(body, "max_tokens"), tokens_at(body, "thinking", "budget_tokens")
+    # With interleaved thinking a budget may be above `max_tokens`; then the one does not limit the other.
+    if most <= budget < asked:
+        kept = max(LEAST_THINKING, budget * most // asked)
+        found["thinking"] = {**body["thinking"], "budget_tokens": kept} if kept < most else {"type": "disabled"}
+    return found
+
+
 API = Api(
     name="anthropic",
     list_field="messages",
@@ -182,5 +196,6 @@ API = Api(
     usage=usage,
     replies=replies,
     max_output=max_output,
+    shorter=shorter,
     check=check_pairs,
 )

@@ -41,6 +41,8 @@ class Api:
     replies: Callable[[Mapping[str, Any]], list[Any]]
     max_output: Callable[[Mapping[str, Any]], int | None]
     check: Callable[[Conversation], None]
+    # The fields that change where the answer may have no more than so many tokens.
+    shorter: Callable[[Mapping[str, Any], int], dict[str, Any]]
     # The window that a request sets for itself, where it can.
     window: Callable[[Mapping[str, Any]], int | None] | None = None
     streams_unasked: bool = False

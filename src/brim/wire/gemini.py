@@ -124,6 +124,12 @@ def max_output(body: Mapping[str, Any]) -> int | None:
     return asked if type(asked) is int and asked > 0 else None
 
 
+def shorter(body: Mapping[str, Any], most: int) -> dict[str, Any]:
+    key = "generationConfig" if body.get("generationConfig") else "generation_config"
+    config = body[key]
+    return {key: {**config, "maxOutputTokens" if "maxOutputTokens" in config else "max_output_tokens": most}}
+
+
 def check(conversation: Conversation) -> None:
     """A response answers a call of the message before it."""
     before: list[str] = []
@@ -156,5 +162,6 @@ API = Api(
     usage=usage,
     replies=replies,
     max_output=max_output,
+    shorter=shorter,
     check=check,
 )

@@ -92,6 +92,10 @@ def max_output(body: Mapping[str, Any]) -> int | None:
     return tokens_at(body, "options", "num_predict") or None
 
 
+def shorter(body: Mapping[str, Any], most: int) -> dict[str, Any]:
+    return {"options": {**body["options"], "num_predict": most}}
+
+
 def window(body: Mapping[str, Any]) -> int | None:
     """The window that the server is asked to open; it cuts without a word what does not fit."""
     return tokens_at(body, "options", "num_ctx") or None
@@ -108,6 +112,7 @@ API = Api(
     usage=usage,
     replies=replies,
     max_output=max_output,
+    shorter=shorter,
     check=check_pairs,
     window=window,
     streams_unasked=True,

@@ -153,6 +153,10 @@ def max_output(body: Mapping[str, Any]) -> int | None:
     return asked if type(asked) is int and asked > 0 else None
 
 
+def shorter(body: Mapping[str, Any], most: int) -> dict[str, Any]:
+    return {key: most for key in ("max_completion_tokens", "max_tokens") if tokens_at(body, key) > most}
+
+
 API = Api(
     name="openai_chat",
     list_field="messages",
@@ -164,5 +168,6 @@ API = Api(
     usage=usage,
     replies=replies,
     max_output=max_output,
+    shorter=shorter,
     check=check_pairs,
 )

@@ -149,6 +149,10 @@ def max_output(body: Mapping[str, Any]) -> int | None:
     return asked if type(asked) is int and asked > 0 else None
 
 
+def shorter(body: Mapping[str, Any], most: int) -> dict[str, Any]:
+    return {"max_output_tokens": most}
+
+
 def check(conversation: Conversation) -> None:
     """With a stored conversation behind it, a request may answer calls that it does not show."""
     if not {"previous_response_id", "conversation"} & set(conversation.fields):
@@ -166,5 +170,6 @@ API = Api(
     usage=usage,
     replies=replies,
     max_output=max_output,
+    shorter=shorter,
     check=check,
 )
