@@ -52,9 +52,7 @@ def test_an_answer_of_a_whole_window_becomes_what_there_is_room_for(
 ) -> None:
     caplog.set_level(logging.WARNING)
     running = start()
-    known = catalog.find(model)
-    window = min(known.window, fake.window)
-    running.gateway.fitter.learn_window(model, "upstream", window)
+    fake.window = window = catalog.find(model).window
     asked = {"model": model, **put(body, where, window * times, temperature=0)}
     if path == GEMINI:
         del asked["model"]
@@ -78,8 +76,8 @@ def test_the_answer_takes_what_the_prompt_leaves_up_to_what_the_model_writes(
     assert fake.posts[-1].json["max_tokens"] == known.window - 1_000  # what else is too much is the upstream's to judge
 
 
-def test_a_long_prompt_is_fitted_beside_the_answer(gateway: Running, fake: FakeProvider) -> None:
-    gateway.gateway.fitter.learn_window("gpt-4o", "upstream", 8_192)
+def test_a_long_prompt_is_fitted_beside_the_answer(start: Start, fake: FakeProvider) -> None:
+    gateway = start(models={"gpt-4o": {"window": 8_192, "max_output": 4_096}})
     fake.window = 8_192
     answer = gateway.chat({"messages": long_chat(30), "max_tokens": 10_000})
     assert answer.status == 200
@@ -89,8 +87,8 @@ def test_a_long_prompt_is_fitted_beside_the_answer(gateway: Running, fake: FakeP
     assert "10,000 output tokens" in str(gateway.get(f"/brim/v1/sessions/{session}/turns/1"))
 
 
-def test_what_must_stay_comes_before_the_answer_that_is_asked_for(gateway: Running, fake: FakeProvider) -> None:
-    gateway.gateway.fitter.learn_window("gpt-4o", "upstream", 8_192)
+def test_what_must_stay_comes_before_the_answer_that_is_asked_for(start: Start, fake: FakeProvider) -> None:
+    gateway = start(models={"gpt-4o": {"window": 8_192, "max_output": 4_096}})
     fake.window = 8_192
     system = {"role": "system", "content": "Always say what you are sure of. " * 60}
     answer = gateway.chat({"messages": [system, *HI], "max_tokens": 8_100})
