@@ -136,8 +136,9 @@ def fit(
             own_limit=by_window(found, conversation, policy, wanted, reserve),
             recall=recall,
             summarize=summarize,
-            **pieces,
-        )
+            context=pieces["context"],
+            carried=pieces["carried"],
+        ).by_estimate()
         return _finish(request, work, on_event, again, capped(work, wanted))
 
     def again(other: int) -> Fitted:
@@ -221,9 +222,10 @@ def capped(work: Work, budget: int | None) -> list[Notice]:
     cut = cut_output(work.conversation, _opened(work.model, work.conversation).window)
     if wanted is None or not work.own_limit:
         return cut
-    room = f"its window leaves {work.limit:,}, which is the limit now"
+    limit = work.stated_limit
+    room = f"its window leaves {limit:,}, which is the limit now"
     message = f"the budget of {wanted:,} tokens is more than {work.model.name} takes: {room}"
-    return [*cut, Notice(message, {"budget": wanted, "limit": work.limit})]
+    return [*cut, Notice(message, {"budget": wanted, "limit": limit})]
 
 
 def _given(policy: Policy, budget: int | None, reserve: int | None) -> tuple[int | None, int | None]:
@@ -263,16 +265,17 @@ def _finish(
 ) -> Fitted:
     try:
         outcome = strategies.run(work)
-    except BudgetTooSmall as refusal:
+    except BudgetTooSmall as found:
+        refusal = work.refusal(found)
         tell(on_event, refused(refusal))
-        raise
+        raise refusal from None
     outcome.warnings[:0] = warnings
     for event in events(work, outcome):
         tell(on_event, event)
     # What was given beside the request is in the body as well: what is sent is what was counted.
     unchanged = outcome.conversation is work.conversation and not work.conversation.beside
     body = request if unchanged else in_type(request, wire.render(outcome.conversation, request, work.conversation))
-    tokens = work.counter.total(outcome.conversation)
+    tokens = work.counter.likely(outcome.conversation)
     return Fitted(body, outcome.conversation, tokens, outcome.originals, lambda: report_of(work, outcome), again)
 
 
@@ -295,7 +298,7 @@ def events(work: Work, outcome: Outcome) -> list[Event]:
     # A policy's own steps are turns that it folded, and content that it shortened.
     short += [(step.before, step.after) for step in outcome.steps if step.kind == "block" or step.rung not in GONE]
     if short:
-        before, after = map(sum, zip(*short, strict=True))
+        before, after = (work.counter.corrected(sum(sizes)) for sizes in zip(*short, strict=True))
         numbers = {"items": len(short), "before": before, "after": after}
         found.append(Event("compacted", f"compacted {len(short)} items", numbers))
     warnings = (*outcome.warnings, *notices(work, outcome))

@@ -240,8 +240,9 @@ class Fitter:
         if upper > limit:
             return None
         api, name, streamed = conversation.api, conversation.model, _streamed(conversation)
+        shown = counter.likely(conversation)
         return FitResult(
-            raw, live, api, name, streamed, conversation, None, model, before, before, upper, limit, actuals=actuals
+            raw, live, api, name, streamed, conversation, None, model, shown, shown, upper, limit, actuals=actuals
         )
 
     def fit_now(
@@ -314,7 +315,7 @@ class Fitter:
             parsed=conversation,
             planned=fitted.conversation,
             model=model,
-            before=counter.total(conversation),
+            before=counter.likely(conversation),
             after=fitted.tokens,
             upper=max(fitted.tokens, counter.count(fitted.conversation).upper),
             limit=limit,
@@ -357,11 +358,12 @@ class Fitter:
             raw, original = wire.with_output(raw, original, original.max_output)
         # What is stated may leave no room for the answer.
         raw, original = fitting.answerable(raw, original, model, counter)
-        counted = done.after or counter.total(original)
+        counted = done.after or counter.likely(original)
         room = fitting.limit_of(model, original, controls.policy or self.policy, controls.budget, None)
         again = self.fit_now, raw, original, done.live, model, controls, actuals
         if tokens and counter.source == "estimated":
-            wanted = counter.upper(int(counted * min(1.0, room / tokens) * REFIT_SHARE), len(done.sent.messages))
+            estimate = counter.total(done.sent)
+            wanted = counter.upper(int(estimate * min(1.0, room / tokens) * REFIT_SHARE), len(done.sent.messages))
             return await self._in_order(*again, wanted, True)
         scale = min(1.0, counted / tokens) if tokens else 1.0
         budget = int(min(room, counted if window is None else room) * scale * REFIT_SHARE)

@@ -71,7 +71,7 @@ class Held:
         self.budget = budget
         self.reserve = reserve
         self._api = checks.api_name(api or self.model.api)
-        self._limit()  # refuses a budget and a reserve that make no sense
+        self._stated_limit()  # refuses a budget and a reserve that make no sense
         self.store: Store = keeping.opened(checks.store(store))
         self.actuals = actuals or Actuals(self.store)
         self.recall_mode = recall
@@ -240,8 +240,13 @@ class Held:
         made = arrived(message, self._counter(), self.policy, self._free(), self._writer.keep)
         return unmarked(made) if made is not message and self._api == "anthropic" else made
 
-    def _limit(self, conversation: Conversation | None = None) -> int:
+    def _stated_limit(self, conversation: Conversation | None = None) -> int:
         return limit_of(self.model, conversation or Conversation(self._api, ()), self.policy, self.budget, self.reserve)
+
+    def _limit(self) -> int:
+        """The limit in the tokens that the view is counted in."""
+        counter, stated = self._counter(), self._stated_limit()
+        return counter.within(stated) if counter.source == "estimated" else stated
 
     def _free(self) -> int:
         """What the limit leaves beside the instructions, which may be half of it."""

@@ -42,7 +42,8 @@ def fitted(
         replace(outcome, groups=[], stash={}, fold=None, planned=None, draft=None),
     )
     report = partial(view_report, *light, replace(sent, fields={}), tuple(view.entries), log)
-    return Fitted(body_of(given, sent, view, request), sent, work.counter.total(sent), outcome.originals, report, again)
+    tokens = work.counter.likely(sent)
+    return Fitted(body_of(given, sent, view, request), sent, tokens, outcome.originals, report, again)
 
 
 def body_of(given: Conversation, sent: Conversation, view: View, request: Any) -> Any:

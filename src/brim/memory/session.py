@@ -222,22 +222,23 @@ class Session(Held):
             counter=self._counter(),
             model=self.model,
             policy=self.policy,
-            limit=self._limit(conversation),
+            limit=self._stated_limit(conversation),
             own_limit=by_window(self.model, conversation, self.policy, self.budget, self.reserve),
             recall=self.recall_mode == "tool",
             summarize=self.folding.ready if self.folding.summarizer else None,
             context=tuple(self._context),
             carried=tuple(not_in(self._carried, self._context)),
-        )
+        ).by_estimate()
         again = bool(request) and self._last is not None and self._last == self._asks(work)
         try:
             outcome = self._as_before(work) if again else self._bring_under(work)
             self._begun = True
-        except BudgetTooSmall as refusal:
+        except BudgetTooSmall as found:
             self._begun = True
+            refusal = work.refusal(found)
             tell(self._on_event, refused(refusal))
             self._save()
-            raise
+            raise refusal from None
         outcome.warnings[:0] = capped(work, self.budget)
         for event in events(work, outcome):
             tell(self._on_event, event)
@@ -255,7 +256,7 @@ class Session(Held):
     def _asks(self, work: Work) -> tuple[Any, ...]:
         """All that the form of a request depends on: one that is asked for again is sent again as it was."""
         given = work.conversation
-        what = (given.messages, given.system, given.tools, given.fields, work.limit, work.model, work.policy)
+        what = (given.messages, given.system, given.tools, given.fields, work.stated_limit, work.model, work.policy)
         return (*what, self.recall_mode, self.view.messages())
 
     def _as_before(self, work: Work) -> Outcome:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from html import unescape
 from itertools import takewhile
 from math import ceil
@@ -17,6 +18,7 @@ from brim.plan.items import SYSTEM, Group, Item, Itemizer, current
 from brim.plan.report import Decision, Report, Rung, layer_uses
 from brim.plan.task import Notice, Outcome
 from brim.plan.work import Work
+from brim.tokens.actuals import shared_out
 
 # A last turn that takes more than this share of the budget is worth a warning.
 CROWDED = 0.9
@@ -36,21 +38,26 @@ def report_of(work: Work, outcome: Outcome) -> Report:
     """What became of a request. Without a draft, the outcome's steps tell of every item."""
     decisions = tuple(_decisions(work, outcome))
     given, sent = _given(work), outcome.conversation
-    before, after = work.counter.total(given.conversation), work.counter.total(sent)
+    counted = work.counter.total(given.conversation), work.counter.total(sent)
+    before, after = work.counter.likely(given.conversation), work.counter.likely(sent)
+    if counted != (before, after):
+        decisions = tuple(_corrected(one, before / max(1, counted[0]), after / max(1, counted[1])) for one in decisions)
     count = work.counter.count(sent)
     folded = _folded(work, outcome, decisions)
     compacted = [one for one in decisions if one.rung != "full" and one.item.partition(".parts")[0] not in folded]
     return Report(
         model=work.model.name,
         policy=work.policy.name,
-        limit=work.limit,
+        limit=work.stated_limit,
         before=before,
         after=after,
         upper=max(count.upper, ceil(after)),
         source=count.source,
         layers=layer_uses(
-            _layers(work, given.conversation, given.layers, _pasted(outcome, lambda item: item.tokens)),
-            _layers(work, sent, _known(outcome), _pasted(outcome, lambda item: item.shown_tokens)),
+            _adding_up(
+                before, _layers(work, given.conversation, given.layers, _pasted(outcome, lambda item: item.tokens))
+            ),
+            _adding_up(after, _layers(work, sent, _known(outcome), _pasted(outcome, lambda item: item.shown_tokens))),
         ),
         decisions=decisions,
         kept=len(sent.messages),
@@ -59,6 +66,16 @@ def report_of(work: Work, outcome: Outcome) -> Report:
         turns_dropped=bool(folded),
         warnings=tuple(notice.message for notice in (*outcome.warnings, *notices(work, outcome))),
     )
+
+
+def _corrected(decision: Decision, before: float, after: float) -> Decision:
+    """A decision in the provider's tokens, which are so many for each that was counted."""
+    return replace(decision, before=round(before * decision.before), after=round(after * decision.after))
+
+
+def _adding_up(total: int, layers: list[int]) -> list[int]:
+    """Layers in the tokens of a total, where they were counted in others."""
+    return layers if sum(layers) == total else shared_out(total, layers) or layers
 
 
 def _given(work: Work) -> Draft:
@@ -155,7 +172,8 @@ def notices(work: Work, outcome: Outcome) -> Iterable[Notice]:
         (work.counter.head(outcome.conversation) + instructions, INSTRUCTED, "instructions and tools take"),
     ):
         if tokens >= least * work.limit:
-            yield Notice(f"{what} {tokens / work.limit:.0%} of the budget", {"tokens": tokens, "budget": work.limit})
+            numbers = {"tokens": work.counter.corrected(tokens), "budget": work.stated_limit}
+            yield Notice(f"{what} {tokens / work.limit:.0%} of the budget", numbers)
 
 
 def _decisions(work: Work, outcome: Outcome) -> Iterable[Decision]:

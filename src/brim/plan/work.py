@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from brim.catalog import Model
 from brim.conversation import Conversation, Message
+from brim.errors import BudgetTooSmall
 from brim.plan.context import Attachment
 from brim.plan.items import current
 from brim.plan.policy import Policy
@@ -33,12 +34,37 @@ class Work:
     summarize: Summarize | None = None
     context: tuple[Attachment, ...] = ()
     carried: tuple[Attachment, ...] = ()
+    # The limit as it was stated, in the provider's tokens, where `limit` is in those of an estimate.
+    stated: int | None = None
 
     def at(self, limit: int) -> Work:
         return replace(self, limit=limit, own_limit=False)
 
+    def by_estimate(self) -> Work:
+        """The same work with a limit in the counter's own tokens, where those are only estimated.
+
+        Planning then has one kind of token; the provider's come back where numbers are shown.
+        """
+        if self.counter.source != "estimated":
+            return self
+        return replace(self, limit=self.counter.within(self.limit), stated=self.limit)
+
+    @property
+    def stated_limit(self) -> int:
+        return self.limit if self.stated is None else self.stated
+
+    def refusal(self, found: BudgetTooSmall) -> BudgetTooSmall:
+        """A refusal in the provider's tokens."""
+        if self.stated is None:
+            return found
+        must_stay = [(what, self.counter.corrected(tokens)) for what, tokens in found.must_stay]
+        needed = self.counter.upper(found.needed, len(self.conversation.messages))
+        return BudgetTooSmall(max(needed, self.stated + 1), self.stated, must_stay)
+
     def size(self, tokens: int) -> int:
         """What counts against the limit."""
+        if self.stated is not None:
+            return tokens
         return size_of(self.counter, tokens, len(self.conversation.messages), self.own_limit)
 
     def total(self, conversation: Conversation) -> int:

@@ -184,7 +184,7 @@ class Actuals:
                 self.store.put_actual(number_key, observations.number)
 
 
-def shared_out(total: int, sizes: Sequence[int]) -> list[int]:
+def shared_out(total: int, sizes: Sequence[float]) -> list[int]:
     """Whole numbers in proportion to sizes whose sum is the total; none for a total that cannot be.
 
     Example: shared_out(10, [1, 1, 1]) -> [3, 4, 3]
@@ -193,7 +193,7 @@ def shared_out(total: int, sizes: Sequence[int]) -> list[int]:
     if total <= 0 or whole <= 0:
         return []
     ends = [0]
-    reached = 0
+    reached = 0.0
     for size in sizes:
         reached += size
         ends.append(round(total * reached / whole))

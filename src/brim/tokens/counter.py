@@ -16,7 +16,7 @@ from brim import wire
 from brim.catalog import Model
 from brim.conversation import Conversation, Message, Part, Role, changed, decode
 from brim.recent import Recent
-from brim.tokens.actuals import Actuals
+from brim.tokens.actuals import Actuals, shared_out
 from brim.tokens.calibration import Calibration, Source
 from brim.tokens.frames import Framing, framing_for
 from brim.tokens.observations import Observation
@@ -86,6 +86,7 @@ class Counter:
         # Where the vocabulary is not known, one that is known shows how content is divided.
         self._second = None if self.tokenizer.exact else Counter(replace(model, family=LIKELY), api)
         self._frames: dict[str, int] = {}
+        self._inside: tuple[tuple[int, int], int] = (0, 0), 0  # the last limit that was asked for, in own tokens
         self._sizes = _sizes.setdefault((self.framing.key, model.family), Recent(SIZED_BYTES))
 
     def sizes(self, message: Message) -> Sizes:
@@ -171,7 +172,8 @@ class Counter:
         known, before = self._longest(conversation)
         least = 0 if self._learnt.learnt.settled else self._learnt.upper(self.source, head + sum(sizes))
         if self.actuals is not None and known == len(sizes) > 0:
-            return Count(before, max(self._learnt.upper("actual", before), least), "actual", tuple(sizes), head)
+            upper = max(self._learnt.upper("actual", before), least)
+            return _adding_up(Count(before, upper, "actual", tuple(sizes), head))
         shares = self._shares(conversation.messages[known:])
         fresh = [message for message, share in zip(conversation.messages[known:], shares, strict=True) if share is None]
         old = sum(share for share in shares if share is not None)
@@ -185,7 +187,43 @@ class Counter:
             tokens = ceil(old + learnt.factor * whole)
             upper = float(old) + learnt.upper(self.source, whole, number) + self.framing.slack(conversation)
         bound = max(tokens, least, ceil(upper + self._unsure(conversation.messages[known:], shares)))
-        return Count(tokens, bound, "actual" if known else self.source, tuple(sizes), head)
+        weighed = [
+            learnt.factor * size if share is None else share for size, share in zip(sizes[known:], shares, strict=True)
+        ]
+        counted = Count(tokens, bound, "actual" if known else self.source, tuple(sizes), head)
+        return _adding_up(counted, known, before, weighed, learnt.factor)
+
+    def likely(self, conversation: Conversation) -> int:
+        """The number to show for a request: an estimate is corrected by all that was learnt of the model."""
+        return self.count(conversation).tokens if self.source == "estimated" else self.total(conversation)
+
+    def corrected(self, tokens: int) -> int:
+        """What so many tokens of this counter are in the provider's, most likely."""
+        return ceil(self._learnt.factor * tokens) if self.source == "estimated" else tokens
+
+    def within(self, limit: int) -> int:
+        """The most tokens of this counter whose upper bound is within a limit of the provider's.
+
+        Example: an estimate that is twice too high, within 1_000 -> about 2_000
+        """
+        if limit <= 0:
+            return limit
+        key = (limit, self.actuals.version if self.actuals is not None else 0)
+        if self._inside[0] != key:
+            self._inside = key, self._within(limit)
+        return self._inside[1]
+
+    def _within(self, limit: int) -> int:
+        low, high = 0, max(1, limit)
+        while self.upper(high, 0) <= limit:
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self.upper(middle, 0) <= limit else (low, middle)
+        # Sizes of which little was seen have more headroom, so a smaller request may have the higher bound.
+        below = [low * share // 50 for share in range(25, 51)]
+        over = next((tokens for tokens in below if self.upper(tokens, 0) > limit), low + 1)
+        return max(0, min(low, over - 1))
 
     def _rulers(self, messages: Sequence[Message]) -> tuple[int, int | None]:
         """What messages take by themselves, by this counter and by the second."""
@@ -312,3 +350,26 @@ def _around(conversation: Conversation) -> list[bytes]:
     system, fields = conversation.system, conversation.fields
     shown = [fields[name] for name in SHOWN if name in fields]
     return [conversation.tools or b"", system.raw if system else b"", *shown]
+
+
+def _adding_up(
+    count: Count, known: int | None = None, before: int = 0, weighed: Sequence[float] = (), factor: float = 1.0
+) -> Count:
+    """A count whose head and messages are its tokens.
+
+    The first `known` messages and the head took `before`; what the others are likely to take is `weighed`.
+    """
+    if count.head + sum(count.messages) == count.tokens:
+        return count
+    known = len(count.messages) if known is None else known
+    front: list[float] = [count.head, *count.messages[:known]]
+    if known:
+        parts = _parted(before or count.tokens, front) + _parted(count.tokens - (before or count.tokens), weighed)
+    else:
+        parts = _parted(count.tokens, [factor * count.head, *weighed])
+    return replace(count, head=parts[0], messages=tuple(parts[1:]))
+
+
+def _parted(total: int, weights: Sequence[float]) -> list[int]:
+    """Whole numbers that add up to a total, in proportion to weights; the first has it all where there are none."""
+    return shared_out(total, weights) or [total, *([0] * (len(weights) - 1))][: len(weights)]
