@@ -172,8 +172,8 @@ class Counter:
         known, before = self._longest(conversation)
         least = 0 if self._learnt.learnt.settled else self._learnt.upper(self.source, head + sum(sizes))
         if self.actuals is not None and known == len(sizes) > 0:
-            upper = max(self._learnt.upper("actual", before), least)
-            return _adding_up(Count(before, upper, "actual", tuple(sizes), head))
+            most = max(self._learnt.upper("actual", before), least)
+            return _adding_up(Count(before, most, "actual", tuple(sizes), head))
         shares = self._shares(conversation.messages[known:])
         fresh = [message for message, share in zip(conversation.messages[known:], shares, strict=True) if share is None]
         old = sum(share for share in shares if share is not None)
