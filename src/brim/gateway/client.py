@@ -19,8 +19,8 @@ from functools import cached_property, lru_cache
 from typing import Any, Final
 
 from brim.errors import MissingExtra
-from brim.gateway.answer import Answer, Silence, kind_of
-from brim.gateway.faults import UpstreamFault
+from brim.gateway.answer import Answer, Silence
+from brim.gateway.connection_faults import fault_of
 
 try:
     import aiohttp
@@ -70,21 +70,15 @@ class Client:
 
     async def send(self, method: str, url: str, headers: Headers, body: Body) -> Answer:
         """Send a request; the answer's head is there when this returns. Raises UpstreamFault."""
+        host = url.partition("://")[2].partition("/")[0].partition("?")[0]
         try:
             base, _, query = url.partition("?")  # a query may hold a key, which is not to be remembered
             place, path = _place(base)
+            host = f"{place.host}:{place.port}"
             head = _head(method, place, f"{path}?{query}" if query else path, headers, body)
             return await self._sent(await self._connected(place), method, head, body)
-        except aiohttp.SocketTimeoutError:
-            raise UpstreamFault(504, "the upstream did not answer in time", "upstream_timeout") from None
-        except TimeoutError:
-            raise UpstreamFault(504, "the upstream was not reached in time", "upstream_timeout") from None
-        except (aiohttp.InvalidURL, ValueError):
-            raise UpstreamFault(502, "the upstream cannot be sent this request", "upstream_unsendable") from None
-        except (aiohttp.ClientError, HttpProcessingError, OSError) as problem:
-            raise UpstreamFault(
-                502, f"the upstream cannot be reached ({kind_of(problem)})", "upstream_unreachable"
-            ) from None
+        except (aiohttp.ClientError, HttpProcessingError, ValueError, OSError) as problem:
+            raise fault_of(problem, host) from None
 
     async def _connected(self, place: URL) -> Connection:
         """A connection on which nothing of this request was written yet.
