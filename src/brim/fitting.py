@@ -13,6 +13,7 @@ from brim.catalog import Model
 from brim.conversation import Conversation, decode
 from brim.counting import kept_list
 from brim.errors import BadInput, BadSetting, BudgetTooSmall
+from brim.fallback import FIT_TIMEOUT, plain_outcome, planned
 from brim.plan import strategies
 from brim.plan.context import Attachment, made
 from brim.plan.policy import Policy
@@ -110,13 +111,18 @@ def fit(
     actuals: Actuals | None = None,
     summarize: Summarize | None = None,
     on_event: OnEvent | None = None,
+    fit_timeout: float | None = FIT_TIMEOUT,
 ) -> Fitted:
     """Return `request` fitted into `budget` tokens; raise BudgetTooSmall if that cannot be done.
 
     `request` is a list of messages or a request body (dict or JSON bytes) of any API that Brim knows; what comes
     back has the same type. Without `budget` the model's own input limit holds, and no budget goes beyond its window.
     What must stay (instructions, tools, the newest turn) stays; a tool result never loses its call.
+
+    A fault inside Brim, or planning that takes more than `fit_timeout` seconds (None: any time), does not reach the
+    caller: a planner that goes by sizes alone fits the request, and the report says so.
     """
+    check_seconds("fit_timeout", fit_timeout)
     request = kept_list(request)
     named = model if isinstance(model, (str, Model)) else ""
     conversation = wire.parse(request, api, model=named, tools=tools, system=system, tool_choice=tool_choice)
@@ -139,7 +145,7 @@ def fit(
             context=pieces["context"],
             carried=pieces["carried"],
         ).by_estimate()
-        return _finish(request, work, on_event, again, capped(work, wanted))
+        return _finish(request, work, on_event, again, capped(work, wanted), fit_timeout)
 
     def again(other: int) -> Fitted:
         check_tokens("budget", other, 1)
@@ -260,11 +266,22 @@ def check_tokens(name: str, given: Any, least: int) -> None:
         raise BadInput(name, f"{given!r} is not a number of tokens: give a whole number of at least {least}")
 
 
+def check_seconds(name: str, given: Any) -> None:
+    number = isinstance(given, (int, float)) and not isinstance(given, bool)
+    if given is not None and not (number and given > 0):
+        raise BadInput(name, f"{given!r} is not a number of seconds: give one above 0, or None")
+
+
 def _finish(
-    request: Any, work: Work, on_event: OnEvent | None, again: Callable[[int], Fitted], warnings: list[Notice]
+    request: Any,
+    work: Work,
+    on_event: OnEvent | None,
+    again: Callable[[int], Fitted],
+    warnings: list[Notice],
+    seconds: float | None,
 ) -> Fitted:
     try:
-        outcome = strategies.run(work)
+        outcome = planned(work, strategies.run, seconds)
     except BudgetTooSmall as found:
         refusal = work.refusal(found)
         tell(on_event, refused(refusal))
@@ -274,6 +291,20 @@ def _finish(
         tell(on_event, event)
     # What was given beside the request is in the body as well: what is sent is what was counted.
     unchanged = outcome.conversation is work.conversation and not work.conversation.beside
+    body = request if unchanged else in_type(request, wire.render(outcome.conversation, request, work.conversation))
+    tokens = work.counter.likely(outcome.conversation)
+    return Fitted(body, outcome.conversation, tokens, outcome.originals, lambda: report_of(work, outcome), again)
+
+
+def fit_plainly(request: Any, work: Work, again: Callable[[int], Fitted]) -> Fitted:
+    """A parsed request by the plain planner alone. Raises BudgetTooSmall."""
+    try:
+        outcome = plain_outcome(work)
+    except BudgetTooSmall as found:
+        raise work.refusal(found) from None
+    for event in events(work, outcome):
+        tell(None, event)
+    unchanged = outcome.conversation is work.conversation
     body = request if unchanged else in_type(request, wire.render(outcome.conversation, request, work.conversation))
     tokens = work.counter.likely(outcome.conversation)
     return Fitted(body, outcome.conversation, tokens, outcome.originals, lambda: report_of(work, outcome), again)
@@ -296,7 +327,11 @@ def events(work: Work, outcome: Outcome) -> list[Event]:
         if item.shown is not None
     ]
     # A policy's own steps are turns that it folded, and content that it shortened.
-    short += [(step.before, step.after) for step in outcome.steps if step.kind == "block" or step.rung not in GONE]
+    short += [
+        (step.before, step.after)
+        for step in outcome.steps
+        if step.rung != "full" and (step.kind == "block" or step.rung not in GONE)
+    ]
     if short:
         before, after = (work.counter.corrected(sum(sizes)) for sizes in zip(*short, strict=True))
         numbers = {"items": len(short), "before": before, "after": after}

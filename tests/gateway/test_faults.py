@@ -200,7 +200,7 @@ def until(ready: object, seconds: float = 10.0) -> None:
         time.sleep(0.005)
 
 
-def test_a_fault_inside_brim_forwards_the_request_as_it_came(
+def test_a_request_that_fits_is_forwarded_as_it_came_by_the_plain_planner_too(
     gateway: Running, fake: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object, **__: object) -> None:
@@ -213,15 +213,23 @@ def test_a_fault_inside_brim_forwards_the_request_as_it_came(
     assert fake.posts[-1].json == HI
 
 
-def test_a_fault_inside_brim_refuses_where_that_is_set(
-    start: Start, fake: FakeProvider, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("fail", ["open", "closed"])
+def test_nothing_is_forwarded_unfitted_even_if_the_plain_planner_fails(
+    start: Start, fake: FakeProvider, monkeypatch: pytest.MonkeyPatch, fail: str
 ) -> None:
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("broken on purpose")
 
     monkeypatch.setattr(fitting.Fitter, "fit", broken)
-    answer = start(gateway={"fail": "closed"}).chat(HI)
+    monkeypatch.setattr(fitting.Fitter, "plainly", broken)
+    answer = start(gateway={"fail": fail}).chat(HI)
     assert (answer.status, answer.json["error"]["code"]) == (500, "not_fitted")
+    assert fake.posts == []
+
+
+def test_a_body_that_cannot_be_read_is_refused_where_that_is_set(start: Start, fake: FakeProvider) -> None:
+    answer = start(gateway={"fail": "closed"}).ask("POST", "/v1/chat/completions", b"{")
+    assert (answer.status, answer.json["error"]["code"]) == (400, "not_fitted")
     assert fake.posts == []
 
 

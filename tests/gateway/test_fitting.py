@@ -176,7 +176,7 @@ def test_a_large_request_is_refitted_beside_the_loop(
     fake.script(Overflow(window=9_000), Say("done"))
     assert gateway.chat({"messages": long_chat(40, 700), "max_tokens": 500}).status == 200
     assert running_turn(gateway).refits == 1
-    assert [name.rpartition("_")[0] for name in threads] == ["brim-fit"]
+    assert threads == ["brim-plan"]
 
 
 def test_a_fault_in_a_refit_hands_on_what_the_upstream_said(

@@ -54,9 +54,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):  # half of a surrogate pair is printed as JSON escapes it
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = _run(given)
-        sys.stdout.flush()
-        return code
+        try:
+            return _run(given)
+        finally:  # after --help too, which leaves by SystemExit
+            sys.stdout.flush()
     except BrokenPipeError:  # the reader (head, less) has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

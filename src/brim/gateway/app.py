@@ -60,7 +60,13 @@ class Gateway:
         self.tenants = Tenants(store)
         self._trimming = Trimming()
         self.lookouts = Lookouts()
-        self.fitter = Fitter(options.policy, options.catalog(), store, recall=options.recall)
+        self.fitter = Fitter(
+            options.policy,
+            options.catalog(),
+            store,
+            recall=options.recall,
+            fit_timeout=options.gateway.fit_timeout,
+        )
         self._warming = Warming(self.fitter, options)
         self.summarizing = self.fitter.summarizer = self._summarizing(options)
         self.redact = Redaction(options.gateway.redact)
@@ -197,6 +203,7 @@ class Gateway:
         self.fitter.policy = options.policy
         self.fitter.catalog = options.catalog()
         self.fitter.recall = options.recall
+        self.fitter.fit_timeout = options.gateway.fit_timeout
         self.summarizing = self.fitter.summarizer = self._summarizing(options)
         self._gate = Gate(options.gateway.concurrency)
         self._connect(options)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from brim import wire
+from brim import incidents, wire
+from brim.deadline import OutOfTime
 from brim.errors import BadBody, BrimError, BudgetTooSmall, TooDeep
 from brim.fitting import cut_output
 from brim.gateway import access, bodies, overflow, refusals, usage
@@ -30,6 +31,7 @@ from brim.gateway.recall import RECALLING, offered, relay_with_recall
 from brim.gateway.routes import Route, api_of
 from brim.gateway.turns import Outcome, Turn, slim
 from brim.gateway.upstreams import Target, choose, without
+from brim.incidents import Incident
 from brim.wire import Usage
 
 if TYPE_CHECKING:
@@ -211,26 +213,50 @@ class Exchange(ClientSide):
             return _Asked()
 
     async def _fit(self, content: bytes, target: Target, controls: Controls) -> FitResult | None:
-        """Fit the request. A fault of Brim's own forwards it as it came, or refuses it, by setting."""
-        try:
-            settings = self.options.gateway
-            unread = settings.fail == "open" and not settings.log_content
-            return await self.gateway.fitter.fit(
-                content, self.api, self.route.model, target.name, controls, unread=unread
-            )
-        except BudgetTooSmall:
-            raise
-        except TooDeep as problem:
-            raise Refused(400, str(problem)[:300], "nested_too_deep") from None
-        except BadBody as problem:
-            self._unfitted(f"not fitted, {problem}", 400)
-        except BrimError as problem:
-            self._unfitted(f"not fitted, {problem}", 500)
-        except Exception as problem:
-            log.exception("fitting failed")
-            self.gateway.metrics.add("brim_faults_total", ("fitting",))
-            self._unfitted(f"not fitted, {type(problem).__name__} inside Brim", 500)
+        """Fit the request. One that cannot be read is forwarded as it came, or refused, by setting."""
+        with incidents.collected() as found:
+            try:
+                return await self._fit_anyhow(content, target, controls)
+            except (BudgetTooSmall, Fault):
+                raise
+            except TooDeep as problem:
+                raise Refused(400, str(problem)[:300], "nested_too_deep") from None
+            except BadBody as problem:
+                self._unfitted(f"not fitted, {problem}", 400)
+            except BrimError as problem:  # settings that make no sense for it: no limit, so nothing to hold
+                raise Refused(500, f"not fitted, {problem}"[:300], "not_fitted") from None
+            finally:
+                self._survived(found)
         return None
+
+    async def _fit_anyhow(self, content: bytes, target: Target, controls: Controls) -> FitResult:
+        """Fit the request; where Brim fails at that, by the plain planner. What is too large is never forwarded."""
+        settings, fitter = self.options.gateway, self.gateway.fitter
+        given = (content, self.api, self.route.model, target.name, controls)
+        unread = settings.fail == "open" and not settings.log_content
+        try:
+            return await fitter.fit(*given, unread=unread)
+        except BrimError:
+            raise
+        except OutOfTime as problem:
+            incidents.note("timeout", problem)
+        except Exception as problem:
+            incidents.note("planning", problem)
+        try:
+            return await fitter.plainly(*given)
+        except BrimError:
+            raise
+        except Exception as problem:
+            log.exception("the plain planner failed")
+            incident = incidents.note("planning", problem)
+            raise Refused(500, f"not fitted, {incident.fingerprint} inside Brim", "not_fitted") from None
+
+    def _survived(self, found: list[Incident]) -> None:
+        """Count faults that the request survived, and say so in its note."""
+        for incident in found:
+            self.gateway.metrics.add("brim_faults_total", (incident.kind,))
+        if found and self.turn is not None:
+            self.turn.note = self.turn.note or str(found[-1])[:300]
 
     def _unfitted(self, note: str, status: int) -> None:
         assert self.turn is not None
@@ -265,18 +291,20 @@ class Exchange(ClientSide):
         turn = self.turn
         if self.result is None or out.controls.dry_run or turn is None:
             return None
-        try:
-            again = await self.gateway.fitter.refit(
-                self.result, out.content, out.target.name, out.controls, over.tokens, over.window
-            )
-        except BrimError as problem:
-            turn.note = f"not refitted, {problem}"[:300]
-            return None
-        except Exception as problem:  # the client gets what the upstream said
-            log.exception("refitting failed")
-            self.gateway.metrics.add("brim_faults_total", ("fitting",))
-            turn.note = f"not refitted, {type(problem).__name__} inside Brim"
-            return None
+        with incidents.collected() as found:
+            try:
+                again = await self.gateway.fitter.refit(
+                    self.result, out.content, out.target.name, out.controls, over.tokens, over.window
+                )
+            except BrimError as problem:
+                turn.note = f"not refitted, {problem}"[:300]
+                return None
+            except (Exception, OutOfTime) as problem:  # the client gets what the upstream said
+                incident = incidents.note("timeout" if isinstance(problem, OutOfTime) else "planning", problem)
+                turn.note = f"not refitted, {incident.fingerprint} inside Brim"[:300]
+                return None
+            finally:
+                self._survived(found)
         if again is not None:
             turn.refits += 1
             self.result = again

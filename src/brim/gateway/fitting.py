@@ -7,29 +7,33 @@ requests go on meanwhile.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from brim import fitting, wire
+from brim import fitting, incidents, wire
 from brim.catalog import Catalog, Model
 from brim.catalog.families import family_of
 from brim.conversation import Conversation
+from brim.deadline import OutOfTime, run_within
 from brim.errors import BadBody, BudgetTooSmall, UnknownModel
+from brim.fallback import FIT_TIMEOUT
 from brim.gateway.controls import Controls
 from brim.gateway.conversations import Conversations, Live
 from brim.gateway.fit_result import FitResult
 from brim.gateway.glance import AROUND, Glances, Known, chain_of, glance
 from brim.gateway.learned import Learned
 from brim.gateway.live import LiveSessions, apart
+from brim.gateway.planning_threads import PlanningThreads
 from brim.memory.inmemory import InMemoryStore
 from brim.memory.store import Store
 from brim.memory.summaries import Summarizer
 from brim.memory.tenancy import scoped
 from brim.plan.policy import Policy
-from brim.plan.work import size_of
+from brim.plan.work import Work, size_of
 from brim.recent import Recent
 from brim.tokens.actuals import Actuals
 from brim.tokens.counter import LIKELY, Counter
@@ -37,6 +41,8 @@ from brim.tokens.tokenizers import tokenizer
 
 # Bodies that grew by more than this are counted in a thread: about 3 ms of work.
 COLD_BYTES = 48_000
+# Times the timeout of planning after which its thread is left behind: planning, the plain planner, and the store.
+PATIENCE = 3
 # What a refit leaves free below the size that an upstream stated, for what neither side counts the same.
 REFIT_SHARE = 0.97
 # A little more than what must stay, where that is tried although an estimate says that it does not fit.
@@ -54,8 +60,17 @@ SPARSEST = 0.1
 class Fitter:
     """Fits requests, remembers their conversations and learns what providers say they took."""
 
-    def __init__(self, policy: Policy, catalog: Catalog, store: Store | None = None, *, recall: str = "auto") -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        catalog: Catalog,
+        store: Store | None = None,
+        *,
+        recall: str = "auto",
+        fit_timeout: float = FIT_TIMEOUT,
+    ) -> None:
         self.policy = policy
+        self.fit_timeout = fit_timeout
         self.catalog = catalog
         self.store: Store = store if store is not None else InMemoryStore()
         self.recall = recall
@@ -66,6 +81,7 @@ class Fitter:
         self.sessions = LiveSessions(self.store)
         self.learned = Learned(self.store)
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="brim-fit")
+        self._planning = PlanningThreads()
         self._stated: dict[tuple[str, int], Model] = {}
         self._narrow: dict[tuple[int, int], tuple[Model, Model]] = {}
         self._counters: dict[tuple[int, str, int], Counter] = {}
@@ -110,12 +126,66 @@ class Fitter:
     async def _in_order(
         self, fit: Callable[..., FitResult], raw: bytes, conversation: Conversation, live: Live, *given: Any
     ) -> FitResult:
-        """Fit after all earlier requests of the conversation, and beside those of others if it is large."""
+        """Fit after all earlier requests of the conversation, and beside those of others. Raises OutOfTime too."""
         async with live.lock:
-            if len(raw) <= COLD_BYTES:
-                return fit(raw, conversation, live, *given)
-            loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._threads, fit, raw, conversation, live, *given)
+            try:
+                # A session ends planning that is late itself, and then needs time for the plain planner.
+                return await self._planning.run(PATIENCE * self.fit_timeout, fit, raw, conversation, live, *given)
+            except OutOfTime:
+                self.sessions.abandon(live.id)  # its lock may be held for ever: the next request begins from the store
+                raise
+
+    async def plainly(self, raw: bytes, api: str, model: str, upstream: str, controls: Controls) -> FitResult:
+        """Fit a request body by the plain planner, for when `fit` has failed. Raises BadBody, BudgetTooSmall."""
+        conversation = wire.parse(raw, api, model=model)
+        live = self.conversations.of(conversation, controls.session, controls.tenant)
+        last = self._last_models.get((controls.tenant, controls.client), "")
+        found = self.model_of(conversation.model or last, upstream) or self._opened(conversation)
+        if found is None:
+            return FitResult(raw, live, api, conversation.model, _streamed(conversation), conversation)
+        loop = asyncio.get_running_loop()
+        context = contextvars.copy_context()
+        return await loop.run_in_executor(
+            self._threads, context.run, self._plain_now, raw, conversation, live, found, controls
+        )
+
+    def _plain_now(
+        self, raw: bytes, conversation: Conversation, live: Live, model: Model, controls: Controls
+    ) -> FitResult:
+        policy = controls.policy or self.policy
+        # Without what was learnt: that is in the store, which may be what failed.
+        counter = Counter(model, conversation.api)
+        raw, conversation = fitting.answerable(raw, conversation, model, counter)
+        limit = fitting.limit_of(model, conversation, policy, controls.budget, None)
+        own = fitting.by_window(model, conversation, policy, controls.budget, None)
+        room = int(limit * policy.recall) if self.recall == "tool" else 0
+        work = Work(conversation, counter, model, policy, limit - room, own_limit=own).by_estimate()
+
+        def again(budget: int) -> fitting.Fitted:
+            return fitting.fit(raw, model=model, budget=budget, policy=policy, api=conversation.api)
+
+        fitted = fitting.fit_plainly(raw, work, again)
+        if not controls.dry_run:
+            self._keep(live, fitted)
+        upper = counter.count(fitted.conversation).upper
+        folded = fitted.report.folded + fitted.report.compacted
+        return FitResult(
+            body=fitted.body,
+            live=live,
+            api=conversation.api,
+            name=conversation.model,
+            streamed=_streamed(conversation),
+            parsed=conversation,
+            planned=fitted.conversation if fitted.body is not raw else None,
+            model=model,
+            before=counter.likely(conversation),
+            after=fitted.tokens,
+            upper=max(fitted.tokens, upper),
+            limit=limit,
+            folded=folded,
+            changed=fitted.body != raw,
+            fitted=fitted,
+        )
 
     def _fit_or_try(
         self, raw: bytes, conversation: Conversation, live: Live, model: Model, controls: Controls, actuals: Actuals
@@ -236,7 +306,8 @@ class Fitter:
         own = fitting.by_window(model, conversation, policy, controls.budget, None)
         upper = size_of(counter, before, len(conversation.messages), own)
         if upper > limit and own and not live.engaged:
-            upper = counter.count(conversation).upper  # from what the provider said of its beginning
+            # From what the provider said of its beginning, which the store has.
+            upper = run_within(self.fit_timeout, partial(counter.count, conversation)).upper
         if upper > limit:
             return None
         api, name, streamed = conversation.api, conversation.model, _streamed(conversation)
@@ -268,13 +339,22 @@ class Fitter:
         wanted = replace(model, input_limit=limit - room) if room and budget is None else holding
         left = min(budget, limit + (policy.reserve or 0)) - room if room and budget is not None else budget
         if policy.name != "agent":
-            fitted = fitting.fit(raw, model=wanted, budget=left, policy=policy, api=conversation.api, actuals=actuals)
+            fitted = fitting.fit(
+                raw,
+                model=wanted,
+                budget=left,
+                policy=policy,
+                api=conversation.api,
+                actuals=actuals,
+                fit_timeout=self.fit_timeout,
+            )
             if not controls.dry_run:  # what would be done must leave no trace
                 self._keep(live, fitted)
             folded = fitted.report.folded + fitted.report.compacted
             return self._result(fitted, raw, conversation, live, model, actuals, limit, folded)
         if controls.dry_run:
             session = apart(conversation, wanted, left, policy, actuals, self.recall)
+            session.fit_timeout = self.fit_timeout
             fitted = session.fit_parsed(raw, conversation)
         else:
             session = self.sessions.of(
@@ -284,6 +364,7 @@ class Fitter:
             session.model, session.budget, session.policy, session.recall_mode = wanted, left, policy, self.recall
             session.actuals = actuals
             session.folding.summarizer = self.summarizer
+            session.fit_timeout = self.fit_timeout
             try:
                 fitted = session.fit_parsed(raw, conversation)
             finally:
@@ -331,7 +412,10 @@ class Fitter:
             live.stash[handle] = len(text)
         if not live.engaged and fitted.stash:
             texts = [text.encode("utf-8", "surrogatepass") for text in fitted.stash.values()]
-            self.store.put_blobs(texts, live.id)
+            try:
+                run_within(self.fit_timeout, lambda: self.store.put_blobs(texts, live.id))
+            except (Exception, OutOfTime) as problem:  # the request is fitted, and can be sent without it
+                incidents.note("store", problem)
 
     async def refit(
         self, done: FitResult, raw: bytes, upstream: str, controls: Controls, tokens: int | None, window: int | None
@@ -474,7 +558,8 @@ class Fitter:
     def last_model(self, client: str, tenant: str) -> str:
         """The model that a client of a tenant used last; empty if it has not been here."""
         if client and (tenant, client) not in self._last_models:
-            kept = self.store.get_value(last_model_key(client, tenant))
+            name = last_model_key(client, tenant)
+            kept = run_within(self.fit_timeout, partial(self.store.get_value, name))
             _put(self._last_models, (tenant, client), kept.decode() if kept else "")
         return self._last_models.get((tenant, client), "")
 
@@ -504,6 +589,7 @@ class Fitter:
 
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
+        self._planning.close()
 
 
 def _streamed(conversation: Conversation) -> bool:

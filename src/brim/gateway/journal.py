@@ -8,7 +8,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from brim.gateway.logs import log, tell
+from brim import incidents
+from brim.gateway.logs import tell
 from brim.gateway.metrics import Metrics
 from brim.gateway.turns import Turn
 from brim.tokens.actuals import UsageRecord
@@ -130,8 +131,9 @@ class Journal:
             self._wake.clear()
             try:
                 await asyncio.to_thread(self._flush)
-            except Exception:  # the outermost handler of this task: one bad write must not end all later ones
-                log.exception("usage could not be written")
+            except Exception as problem:  # the outermost handler of this task: one bad write must not end all others
+                incidents.note("store", problem)
+                self.metrics.add("brim_faults_total", ("store",))
 
     def _flush(self) -> None:
         assert self._keeper is not None

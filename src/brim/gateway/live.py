@@ -19,6 +19,8 @@ LIVE_BYTES = 4 << 20
 # Bytes of messages in the sessions used last, which may hold search indexes: those take 20 to 30 times that. The others
 # rest, and read their messages again when something is looked for in them.
 AWAKE_BYTES = 1 << 20
+# So long the event loop may wait for a lock that is held for a look-up at most.
+ABANDON_SECONDS = 0.05
 
 
 def apart(
@@ -60,6 +62,15 @@ class LiveSessions(Sessions):
                 self._wake(session.id)
             while self._bytes > self._most_bytes and len(self._live) > 1:
                 self._forget(next(iter(self._live)))
+
+    def abandon(self, id: str) -> None:
+        """Let go of a session that a thread is stuck in; where that thread holds this lock too, it stays."""
+        if self._lock.acquire(timeout=ABANDON_SECONDS):
+            try:
+                if id in self._live:
+                    self._forget(id)
+            finally:
+                self._lock.release()
 
     def _wake(self, id: str) -> None:
         """Note that a session was used, and let those rest that were not for longest."""

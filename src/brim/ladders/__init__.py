@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
 
-from brim import tokens
+from brim import incidents, tokens
 from brim.errors import BadInput, BadSetting, MissingExtra, NotDecodable
+from brim.head_tail import head_and_tail
 from brim.ladders import plain
 from brim.ladders.detect import Hint, detect
 from brim.ladders.rung import Counter, Fidelity, Room, Rung
@@ -77,9 +78,16 @@ def handle_of(text: str | Iterable[bytes], digits: int = 8) -> str:
 
 
 def _kind_of(text: str, hint: Hint | None) -> str:
-    """The kind of a content; a printed object with its line breaks escaped is no prose, whatever its words are."""
-    kind = detect(text, hint)
-    return "text" if kind in ("prose", "code", "markdown") and len(text) > 1_000 and is_escaped(text) else kind
+    """The kind of a content; a printed object with its line breaks escaped is no prose, whatever its words are.
+
+    What cannot be told, because telling it fails, is plain text.
+    """
+    try:
+        kind = detect(text, hint)
+        return "text" if kind in ("prose", "code", "markdown") and len(text) > 1_000 and is_escaped(text) else kind
+    except Exception as problem:
+        incidents.note("detector", problem)
+        return "text"
 
 
 class Ladder:
@@ -104,11 +112,21 @@ class Ladder:
         """The lossless rung, if there is one that is smaller."""
         if not self._tried_dense:
             self._tried_dense = True
-            make = getattr(self._module, "dense", None)
-            text = make(self.text) if make and len(self.text) <= LARGEST else None
+            text = self._make_dense()
             if text is not None and self._count(text) < self.tokens:
                 self._dense = Rung(text, "lossless", f"{self.kind}, re-encoded without loss")
         return self._dense
+
+    def _make_dense(self) -> str | None:
+        make = getattr(self._module, "dense", None)
+        if make is None or len(self.text) > LARGEST:
+            return None
+        try:
+            made: str | None = make(self.text)
+        except Exception as problem:
+            incidents.note("compactor", problem)
+            return None
+        return made
 
     def at(self, room: Room) -> Rung:
         """The best rung that fits a room."""
@@ -124,11 +142,16 @@ class Ladder:
         return Rung(text, "recoverable", f"{self.kind}, extract of {self.tokens:,} tokens")
 
     def _extract(self, room: Room) -> str:
+        """What the kind's compactor makes of it; where that fails, its beginning and end."""
         extract = getattr(self._module, "extract", plain.extract)
         try:
-            return str(extract(self.text, room))
-        except MissingExtra:
-            return plain.extract(self.text, room)
+            try:
+                return str(extract(self.text, room))
+            except MissingExtra:
+                return plain.extract(self.text, room)
+        except Exception as problem:
+            incidents.note("compactor", problem)
+            return head_and_tail(self.text, room.tokens, room.count, room.handle)
 
     def rungs(self, room: Room) -> Iterator[Rung]:
         """From the whole to the stub, each at most half as large as the one before."""

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from brim import incidents
+from brim.deadline import OutOfTime, run_within
 from brim.mcp import grouping, jsonrpc
 from brim.mcp.budgets import RESULT_KEY, Budget, budget_of
 from brim.mcp.compacting import count_tokens
 from brim.mcp.jsonrpc import Id, Json, Message, is_modern, meta_of
 from brim.mcp.recall import recall
 from brim.mcp.repeats import Repeats
-from brim.mcp.results import SMALL_BYTES, Fitted, Limits, fit_result, text_result
+from brim.mcp.results import SMALL_BYTES, Fitted, Limits, fit_result, plain_result, text_result
 from brim.mcp.session import Session, Sessions
 from brim.mcp.tasks import Tasks
 
@@ -189,16 +191,23 @@ class Calls:
     def _fit(self, result: Json, call: Call) -> Fitted:
         if result.get("resultType", "complete") != "complete" or not isinstance(result.get("content"), list):
             return Fitted(result, 0, 0, False)  # an interim result: not ours to shorten
-        try:
-            return fit_result(result, self._limits(call), call.tool, self._wrapper.stash, _query(call.arguments))
-        except Exception as error:
-            # The outermost handler of a call. Compacting is an extra: whatever is wrong with it, the client gets what
-            # the server sent, the other calls go on, and the log says where it broke.
-            place = traceback.extract_tb(error.__traceback__)[-1]
-            where = f"{place.filename.rpartition('/')[2]}:{place.lineno}"
-            said = f"{type(error).__name__}: {error}"[:300]
-            self._wrapper.log.say(f"a result of {call.tool} passes uncompacted, {where} failed: {said}")
-            return Fitted(result, len(jsonrpc.dump(result)) // 4, 0, False)
+        limits, stash = self._limits(call), self._wrapper.stash
+        with incidents.collected() as found:
+            try:
+                query = _query(call.arguments)
+                make = partial(fit_result, result, limits, call.tool, stash, query)
+                fitted = run_within(self._options.fit_timeout, make)
+            except OutOfTime as problem:
+                incidents.note("timeout", problem)
+                fitted = plain_result(result, limits, stash)
+            except Exception as problem:
+                # The outermost handler of a call: whatever is wrong with it, the result is within its budget.
+                incidents.note("planning", problem)
+                fitted = plain_result(result, limits, stash)
+        for incident in found:
+            self._wrapper.faults[incident.kind] += 1
+            self._wrapper.log.say(f"a result of {call.tool}: {incident.kind} failed, {incident.fingerprint}")
+        return fitted
 
     def _limits(self, call: Call) -> Limits:
         level = call.budget.level or call.session.level

@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from brim import incidents
 from brim.docsearch.sizes import count_tokens
 from brim.errors import MissingExtra
+from brim.head_tail import head_and_tail
 from brim.ladders import Hint, Ladder, module_of, plain
 from brim.ladders.detect import detect
 from brim.ladders.rung import Room
@@ -97,7 +99,11 @@ def _shaped(
     shape = shape_for(value, tool, shapes)
     if shape is None:
         return None
-    short = dump(apply(value, shape, level)).decode()
+    try:
+        short = dump(apply(value, shape, level)).decode()
+    except Exception as problem:  # then it is compacted as any other JSON
+        incidents.note("compactor", problem)
+        return None
     dense = Ladder(short, count_tokens, "json").dense()
     short = dense.text if dense is not None else short
     mark_room = Room(0, count_tokens, "brim:" + "0" * 32, recall)
@@ -113,10 +119,19 @@ def _shaped(
 def _extract(text: str, budget: int, hint: Hint, keep: Callable[[str], str], recall: bool, query: str) -> Compact:
     handle = keep(text)
     room = Room(budget, count_tokens, handle, recall and bool(handle), query)
-    kind = detect(text, hint) if len(text) <= _STRUCTURED_CHARS else "text"
-    extract = getattr(module_of(kind), "extract", plain.extract)
-    try:
-        short = extract(text, room)
-    except MissingExtra:
-        short = plain.extract(text, room)
+    short = _short(text, room, hint)
     return Compact(short, count_tokens(short), "recoverable", handle)
+
+
+def _short(text: str, room: Room, hint: Hint) -> str:
+    """What the compactor of its kind makes of a text; its beginning and end where that fails."""
+    try:
+        kind = detect(text, hint) if len(text) <= _STRUCTURED_CHARS else "text"
+        extract = getattr(module_of(kind), "extract", plain.extract)
+        try:
+            return str(extract(text, room))
+        except MissingExtra:
+            return plain.extract(text, room)
+    except Exception as problem:
+        incidents.note("compactor", problem)
+        return head_and_tail(text, room.tokens, room.count, room.handle)

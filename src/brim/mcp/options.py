@@ -57,6 +57,7 @@ class Options:
     recall_tokens: int = _DEFAULT.recall_tokens
     call_timeout: float = _DEFAULT.call_timeout
     largest_message: int = _DEFAULT.largest_message
+    fit_timeout: float = _DEFAULT.fit_timeout
 
     @classmethod
     def of(cls, mcp: Mcp, shapes: Mapping[str, Mapping[str, Any]] | None = None) -> Options:

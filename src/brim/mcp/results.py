@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from brim import incidents
+from brim.head_tail import head_and_tail
 from brim.ladders.shapes import SHAPES, Shape
 from brim.mcp.budgets import RESULT_KEY
 from brim.mcp.compacting import Compact, compact_text, count_tokens
@@ -75,6 +77,48 @@ def fit_result(result: Json, limits: Limits, tool: str, stash: Stash, query: str
     sent["content"] = blocks
     sent["_meta"] = {**meta_of(result), RESULT_KEY: note}
     return Fitted(sent, tokens, before - tokens, True)
+
+
+def plain_result(result: Json, limits: Limits, stash: Stash) -> Fitted:
+    """The result within its limits by size alone: for when compacting it has failed.
+
+    Each text keeps its beginning and end. What cannot be kept in the stash is named nowhere.
+    """
+    blocks = list(result["content"])
+    structured = result.get("structuredContent")
+    texts = [(place, text) for place, block in enumerate(blocks) if (text := _text(block)) is not None]
+    if structured is not None and not texts:
+        blocks.append({"type": "text", "text": dump(structured).decode()})
+        texts = [(len(blocks) - 1, blocks[-1]["text"])]
+    sizes = [_size(text, limits.tokens) for _, text in texts]
+    shares = _share(sizes, _whole(limits, texts))
+    done = [_ends(text, limits, share, stash) for (_, text), share in zip(texts, shares, strict=True)]
+    if structured is None and all(one.fidelity == "same" for one in done):
+        return Fitted(result, sum(sizes), 0, False)
+    for (place, _), one in zip(texts, done, strict=True):
+        blocks[place] = _with_text(blocks[place], one.text)
+    tokens, handles = sum(one.tokens for one in done), [one.handle for one in done if one.handle]
+    note = {"level": limits.level, "tokens": tokens, "of": sum(sizes), "fidelity": "recoverable", "handles": handles}
+    sent = {key: value for key, value in result.items() if key != "structuredContent"}
+    sent |= {"content": blocks, "_meta": {**meta_of(result), RESULT_KEY: note}}
+    return Fitted(sent, tokens, sum(sizes) - tokens, True)
+
+
+def _ends(text: str, limits: Limits, share: int, stash: Stash) -> Compact:
+    fits = len(text) <= share * _BYTES_A_TOKEN * 3 and (size := count_tokens(text)) <= share
+    if fits and (limits.chars is None or len(text) <= limits.chars):
+        return Compact(text, size, "same")
+    try:
+        handle = stash.put(text)
+    except Exception as problem:
+        incidents.note("store", problem)
+        handle = ""
+    short = head_and_tail(text, share, count_tokens, handle)
+    while limits.chars is not None and len(short) > limits.chars and share > 1:
+        share = max(1, share // 2)
+        short = head_and_tail(text, share, count_tokens, handle)
+    short = short if limits.chars is None else short[: limits.chars]
+    return Compact(short, count_tokens(short), "recoverable", handle)
 
 
 def _joined(blocks: list[Any]) -> list[Any]:

@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from typing import BinaryIO
+from typing import BinaryIO, Literal
 
 from brim.mcp.child import Lines, Log, widen
 from brim.mcp.options import Options
@@ -43,7 +43,7 @@ async def wrap_stdio(upstreams: Sequence[Upstream], options: Options, log: Log) 
     """Serve the client on stdin and stdout until it closes them; 0 then, 1 when a server cannot start."""
     loop = asyncio.get_running_loop()
     output = _Output()
-    stdin, stdout = sys.stdin.buffer, sys.stdout.buffer
+    stdin, stdout = _own(sys.stdin.buffer, "rb"), _own(sys.stdout.buffer, "wb")
     writer = await _writer(loop, output, stdout)
     stash = MemoryStash()
     wrapper = Wrapper(upstreams, options, lambda line: writer.write(line + b"\n"), log=log, stash=stash)
@@ -70,6 +70,11 @@ async def wrap_stdio(upstreams: Sequence[Upstream], options: Options, log: Log) 
         writer.close()
         stash.close()
     return 0
+
+
+def _own(stream: BinaryIO, mode: Literal["rb", "wb"]) -> BinaryIO:
+    """A standard stream to be closed here: a transport closes what it is given, and the interpreter flushes its own."""
+    return os.fdopen(os.dup(stream.fileno()), mode)
 
 
 def _hold(lines: Lines) -> Callable[[bool], None]:

@@ -7,6 +7,7 @@ handshake where the wrapper adds something, and names, ids and lists where there
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -60,6 +61,7 @@ class Wrapper:
         self.stash: Stash = stash or MemoryStash()
         self.tools = ToolList(options, count_tokens)
         self.version = ""
+        self.faults: Counter[str] = Counter()  # that results survived, by kind
         self.send = send
         self.pending: dict[Id, Pending] = {}
         self._calls = Calls(self)

@@ -11,11 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
-from brim import catalog, wire
+from brim import catalog, incidents, wire
 from brim.catalog import Model
 from brim.conversation import Conversation, Message
-from brim.errors import BadInput, NotFound
-from brim.fitting import OnEvent, limit_of
+from brim.errors import BadInput, BrimError, NotFound
+from brim.fallback import FIT_TIMEOUT
+from brim.fitting import OnEvent, check_seconds, limit_of
+from brim.incidents import Incident
 from brim.memory import checks, keeping
 from brim.memory.arrival import arrived
 from brim.memory.attached import Attached
@@ -62,7 +64,9 @@ class Held:
         embed: Embedder | None = None,
         breakpoints: bool = True,
         on_event: OnEvent | None = None,
+        fit_timeout: float | None = FIT_TIMEOUT,
     ) -> None:
+        check_seconds("fit_timeout", fit_timeout)
         if recall not in RECALLS:
             raise BadInput("recall", f"{recall!r} is not one of {', '.join(RECALLS)}")
         self.id = checks.session_id(id or secrets.token_hex(16))
@@ -70,6 +74,7 @@ class Held:
         self.policy = Policy.of(policy)
         self.budget = budget
         self.reserve = reserve
+        self.fit_timeout = fit_timeout
         self._api = checks.api_name(api or self.model.api)
         self._stated_limit()  # refuses a budget and a reserve that make no sense
         self.store: Store = keeping.opened(checks.store(store))
@@ -95,14 +100,19 @@ class Held:
         self._tight = False
         self._head = 0
         self._writer = Writer(self.id)
-        me = weakref.proxy(self)  # a session that is let go frees its memory at once, not when cycles are looked for
+        self._incidents: list[Incident] = []  # of the turn at work
         self._embed = Embeddings(checks.function("embed", embed), self.store) if embed is not None else None
-        self._recollection = Recollection(self.log, lambda message: int(me._counter().message(message)), self._embed)
-        self._acts = Acts(self.log)
+        self._derive()
         self._results: Recent[bytes, Message] = Recent(SAVED_BYTES)
         self._counted: Counter | None = None
         self._lock = threading.RLock()
         self._counter().text("Wörter …")  # a tokenizer takes a while to load: better now than in the first turn
+
+    def _derive(self) -> None:
+        """Begin anew with what follows from the log alone."""
+        me = weakref.proxy(self)  # a session that is let go frees its memory at once, not when cycles are looked for
+        self._recollection = Recollection(self.log, lambda message: int(me._counter().message(message)), self._embed)
+        self._acts = Acts(self.log)
 
     def _counter(self) -> Counter:
         known = self._counted
@@ -120,6 +130,14 @@ class Held:
         What another holder added is taken over where this one only goes on from it; else they part. `messages` is what
         a client sends, None if Brim holds the conversation.
         """
+        try:
+            self._compare_store(messages, gone)
+        except BrimError:
+            raise
+        except Exception as problem:  # the turn goes on with what is held here
+            incidents.note("store", problem)
+
+    def _compare_store(self, messages: Sequence[Message] | None, gone: bool) -> None:
         known = self.store.get_session(self.id)
         there = known.records if known else 0
         if there == self._writer.records or self.store.degraded is not None:
@@ -258,6 +276,15 @@ class Held:
         self._head = self._counter().head(conversation) + instructions
 
     def _save(self) -> None:
+        """Write the turn. A store that fails must not fail the turn: what it lacks is written with the next one."""
+        try:
+            self._write()
+        except BrimError:
+            raise
+        except Exception as problem:
+            incidents.note("store", problem)
+
+    def _write(self) -> None:
         meta = {"model": self.model.name, "api": self._api, "budget": self.budget, "policy": self.policy.name}
         settings = self._settings()
         for _ in range(TRIES):

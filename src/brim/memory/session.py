@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from brim import catalog, wire
+from brim import catalog, incidents, wire
 from brim.catalog import Model
 from brim.conversation import Conversation, Message, decode
 from brim.counting import kept_list
-from brim.errors import BudgetTooSmall, NotFound, UnknownModel
+from brim.deadline import OutOfTime, nested, run_within
+from brim.errors import BrimError, BudgetTooSmall, NotFound, UnknownModel
+from brim.fallback import told
 from brim.fitting import Fitted, answerable, by_window, capped, events, fit, refused, tell
 from brim.memory import checks, keeping
 from brim.memory.attached import Attached
 from brim.memory.breakpoints import bare, end_of, ended, lost_marks, with_breakpoints
 from brim.memory.bypolicy import plan_by_policy
+from brim.memory.checkpoint import Checkpoint
 from brim.memory.held import Held
+from brim.memory.plainly import plan_plainly
 from brim.memory.replan import Replan
 from brim.memory.sending import as_sent, came_back, fitted
 from brim.memory.store import SessionRecord, Store
 from brim.memory.talk import ENOUGH, NOTED, READ_AT_ONCE, READ_FROM, Talk
-from brim.memory.view import View
+from brim.memory.view import Entry, View, common_length
 from brim.plan.context import Attachment, not_in
 from brim.plan.task import Outcome
 from brim.plan.work import Work
@@ -79,19 +83,72 @@ class Session(Held):
 
     def fit_parsed(self, request: Any, conversation: Conversation) -> Fitted:
         """`fit` for a request that was parsed already."""
-        with self._lock:
+        with self._lock, incidents.collected() as self._incidents:
             self._api = conversation.api
             request, conversation = answerable(request, conversation, self.model, self._counter())
-            self._check_store(conversation.messages)
-            self._measure_head(conversation, conversation.messages)
-            self._follow(conversation.messages)
             try:
-                return self._fitted(conversation, request)
+                return self._or_plainly(partial(self._follow_and_fit, request, conversation), conversation, request)
             except BudgetTooSmall:
                 if self._attached.at(len(self.log) - 1):  # it was not sent: its context waits for what is sent instead
                     self._cut(len(self.log) - 1)
-                    self._save()
+                    self._save_in_time()
                 raise
+
+    def _follow_and_fit(self, request: Any, conversation: Conversation) -> Fitted:
+        self._check_store(conversation.messages)
+        self._measure_head(conversation, conversation.messages)
+        self._follow(conversation.messages)
+        return self._fitted(conversation, request)
+
+    def _or_plainly(self, turn: Callable[[], Fitted], given: Conversation, request: Any, said: Any = ()) -> Fitted:
+        """A turn; one that raises or takes too long is undone, and the plain planner makes it.
+
+        `said` is what Brim adds to the log that it holds itself.
+        """
+        before = Checkpoint(self)
+        try:
+            return run_within(self.fit_timeout, turn)
+        except BrimError:
+            raise
+        except OutOfTime as problem:
+            incidents.note("timeout", problem)
+        except Exception as problem:
+            incidents.note("planning", problem)
+        before.restore(self)
+        messages = (*self.log, *said) if said else given.messages
+        return self._plainly(given, request, messages)
+
+    def _plainly(self, conversation: Conversation, request: Any, messages: Sequence[Message]) -> Fitted:
+        """A turn by sizes alone: nothing is ranked, compacted or recalled, and the store may fail."""
+        common = common_length(self.log, messages)
+        if common < len(self.log):
+            pieces = self._attached.cut(common)
+            self._context = [*pieces, *self._context] if self.policy.name == "agent" else self._context
+            self.folding.cut(common)
+            self._writer.cut(common)
+        self.log[:] = messages
+        self._derive()
+        for message in self.log[common:]:
+            self._writer.add(message)
+        if self._context and self.policy.name == "agent" and common < len(self.log):
+            self._place_context(len(self.log) - 1)
+        size = self._counter().message
+        entries = [
+            entry
+            for number, message in enumerate(self.log)
+            for entry in (*self._context_of(number), Entry(number, number + 1, message, size(message)))
+        ]
+        work = self._work(conversation)
+        self._begun = self._tight = True
+        try:
+            outcome = plan_plainly(work, entries, self.view)
+        except BudgetTooSmall as found:
+            self.view.replace(0, entries, 0)
+            refusal = work.refusal(found)
+            tell(self._on_event, refused(refusal))
+            raise refusal from None
+        self.replans += 1
+        return self._sends(work, outcome, as_sent(work.conversation, self.view), request, again=False)
 
     def say(self, message: Any) -> Fitted:
         """Add a message (a text is the user's) and return the request to send.
@@ -106,14 +163,18 @@ class Session(Held):
             conversation = wire.parse([], self._api, model=self.model.name, tools=self._tools, system=system)
             self._measure_head(conversation, self.log)
             before, context = len(self.log), self._context
-            self._append([said])
             try:
-                return self._fitted(conversation, [])
+                with incidents.collected() as self._incidents:
+                    return self._or_plainly(partial(self._say, said, conversation), conversation, [], [said])
             except BaseException:
                 self._cut(before)
                 self._context = context
-                self._save()
+                self._save_in_time()
                 raise
+
+    def _say(self, said: Message, conversation: Conversation) -> Fitted:
+        self._append([said])
+        return self._fitted(conversation, [])
 
     def _instructed(self) -> Any:
         """The instructions for the body; where the API has no field for them, a first message says them once."""
@@ -145,9 +206,17 @@ class Session(Held):
             used, replies = came_back(checks.response(response), self._api)
             self._append(replies)
             if used is not None and self._sent is not None:
-                self._counter().record(self._sent, used)
+                self._learn(self._sent, used)
             self._save()
         self.summarize_later()
+
+    def _learn(self, sent: Conversation, used: int) -> None:
+        try:
+            self._counter().record(sent, used)
+        except BrimError:
+            raise
+        except Exception as problem:  # what is not learnt costs accuracy, not the turn
+            incidents.note("store", problem)
 
     def summarize_later(self) -> None:
         """After a response: have folded messages summarised beside everything else, if there is a summariser."""
@@ -216,8 +285,8 @@ class Session(Held):
             self._recollection.rest()
             self._lock.release()
 
-    def _fitted(self, conversation: Conversation, request: Any) -> Fitted:
-        work = Work(
+    def _work(self, conversation: Conversation) -> Work:
+        return Work(
             conversation=conversation,
             counter=self._counter(),
             model=self.model,
@@ -229,6 +298,9 @@ class Session(Held):
             context=tuple(self._context),
             carried=tuple(not_in(self._carried, self._context)),
         ).by_estimate()
+
+    def _fitted(self, conversation: Conversation, request: Any) -> Fitted:
+        work = self._work(conversation)
         again = bool(request) and self._last is not None and self._last == self._asks(work)
         try:
             outcome = self._as_before(work) if again else self._bring_under(work)
@@ -239,7 +311,14 @@ class Session(Held):
             tell(self._on_event, refused(refusal))
             self._save()
             raise refusal from None
+        sent = outcome.conversation if again else self._marked(work, outcome.conversation)
+        return self._sends(work, outcome, sent, request, again=again)
+
+    def _sends(self, work: Work, outcome: Outcome, sent: Conversation, request: Any, *, again: bool) -> Fitted:
+        """Take what was planned as sent: tell of it, and keep it."""
         outcome.warnings[:0] = capped(work, self.budget)
+        known = list(self._incidents)
+        outcome.warnings += told(known)
         for event in events(work, outcome):
             tell(self._on_event, event)
         self._writer.hold(outcome.originals().values())
@@ -247,11 +326,21 @@ class Session(Held):
             self._writer.hold(piece.text for piece in self._carried if piece not in work.carried)
             self._carried = [*work.carried, *self._context]
             self._place_context(max(0, len(self.log) - 1))
-        sent = outcome.conversation if again else self._marked(work, outcome.conversation)
         self._sent, self._last, self._end = sent, self._asks(work) if request else None, end_of(sent.messages)
-        self._save()
+        self._save_in_time()
+        outcome.warnings += told(incident for incident in self._incidents if incident not in known)
         messages = self.log[:]
         return fitted(work, outcome, sent, self.view, messages, request, partial(self._at, request, work, messages))
+
+    def _save_in_time(self) -> None:
+        """Save, after a turn that was given up too: then the store has a time of its own."""
+        if nested():
+            self._save()
+            return
+        try:
+            run_within(self.fit_timeout, self._save)
+        except OutOfTime as problem:
+            incidents.note("store", problem)
 
     def _asks(self, work: Work) -> tuple[Any, ...]:
         """All that the form of a request depends on: one that is asked for again is sent again as it was."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -29,6 +30,12 @@ class Writer:
         self._state = b""
         self._written: dict[bytes, bytes] = {}
         self._digests = keeping.Digests()
+
+    def copy(self) -> Writer:
+        """The same, to go on from when what is added now is given up."""
+        other = copy.copy(self)
+        other.chain, other._pending, other._blobs = list(self.chain), list(self._pending), list(self._blobs)
+        return other
 
     def add(self, message: Message) -> None:
         self.chain.append(link(self.chain[-1], message))

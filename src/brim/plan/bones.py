@@ -9,6 +9,7 @@ from functools import lru_cache
 from itertools import accumulate
 from math import inf
 
+from brim import incidents
 from brim.ladders.json.skeleton import Skeleton
 from brim.ladders.selection import is_escaped
 from brim.plan.words import words
@@ -39,6 +40,14 @@ def bones(text: str, family: str, count: Callable[[str], int]) -> tuple[Skeleton
     """A skeleton, and what each step down the grid adds in tokens; None for what has no leaves worth a name."""
     if len(text) > LARGEST:
         return None
+    try:
+        return _of(text, family, count)
+    except Exception as problem:  # then its compactor shows it, without its values
+        incidents.note("compactor", problem)
+        return None
+
+
+def _of(text: str, family: str, count: Callable[[str], int]) -> tuple[Skeleton, list[tuple[float, int]]] | None:
     key = (text, family)
     found = _bones.get(key)
     if found is None:

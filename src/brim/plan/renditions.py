@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from brim import incidents
+from brim.head_tail import head_and_tail
 from brim.ladders import Hint, Ladder, handle_of
 from brim.ladders import arguments as arguments_ladder
 from brim.ladders.json.skeleton import Skeleton
@@ -37,6 +40,8 @@ LITTLE = 32
 OF_FIELDS = frozenset({"json", "jsonl", "csv"})
 # A result of so many times its room is not re-encoded to see whether that fits.
 DENSE_FROM = 40
+# What the JSON around shortened arguments takes.
+ARGUMENTS = 8
 # What uses this share of its room needs no more.
 NEARLY = 0.95
 
@@ -115,8 +120,18 @@ class Renditions:
         item.shown_tokens = self.count(item.shown)
 
     def _rung(self, item: Item) -> tuple[str, str]:
+        """The form of an item; its beginning and end where what knows its content fails."""
         handle = handle_of(item.text or self._original(item))
         room = Room(item.given, self.count, handle, self.recall, self.query)
+        try:
+            return self._form(item, room)
+        except Exception as problem:
+            incidents.note("compactor", problem)
+            item.skeleton = item.threshold = None
+            self._keep(item)
+            return _ends(item, room), "recoverable"
+
+    def _form(self, item: Item, room: Room) -> tuple[str, str]:
         if item.kind == "media":
             self._keep(item)
             return room.mark(f"{item.name or 'media'}, about {item.tokens:,} tokens"), "recoverable"
@@ -278,8 +293,25 @@ class Renditions:
         return found[0] if found else None
 
 
+def _ends(item: Item, room: Room) -> str:
+    """The beginning and end of an item; of arguments as a JSON object, or nothing of them."""
+    if item.kind != "call" or not item.text.lstrip().startswith("{"):
+        return head_and_tail(item.text, room.tokens, room.count, room.handle) or "…"
+    text = head_and_tail(item.text, max(0, room.tokens - ARGUMENTS), room.count, room.handle)
+    made = json.dumps({"shortened": text}, ensure_ascii=False)
+    return made if text and room.count(made) <= room.tokens else "{}"
+
+
 def in_short(ladder: Ladder, room: Room, family: str) -> str:
     """A result in so little room that its values say more than its beginning; empty where its ladder says it better."""
+    try:
+        return _by_values(ladder, room, family)
+    except Exception as problem:
+        incidents.note("compactor", problem)
+        return ""
+
+
+def _by_values(ladder: Ladder, room: Room, family: str) -> str:
     little = ladder.kind in OF_FIELDS and room.tokens <= LITTLE
     short = room.tokens > STUB and room.tokens < ladder.tokens * READABLE
     if ladder.kind not in BY_VALUES or not (little or short):

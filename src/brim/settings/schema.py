@@ -111,8 +111,11 @@ class Gateway(Section, frozen=True, kw_only=True):
     ] = ()
     fail: Annotated[
         Literal["open", "closed"],
-        Meta(description="when fitting fails: forward the request as it is (open) or refuse it (closed)"),
+        Meta(description="a body that cannot be read: forward it as it is (open) or refuse it (closed)"),
     ] = "open"
+    fit_timeout: Annotated[
+        Seconds, Meta(description="seconds to plan a request; then the plain planner fits it by sizes alone")
+    ] = 2.0
     recall: Annotated[
         Literal["auto", "tool", "off"],
         Meta(description="bring folded content back by itself, by the tool alone, or never"),
@@ -172,6 +175,9 @@ class Mcp(Section, frozen=True, kw_only=True):
     ] = 60.0
     call_timeout: Annotated[float, Meta(description="seconds for one tool call; 0: no limit", ge=0)] = 0.0
     largest_message: Annotated[Count, Meta(description="bytes of one message of a server")] = 512 * 1024 * 1024
+    fit_timeout: Annotated[
+        Seconds, Meta(description="seconds to compact one result; then only its beginning and end are kept")
+    ] = 2.0
     token_env: Annotated[
         EnvName, Meta(description="environment variable with the bearer token for servers over HTTP; empty: none")
     ] = ""

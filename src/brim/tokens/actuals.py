@@ -14,6 +14,7 @@ from math import inf
 from time import monotonic
 from typing import Final, Literal, Protocol
 
+from brim import incidents
 from brim.recent import Recent
 from brim.tokens.calibration import MARGINS, Calibration, Source
 from brim.tokens.observations import KEPT, Observation
@@ -65,6 +66,26 @@ class InMemory:
         return len(self._kept)
 
 
+class Careful:
+    """A store whose faults cost what it would have said, and nothing else."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def get_actual(self, key: bytes) -> int | None:
+        try:
+            return self._store.get_actual(key)
+        except Exception as problem:
+            incidents.note("store", problem)
+            return None
+
+    def put_actual(self, key: bytes, tokens: int) -> None:
+        try:
+            self._store.put_actual(key, tokens)
+        except Exception as problem:
+            incidents.note("store", problem)
+
+
 class Actuals:
     """The provider's numbers for prefixes of conversations, and what each vocabulary's errors teach.
 
@@ -72,7 +93,7 @@ class Actuals:
     """
 
     def __init__(self, store: Store | None = None, scope: str = "") -> None:
-        self.store: Store = store if store is not None else InMemory()
+        self.store: Store = Careful(store) if store is not None else InMemory()
         self.scope = scope
         self.version = next(_versions)
         self._families: Recent[str, tuple[int, Calibration]] = Recent(_HELD)

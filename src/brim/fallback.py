@@ -1,0 +1,95 @@
+"""Planning that cannot fail: what raises or hangs is noted, and the plain planner runs in its place.
+
+Refusals that Brim raises on purpose (BudgetTooSmall, BadSetting, …) are answers, not faults, and pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
+
+from brim import incidents, wire
+from brim.conversation import Conversation
+from brim.deadline import OutOfTime, run_within
+from brim.errors import BrimError
+from brim.incidents import Incident
+from brim.plan.context import Attachment
+from brim.plan.draft import own_name
+from brim.plan.report import Decision, Rung
+from brim.plan.task import Notice, Outcome
+from brim.plan.work import Work
+from brim.planning.plain import PlainPlan, plain_plan, steps_of
+
+# Seconds after which planning is given up. A fit of 200,000 tokens takes about 0.3 s on one core of a laptop.
+FIT_TIMEOUT = 2.0
+
+
+def planned(work: Work, plan: Callable[[Work], Outcome], seconds: float | None) -> Outcome:
+    """What `plan` makes of the work; if it raises or takes too long, what the plain planner does."""
+    with incidents.collected() as found:
+        try:
+            outcome = run_within(seconds, partial(plan, work))
+        except BrimError:
+            raise
+        except OutOfTime as problem:
+            incidents.note("timeout", problem)
+            outcome = plain_outcome(work)
+        except Exception as problem:
+            incidents.note("planning", problem)
+            outcome = plain_outcome(work)
+    outcome.warnings += told(found)
+    return outcome
+
+
+def told(found: Iterable[Incident]) -> list[Notice]:
+    """Faults as the report tells them, each once."""
+    return [Notice(text) for text in dict.fromkeys(map(str, found))]
+
+
+def plain_outcome(work: Work) -> Outcome:
+    """The work as the plain planner does it, with its context as messages before the current one."""
+    given, added = _with_context(work.conversation, [*work.carried, *work.context])
+    plan = plain_plan(given, work.limit, work.counter, work.size)
+    places = [_before(index, added) for index in plan.places]
+    steps = [step for index, step in enumerate(_steps(work, given, plan)) if index not in added]
+    folded = [_before(index, added) for index in plan.archived(given) if index not in added]
+    steps = [replace(step, item=own_name(work.conversation, at)) for at, step in enumerate(steps)]
+    return Outcome(plan.conversation, plan.total, stash=plan.archive, folded=folded, steps=steps, places=places)
+
+
+def _with_context(conversation: Conversation, pieces: list[Attachment]) -> tuple[Conversation, range]:
+    """The conversation with attached context in one message, and where that stands."""
+    steps = steps_of(conversation.messages)
+    asks = [step[0] for step in steps if conversation.messages[step[-1]].role == "user"]
+    at = asks[-1] if asks else 0
+    if not pieces:
+        return conversation, range(at, at)
+    message = wire.text_message(conversation.api, "user", "\n\n".join(piece.block() for piece in pieces))
+    messages = (*conversation.messages[:at], message, *conversation.messages[at:])
+    return replace(conversation, messages=messages), range(at, at + 1)
+
+
+def _before(index: int, added: range) -> int:
+    """The place of a message in what was given, before context was added to it."""
+    return -1 if index in added or index < 0 else index - len(added) * (index >= added.stop)
+
+
+def _steps(work: Work, given: Conversation, plan: PlainPlan) -> list[Decision]:
+    """For every message what became of it."""
+    shown = dict(zip(plan.places, plan.conversation.messages, strict=True))
+    size = work.counter.message
+    found: list[Decision] = []
+    for index, message in enumerate(given.messages):
+        now = shown.get(index)
+        rung: Rung = "folded" if now is None else "full" if now is message else "extract"
+        why = {
+            "full": "kept by the plain planner",
+            "extract": "shortened to beginning and end by the plain planner",
+            "folded": "archived by the plain planner: older than what fits",
+        }[rung]
+        kind = message.parts[0].kind if message.parts else "text"
+        layer = 1 if message.role == "system" else 4
+        after = 0 if now is None else size(now)
+        found.append(Decision("", message.role, layer, kind, size(message), after, rung, why))
+    return found

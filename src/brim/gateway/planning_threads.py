@@ -1,0 +1,108 @@
+"""Threads in which requests are planned: a few, replaced when one hangs, and never more than a few that do.
+
+Planning that loops is ended inside its own thread (`brim.deadline`). What blocks outside Python, a store on a dead
+disk, cannot be ended: its thread is left behind and another takes its place. While as many as `MOST_LOST` are left
+behind, nothing more is planned: each request goes to the plain planner at once, and no thread is added.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import queue
+import threading
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+from brim.deadline import OutOfTime
+
+T = TypeVar("T")
+# As many as there were before: planning holds the interpreter, so more of them only wait for each other.
+THREADS = 2
+# So many may hang at once. Each holds its stack and one request.
+MOST_LOST = 8
+
+
+class _Job(NamedTuple):
+    work: Callable[[], Any]
+    begun: asyncio.Future[None]
+    done: asyncio.Future[Any]
+
+
+class PlanningThreads:
+    """Runs work beside the event loop, and gives up on it after a while."""
+
+    def __init__(self) -> None:
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._threads = 0
+        self.lost = 0
+        self._lock = threading.Lock()
+
+    async def run(self, seconds: float, work: Callable[..., T], *given: Any) -> T:
+        """What `work` gives or raises; `OutOfTime` if it takes longer than so many seconds once it has begun."""
+        if self.lost >= MOST_LOST:
+            raise OutOfTime
+        loop = asyncio.get_running_loop()
+        context = contextvars.copy_context()  # who collects incidents
+        job = _Job(lambda: context.run(work, *given), loop.create_future(), loop.create_future())
+        with self._lock:
+            if self._threads < THREADS:
+                self._start()
+        self._jobs.put(job)
+        await job.begun
+        done, _ = await asyncio.wait([job.done], timeout=seconds)
+        if done:
+            found: T = job.done.result()
+            return found
+        with self._lock:
+            self.lost += 1
+            self._threads -= 1
+        job.done.add_done_callback(self._found)
+        raise OutOfTime
+
+    def _found(self, done: asyncio.Future[Any]) -> None:
+        """A thread that was given up has ended its work after all."""
+        if not done.cancelled():
+            done.exception()  # nobody waits for it
+        with self._lock:
+            self.lost -= 1
+            self._threads += 1
+
+    def _start(self) -> None:
+        self._threads += 1
+        # A daemon: what hangs must not keep the process from ending.
+        threading.Thread(target=self._work, name="brim-plan", daemon=True).start()
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            loop = job.done.get_loop()
+            _tell(loop, job.begun, None, None)
+            try:
+                found = job.work()
+            except BaseException as problem:  # whoever waits for it gets it, whatever it is
+                _tell(loop, job.done, None, problem)
+            else:
+                _tell(loop, job.done, found, None)
+            del job
+            with self._lock:
+                if self._threads > THREADS:  # it was replaced while it hung
+                    self._threads -= 1
+                    return
+
+    def close(self) -> None:
+        for _ in range(self._threads):
+            self._jobs.put(None)
+
+
+def _tell(loop: asyncio.AbstractEventLoop, future: asyncio.Future[Any], found: Any, problem: Any) -> None:
+    def settle() -> None:
+        if not future.done():
+            if problem is None:
+                future.set_result(found)
+            else:
+                future.set_exception(problem)
+
+    try:
+        loop.call_soon_threadsafe(settle)
+    except RuntimeError:  # the loop has ended: nobody waits
+        return

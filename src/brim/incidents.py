@@ -1,0 +1,80 @@
+"""Faults inside Brim that a request survived: noted once each, by what broke and where, never by content."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from traceback import walk_tb
+from typing import Literal
+
+log = logging.getLogger("brim")
+_ROOT = Path(__file__).parent
+
+IncidentKind = Literal["compactor", "detector", "planning", "store", "timeout"]
+KINDS: tuple[IncidentKind, ...] = ("compactor", "detector", "planning", "store", "timeout")
+_INSTEAD: dict[IncidentKind, str] = {
+    "compactor": "one text was shortened to its beginning and end",
+    "detector": "one text was taken as plain text",
+    "planning": "the plain planner fitted the request",
+    "store": "the request went on without the store",
+    "timeout": "planning took too long, and the plain planner fitted the request",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """One fault: its kind, and a fingerprint that is the same each time the same thing breaks.
+
+    Example: Incident("compactor", "KeyError at ladders/json/emit.py:156")
+    """
+
+    kind: IncidentKind
+    fingerprint: str
+
+    def __str__(self) -> str:
+        return f"a fault inside Brim, {self.fingerprint}: {_INSTEAD[self.kind]}"
+
+
+_collecting: ContextVar[list[Incident] | None] = ContextVar("brim_incidents", default=None)
+
+
+def note(kind: IncidentKind, problem: BaseException) -> Incident:
+    """Log a fault, and hand it to whoever collects them for the request at work."""
+    incident = Incident(kind, fingerprint(problem))
+    found = _collecting.get()
+    if found is None or incident not in found:  # what breaks for each of a thousand messages is one event
+        log.warning("%s", incident)
+        if found is not None:
+            found.append(incident)
+    return incident
+
+
+@contextmanager
+def collected() -> Iterator[list[Incident]]:
+    """The faults noted inside; whoever collects around it gets them too."""
+    found: list[Incident] = []
+    outer = _collecting.get()
+    token = _collecting.set(found)
+    try:
+        yield found
+    finally:
+        _collecting.reset(token)
+        if outer is not None:
+            outer += [incident for incident in found if incident not in outer]
+
+
+def fingerprint(problem: BaseException) -> str:
+    """The type of an exception and the innermost place in Brim that it passed; its message may hold content.
+
+    Example: "KeyError at ladders/json/emit.py:156"
+    """
+    found = ""
+    for frame, line in walk_tb(problem.__traceback__):
+        path = Path(frame.f_code.co_filename)
+        if path.is_relative_to(_ROOT) and path.name != "deadline.py":  # that one is around everything
+            found = f" at {path.relative_to(_ROOT).as_posix()}:{line}"
+    return type(problem).__name__ + found

@@ -1,0 +1,1 @@
+"""Planners: what of a conversation is sent within a limit."""

@@ -1,0 +1,289 @@
+"""The plain planner: fits a request by sizes alone, and is what is left when everything else has failed.
+
+1. Instructions, tools and the current message stay, and so does the newest step.
+2. Then the user's messages: the first, and the newest, up to a share of the room.
+3. Then everything else, newest first. A step is one thing: an assistant message with its calls and their results.
+
+What does not fit is shortened to its beginning and end, or archived. Nothing looks at content.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from brim import wire
+from brim.conversation import Conversation, Message, Part, Path, changed, encode
+from brim.errors import BudgetTooSmall
+from brim.head_tail import head_and_tail
+from brim.ladders import handle_of
+from brim.tokens.counter import Counter
+
+# Share of the room for the user's messages before the steps have theirs: rule 2 of the planner's design.
+USER_SHARE = 0.4
+# A step that does not fit whole is shortened into this share of what is left: those before it get the rest.
+STEP_SHARE = 0.5
+# In less than so many tokens a shortened text is hardly more than its note, which takes about 20.
+LEAST_TEXT = 30
+# What is left of a text when nothing else fits.
+LEAST = 1
+SIGN = "[…]"
+UNKNOWN = "brim:00000000"
+NOTE = -1
+
+
+@dataclass(frozen=True, slots=True)
+class PlainPlan:
+    """What to send, and what became of the rest."""
+
+    conversation: Conversation
+    total: int  # what counts against the limit
+    archive: dict[str, str]  # originals of all that is not shown whole, by their IDs
+    places: tuple[int, ...]  # of every message its index in what was given; NOTE for what was added
+
+    def archived(self, given: Conversation) -> list[int]:
+        """The messages that are not shown at all."""
+        shown = set(self.places)
+        return [index for index in range(len(given.messages)) if index not in shown]
+
+
+def plain_plan(
+    conversation: Conversation, limit: int, counter: Counter, size: Callable[[int], int] = lambda tokens: tokens
+) -> PlainPlan:
+    """Fit a conversation into `limit`, or raise BudgetTooSmall. `size` says what a number of tokens counts for."""
+    planner = _Planner(conversation, limit, counter, size)
+    return planner.run()
+
+
+class _Planner:
+    def __init__(self, conversation: Conversation, limit: int, counter: Counter, size: Callable[[int], int]) -> None:
+        self.given = conversation
+        self.limit = limit
+        self.counter = counter
+        self.size = size
+        self.steps = steps_of(conversation.messages)
+        self.shown: dict[int, tuple[Message, ...]] = {}  # the steps that are kept, as they are shown
+        self.archive: dict[str, str] = {}
+        note = wire.text_message(conversation.api, "user", _note(len(conversation.messages), UNKNOWN))
+        self.used = counter.head(conversation) + counter.message(note)
+
+    def run(self) -> PlainPlan:
+        whole = self._total(self.given)
+        if whole <= self.limit:
+            return PlainPlan(self.given, whole, {}, tuple(range(len(self.given.messages))))
+        fixed = self._fixed()
+        for number in fixed:
+            self._show(number, self._messages(number))
+        self._shorten(fixed)
+        for number in self._by_recency(fixed):
+            self._add(number)
+        return self._checked(fixed)
+
+    def _show(self, number: int, messages: tuple[Message, ...]) -> None:
+        self.used += self._tokens(messages) - self._tokens(self.shown.get(number, ()))
+        self.shown[number] = messages
+
+    def _messages(self, number: int) -> tuple[Message, ...]:
+        return tuple(self.given.messages[index] for index in self.steps[number])
+
+    def _fixed(self) -> list[int]:
+        """Instructions, the current message and the newest step; the last two may be one."""
+        found = [n for n in range(len(self.steps)) if self._messages(n)[0].role == "system"]
+        users = [n for n in range(len(self.steps)) if _says(self._messages(n))]
+        return sorted({*found, *users[-1:], *([len(self.steps) - 1] if self.steps else [])})
+
+    def _by_recency(self, fixed: Sequence[int]) -> Iterator[int]:
+        """The user's messages up to their share, then all others, newest first."""
+        rest = [n for n in reversed(range(len(self.steps))) if n not in fixed]
+        users = [n for n in rest if _says(self._messages(n))]
+        room = USER_SHARE * self._left()
+        for number in [*users[-1:], *users[:-1]]:  # the first request says what all of it is about
+            room -= self._tokens(self._messages(number))
+            if room >= 0:
+                yield number
+        yield from rest
+
+    def _tokens(self, messages: Sequence[Message]) -> int:
+        return sum(self.counter.message(message) for message in messages)
+
+    def _left(self) -> int:
+        return self.limit - self.size(self.used)
+
+    def _add(self, number: int) -> None:
+        """Show one more step: whole, or shortened where there is room enough; else it is archived."""
+        if number in self.shown:
+            return
+        messages, left = self._messages(number), self._left()
+        if self._tokens(messages) > left:
+            short = self._shortened(number, int(STEP_SHARE * left), LEAST_TEXT) if left > LEAST_TEXT else None
+            if short is None:
+                return
+            messages = short
+        self._show(number, messages)
+
+    def _shorten(self, fixed: Sequence[int]) -> None:
+        """Bring what must stay under the limit: the newest step first, the current message if that is not enough."""
+        loose = [number for number in reversed(fixed) if self._messages(number)[0].role != "system"]
+        for least in (LEAST_TEXT, LEAST):
+            for number in loose:
+                if self._left() >= 0:
+                    return
+                room = self._tokens(self.shown[number]) + self._left()
+                short = self._shortened(number, max(room, 0), least, force=True)
+                if short is not None and self._tokens(short) < self._tokens(self.shown[number]):
+                    self._show(number, short)
+
+    def _shortened(self, number: int, tokens: int, least: int, *, force: bool = False) -> tuple[Message, ...] | None:
+        """A step in so many tokens; None if it cannot be, unless `force` wants it as small as it can be."""
+        messages = self._messages(number)
+        parts = [(index, part) for index, message in enumerate(messages) for part in message.parts if _cuts(part)]
+        sizes = [self.counter.text(part.text) for _, part in parts]
+        room = tokens - (self._tokens(messages) - sum(sizes))
+        cap = _cap(sizes, room)
+        if not parts or (cap < least and not force):
+            return None
+        cap = max(cap, least)
+        edits: dict[int, dict[Path, Any]] = {}
+        for (index, part), taken in zip(parts, sizes, strict=True):
+            if taken > cap:
+                edits.setdefault(index, {})[part.at] = self._leaf(part, cap)
+        return tuple(
+            _changed(self.given.api, message, edits[index]) if index in edits else message
+            for index, message in enumerate(messages)
+        )
+
+    def _leaf(self, part: Part, tokens: int) -> Any:
+        """The beginning and end of a text in the form that it needs: arguments stay JSON, and so do some results."""
+        handle = handle_of(part.text)
+        self.archive[handle] = part.text
+
+        def short(room: int) -> str:
+            return head_and_tail(part.text, room, self.counter.text, handle) or "…"
+
+        if part.kind == "call":
+            if not (part.json or _is_object(part.text)):
+                return short(tokens)
+            text = short(max(1, tokens - 6)) if tokens > LEAST else ""
+            value = {"shortened": text} if text else {}
+            return value if part.json else json.dumps(value, ensure_ascii=False)
+        return {"result": short(tokens)} if part.json else short(tokens)
+
+    def _checked(self, fixed: Sequence[int]) -> PlainPlan:
+        """The plan by its real bytes: the oldest of what need not stay goes until they fit."""
+        while True:
+            plan = self._plan()
+            if plan.total <= self.limit:
+                return plan
+            loose = [number for number in sorted(self.shown) if number not in fixed]
+            if not loose:
+                raise BudgetTooSmall(plan.total, self.limit, self._must_stay(fixed))
+            # Many at once where much is over: counting thousands of times would take longer than planning.
+            over = plan.total - self.limit
+            for number in loose:
+                over -= self._tokens(self.shown.pop(number))
+                if over <= 0:
+                    break
+
+    def _must_stay(self, fixed: Sequence[int]) -> list[tuple[str, int]]:
+        found = [("tools and framing", self.counter.head(self.given))]
+        for number in fixed:
+            for index, message in zip(self.steps[number], self.shown[number], strict=True):
+                found.append((f"{message.role} messages[{index - self.given.lead}]", self.counter.message(message)))
+        return sorted(found, key=lambda entry: -entry[1])
+
+    def _plan(self) -> PlainPlan:
+        """The request with the steps that are shown, and a note where others stood, if there is room for it."""
+        gone = [
+            self.given.messages[index] for n, step in enumerate(self.steps) if n not in self.shown for index in step
+        ]
+        text = b"\n".join(message.raw for message in gone).decode("utf-8", "surrogatepass")
+        plan = self._noted(_note(len(gone), handle_of(text)) if gone else "")
+        if gone and plan.total > self.limit:
+            plan = self._noted("")
+        return replace(plan, archive={**self.archive, handle_of(text): text} if gone else self.archive)
+
+    def _noted(self, note: str) -> PlainPlan:
+        messages: list[Message] = []
+        places: list[int] = []
+        told, before = not note, -1
+        for number in sorted(self.shown):
+            shown = self.shown[number]
+            gap, first = number != before + 1, shown[0].role != "system"
+            if gap and first:
+                alone = not any(message.role != "system" for message in messages)
+                follows = bool(messages) and messages[-1].role == "assistant"
+                # The user speaks first, and between two turns of the model: some APIs insist on it.
+                needed = shown[0].role == "assistant" and (alone or follows)
+                if not told or needed:
+                    messages.append(wire.text_message(self.given.api, "user", SIGN if told else note))
+                    places.append(NOTE)
+                    told = True
+            messages += shown
+            places += self.steps[number]
+            before = number
+        conversation = replace(self.given, messages=tuple(messages))
+        return PlainPlan(conversation, self._total(conversation), {}, tuple(places))
+
+    def _total(self, conversation: Conversation) -> int:
+        return self.size(self.counter.total(conversation))
+
+
+def _note(number: int, handle: str) -> str:
+    return f"[… {number:,} earlier messages left out, {handle}]"
+
+
+def steps_of(messages: Sequence[Message]) -> list[list[int]]:
+    """Message indexes in steps: calls with their results, and reasoning with what it led to.
+
+    Example: user, assistant(calls a, b), tool(a), tool(b), assistant -> [[0], [1, 2, 3], [4]]
+    """
+    steps: list[list[int]] = []
+    waiting: set[str] = set()
+    thinking = False
+    for index, message in enumerate(messages):
+        if waiting and message.role == "user" and not message.answers:
+            waiting.clear()  # the user went on without waiting for the results
+        if waiting or thinking:
+            steps[-1].append(index)
+        else:
+            steps.append([index])
+        waiting.update(message.calls)
+        waiting.difference_update(message.answers)
+        thinking = bool(message.parts) and all(part.kind == "thinking" for part in message.parts)
+    return steps
+
+
+def _says(messages: Sequence[Message]) -> bool:
+    """Whether the user says something in a step, beside answering calls."""
+    return any(message.role == "user" and any(part.kind != "result" for part in message.parts) for message in messages)
+
+
+def _cuts(part: Part) -> bool:
+    return part.kind in ("text", "result", "call") and bool(part.text) and not part.fixed
+
+
+def _cap(sizes: Sequence[int], room: int) -> int:
+    """The most that each may take for all of them to fit; small ones leave their rest to the others.
+
+    Example: [10, 500, 900] in 300 -> 145
+    """
+    left, cap = room, 0
+    for rank, taken in enumerate(sorted(sizes)):
+        cap = left // (len(sizes) - rank)
+        if taken > cap:
+            return cap
+        left -= taken
+    return max([cap, *sizes])
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except ValueError:
+        return False
+
+
+def _changed(api: str, message: Message, edits: dict[Path, Any]) -> Message:
+    return wire.APIS[api].messages.get(encode(changed(message.value, edits)), "fitted message")

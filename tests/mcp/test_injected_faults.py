@@ -1,0 +1,65 @@
+"""Whatever breaks inside Brim, a wrapped server's result is within its budget, and the wrapper counts the fault."""
+
+from __future__ import annotations
+
+import io
+import itertools
+
+import pytest
+
+from brim.mcp import calls
+from brim.mcp.budgets import Budget
+from brim.mcp.child import Log
+from brim.mcp.compacting import count_tokens
+from brim.mcp.options import Options
+from brim.mcp.stash import MemoryStash
+from brim.mcp.wrapper import Wrapper
+from tests.sabotage import FAULTS, Target, broken, contents, reached
+
+BUDGET = 120
+_seeds = itertools.count(200_000)
+# What is raised in a thread may arrive in a finalizer, which swallows it with a warning; then it is raised again.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+
+class Wrapped:
+    """The calls of a wrapper without a server: results go in, fitted results come out."""
+
+    def __init__(self, seconds: float = 0.12) -> None:
+        tokens = dict.fromkeys(("full", "standard", "compact", "minimal"), BUDGET)
+        options = Options(result_tokens=tokens, fit_timeout=seconds)  # type: ignore[arg-type]
+        self.wrapper = Wrapper([], options, lambda _: None, log=Log(io.BytesIO()), stash=MemoryStash())
+        self.calls = calls.Calls(self.wrapper)
+        self.session = self.calls._sessions.of(None, modern=False)
+
+    def fit(self, text: str) -> str:
+        call = calls.Call(1, "read", {"query": "item"}, Budget(), self.session, False, b"")
+        fitted = self.calls._fit({"content": [{"type": "text", "text": text}]}, call)
+        return "\n".join(block["text"] for block in fitted.result["content"])
+
+    def all(self) -> list[str]:
+        return [self.fit(text) for text in contents(next(_seeds)).values()]
+
+
+def survived(wrapped: Wrapped, target: Target, fault: str) -> list[str]:
+    before = wrapped.wrapper.faults.total()
+    with broken(target, fault) as told:
+        sizes = [count_tokens(text) for text in wrapped.all()]
+    found = [f"{size} tokens" for size in sizes if size > BUDGET]
+    return found + (["not counted"] if told.calls and wrapped.wrapper.faults.total() == before else [])
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("group", ["compactors", "detectors", "rankers"])
+def test_a_fault_never_lets_an_oversized_result_through(group: str, fault: str) -> None:
+    called = reached(group, Wrapped(20.0).all)
+    assert called
+    wrapped = Wrapped()
+    failed = {str(target): found for target in called if (found := survived(wrapped, target, fault))}
+    assert failed == {}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_stash_that_fails_costs_the_handle_and_nothing_else(fault: str) -> None:
+    wrapped = Wrapped()
+    assert survived(wrapped, Target(MemoryStash, "put"), fault) == []

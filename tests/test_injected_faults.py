@@ -1,0 +1,68 @@
+"""Whatever breaks inside Brim, what a library call gives back is within its budget and valid, and says what broke."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import brim
+from tests.conversations import problems
+from tests.sabotage import FAULTS, GROUPS, Target, agent_run, broken, chat, reached
+
+BUDGET = 900
+# Long enough for what takes milliseconds, and short enough for what hangs in a hundred tests.
+SECONDS = 0.12
+_seeds = itertools.count(1)
+Way = Callable[[int, float | None], Iterator[brim.Fitted]]
+# What is raised in a thread may arrive in a finalizer, which swallows it with a warning; then it is raised again.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+
+def wrong(fitted: brim.Fitted, calls: int) -> str:
+    """What is wrong with a fit during which something broke so often; empty if nothing is."""
+    if fitted.tokens > BUDGET or brim.count(fitted.messages, model="gpt-4o").tokens > BUDGET:
+        return f"{fitted.tokens} tokens"
+    found = problems("openai_chat", {"messages": fitted.messages})
+    if found:
+        return str(found)
+    if calls and not any("inside Brim" in warning for warning in fitted.report.warnings):
+        return "the report does not tell of the fault"
+    return ""
+
+
+def by_fit(seed: int, seconds: float | None) -> Iterator[brim.Fitted]:
+    for made in (agent_run, chat):
+        yield brim.fit(made(seed), model="gpt-4o", budget=BUDGET, fit_timeout=seconds)
+
+
+def by_session(seed: int, seconds: float | None) -> Iterator[brim.Fitted]:
+    for made in (agent_run, chat):
+        session = brim.Session(model="gpt-4o", budget=BUDGET, fit_timeout=seconds)
+        messages: list[Any] = made(seed)
+        yield session.fit(messages)
+        more = agent_run(seed + 50_000)[2:6] if made is agent_run else [{"role": "assistant", "content": "Berth 7."}]
+        yield session.fit([*messages, *more, {"role": "user", "content": f"And note 4 of {seed}?"}])
+
+
+def survived(target: Target, fault: str, way: Way) -> list[str]:
+    """What was wrong with what came out while a function was broken."""
+    found: list[tuple[brim.Fitted, int]] = []
+    with broken(target, fault) as told:
+        before = 0
+        for fitted in way(next(_seeds), SECONDS):
+            found.append((fitted, told.calls - before))
+            before = told.calls
+    return [problem for fitted, calls in found if (problem := wrong(fitted, calls))]
+
+
+@pytest.mark.parametrize("way", [by_fit, by_session])
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_fault_never_breaks_the_ceiling(group: str, fault: str, way: Way) -> None:
+    called = reached(group, lambda: list(way(next(_seeds), None)))
+    assert called or (group == "stores" and way is by_fit)
+    failed = {str(target): found for target in called if (found := survived(target, fault, way))}
+    assert failed == {}
