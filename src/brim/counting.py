@@ -35,7 +35,7 @@ def count(
     Example: brim.count([{"role": "user", "content": "hello"}], model="gpt-4o").tokens -> 8
     """
     if isinstance(request, str):
-        return _text(request, model)
+        return _text(request, model, actuals)
     if not isinstance(model, (str, Model)) and model is not None:
         catalog.model_of(model)  # says what it should be
     request = kept_list(request)
@@ -99,10 +99,11 @@ def _request(
     return Counter(found, conversation.api, actuals).count(conversation)
 
 
-def _text(text: str, model: str | Model | None) -> Count:
+def _text(text: str, model: str | Model | None, actuals: Actuals | None) -> Count:
     found = catalog.model_of(model)
-    counter = Counter(found, "openai_chat")
+    counter = Counter(found, "openai_chat", actuals)
     tokens = counter.text(text)
     if counter.tokenizer.exact:
         return Count(tokens, tokens, "exact")
-    return Count(tokens, ceil(tokens * (1 + MARGINS["estimated"])), "estimated")
+    likely = counter.corrected(tokens)
+    return Count(likely, ceil(likely * (1 + MARGINS["estimated"])), "estimated")

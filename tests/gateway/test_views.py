@@ -340,3 +340,46 @@ def test_an_upstream_that_tells_no_usage_is_counted_as_such(gateway: Running, fa
 def test_text_of_many_words_is_counted_off_the_loop(gateway: Running) -> None:
     body = {**HI, "messages": [{"role": "user", "content": words(20_000)}]}
     assert gateway.chat(body).number("tokens-before") > 15_000
+
+
+def test_count_and_fit_use_what_the_gateway_has_learnt(start: Start, fake: FakeProvider) -> None:
+    gateway = start(models={"acme-1": {"window": 40_000, "max_output": 500, "family": "estimate"}})
+    code = "def total_{0}(rows: list[Row]) -> int:\n    return sum(row.amount_{0} for row in rows)\n"
+    for number in range(12):
+        text = "".join(code.format(number * 100 + line) for line in range(20 + 4 * number))
+        gateway.chat({"model": "acme-1", "messages": [{"role": "user", "content": text}]})
+    request = {"model": "acme-1", "messages": [{"role": "user", "content": "".join(map(code.format, range(90)))}]}
+    truth = brim.count(request["messages"], model="gpt-4o").tokens
+    assert brim.count(request, model=gateway.gateway.fitter.catalog.find("acme-1")).tokens > 1.4 * truth
+    counted = gateway.ask("POST", "/brim/v1/count", {"request": request}).json
+    fitted = gateway.ask("POST", "/brim/v1/fit", {"request": request}).json
+    assert abs(counted["tokens"] - truth) < 0.1 * truth
+    assert abs(fitted["tokens"] - truth) < 0.1 * truth
+    assert counted["head"] + sum(counted["messages"]) == counted["tokens"]
+
+
+def test_fit_takes_every_setting_of_a_policy_and_names_the_one_that_is_wrong(gateway: Running) -> None:
+    request = {"model": "gpt-4o", "messages": long_chat(20)}
+    policy: dict[str, Any] = {"name": "rolling", "max_prompt_tokens": 3_000, "reserved_response_tokens": 1_000}
+    fitted = gateway.ask("POST", "/brim/v1/fit", {"request": request, "policy": policy}).json
+    assert fitted["report"]["limit"] == 2_000
+    for wrong, place in (
+        ({"name": "rolling", "max_promt_tokens": 1}, "policy.max_promt_tokens"),
+        ({"name": "unknown"}, "policy.name"),
+        ({"recent": "much"}, "policy.recent"),
+        ({"high": 7}, "policy.high"),
+    ):
+        refused = gateway.ask("POST", "/brim/v1/fit", {"request": request, "policy": wrong})
+        assert refused.status == 422
+        assert place in refused.json["error"]["message"]
+
+
+def test_fit_goes_on_with_a_session(gateway: Running) -> None:
+    messages = long_chat(60)
+    ask: dict[str, Any] = {"budget": 3_000, "session": "desk"}
+    first = gateway.ask("POST", "/brim/v1/fit", {"request": {"model": "gpt-4o", "messages": messages}, **ask}).json
+    more = [*messages, {"role": "assistant", "content": "Noted."}, {"role": "user", "content": "Go on."}]
+    second = gateway.ask("POST", "/brim/v1/fit", {"request": {"model": "gpt-4o", "messages": more}, **ask}).json
+    before, after = first["request"]["messages"], second["request"]["messages"]
+    assert len(before) < len(messages)
+    assert after[: len(before)] == before

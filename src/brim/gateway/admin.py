@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 import brim
-from brim import counting, fitting, ladders
+from brim import catalog, counting, fitting, ladders, wire
 from brim.catalog import Model
 from brim.conversation import encode
 from brim.errors import BadInput, BadSetting, BrimError, BudgetTooSmall, NotFound, UnknownModel
 from brim.gateway import bodies
-from brim.gateway.faults import ClientGone, Fault
+from brim.gateway.faults import ClientGone, Fault, Refused
 from brim.gateway.openapi import document
+from brim.gateway.upstreams import choose
 from brim.gateway.views import Views
 from brim.gateway.withholding import without_content
 from brim.plan.policy import Policy
+from brim.tokens.actuals import Actuals
 
 if TYPE_CHECKING:
     from brim.gateway.app import App, Gateway
@@ -58,6 +60,7 @@ class CountBody(msgspec.Struct, forbid_unknown_fields=True):
     text: str | None = None
     request: dict[str, Any] | list[Any] | None = None
     api: ApiName | None = None
+    upstream: str = ""
 
 
 class FitBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -65,8 +68,10 @@ class FitBody(msgspec.Struct, forbid_unknown_fields=True):
     model: str | None = None
     budget: int | None = None
     reserve: int | None = None
-    policy: str | None = None
+    policy: str | dict[str, Any] | None = None
     api: ApiName | None = None
+    upstream: str = ""
+    session: str = ""
 
 
 class CompactBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -114,25 +119,21 @@ class Admin:
         if (body.text is None) == (body.request is None):
             raise BadInput("text", "give either a text or a request")
         content: Any = body.text if body.text is not None else body.request
-        known = self._known(body.model, body.request)
-        found = await asyncio.to_thread(counting.count, content, model=known, api=body.api)
+        known, actuals = self._learnt(request, body)
+        found = await asyncio.to_thread(counting.count, content, model=known, api=body.api, actuals=actuals)
         told = {"tokens": found.tokens, "upper": found.upper, "source": found.source}
         return Json({**told, "messages": list(found.messages), "head": found.head})
 
     async def fit(self, request: Request) -> Response:
         body = await self._body(request, FitBody)
-        policy = Policy.named(body.policy) if body.policy else self._gateway.options.policy
         for name in ("budget", "reserve"):
             _positive(name, getattr(body, name))
-        fitted = await asyncio.to_thread(
-            fitting.fit,
-            body.request,
-            model=self._known(body.model, body.request),
-            budget=body.budget,
-            reserve=body.reserve,
-            policy=policy,
-            api=body.api,
-        )
+        given: dict[str, Any] = {"budget": body.budget, "reserve": body.reserve, "policy": self._policy(body.policy)}
+        given["model"], given["actuals"] = self._learnt(request, body)
+        if body.session:
+            fitted = await asyncio.to_thread(self._in_session, body, request.scope["brim.tenant"], given)
+        else:
+            fitted = await asyncio.to_thread(fitting.fit, body.request, api=body.api, **given)
         redact = self._gateway.redact
         return Json({"request": fitted.body, "tokens": fitted.tokens, "report": redact.deep(fitted.report.as_dict())})
 
@@ -208,10 +209,48 @@ class Admin:
         finally:
             views.unwatch(queue)
 
-    def _known(self, model: str | None, request: Any) -> Model | None:
-        """The model that is named, else the one of the request, by the settings of the gateway; None if none is."""
-        name = model or (request.get("model") if isinstance(request, dict) else None)
-        return self._gateway.fitter.catalog.find(name) if name and isinstance(name, str) else None
+    def _in_session(self, body: FitBody, tenant: str, given: dict[str, Any]) -> fitting.Fitted:
+        """Fit as the next request of a conversation: what it sent before stays as it was."""
+        conversation = wire.parse(body.request, body.api, model=given["model"] or "")
+        model = given["model"] or catalog.model_of(None, conversation.model)
+        sessions = self._gateway.fitter.sessions
+        session = sessions.of(conversation, body.session, tenant=tenant, **{**given, "model": model})
+        session.model, session.policy, session.actuals = model, given["policy"], given["actuals"]
+        session.budget, session.reserve = given["budget"], given["reserve"]
+        try:
+            return session.fit_parsed(body.request, conversation)
+        finally:
+            sessions.grown(session)
+
+    def _policy(self, given: str | dict[str, Any] | None) -> Policy:
+        """The gateway's policy, one by its name, or one with any of its settings. Raises BadSetting with the place."""
+        if not given:
+            return self._gateway.options.policy
+        if isinstance(given, str):
+            return Policy.named(given)
+        settings = dict(given)
+        own = self._gateway.options.policy
+        name = settings.pop("name", own.name)
+        return own.with_(**settings) if name == own.name else Policy.named(name, settings)
+
+    def _learnt(self, request: Request, body: CountBody | FitBody) -> tuple[Model | None, Actuals | None]:
+        """The model that is named, else the request's, and what its upstream has said of sizes to whoever asks.
+
+        None where no model is named, or no upstream speaks the API.
+        """
+        told = body.request
+        name = body.model or (told.get("model") if isinstance(told, dict) else None)
+        if not name or not isinstance(name, str):
+            return None, None
+        fitter, tenant = self._gateway.fitter, request.scope["brim.tenant"]
+        api = body.api or (wire.parse(told, model=name).api if told is not None else "openai_chat")
+        try:
+            upstream = choose(self._gateway.options.targets, api, name, body.upstream).name
+        except Refused as problem:
+            if body.upstream:
+                raise BadInput("upstream", problem.message) from None
+            return fitter.catalog.find(name), None
+        return fitter.model_of(name, upstream, tenant) or fitter.catalog.find(name), fitter.learned.of(upstream, tenant)
 
     async def _body(self, request: Request, kind: Any) -> Any:
         limit = self._gateway.options.gateway.body_limit

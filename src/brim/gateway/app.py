@@ -123,6 +123,7 @@ class Gateway:
             if path == "/":
                 return self._root(headers, method, send, scope.get("root_path", ""))
             if path.startswith(_OWN):
+                scope["brim.tenant"] = tenant
                 scope["brim.viewer"] = viewer = access.viewer(headers, self.options, self.tenants, tenant)
                 access.check_viewer(viewer, path, self.options)
                 return self._own(scope, receive, send)

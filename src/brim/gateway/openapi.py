@@ -32,7 +32,13 @@ _API = {
     "description": "The wire format; told from the request if it is left out",
 }
 _MODEL = {"type": ["string", "null"], "description": "A model's name as any API spells it", "examples": ["gpt-4o"]}
-_POLICY = {"enum": ["agent", "rolling", "concise", "layered", None]}
+_POLICY = {
+    "anyOf": [
+        {"enum": ["agent", "rolling", "concise", "layered", None]},
+        {"type": "object", "description": "A name and any settings of [policy]"},
+    ]
+}
+_UPSTREAM = {"type": "string", "description": "The upstream whose learnt sizes count; else the model's"}
 
 
 def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
@@ -139,8 +145,10 @@ def _actions() -> dict[str, Any]:
     )
     to_count = {
         "oneOf": [
-            _object({"model": _MODEL, "text": _TEXT, "api": _API}, ("text",), closed=True),
-            _object({"model": _MODEL, "request": _REQUEST, "api": _API}, ("request",), closed=True),
+            _object({"model": _MODEL, "text": _TEXT, "api": _API, "upstream": _UPSTREAM}, ("text",), closed=True),
+            _object(
+                {"model": _MODEL, "request": _REQUEST, "api": _API, "upstream": _UPSTREAM}, ("request",), closed=True
+            ),
         ]
     }
     to_fit = {
@@ -150,6 +158,8 @@ def _actions() -> dict[str, Any]:
         "reserve": _nullable(_TOKENS),
         "policy": _POLICY,
         "api": _API,
+        "upstream": _UPSTREAM,
+        "session": {"type": "string", "description": "A conversation to go on with: what it sent stays as it was"},
     }
     to_compact = {"text": _TEXT, "budget": _nullable(_TOKENS), "model": _MODEL, "query": _TEXT}
     return {
