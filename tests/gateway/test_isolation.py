@@ -10,6 +10,7 @@ import logging
 import re
 from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from hypothesis import strategies as st
 from brim.gateway.conversations import Conversations
 from brim.gateway.glance import Glances
 from brim.memory.resilient import open_store
-from brim.testing import Call, FakeProvider, Say
+from brim.testing import Call, FakeProvider, Say, Seen
 
 from .conftest import Got, Running, Start
 
@@ -271,6 +272,27 @@ def test_a_key_with_the_session_id_and_the_first_messages_of_another_gets_nothin
         for aim in range(24):
             world.do(_step("b", "recall" if place == 0 else "talk", place=place, turns=aim % 3, aim=aim))
             world.do(_step("c", "recall" if place == 0 else "talk", place=place, turns=24, aim=aim))
+
+
+def test_tenants_that_ask_at_the_same_time_get_only_their_own(world: World) -> None:
+    def asked(who: str, number: int) -> tuple[str, str]:
+        step = _step(who, turns=(24, 1)[number % 2], aim=number)
+        gateway = world.gateways[number % 3]
+        got = _ask(gateway, "POST", "/v1/chat/completions", who, world._body(step), {"x-session-id": "shared"})
+        return who, _told(got)
+
+    with ThreadPoolExecutor(6) as pool:
+        told = list(pool.map(asked, TENANTS * 20, range(60)))
+    sent = [(_whose(seen), seen.body.decode()) for seen in world.fake.posts]
+    assert len(sent) == len(told) == 60
+    for who, text in (*told, *sent):
+        world._check(who, text)
+
+
+def _whose(seen: Seen) -> str:
+    """Whose key a request carries to the provider."""
+    carried = f"{seen.headers} {seen.query}"
+    return next(who for who in TENANTS if f"key-of-{who}" in carried)
 
 
 def test_a_tenant_still_recalls_what_it_sent_itself(world: World) -> None:
