@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DATA ?= data
 
-.PHONY: run test check nightly bench docs browser real-servers real-clients real-embeddings clean
+.PHONY: run test check nightly poisoned bench docs browser real-servers real-clients real-embeddings clean
 
 $(READY): pyproject.toml setup.py constraints.txt $(wildcard src/brim/*/*.c src/brim/*/*/*.c)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -27,6 +27,10 @@ check: $(READY)
 # The property tests with 20,000 examples each: about half an hour.
 nightly: $(READY)
 	HYPOTHESIS_PROFILE=nightly $(BIN)/pytest tests/test_fit_properties.py tests/wire tests/gateway/test_isolation.py
+
+# 500 random sequences of true and absurd usage for each of six providers: some minutes.
+poisoned: $(READY)
+	BRIM_POISONED=500 $(BIN)/pytest tests/tokens/test_poisoned_sequences.py
 
 # DATA is the folder with the measurement data: docs/benchmarks.md says where it is published.
 bench: $(READY)

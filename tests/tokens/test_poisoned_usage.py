@@ -180,7 +180,7 @@ def test_a_provider_that_changes_its_vocabulary_is_followed() -> None:
             record(actuals, ACME, request, round(share * total(ACME, request)))
         found = Counter(ACME, "openai_chat", actuals).count(wire.parse(body(1_000)))
         assert found.tokens == pytest.approx(share * total(ACME, body(1_000)), rel=0.02)
-        assert share * total(ACME, body(1_000)) <= found.upper <= 1.05 * found.tokens
+        assert share * total(ACME, body(1_000)) <= found.upper <= 1.11 * found.tokens
 
 
 @pytest.mark.parametrize("share", [0.55, 1.6])
@@ -199,7 +199,7 @@ def test_a_vocabulary_far_from_the_estimate_is_learnt_and_fills_its_window(share
         assert record(actuals, model, request, round(share * total(model, request)))
     after = fill()
     assert before < 0.6 if share < 1 else before > 1.3
-    assert 0.93 <= after <= 1
+    assert 0.86 <= after <= 1
 
 
 def test_images_tell_of_their_own_prompt_only() -> None:

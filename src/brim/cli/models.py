@@ -6,14 +6,19 @@ import argparse
 import dataclasses
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from brim import catalog
+from brim import catalog, settings
 from brim.cli.reading import apply_settings
 from brim.cli.showing import plain
+from brim.errors import NotFound, UnknownModel
+from brim.memory.resilient import open_store
+from brim.tokens.actuals import Actuals
+from brim.tokens.counter import Counter
 
 NUMBERS = ("window", "output", "input", "tokenizer", "in $", "cached $", "out $")
 # Below this width columns are left out; a listing that no terminal shows is this wide.
@@ -22,6 +27,7 @@ _EXAMPLES = """examples:
   brim models                  all of them
   brim models claude-sonnet    those with this in their name
   brim models 'gpt-5*' --json
+  brim models --forget my-model    what providers reported of it is not used any more
 """
 
 
@@ -35,11 +41,14 @@ def add(subparsers: Any) -> None:
     )
     parser.add_argument("pattern", metavar="PATTERN", nargs="?", help="part of a name, or a pattern with * and ?")
     parser.add_argument("--json", action="store_true", help="print JSON lines")
+    parser.add_argument("--forget", metavar="NAME", help="forget what was learnt of a model's vocabulary from usage")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     apply_settings()
+    if args.forget:
+        return _forget(args.forget)
     found = list(catalog.models(args.pattern))
     if args.json:
         for model in found:
@@ -53,6 +62,24 @@ def run(args: argparse.Namespace) -> int:
         console.width = max(console.width, WIDE)  # a file or a pipe has no edge
     console.print(_table(found, narrow=console.width < NARROW))
     console.print(f"{len(found):,} models", highlight=False)
+    return 0
+
+
+def _forget(name: str) -> int:
+    """Forget the usage that was reported of a model's vocabulary; a running gateway notices within a minute."""
+    path = Path(settings.load().store.path).expanduser()
+    if not path.exists():
+        raise NotFound(f"there is no store at {path}: nothing was learnt")
+    try:
+        kin = Counter(catalog.find(name), "openai_chat").kin
+    except UnknownModel:  # a gateway may have found it at its upstream
+        kin = f"estimate/{name}"
+    store = open_store(path)
+    try:
+        Actuals(store).forget(kin)
+    finally:
+        store.close()
+    print(f"forgot what was learnt of {kin}: it is counted as if never seen")
     return 0
 
 

@@ -14,6 +14,10 @@ from dataclasses import dataclass
 Point = tuple[float, float]
 # What was seen at a size says something about sizes up to so many times as large.
 REACH = 8
+# From so many tokens on, an error is a share of the text and its many frames.
+LONG = 1_000
+# From so many on, the ratio of charge to count is one of content and not of framing.
+SOLID = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +28,7 @@ class Envelope:
     below: tuple[Point, ...] = ()
     sizes: tuple[float, ...] = ()  # in order
     share: float = 0.0
+    steepest: float = 0.0  # the most that was taken of one counted token, where content decides that
 
     def near(self, size: float) -> int:
         """How many of those that were seen say something about a size."""
@@ -31,7 +36,7 @@ class Envelope:
 
     def most(self, size: float, factor: float) -> float:
         """The most that messages of a size took, and never less than what is counted for them."""
-        counted = factor * size
+        counted = max(factor, self.steepest) * size
         return max(counted, self._height(self.above, size, factor)) if self.above else counted
 
     def spread(self, size: float, factor: float) -> float:
@@ -51,14 +56,24 @@ class Envelope:
         return factor * size + max(error, min(self.share * factor * size, error * size / x))
 
 
-def around(points: Sequence[tuple[float, float, float]], factor: float) -> Envelope:
-    """The envelope of counted sizes, what they took, and the tokens of that which framing may explain."""
+def around(points: Sequence[tuple[float, float, float]], factor: float, contents: Sequence[Point] = ()) -> Envelope:
+    """The envelope of counted sizes, what they took, and the tokens of that which framing may explain.
+
+    Where content decides the ratio, what is kept of a request may be all of the kind that takes most: `contents` are
+    sizes of such, and what they took.
+    """
     if not points:
         return Envelope()
     above = _roof([(size, took) for size, took, _ in points])
     below = tuple((size, -took) for size, took in _roof([(size, -took) for size, took, _ in points]))
-    beyond = ((took - factor * size - framing) / (factor * size) for size, took, framing in points if factor)
-    return Envelope(above, below, tuple(sorted(size for size, _, _ in points)), max([0.0, *beyond]))
+    beyond = [
+        (took - factor * size - (framing if size < LONG else 0.0)) / (factor * size)
+        for size, took, framing in points
+        if factor
+    ]
+    steepest = [took / size for size, took in contents if size >= SOLID]
+    sizes = tuple(sorted(size for size, _, _ in points))
+    return Envelope(above, below, sizes, max([0.0, *beyond]), max([0.0, *steepest]))
 
 
 def _roof(points: Sequence[Point]) -> tuple[Point, ...]:
