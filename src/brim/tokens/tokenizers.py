@@ -20,6 +20,7 @@ import splintr
 
 from brim.errors import BadSetting
 from brim.tokens import claude, sentencepiece
+from brim.tokens.chunks import in_pieces
 from brim.tokens.estimate import estimate
 
 Count = Callable[[str], int]
@@ -119,7 +120,7 @@ def _load(name: str) -> TextCounter:
         loaded = splintr.Tokenizer.from_pretrained(vocabulary)
         if loaded.family == "Spm" or vocabulary in sentencepiece.GEMMA:
             return TextCounter(name, True, _total(sentencepiece.counter(loaded, vocabulary)))
-        count = _plain_text_count(loaded)
+        count = in_pieces(_plain_text_count(loaded))
         if vocabulary in _COMPOSED:
             count = _composing(count)
         return TextCounter(name, True, count)

@@ -1,0 +1,48 @@
+"""Long texts counted piece by piece: tokenizers take more than linear time where a text does not break into words.
+
+Half a megabyte of one letter took a tokenizer a second, 60 MB took it 77. A text is cut where the count stays exact:
+before a word that follows another, and at the beginning of a line. Where nothing like that comes for long, it is cut anyway, and one token more is
+counted for each such cut: what is said then is never too low.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Final
+
+Count = Callable[[str], int]
+
+# Pieces of 8,192 to 32,768 characters take the least time (one letter: 3 to 7 ms a megabyte, against 109 ms in pieces of
+# 262,144 and 650 ms in one), and none holds the interpreter for longer than a few milliseconds.
+PIECE: Final = 16_384
+# No vocabulary with a splitting pattern has a token in which a word ends and, after a space, another begins, or one that
+# goes on after a newline with the indentation of what follows.
+_WORD_OR_LINE: Final = re.compile(r"(?<=[A-Za-z])(?= [A-Za-z])|(?<=\n)(?=[ \t]{0,99}\S)")
+
+
+def in_pieces(count: Count, *, words: bool = True, size: int = PIECE) -> Count:
+    """`count` of a text of more than two pieces as a sum over them: the same, or a little more where nothing breaks it.
+
+    Without `words` the vocabulary marks the beginning of a text, and every cut is counted.
+    Example: in_pieces(count)("a" * 60_000_000) -> 7,503,662 for a true 7,500,000
+    """
+
+    def counted(text: str) -> int:
+        if len(text) <= 2 * size:
+            return count(text)
+        return sum(count(piece) + extra for piece, extra in _pieces(text, words, size))
+
+    return counted
+
+
+def _pieces(text: str, words: bool, size: int) -> Iterator[tuple[str, int]]:
+    """The pieces of a text, each with what its end may have cost."""
+    start = 0
+    while len(text) - start > 2 * size:
+        middle = start + size
+        found = _WORD_OR_LINE.search(text, middle, middle + size) if words else None
+        end = found.start() if found else middle
+        yield text[start:end], 0 if found else 1
+        start = end
+    yield text[start:], 0
