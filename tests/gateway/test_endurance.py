@@ -161,8 +161,8 @@ def test_a_bomb_is_refused_before_it_is_unpacked(start: Start, fake: FakeProvide
     assert fake.posts == []
 
 
-def test_an_upload_that_does_not_come_is_told_so(gateway: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lookout, "UPLOAD_SECONDS", 0.1)
+def test_an_upload_that_does_not_come_is_told_so(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    gateway = start(gateway={"body_timeout": 0.1})
     monkeypatch.setattr(lookout, "SLOWEST_UPLOAD", 1_000_000)
     head = b"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000\r\n\r\n{"
     assert gateway.raw(head).startswith(b"HTTP/1.1 408 ")

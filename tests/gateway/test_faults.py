@@ -119,12 +119,13 @@ def test_a_connection_that_breaks_before_the_answer_is_a_502(gateway: Running, f
     assert gateway.last.outcome == "failed"
 
 
-def test_a_kept_connection_that_the_upstream_has_closed_is_replaced(gateway: Running, fake: FakeProvider) -> None:
+def test_a_request_that_the_upstream_may_have_read_is_not_sent_again(gateway: Running, fake: FakeProvider) -> None:
     assert gateway.chat(HI).status == 200
+    before = len(fake.posts)
     fake.script(Say("x", fault=Reset(after=0)), Say("here"))
-    answer = gateway.chat(HI)
-    assert answer.status == 200
-    assert answer.json["choices"][0]["message"]["content"] == "here"
+    assert gateway.chat(HI).status == 502
+    assert len(fake.posts) == before + 1
+    assert gateway.chat(HI).json["choices"][0]["message"]["content"] == "here"
 
 
 @pytest.mark.parametrize("half", [False, True], ids=["between events", "inside an event"])

@@ -122,7 +122,7 @@ def test_a_conversation_that_began_unread_is_known_when_it_has_grown_over_its_li
     for number in range(3):
         grown = [
             *grown,
-            {"role": "assistant", "content": words(60_000, f"{number}")},
+            {"role": "assistant", "content": words(45_000, f"{number}")},
             {"role": "user", "content": "on"},
         ]
     answer = running.chat({**chat(4), "messages": grown})

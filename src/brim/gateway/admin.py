@@ -253,14 +253,16 @@ class Admin:
         return fitter.model_of(name, upstream, tenant) or fitter.catalog.find(name), fitter.learned.of(upstream, tenant)
 
     async def _body(self, request: Request, kind: Any) -> Any:
-        limit = self._gateway.options.gateway.body_limit
+        # What comes here is read by the gateway itself.
+        limit = min(self._gateway.options.gateway.body_limit, bodies.MOSTLY_KNOWN)
         try:
-            async with asyncio.timeout(bodies.UPLOAD_SECONDS):
-                incoming = await bodies.read(request.receive, dict(request.scope["headers"]), limit)
+            async with asyncio.timeout(self._gateway.options.gateway.body_timeout):
+                headers = dict(request.scope["headers"])
+                incoming = await bodies.read(request.receive, headers, limit, known=lambda _: True)
         except TimeoutError:
             raise bodies.too_slow() from None
         try:
-            return msgspec.json.decode(incoming.content, type=kind, strict=False)
+            return await asyncio.to_thread(msgspec.json.decode, incoming.content, type=kind, strict=False)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
             raise BadInput("body", str(problem)) from None
 

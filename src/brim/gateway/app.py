@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
 from typing import Any
 
 from brim.gateway import access, refusals
@@ -16,11 +16,13 @@ from brim.gateway.discovery import Discovery, key_of
 from brim.gateway.exchange import Exchange
 from brim.gateway.faults import Refused
 from brim.gateway.fitting import Fitter
-from brim.gateway.gate import Gate
+from brim.gateway.gate import Gates, Holding
 from brim.gateway.journal import Journal
+from brim.gateway.large_store import StoreFile
 from brim.gateway.logs import Redaction, log, tell
 from brim.gateway.lookout import Lookouts
 from brim.gateway.metrics import Metrics
+from brim.gateway.offload import Offload
 from brim.gateway.options import Options
 from brim.gateway.origins import foreign_origin, is_preflight, preflight
 from brim.gateway.routes import api_of, route_of
@@ -47,11 +49,17 @@ _DRAINING = "the gateway is shutting down and takes no more requests: send this 
 class Gateway:
     """Everything that lives as long as the gateway, and the entry of every request.
 
-    `store` keeps usage, models and calibration over restarts; without one they live in memory.
+    `store` keeps usage, models and calibration over restarts; without one they live in memory. `large_store` is the
+    file of the processes that large bodies are handled in.
     """
 
     def __init__(
-        self, options: Options, *, store: Store | None = None, dashboard: DashboardMaker | None = None
+        self,
+        options: Options,
+        *,
+        store: Store | None = None,
+        large_store: StoreFile | None = None,
+        dashboard: DashboardMaker | None = None,
     ) -> None:
         self.options = options
         self.store = store
@@ -67,6 +75,7 @@ class Gateway:
             recall=options.recall,
             fit_timeout=options.gateway.fit_timeout,
         )
+        self.fitter.large_store = large_store
         self._warming = Warming(self.fitter, options)
         self.summarizing = self.fitter.summarizer = self._summarizing(options)
         self.redact = Redaction(options.gateway.redact)
@@ -77,7 +86,9 @@ class Gateway:
         self.discovery: Discovery
         self.views = Views(self)
         self._own = admin_app(self, dashboard(self.views) if dashboard else None)
-        self._gate = Gate(options.gateway.concurrency)
+        self._bound(options)
+        self.offload = Offload(large_store, workers=options.gateway.workers, seconds=options.gateway.large_timeout)
+        self._beside: set[asyncio.Task[None]] = set()
         self._boot = secrets.token_hex(6)
         self._ids = itertools.count(1)
         self._idle = asyncio.Event()
@@ -87,6 +98,12 @@ class Gateway:
         if options.summarizer is None:
             return None
         return Summarizing(options.settings.summarizer, options.summarizer, self.fitter.model_of, self.journal)
+
+    def beside(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something that no request waits for."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._beside.add(task)
+        task.add_done_callback(self._beside.discard)
 
     def next_id(self) -> str:
         """A name for a request that no other process gives."""
@@ -147,13 +164,7 @@ class Gateway:
         self.metrics.running += 1
         self._idle.clear()
         try:
-            gate = self._gate
-            if gate.full():
-                await gate.wait()
-            try:
-                await exchange.run()
-            finally:
-                gate.leave()
+            await exchange.run()
         finally:
             self.metrics.running -= 1
             if not self.metrics.running:
@@ -186,6 +197,12 @@ class Gateway:
         self.discovery.start()
         self.ready = True
 
+    def _bound(self, options: Options) -> None:
+        """Bound what is in work at once; what is counts by the old bounds to its end."""
+        settings = options.gateway
+        self.gates = Gates(settings.concurrency, settings.tenant_concurrency)
+        self.holding = Holding(settings.held_bytes, settings.tenant_bytes)
+
     def _connect(self, options: Options) -> None:
         settings = options.gateway
         self.client = Client(
@@ -206,7 +223,7 @@ class Gateway:
         self.fitter.recall = options.recall
         self.fitter.fit_timeout = options.gateway.fit_timeout
         self.summarizing = self.fitter.summarizer = self._summarizing(options)
-        self._gate = Gate(options.gateway.concurrency)
+        self._bound(options)
         self._connect(options)
         self.discovery.go_on_from(discovery)
         self.discovery.start()
@@ -240,6 +257,7 @@ class Gateway:
         await self.client.close()
         await self.journal.close()
         self.fitter.close()
+        await self.offload.close()
         if self.store is not None:
             await asyncio.to_thread(self.store.close)
         log.log(logging.INFO, "stopped")

@@ -35,6 +35,7 @@ class Live(msgspec.Struct, eq=False):
     last_size: int = 0
     stash: dict[str, int] = msgspec.field(default_factory=dict)  # handles, with their characters
     engaged: bool = False  # it did not fit once: a session in the store follows it
+    large: bool = False  # a worker handles it: its session is not here
     turns: list[Turn] = msgspec.field(default_factory=list)  # the last ones
     _lock: asyncio.Lock | None = None
 
@@ -121,6 +122,10 @@ class Conversations:
     def begin(self, tenant: str) -> Live:
         """A new conversation of a tenant."""
         return self._open(self._new_id(tenant))
+
+    def known_as(self, id: str) -> Live:
+        """The conversation that a worker knows by this id."""
+        return self._open(id)
 
     def again(self, live: Live) -> bool:
         """Use a conversation once more; whether it is still known."""

@@ -8,20 +8,21 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from brim import incidents, wire
 from brim.deadline import OutOfTime
 from brim.errors import BadBody, BrimError, BudgetTooSmall, TooDeep
 from brim.fitting import cut_output
 from brim.gateway import access, bodies, overflow, refusals, usage
 from brim.gateway.answer import Answer
+from brim.gateway.asked import AskedFor, peek
 from brim.gateway.client_side import JSON, ClientSide
 from brim.gateway.controls import Controls, controls_of
 from brim.gateway.faults import ClientGone, Fault, Refused, UpstreamFault
 from brim.gateway.fit_result import FitResult
 from brim.gateway.fitting import last_model_key
+from brim.gateway.gate import Gates
 from brim.gateway.headers import Pairs, forwarded, returned
+from brim.gateway.large import fit_large, in_pieces, learn_large, refit_large
 from brim.gateway.logs import log, tell
 from brim.gateway.lookout import Lookout
 from brim.gateway.outgoing import Outgoing
@@ -39,16 +40,6 @@ if TYPE_CHECKING:
 
 # So many bytes of a message or an answer are written to a log that was asked for.
 LONGEST_LOGGED = 100_000
-
-
-class _Asked(msgspec.Struct):
-    """What a body says besides its content; the rest is skipped."""
-
-    model: str = ""
-    stream: bool | None = None
-
-
-_asked = msgspec.json.Decoder(_Asked)
 
 
 class Exchange(ClientSide):
@@ -78,7 +69,9 @@ class Exchange(ClientSide):
         self.reader: usage.Reader | None = None
         self.rounds: list[Usage] = []
         self.spoken: list[bytes] = []
-        self._lookout = Lookout(receive, headers, gateway.lookouts)
+        self._lookout = Lookout(receive, headers, gateway.lookouts, gateway.options.gateway.body_timeout)
+        self._gates: Gates | None = None
+        self._held = gateway.holding.by(tenant)
 
     async def run(self) -> None:
         """Serve the request. Faults become answers in the provider's shape; nothing is raised."""
@@ -86,9 +79,7 @@ class Exchange(ClientSide):
         try:
             if self.route.kind == "fit":
                 # No name here holds what came: it goes when the answer begins, which may be streamed for minutes.
-                outgoing = await self._fitted(
-                    await bodies.read(self.receive, self.headers, self.options.gateway.body_limit)
-                )
+                outgoing = await self._fitted(await self._read())
                 if outgoing is not None:
                     await self._exchange(outgoing)
             else:
@@ -104,6 +95,27 @@ class Exchange(ClientSide):
             await self.fail(Fault(500, "a fault inside the gateway: its log has the details", "gateway_fault"))
         finally:
             self._lookout.end()
+            self._held.release()
+            if self._gates is not None:
+                self._gates.leave(self.tenant)
+
+    async def _read(self) -> bodies.Incoming:
+        """The body. Only who has sent it takes a place among the requests in work."""
+        incoming = await bodies.read(
+            self.receive,
+            self.headers,
+            self.options.gateway.body_limit,
+            hold=self._held.add,
+            known=self.gateway.fitter.mostly_known,
+        )
+        self._lookout.uploaded()
+        await self._enter()
+        return incoming
+
+    async def _enter(self) -> None:
+        gates = self.gateway.gates
+        await gates.enter(self.tenant)
+        self._gates = gates
 
     async def _cancelled(self) -> None:
         """The work was stopped: because the client left, because its body did not come, or from outside."""
@@ -119,7 +131,8 @@ class Exchange(ClientSide):
 
     async def _passed(self) -> None:
         """Relay a request that is not fitted: the body is streamed through as it comes."""
-        target = self._target(self.route.model)
+        await self._enter()
+        target = self.target_of(self.route.model)
         access.check_key(self.headers, self.options, target)
         headers = forwarded(self.scope["headers"], target, self.api, fitted=False, token=self.gateway.token_bytes)
         length = self.headers.get(b"content-length")
@@ -144,7 +157,7 @@ class Exchange(ClientSide):
             else:
                 await self.relay(answer, [])
 
-    def _target(self, model: str) -> Target:
+    def target_of(self, model: str) -> Target:
         """The upstream of this request. Where a path tells no API and none speaks the likely one, it is the first."""
         targets, host = self.options.targets, self.route.host
         spoken = {api for target in targets for api in target.apis}
@@ -162,20 +175,24 @@ class Exchange(ClientSide):
     def send_upstream(self, target: Target, headers: Pairs, body: Any) -> Awaitable[Answer]:
         query = without(self.scope["query_string"].decode("latin-1"), self.options.token)
         url = target.address(self.route.path, query, self.api)
+        if isinstance(body, tuple):
+            headers = [*headers, (b"content-length", b"%d" % sum(map(len, body)))]
+            body = in_pieces(body)
         return self.gateway.client.send(self.scope["method"], url, headers, body)
 
     async def _fitted(self, incoming: bodies.Incoming) -> Outgoing | None:
         """The request as it is to be sent; None where it was answered here, because it cannot be made to fit."""
-        self._lookout.uploaded()
+        if incoming.large:
+            return await fit_large(self, incoming)
         controls = controls_of(self.headers, self.options.policy, self.tenant)
         content = incoming.content
         # Whatever the model, there may be only one place to go to: then the body is read once, by the fit.
         target = None if self.route.upstream or controls.bypass else self.options.only.get(self.route.host or self.api)
-        asked = self._peek(content) if target is None else _Asked()
+        asked = peek(content) if target is None else AskedFor()
         if target is None:
-            target = self._target(self.route.model or asked.model)
+            target = self.target_of(self.route.model or asked.model)
         access.check_key(self.headers, self.options, target)
-        self._open_turn(target, controls, asked)
+        self.open_turn(target, controls, asked)
         if not controls.bypass:
             if self.options.recall == "tool" and not controls.dry_run and self.api in RECALLING:
                 content = offered(content, self.api, self.route.streamed, self.scope["query_string"])
@@ -183,8 +200,8 @@ class Exchange(ClientSide):
                 self.result = await self._fit(content, target, controls)
             except BudgetTooSmall as refusal:
                 assert self.turn is not None
-                self.turn.model = self.turn.model or self._peek(content).model
-                await self._too_long(refusal)
+                self.turn.model = self.turn.model or peek(content).model
+                await self.too_long(refusal)
                 return None
         result = self.result
         if result is None:
@@ -192,9 +209,9 @@ class Exchange(ClientSide):
         sent = content if result is None or controls.dry_run else result.body
         assert self.turn is not None
         if result is not None:
-            self._note_fit(result)
+            self.note_fit(result)
         elif not self.turn.model:
-            self.turn.model = self._peek(content).model
+            self.turn.model = peek(content).model
         headers = forwarded(self.scope["headers"], target, self.api, fitted=True, token=self.gateway.token_bytes)
         if self.api == "anthropic" and self.options.context_management and not controls.bypass:
             sent, headers = prepared(sent, headers, self.turn.model, self.options.context_management)
@@ -204,13 +221,6 @@ class Exchange(ClientSide):
         else:
             headers = [pair for pair in headers if pair[0] != b"content-encoding"]
         return Outgoing(target, headers, sent, content, controls)
-
-    def _peek(self, content: bytes) -> _Asked:
-        """The model and the kind of answer; a body that tells neither is the upstream's to judge."""
-        try:
-            return _asked.decode(content)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return _Asked()
 
     async def _fit(self, content: bytes, target: Target, controls: Controls) -> FitResult | None:
         """Fit the request. One that cannot be read is forwarded as it came, or refused, by setting."""
@@ -222,7 +232,7 @@ class Exchange(ClientSide):
             except TooDeep as problem:
                 raise Refused(400, str(problem)[:300], "nested_too_deep") from None
             except BadBody as problem:
-                self._unfitted(f"not fitted, {problem}", 400)
+                self.unfitted(f"not fitted, {problem}", 400)
             except BrimError as problem:  # settings that make no sense for it: no limit, so nothing to hold
                 raise Refused(500, f"not fitted, {problem}"[:300], "not_fitted") from None
             finally:
@@ -258,7 +268,7 @@ class Exchange(ClientSide):
         if found and self.turn is not None:
             self.turn.note = self.turn.note or str(found[-1])[:300]
 
-    def _unfitted(self, note: str, status: int) -> None:
+    def unfitted(self, note: str, status: int) -> None:
         assert self.turn is not None
         self.turn.note = note[:300]
         if self.options.gateway.fail == "closed":
@@ -274,28 +284,36 @@ class Exchange(ClientSide):
             if again is not None:
                 answer.close()
                 plain = [pair for pair in out.headers if pair[0] != b"content-encoding"]
-                out.body = again.body
+                out.body = again
                 answer, held = await self.send_upstream(out.target, plain, out.body), []
         async with answer:
             tooled = self.options.recall == "tool" and self.result is not None and not out.controls.dry_run
             if tooled and answer.status == 200 and self.api in RECALLING:
-                await relay_with_recall(self, answer, held, out.target, out.headers, out.body)
+                body = b"".join(out.body) if isinstance(out.body, tuple) else out.body
+                await relay_with_recall(self, answer, held, out.target, out.headers, body)
             else:
                 out.answered()
                 if self.result is not None and not self.options.gateway.log_content:
                     self.result.answered()
                 await self.relay(answer, held)
 
-    async def _refit(self, over: overflow.Overflow, out: Outgoing) -> FitResult | None:
+    async def _refit(self, over: overflow.Overflow, out: Outgoing) -> bytes | tuple[bytes, ...] | None:
         """The request fitted below what the upstream stated; None where that cannot be done."""
         turn = self.turn
         if self.result is None or out.controls.dry_run or turn is None:
             return None
+        again: FitResult | None
+        body: bytes | tuple[bytes, ...]
         with incidents.collected() as found:
             try:
-                again = await self.gateway.fitter.refit(
-                    self.result, out.content, out.target.name, out.controls, over.tokens, over.window
-                )
+                if self.result.number is not None:
+                    large = await refit_large(self, over, out.target, out.controls)
+                    again, body = large if large is not None else (None, ())
+                else:
+                    again = await self.gateway.fitter.refit(
+                        self.result, out.content, out.target.name, out.controls, over.tokens, over.window
+                    )
+                    body = again.body if again is not None else b""
             except BrimError as problem:
                 turn.note = f"not refitted, {problem}"[:300]
                 return None
@@ -305,11 +323,12 @@ class Exchange(ClientSide):
                 return None
             finally:
                 self._survived(found)
-        if again is not None:
-            turn.refits += 1
-            self.result = again
-            self._note_fit(again)
-        return again
+        if again is None:
+            return None
+        turn.refits += 1
+        self.result = again
+        self.note_fit(again)
+        return body
 
     async def relay(self, answer: Answer, held: list[bytes]) -> None:
         """Stream an answer to the client as it comes, looking at it in passing."""
@@ -369,7 +388,7 @@ class Exchange(ClientSide):
         asked = [message.text[:LONGEST_LOGGED] for message in turn.sent.messages] if turn.sent else []
         said = b"".join(self.spoken)[:LONGEST_LOGGED].decode("utf-8", "replace")
         # The request as it came, whole, so that `brim replay` can take it from the log.
-        came = wire.value_of(self.result.original) if self.result else None
+        came = wire.value_of(self.result.original) if self.result and self.result.number is None else None
         about: dict[str, Any] = {"session": turn.session, "turn": turn.number, "api": turn.api, "model": turn.model}
         tell("content", **about, body=came, request=asked, answer=said)
 
@@ -397,7 +416,7 @@ class Exchange(ClientSide):
             await self.respond(fault.status, [JSON, *extra, *self.brim_headers()], body)
         self._finish("refused" if isinstance(fault, Refused) else "failed")
 
-    async def _too_long(self, refusal: BudgetTooSmall) -> None:
+    async def too_long(self, refusal: BudgetTooSmall) -> None:
         """The provider's own words for a prompt that cannot be made to fit, with what Brim knows in headers."""
         turn = self.turn
         assert turn is not None
@@ -414,7 +433,7 @@ class Exchange(ClientSide):
         await self.respond(400, [JSON, *self.brim_headers(), *told], body)
         self._finish("refused")
 
-    def _open_turn(self, target: Target, controls: Controls, asked: _Asked) -> None:
+    def open_turn(self, target: Target, controls: Controls, asked: AskedFor) -> Turn:
         self.turn = Turn(
             id=self.gateway.next_id(),
             number=0,
@@ -428,8 +447,9 @@ class Exchange(ClientSide):
             streamed=self.route.streamed or asked.stream is True,
             policy=controls.policy or self.options.policy,
         )
+        return self.turn
 
-    def _note_fit(self, result: FitResult) -> None:
+    def note_fit(self, result: FitResult) -> None:
         turn = self.turn
         assert turn is not None
         live = result.live
@@ -443,7 +463,7 @@ class Exchange(ClientSide):
         turn.before, turn.after, turn.upper, turn.limit = result.before, result.after, result.upper, result.limit
         turn.folded, turn.changed = result.folded, result.changed
         turn.found, turn.window = result.model, result.model.window if result.model else 0
-        turn.about = result.parsed is None
+        turn.about = result.parsed is None and result.number is None
         turn.unread = result.body if turn.about else None
         turn.came = slim(result.parsed) if result.parsed is not None else None
         turn.went = slim(result.planned) if result.planned is not None else None
@@ -481,8 +501,9 @@ class Exchange(ClientSide):
             self._log_content(turn)
         edited = self.api == "anthropic" and self.reader is not None and self.reader.edited
         if result is not None and found is not None and turn.status == 200 and not edited:
-            believed = self.gateway.fitter.record(result, found.input)
-            if not believed:
+            if result.number is not None:
+                self.gateway.beside(learn_large(self, found.input))
+            elif not self.gateway.fitter.record(result, found.input):
                 self.gateway.metrics.add("brim_usage_ignored_total", (self.api,))
         if result is not None:
             self.gateway.fitter.summarize(result.live)

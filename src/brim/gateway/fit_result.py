@@ -37,6 +37,8 @@ class FitResult(msgspec.Struct, eq=False):
     fitted: fitting.Fitted | None = None
     told: Callable[[], Report] | None = None
     """What tells later how it came to be, where that is small enough to be kept."""
+    number: int | None = None
+    """Of a large request: what its worker knows it by."""
     known: Known | None = None
     """What later requests that go on from this one are told by."""
     actuals: Actuals | None = None

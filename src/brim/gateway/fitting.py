@@ -1,7 +1,7 @@
 """Fitting a request of a conversation: the one place where the gateway meets the core.
 
-A request that fits costs a parse and a sum. Cold counts of large bodies run in a thread, so that other
-requests go on meanwhile.
+A request that fits costs a parse and a sum. What is not small is read and counted in a thread, and every plan is made
+in one, so that other requests go on meanwhile; what is large and new comes here in a process of its own (`worker`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from brim import fitting, incidents, wire
 from brim.catalog import Catalog, Model
@@ -21,10 +21,13 @@ from brim.conversation import Conversation
 from brim.deadline import OutOfTime, run_within
 from brim.errors import BadBody, BudgetTooSmall, UnknownModel
 from brim.fallback import FIT_TIMEOUT
+from brim.gateway.blocks import Blocks
+from brim.gateway.bodies import LARGE
 from brim.gateway.controls import Controls
 from brim.gateway.conversations import Conversations, Live
 from brim.gateway.fit_result import FitResult
 from brim.gateway.glance import AROUND, Glances, Known, chain_of, glance
+from brim.gateway.large_store import StoreFile
 from brim.gateway.learned import Learned
 from brim.gateway.live import LiveSessions, apart
 from brim.gateway.planning_threads import PlanningThreads
@@ -39,16 +42,15 @@ from brim.tokens.actuals import Actuals
 from brim.tokens.counter import LIKELY, Counter
 from brim.tokens.tokenizers import tokenizer
 
-# Bodies that grew by more than this are counted in a thread: about 3 ms of work.
-COLD_BYTES = 48_000
+T = TypeVar("T")
+# Larger bodies are read and counted in a thread: 2 ms of work where all of it is new (o200k: 7 MB a second).
+COLD_BYTES = 16_000
 # Times the timeout of planning after which its thread is left behind: planning, the plain planner, and the store.
 PATIENCE = 3
 # What a refit leaves free below the size that an upstream stated, for what neither side counts the same.
 REFIT_SHARE = 0.97
 # A little more than what must stay, where that is tried although an estimate says that it does not fit.
 TRY_SHARE = 1.02
-# So many bytes of messages are remembered as counted before.
-SEEN_BYTES = 4 << 20
 # So many clients and windows are remembered.
 MOST_NAMES = 5_000
 # Requests below this share of their limit are far from it; after so many of a family, one in `SOME` is learnt from.
@@ -75,6 +77,7 @@ class Fitter:
         self.store: Store = store if store is not None else InMemoryStore()
         self.recall = recall
         self.summarizer: Summarizer | None = None
+        self.large_store: StoreFile | None = None
         self.conversations = Conversations()
         self.glances = Glances()
         self._largest = 0  # of those that can be gone on from unread
@@ -85,7 +88,7 @@ class Fitter:
         self._stated: dict[tuple[str, int], Model] = {}
         self._narrow: dict[tuple[int, int], tuple[Model, Model]] = {}
         self._counters: dict[tuple[int, str, int], Counter] = {}
-        self._seen: Recent[bytes, bool] = Recent(SEEN_BYTES)
+        self._blocks = Blocks()
         self._last_models: dict[tuple[str, str], str] = {}
         self._learnt: Recent[tuple[str, str], int] = Recent(MOST_NAMES)
         self._loaded: set[str] = set()  # families whose tokenizer was used here
@@ -100,28 +103,41 @@ class Fitter:
         unread = unread and controls.plain and self.recall != "tool" and self.policy.budget is None
         if unread and (passed := self._glanced(raw, api, model, upstream, controls)) is not None:
             return passed
-        conversation = wire.parse(raw, api, model=model)
-        unread_before = partial(self._unread_before, controls.tenant)
-        live = self.conversations.of(conversation, controls.session, controls.tenant, unread_before)
+        small = len(raw) <= COLD_BYTES
+        conversation, live = await self._apart(small, self._read, raw, api, model, controls)
         named = conversation.model or self.last_model(controls.client, controls.tenant)
         found, actuals = self.model_of(named, upstream, controls.tenant), self.learned.of(upstream, controls.tenant)
         found = found or self._opened(conversation)
         if found is None:
             return FitResult(raw, live, api, conversation.model, _streamed(conversation), conversation)
-        large = len(raw) > COLD_BYTES
-        # A tokenizer that is not loaded yet, or much that is new, would hold up all other requests.
-        if found.family not in self._loaded or (large and self._unseen(conversation) > COLD_BYTES):
-            counter = self.counter(found, api, actuals)
-            await asyncio.get_running_loop().run_in_executor(self._threads, counter.total, conversation)
-            self._loaded.add(found.family)
+        # A tokenizer that is not loaded yet would hold up all other requests too.
+        small = small and found.family in self._loaded
         if (conversation.max_output or 0) >= found.window or conversation.window is not None:
-            raw, conversation = fitting.answerable(raw, conversation, found, self.counter(found, api, actuals))
-        passed = self._passing(raw, conversation, live, found, controls, actuals)
+            counter = self.counter(found, api, actuals)
+            raw, conversation = await self._apart(small, fitting.answerable, raw, conversation, found, counter)
+        passed = await self._apart(small, self._passing, raw, conversation, live, found, controls, actuals, unread)
+        self._loaded.add(found.family)
         if passed is not None:
-            if unread:
-                self._begun(passed, conversation, controls)
             return passed
         return await self._in_order(self._fit_or_try, raw, conversation, live, found, controls, actuals)
+
+    async def _apart(self, small: bool, work: Callable[..., T], *given: Any) -> T:
+        """Do small work at once, and other work in a thread."""
+        if small:
+            return work(*given)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work, *given)
+
+    def _read(self, raw: bytes, api: str, model: str, controls: Controls) -> tuple[Conversation, Live]:
+        """Read a request, and find the conversation that it belongs to."""
+        conversation = wire.parse(raw, api, model=model)
+        if len(raw) > COLD_BYTES:
+            self._blocks.add(raw)
+        unread_before = partial(self._unread_before, controls.tenant)
+        return conversation, self.conversations.of(conversation, controls.session, controls.tenant, unread_before)
+
+    def mostly_known(self, content: bytes) -> bool:
+        """Whether so much of a large body was read here before that the rest is a small one."""
+        return self._blocks.unseen(content) <= LARGE
 
     async def _in_order(
         self, fit: Callable[..., FitResult], raw: bytes, conversation: Conversation, live: Live, *given: Any
@@ -137,8 +153,7 @@ class Fitter:
 
     async def plainly(self, raw: bytes, api: str, model: str, upstream: str, controls: Controls) -> FitResult:
         """Fit a request body by the plain planner, for when `fit` has failed. Raises BadBody, BudgetTooSmall."""
-        conversation = wire.parse(raw, api, model=model)
-        live = self.conversations.of(conversation, controls.session, controls.tenant)
+        conversation, live = await self._apart(len(raw) <= COLD_BYTES, self._read, raw, api, model, controls)
         last = self._last_models.get((controls.tenant, controls.client), "")
         found = self.model_of(conversation.model or last, upstream) or self._opened(conversation)
         if found is None:
@@ -285,18 +300,20 @@ class Fitter:
         self.glances.keep(chain_of(conversation, scoped(controls.tenant, controls.session)), passed.known)
         self._largest = max(self._largest, int(FAR * limit))
 
-    def _unseen(self, conversation: Conversation) -> int:
-        """How many bytes of messages were not in a request before."""
-        seen = self._seen
-        fresh = [message for message in conversation.messages if seen.get(message.raw) is None]
-        for message in fresh:
-            seen.put(message.raw, True, len(message.raw))
-        return sum(len(message.raw) for message in fresh)
-
     def _passing(
-        self, raw: bytes, conversation: Conversation, live: Live, model: Model, controls: Controls, actuals: Actuals
+        self,
+        raw: bytes,
+        conversation: Conversation,
+        live: Live,
+        model: Model,
+        controls: Controls,
+        actuals: Actuals,
+        unread: bool,
     ) -> FitResult | None:
-        """The request as it is, if it fits and its policy changes nothing below the limit."""
+        """The request as it is, if it fits and its policy changes nothing below the limit.
+
+        Those that go on from it need not be read where `unread` says so.
+        """
         policy = controls.policy or self.policy
         if policy.name != "agent":
             return None
@@ -312,9 +329,12 @@ class Fitter:
             return None
         api, name, streamed = conversation.api, conversation.model, _streamed(conversation)
         shown = counter.likely(conversation)
-        return FitResult(
+        passed = FitResult(
             raw, live, api, name, streamed, conversation, None, model, shown, shown, upper, limit, actuals=actuals
         )
+        if unread:
+            self._begun(passed, conversation, controls)
+        return passed
 
     def fit_now(
         self,
@@ -577,14 +597,17 @@ class Fitter:
 
     def search(self, live: Live, query: str, most: int) -> dict[str, str]:
         """Earlier messages of a conversation that are about something, each under its number."""
-        if not live.engaged:
+        if not live.engaged or live.large:  # a worker has its messages
             return {}
         found = self.sessions.get(live.id).search(query, most)
         return {f"message {number}": text for number, text in found}
 
     def stashed(self, live: Live, handle: str) -> str | None:
         """The content behind a handle of a conversation."""
-        found = self.store.find_blob(handle.removeprefix("brim:"), live.id)
+        name = handle.removeprefix("brim:")
+        found = self.store.find_blob(name, live.id)
+        if found is None and live.large and self.large_store is not None:
+            found = self.large_store.opened.find_blob(name, live.id)
         return None if found is None else found.decode("utf-8", "surrogatepass")
 
     def close(self) -> None:

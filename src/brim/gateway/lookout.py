@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import Final
 
-from brim.gateway.bodies import UPLOAD_SECONDS, Receive
+from brim.gateway.bodies import Receive
 
 # An exchange that is over in a moment needs no look-out.
 SOON: Final = 0.02
@@ -44,9 +44,13 @@ class Lookouts:
 class Lookout:
     """Cancels the task that made it when the client leaves (`gone`) or its body does not come in time (`slow`)."""
 
-    __slots__ = ("_all", "_headers", "_receive", "_task", "_timer", "_waiting", "_watcher", "gone", "has_body", "slow")
+    __slots__ = (
+        "_all", "_headers", "_receive", "_seconds", "_task", "_timer", "_waiting", "_watcher", "gone", "has_body",
+        "slow",
+    )  # fmt: skip
 
-    def __init__(self, receive: Receive, headers: Mapping[bytes, bytes], lookouts: Lookouts) -> None:
+    def __init__(self, receive: Receive, headers: Mapping[bytes, bytes], lookouts: Lookouts, seconds: float) -> None:
+        self._seconds = seconds
         self.gone = self.slow = self.has_body = False
         self._receive = receive
         self._headers = headers
@@ -90,7 +94,7 @@ class Lookout:
             return
         self._waiting = True
         stated = self._headers.get(b"content-length", b"0")
-        seconds = UPLOAD_SECONDS + (int(stated) / SLOWEST_UPLOAD if stated.isdigit() else 0)
+        seconds = self._seconds + (int(stated) / SLOWEST_UPLOAD if stated.isdigit() else 0)
         self._timer = loop.call_later(seconds, self._too_slow)
 
     def _too_slow(self) -> None:

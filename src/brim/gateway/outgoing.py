@@ -14,7 +14,8 @@ class Outgoing(msgspec.Struct, eq=False):
 
     target: Target
     headers: Pairs
-    body: bytes
+    body: bytes | tuple[bytes, ...]
+    """In one, or in pieces if it is large."""
     content: bytes
     controls: Controls
 

@@ -1,4 +1,4 @@
-"""uvicorn's HTTP protocol with limits of its own: the size of headers, and the time that they may take.
+"""uvicorn's HTTP protocol with limits of its own: the size of heads, the time that each may take, and connections.
 
 The head of an answer goes out together with what follows it at once: one system call less for every request.
 """
@@ -6,18 +6,19 @@ The head of an answer goes out together with what follows it at once: one system
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 from brim.errors import MissingExtra
 from brim.gateway.options import HEADER_BYTES
+from brim.settings import Gateway as Settings
 
 try:
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 except ImportError as problem:  # pragma: no cover, the extra is not installed
     raise MissingExtra("the gateway", "gateway") from problem
 
-HEADER_SECONDS = 30.0
 # An extension of ASGI: what takes lines that are to stand at the end of the next head. uvicorn looks at each header for
 # several times as long as it takes to write them all.
 LINES = "brim.lines"
@@ -28,6 +29,41 @@ _TOO_LARGE = (
     b"content-length: 77\r\n\r\n"
     b'{"error":{"code":"headers_too_large","message":"the headers are too large"}}\n'
 )
+
+
+_TOO_MANY = (
+    b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\ncontent-type: application/json\r\nretry-after: 1\r\n"
+    b"content-length: 82\r\n\r\n"
+    b'{"error":{"code":"too_many_connections","message":"too many connections at once"}}'
+)
+
+
+class Doors:
+    """The connections that are open, of all peers together and of each; `settings` are asked anew each time."""
+
+    def __init__(self, settings: Callable[[], Settings]) -> None:
+        self._settings = settings
+        self._all = 0
+        self._each: Counter[str] = Counter()
+
+    @property
+    def head_timeout(self) -> float:
+        return self._settings().head_timeout
+
+    def enter(self, peer: str) -> bool:
+        """Let a connection in; False if there are too many."""
+        settings = self._settings()
+        if self._all >= settings.connections or self._each[peer] >= settings.peer_connections:
+            return False
+        self._all += 1
+        self._each[peer] += 1
+        return True
+
+    def leave(self, peer: str) -> None:
+        self._all -= 1
+        self._each[peer] -= 1
+        if not self._each[peer]:
+            del self._each[peer]
 
 
 class Corked:
@@ -85,10 +121,12 @@ class Corked:
 
 
 class LimitedProtocol(HttpToolsProtocol):
-    """Cuts connections whose headers are too large or come too slowly."""
+    """Cuts connections whose heads are too large or come too slowly, the first one as every later one."""
 
-    def __init__(self, *given: Any, **named: Any) -> None:
+    def __init__(self, *given: Any, doors: Doors, **named: Any) -> None:
         super().__init__(*given, **named)
+        self._doors = doors
+        self._peer: str | None = None
         self._header_bytes = self._arrived = 0
         self._in_head = False
         self._deadline: asyncio.TimerHandle | None = None
@@ -97,15 +135,30 @@ class LimitedProtocol(HttpToolsProtocol):
         corked = Corked(transport, self.loop.call_soon)
         self._extensions = {LINES: corked.add}
         super().connection_made(corked)  # type: ignore[arg-type]
-        self._deadline = self.loop.call_later(HEADER_SECONDS, self._late)
+        address = transport.get_extra_info("peername")
+        peer = str(address[0]) if isinstance(address, tuple) else ""
+        if self._doors.enter(peer):
+            self._peer = peer
+            self._start_timer()
+        else:
+            transport.write(_TOO_MANY)
+            transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
+        if self._peer is not None:
+            self._doors.leave(self._peer)
+            self._peer = None
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        if self._peer is None:
+            return  # it was not let in
         self._arrived = len(data)
         super().data_received(data)
+        # What comes while no request is served begins one, and has so long to get to the end of its head.
+        if self._deadline is None and (self._in_head or not self._serving):
+            self._start_timer()
         if self._in_head:
             self._header_bytes += len(data)
             if self._header_bytes > HEADER_BYTES:
@@ -132,9 +185,19 @@ class LimitedProtocol(HttpToolsProtocol):
             self.transport.write(_TOO_LARGE)
             self.transport.close()
 
+    @property
+    def _serving(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
     def _late(self) -> None:
-        if not self.transport.is_closing():
+        self._deadline = None
+        if self._serving:  # a request before this one is still being answered
+            self._start_timer()
+        elif not self.transport.is_closing():
             self.transport.close()
+
+    def _start_timer(self) -> None:
+        self._deadline = self.loop.call_later(self._doors.head_timeout, self._late)
 
     def _stop_timer(self) -> None:
         if self._deadline is not None:

@@ -11,12 +11,14 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
+from functools import partial
 
 from brim.errors import BadSetting, BrimError, MissingExtra
 from brim.gateway.app import DashboardMaker, Gateway
+from brim.gateway.large_store import StoreFile
 from brim.gateway.logs import Redaction, set_up, tell
 from brim.gateway.options import Options, options_of
-from brim.gateway.protocol import LimitedProtocol
+from brim.gateway.protocol import Doors, LimitedProtocol
 from brim.gateway.trimming import keep_little
 from brim.gateway.upstreams import lacking_keys
 from brim.memory.resilient import open_store
@@ -29,6 +31,9 @@ except ImportError as problem:  # pragma: no cover, the extra is not installed
     raise MissingExtra("the gateway", "gateway") from problem
 
 BACKLOG = 2_048
+# A thread that plans lets the loop have its turn after so long. With Python's 5 ms a request that needs ten turns waits
+# 50 ms beside it.
+SWITCH_SECONDS = 0.0005
 # The part of the drain time that is kept for connections to close, and what is cut at its end to be noted.
 CLOSING_SECONDS = 1
 
@@ -42,7 +47,7 @@ class Server(uvicorn.Server):
             gateway,
             host=settings.host,
             port=settings.port,
-            http=LimitedProtocol,
+            http=partial(LimitedProtocol, doors=Doors(lambda: gateway.options.gateway)),  # type: ignore[arg-type]
             ws="none",
             lifespan="on",
             log_config=None,
@@ -146,8 +151,11 @@ def serve(
     first = options()
     for name, variable in lacking_keys(first.settings).items():
         tell("no key", logging.WARNING, upstream=name, variable=variable)
-    store = open_store(None if in_memory else first.settings.store.path, limits_of(first.settings))
-    gateway = Gateway(first, store=store, dashboard=dashboard())
+    limits = limits_of(first.settings)
+    path = first.settings.store.path
+    store = open_store(None if in_memory else path, limits)
+    file = None if in_memory else StoreFile.beside(path, limits)
+    gateway = Gateway(first, store=store, large_store=file, dashboard=dashboard())
     if otel or first.gateway.otel:
         gateway.journal.hooks.append(importlib.import_module("brim.gateway.telemetry").exporting())
     server = Server(gateway, options)
@@ -176,6 +184,7 @@ def run(server: Server, bound: socket.socket) -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
+    sys.setswitchinterval(SWITCH_SECONDS)
     with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
         runner.run(server.run_on(bound))
 

@@ -128,6 +128,21 @@ class Gateway(Section, frozen=True, kw_only=True):
     read_timeout: Annotated[Seconds, Meta(description="seconds without a byte from an upstream")] = 600.0
     shutdown_grace: Annotated[Seconds, Meta(description="seconds for running requests to end at shutdown")] = 30.0
     concurrency: Annotated[Count, Meta(description="requests in work at once; more wait")] = 256
+    tenant_concurrency: Annotated[Count, Meta(description="the same of one tenant")] = 192
+    connections: Annotated[Count, Meta(description="client connections at once; more are refused with 503")] = 4_096
+    peer_connections: Annotated[Count, Meta(description="the same of one address")] = 1_024
+    head_timeout: Annotated[Seconds, Meta(description="seconds for the head of each request to arrive")] = 30.0
+    body_timeout: Annotated[
+        Seconds, Meta(description="seconds for a body to arrive, and one more for each 50,000 bytes of it")
+    ] = 60.0
+    workers: Annotated[Count, Meta(description="processes that large bodies are read and fitted in, at most")] = 2
+    large_timeout: Annotated[Seconds, Meta(description="seconds to read and fit a large body; then it is refused")] = (
+        30.0
+    )
+    held_bytes: Annotated[
+        Count, Meta(description="bytes of request bodies in memory at once; more are refused with 429")
+    ] = 512 * 1024 * 1024
+    tenant_bytes: Annotated[Count, Meta(description="the same of one tenant")] = 128 * 1024 * 1024
     otel: Annotated[bool, Meta(description="send OpenTelemetry spans and metrics as the OTEL_… variables say")] = False
     log_content: Annotated[bool, Meta(description="write prompts and answers to the log")] = False
     redact: Annotated[
