@@ -14,6 +14,8 @@ from functools import partial, wraps
 from types import FunctionType, ModuleType
 from typing import Any
 
+from hypothesis import settings
+
 from brim import ladders
 from brim.memory.inmemory import InMemoryStore
 from brim.memory.store import Store
@@ -24,6 +26,10 @@ GROUPS = ("compactors", "detectors", "rankers", "stores")
 DETECTORS = ("brim.ladders.detect", "brim.ladders.hints", "brim.ladders.sniff", "brim.ladders.language")
 RANKERS = ("brim.plan.relevance", "brim.plan.ranking", "brim.ladders.relevance", "brim.memory.recollection")
 COMPACTORS = ("brim.ladders.arguments", "brim.ladders.json.skeleton", "brim.plan.bones")
+
+
+# More examples than this are asked for only at night. In between, breaking all of them would take minutes.
+NIGHTLY, SHARE = 200, 6
 
 
 class Broken(Exception):
@@ -79,6 +85,16 @@ def _public(module: ModuleType) -> Iterator[Target]:
             for inner, method in vars(value).items():
                 if isinstance(method, (FunctionType, classmethod)) and not inner.startswith("_"):
                     yield Target(value, inner)
+
+
+def chosen(group: str, work: Callable[[], object], turn: int) -> list[Target]:
+    """Of the functions that some work calls, those to break in this test.
+
+    All of them nightly. Otherwise every sixth, from another one on for each `turn`: the tests together break each.
+    """
+    found = reached(group, work)
+    assert found
+    return found if settings().max_examples > NIGHTLY else found[turn % SHARE :: SHARE] or found[:1]
 
 
 def reached(group: str, work: Callable[[], object]) -> list[Target]:

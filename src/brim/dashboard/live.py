@@ -69,6 +69,11 @@ def _figures(texts: Mapping[str, str]) -> Html:
     return figures(*(figure(label, texts[key], texts[f"{key}_note"], key=key) for key, label in LABELS.items()))
 
 
+def _faults(live: Values) -> str:
+    found = live.get("faults", 0)
+    return f" · {words.plural(found, 'fault')} inside Brim survived: see the log" if found else ""
+
+
 def _texts(live: Values, models: Sequence[Values]) -> dict[str, str]:
     before, after, requests = live["tokens_before"], live["tokens_after"], live["requests"]
     cut = after / before - 1 if before else None
@@ -78,7 +83,7 @@ def _texts(live: Values, models: Sequence[Values]) -> dict[str, str]:
     texts = {
         "summary": f"{words.plural(requests, 'request')}, {overflows:,} of which would have overflowed.",
         "requests": words.tokens(requests),
-        "requests_note": f"{live['running']:,} running · {live['fitted']:,} changed to fit",
+        "requests_note": f"{live['running']:,} running · {live['fitted']:,} changed to fit" + _faults(live),
         "tokens": f"{words.short(before)} → {words.short(after)}",
         "tokens_note": f"before → after: {words.signed(cut)}" if cut is not None else "nothing counted yet",
         "overflows": words.tokens(overflows),

@@ -503,10 +503,17 @@ class Exchange(ClientSide):
         if result is not None and found is not None and turn.status == 200 and not edited:
             if result.number is not None:
                 self.gateway.beside(learn_large(self, found.input))
-            elif not self.gateway.fitter.record(result, found.input):
+            elif not self._learn(result, found.input):
                 self.gateway.metrics.add("brim_usage_ignored_total", (self.api,))
         if result is not None:
             self.gateway.fitter.summarize(result.live)
+
+    def _learn(self, result: FitResult, tokens: int) -> bool:
+        """Learn what the provider reported; whether it was believed. Faults on the way are counted."""
+        with incidents.collected() as found:
+            believed = self.gateway.fitter.record(result, tokens)
+        self._survived(found)
+        return believed
 
 
 def _ignore(_: bytes) -> None:

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 
 from brim.gateway.turns import Outcome, Turn
+from brim.incidents import KINDS
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 _ADDED = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
@@ -119,6 +120,11 @@ class Metrics:
                 labels = ("other",) * len(labels)
             found = series.setdefault(labels, [0.0] * (len(_HISTOGRAMS[name][2]) + 3))
         return found
+
+    def faults(self) -> int:
+        """Faults inside Brim that requests survived."""
+        found = self._counters["brim_faults_total"]
+        return int(sum(found.get((kind,), 0) for kind in KINDS))
 
     def total(self, name: str) -> float:
         self._settle()

@@ -67,6 +67,7 @@ class Views:
             "saved_usd": round(metrics.total("brim_saved_usd_total"), 6),
             "mean_error": round(sum(errors) / len(errors), 5) if errors else None,
             "over_upper": int(metrics.total("brim_upper_exceeded_total")),
+            "faults": metrics.faults(),
             "added_ms_p50": _middle([turn.added_ms for turn in recent]),
             "turns": [turn.as_dict() for turn in islice(reversed(recent), limit)],
         }
