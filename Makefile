@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DATA ?= data
 
-.PHONY: run test check nightly poisoned bench docs browser real-servers real-clients real-embeddings clean
+.PHONY: run test check nightly poisoned corpus bench docs browser real-servers real-clients real-embeddings clean
 
 $(READY): pyproject.toml setup.py constraints.txt $(wildcard src/brim/*/*.c src/brim/*/*/*.c)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -31,6 +31,10 @@ nightly: $(READY)
 # 500 random sequences of true and absurd usage for each of six providers: some minutes.
 poisoned: $(READY)
 	BRIM_POISONED=500 $(BIN)/pytest tests/tokens/test_poisoned_sequences.py
+
+# The fuzz run over real files: `make corpus CORPUS="/usr/share/doc ~/notes"`. It goes on where it stopped.
+corpus: $(READY)
+	$(BIN)/python -m tests.corpus $(foreach folder,$(CORPUS),--corpus $(folder)) $(ARGS)
 
 # DATA is the folder with the measurement data: docs/benchmarks.md says where it is published.
 bench: $(READY)

@@ -165,6 +165,19 @@ def test_schemas_nested_in_any_way_read_back_without_the_proof(value: Any) -> No
             assert same(read(Writer(value, full).document()), value)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": {"b": 1, "b": 2}, "c": [1, 2, 3  4 ,  5]}',
+        '[NaN , 1 , 2 ,  "not closed ]',
+        '{"a": -0 , "b" : }',
+        "[ " * 5_000 + "] " * 5_000,
+    ],
+)
+def test_a_text_that_is_no_json_behind_something_inexact_has_no_form(text: str) -> None:
+    assert dense(text) is None
+
+
 REPOS = [
     {
         "id": 100 + at,

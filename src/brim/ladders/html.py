@@ -21,6 +21,8 @@ except ImportError:
 
 # Above this size a page is data in tags, or not worth the seconds that a full tree takes.
 _LARGEST_TREE = 1_000_000
+# A page with less than this for each tag and the text behind it is all tags; a tree of them takes 20 µs a tag.
+_LEAST_FOR_TAG = 8
 _SHORT = 200  # characters of text below which the page has no article, and the scan sees more
 _UNREADABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _HEADING = re.compile(r"#{1,6} \S")
@@ -33,7 +35,7 @@ def markdown(page: str) -> str:
 
     Example: "<nav>…</nav><article><h1>Title</h1><p>Text</p></article>" -> "# Title\\n\\nText"
     """
-    if main_content is not None and len(page) <= _LARGEST_TREE:
+    if main_content is not None and page.count("<") * _LEAST_FOR_TAG < len(page) <= _LARGEST_TREE:
         found = main_content(
             _UNREADABLE.sub(" ", page), output_format="markdown", include_comments=False, favor_precision=True
         )

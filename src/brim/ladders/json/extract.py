@@ -40,13 +40,10 @@ def extract(text: str, room: Room) -> str:
     try:
         value = thin(_load(text))
         part = Part(value) if isinstance(value, dict | list) and value else None
+        found = Plan(part, room, thin.dropped).fitted() if part is not None else None
     except (ValueError, TooDeep, RecursionError, msgspec.MsgspecError):
-        part = None
-    if part is not None:
-        found = Plan(part, room, thin.dropped).fitted()
-        if found is not None:
-            return found
-    return plain.extract(text, room)
+        found = None
+    return plain.extract(text, room) if found is None else found
 
 
 def _load(text: str) -> Any:

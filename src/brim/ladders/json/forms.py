@@ -48,7 +48,7 @@ def _form(text: str, full: bool) -> str | None:
     try:
         loaded = load(text)
     except NotExact:
-        return _fewer(minify(text), text)
+        return _fewer(minify(text), text) if _is_json(text) else None
     except ValueError:
         try:
             loaded, lines = load_lines(text), True
@@ -69,13 +69,22 @@ def _tables(loaded: Loaded, full: bool, lines: bool) -> list[str]:
             writer = Writer(loaded.value, wanted)
             table = writer.document("#brim jsonl" if lines else "#brim json")
             proven = loaded.proves(read(table))
-        except (TooDeep, NotDecodable):
+        except (TooDeep, NotDecodable, RecursionError):
             continue
         if proven:
             found.append(table)
             if len(table) * 5 < len(loaded.minified) * 3 or writer.is_simple:
                 break
     return found
+
+
+def _is_json(text: str) -> bool:
+    """Whether Python reads the text. What made it inexact may stand before the place where it is no JSON at all."""
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _fewer(new: str, old: str) -> str | None:

@@ -15,8 +15,13 @@ Form = Literal["inline", "flat", "rows", "keyed", "plain"]
 # A place is where an object stands: the number of its parent's group, the key, whether in a list there.
 Place = tuple[int, str, bool]
 ROOT = -1
-_MAX_DEPTH = 150
+# Writing one level takes up to seven calls, so this leaves a caller half of Python's 1,000; reading a level looks at
+# all that stands inside it once more. Syntax trees come to about 60 levels, schemas to 25.
+_MAX_DEPTH = 64
 _MAX_GROUPS = 400
+# A table may have so many times the keys of its commonest objects, and so many more: 26 KB of a map in which every
+# entry had a key of its own made 60,000 cells without a bound. Tables of real API answers stay below 2 times.
+_MOST_KEYS = (4, 8)
 
 
 class EntryKey(str):
@@ -218,13 +223,18 @@ def _alike(one: Group, other: Group) -> bool:
 
 
 def _merge_keys(members: list[Group]) -> tuple[list[str], list[Group]]:
-    """Return one key order that holds for all members, and the members that it cannot hold for."""
+    """Return one key order that holds for all members, and the members that it cannot hold for.
+
+    Nor for members that bring ever new keys: a table of them would be blank for the most part, and its cells many
+    more than the values that there are.
+    """
     order = list(members[0].keys)
     outsiders = []
+    most = _MOST_KEYS[0] * len(order) + _MOST_KEYS[1]
     for group in members[1:]:
         places = {key: at for at, key in enumerate(order)}
         known = [places[key] for key in group.keys if key in places]
-        if known != sorted(known):
+        if known != sorted(known) or len(order) + len(group.keys) - len(known) > most:
             outsiders.append(group)
             continue
         at = 0

@@ -14,7 +14,8 @@ from brim.errors import NotDecodable
 from brim.ladders.json.scalars import unquoted
 
 QUOTED = re.compile(r'"""[\s\S]*?"""(?!")|"(?:[^"\\\n]|\\.)*"')
-_TOKEN = re.compile(r'"""[\s\S]*?"""(?!")|"(?:[^"\\\n]|\\.)*"|[()\[\]{}]')
+# A quote that is not closed is a token too, so that what follows it is not searched again from the next quote on.
+_TOKEN = re.compile(r'"""[\s\S]*?"""(?!")|"(?:[^"\\\n]|\\.)*+(?:"|())|[()\[\]{}]')
 _BARE = re.compile(r'[^,()\[\]{}"\n]*')
 _ROW_BARE = re.compile(r"[^,\n]*")
 _TAGGED = re.compile(r"[A-Za-z0-9_-]+(?=\()")
@@ -26,8 +27,10 @@ _GROUP = re.compile(r"(?:!(\+?json[0-9]?a?))?(\[\])?\(")
 SPECIAL = re.compile(r'["(\[{]')
 _SPECIAL_START = re.compile(r'(?:\A|,)["(\[{]')
 _BRACKET_START = re.compile(r"(?:\A|,)[(\[{]")
-_QUOTED_CELL = re.compile(r'("(?:[^"\\]|\\.)*"|[^,"][^,]*|),')
-_QUOTED_INSIDE = re.compile(r'("""[\s\S]*?"""(?!")|"(?:[^"\\\n]|\\.)*"|[^,()\[\]{}"]*),')
+# The last branch takes all that is left once no cell fits: `findall` would else look for one from every place on, and
+# 30 KB in brackets took seconds.
+_QUOTED_CELL = re.compile(r'("(?:[^"\\]|\\.)*+"|[^,"][^,]*+|),|[\s\S]+')
+_QUOTED_INSIDE = re.compile(r'("""[\s\S]*?"""(?!")|"(?:[^"\\\n]|\\.)*+"|[^,()\[\]{}"]*+),|[\s\S]+')
 _ANY_CELL = r'(?:"""[\s\S]*?"""(?!")|"(?:[^"\\\n]|\\.)*"|%s)(?=[,\n]|\Z)'
 _INSIDE_CELL = re.compile(_ANY_CELL % r'[^,()\[\]{}"\n]*')
 _ROW_CELL = re.compile(_ANY_CELL % r'(?![(\[{"])[^,\n]*')
@@ -82,7 +85,10 @@ def bracket_end(text: str, at: int) -> int:
         token = found[0]
         if token in _CLOSING:
             open_brackets.append(_CLOSING[token])
-        elif token[0] != '"':
+        elif token[0] == '"':
+            if found[1] is not None:
+                break
+        else:
             if open_brackets.pop() != token:
                 break
             if not open_brackets:

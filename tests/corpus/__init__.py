@@ -1,0 +1,1 @@
+"""A fuzz target over real documents: `python -m tests.corpus --corpus DIR`, or `make corpus CORPUS=DIR`."""
