@@ -9,7 +9,7 @@ from brim.errors import BudgetTooSmall
 from brim.plan.candidates import guessed
 from brim.plan.context import attached, originals
 from brim.plan.draft import Draft
-from brim.plan.planner import Planner
+from brim.planning.planner import Planner
 from brim.plan.ranking import relevance
 from brim.plan.task import Outcome, Task
 from brim.plan.work import Work, query_of

@@ -87,7 +87,14 @@ def _packed(
     for number in places:
         chat.add(messages[number].text, sizes(messages[number]))
     found = chat.index.score(query, room / max(1, chat.index.total_tokens))
-    picked = pack(found, chat.index.tokens, room, chat.index.nearness(query))
+    near = chat.index.nearness(query)
+    if near is None:
+        import os
+        E=float(os.environ.get("E","1")); S=float(os.environ.get("S","100")); U=float(os.environ.get("U","1.1"))
+        for number, place in enumerate(places):
+            said = U if messages[place].role == "user" else 1.0
+            found[number] *= said * max(1.0, chat.index.tokens[number] / S) ** -E
+    picked = pack(found, chat.index.tokens, room, near)
     scores = zeros(len(messages))
     for number, score in zip(places, found, strict=True):
         scores[number] = max(0.0, score)

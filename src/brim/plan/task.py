@@ -32,6 +32,7 @@ class Task:
     ledger: float = 0.05
     frozen: int = 0  # so many messages at the start were sent before and stay as they are
     fill: bool = True  # whether what thresholds leave over is spent; a session keeps it for what comes
+    target: int | None = None  # where a compaction ends; None: at the limit
     spare: bool = True  # whether to go below the usual floors rather than refuse; a session has other plans first
     size: Callable[[int], int] = lambda tokens: tokens  # the tokens that count against the limit
     guessed: Guess | None = None  # about what each message takes, where all of them are far more than the limit

@@ -1,0 +1,195 @@
+"""Items in the tokens that they were given: the best form of each that fits, with its original archived."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from brim.ladders import Hint, Ladder, handle_of
+from brim.ladders import arguments as arguments_ladder
+from brim.ladders.keyed import keyed, words_of
+from brim.ladders.rung import Room
+from brim.plan.items import Item
+
+# The least that is left of a block or a result that may be shortened but not dropped: a mark with its handle.
+STUB = 14
+# The same without a handle, where what must stay is too much at its usual floors.
+SHORT_STUB = 3
+# A call with at most so many tokens of arguments is never shortened: that would save less than its mark takes.
+SMALL_CALL = 48
+LEAST_CALL = 1
+# Below so many tokens a budget has no room for handles that nobody can use.
+TINY = 2_000
+# A result of so many times its room is not re-encoded to see whether that fits: the best lossless form of the payloads
+# in docs/benchmarks.md is a fifth of the original.
+DENSE_FROM = 40
+# Characters of a call's arguments that name what it was about.
+KEY_ARGUMENTS = 120
+FIELDS = frozenset({"json", "jsonl"})
+
+
+class Forms:
+    """Shows items. `stash` gets the original of everything that is not shown whole."""
+
+    def __init__(
+        self,
+        count: Callable[[str], int],
+        limit: int,
+        original: Callable[[Item], str],
+        recall: bool = False,
+        query: str = "",
+    ) -> None:
+        self.count = count
+        self.limit = limit
+        self.recall = recall
+        self.query = query
+        self.least = False  # whether what must stay is too much at its usual floors
+        self.stash: dict[str, str] = {}
+        self._original = original
+        self._made: dict[int, int] = {}  # for how many tokens an item was last shown
+        self._ladders: dict[int, Ladder] = {}
+
+    def show(self, item: Item) -> None:
+        """Make the text that an item has in the tokens that it was given."""
+        if item.given >= item.tokens:
+            item.shown, item.shown_tokens, item.fidelity = None, item.tokens, "lossless"
+            return
+        if item.kind == "thinking":
+            item.given = 0  # a thought is signed: it is kept whole or goes
+        if item.shown is not None and item.given == self._made.get(id(item)):
+            return
+        self._made[id(item)] = item.given
+        if item.given <= 0:
+            item.shown, item.shown_tokens, item.fidelity = "", 0, "recoverable"
+            self._keep(item)
+            return
+        item.shown, item.fidelity = self._form(item)
+        item.shown_tokens = self.count(item.shown)
+
+    def shrink(self, item: Item, over: int) -> int:
+        """Take about `over` tokens from an item; return how many it gave."""
+        before = item.shown_tokens
+        item.given = max(self.bottom(item), before - over)
+        self.show(item)
+        return max(0, before - item.shown_tokens)
+
+    def stretch(self, item: Item, left: int) -> None:
+        """Show as much more of an item as `left` tokens allow, if that says more."""
+        before = item.given, item.shown, item.shown_tokens, item.fidelity
+        item.given = min(item.tokens, item.shown_tokens + left)
+        self.show(item)
+        if item.shown is not None and not before[2] < item.shown_tokens <= before[2] + left:
+            item.given, item.shown, item.shown_tokens, item.fidelity = before
+            self._made[id(item)] = item.given
+
+    def floor(self, item: Item) -> int:
+        """The least that an item of a kept group may be given."""
+        if item.kind == "text" and not item.must and not item.fixed:
+            return 0
+        if item.kind == "thinking":
+            return 0 if item.droppable else item.tokens
+        if item.kind == "media":
+            return min(item.tokens, STUB)
+        if item.kind == "call":
+            return item.tokens if item.tokens <= SMALL_CALL or item.fixed else SMALL_CALL
+        if item.fixed:
+            return item.tokens
+        return min(item.tokens, SHORT_STUB if self.least else STUB)
+
+    def bottom(self, item: Item) -> int:
+        """The least that it may be cut to: where what must stay is too much, a call to less than its floor."""
+        return LEAST_CALL if self.least and item.kind == "call" and not item.fixed else self.floor(item)
+
+    def line(self, calls: list[tuple[str, str]], results: list[tuple[Item, str]], tokens: int, said: set[str]) -> str:
+        """A step on one line: tools, key arguments and outcome. `said` is what newer lines say already.
+
+        Example: get_order(A-17): status: shipped; items sku: x, y
+        """
+        for most in (KEY_ARGUMENTS, KEY_ARGUMENTS // 2, KEY_ARGUMENTS // 4):
+            head = ", ".join(f"{name}({key_arguments(arguments, most)})" for name, arguments in calls)
+            if self.count(head) * 2 <= tokens:
+                break
+        left = tokens - self.count(head) - 2
+        said = said | words_of(head)
+        parts = [outcome for item, _ in results if (outcome := self._outcome(item, left // len(results), said))]
+        return f"{head}: {' | '.join(parts)}" if parts else head
+
+    def _outcome(self, item: Item, tokens: int, said: set[str]) -> str:
+        """What came back, in so many tokens on one line."""
+        if item.kind == "media":
+            return item.name or "media"
+        if tokens < 2:
+            return ""
+        if item.tokens > tokens or "\n" in item.text:
+            text = keyed(item.text, tokens, self.count, said)
+            if text is None:
+                text = self.ladder(item).at(Room(tokens, self.count, query=self.query)).text
+        else:
+            text = item.text
+        return " ".join(text.split())
+
+    def _form(self, item: Item) -> tuple[str, str]:
+        handle = handle_of(item.text or self._original(item))
+        room = Room(item.given, self.count, handle if self._named(item) else "", self.recall, self.query)
+        if item.kind == "media":
+            self._keep(item)
+            return room.mark(f"{item.name or 'media'}, about {item.tokens:,} tokens"), "recoverable"
+        if item.kind == "call":
+            self._keep(item)
+            return arguments_ladder.extract(item.text, room), "recoverable"
+        ladder = self.ladder(item)
+        if ladder.kind in FIELDS:
+            dense = ladder.dense() if item.tokens < DENSE_FROM * item.given else None
+            if dense is not None and room.fits(dense.text):
+                return dense.text, "lossless"
+            mark = room.mark(f"of {item.tokens:,} tokens")
+            text = keyed(item.text, item.given - self.count(mark) - 1, self.count)
+            if text:
+                self._keep(item)
+                text = f"{text} {mark}"
+                return (text, "recoverable") if room.fits(text) else (mark, "recoverable")
+        rung = ladder.at(room)
+        if rung.fidelity == "recoverable":
+            self._keep(item)
+        return rung.text, rung.fidelity
+
+    def _named(self, item: Item) -> bool:
+        return self.recall or (self.limit >= TINY and item.given >= 4 * STUB)
+
+    def ladder(self, item: Item) -> Ladder:
+        found = self._ladders.get(id(item))
+        if found is None:
+            found = self._ladders[id(item)] = Ladder(item.text, self.count, hint=Hint(tool=item.name))
+        return found
+
+    def _keep(self, item: Item) -> None:
+        """Archive the original of an item."""
+        text = item.text or self._original(item)
+        self.stash.setdefault(handle_of(text), text)
+
+
+def key_arguments(arguments: str, most: int = KEY_ARGUMENTS) -> str:
+    """What a call was about, in so many characters. Example: {"path": "a.py", "limit": 5} -> path=a.py, limit=5"""
+    try:
+        value: Any = json.loads(arguments)
+    except (ValueError, RecursionError):
+        value = arguments
+    if isinstance(value, dict):
+        named = [(key, text) for key, each in value.items() if (text := _plain(each))]
+        text = named[0][1] if len(named) == 1 else ", ".join(f"{key}={shown}" for key, shown in named)
+    else:
+        text = _plain(value)
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _plain(value: Any) -> str:
+    """The values of an argument without its syntax. Example: [{"id": "A", "on": "May 5"}] -> A May 5"""
+    waiting, found = [value], []
+    while waiting and len(found) < KEY_ARGUMENTS:
+        inner = waiting.pop()
+        if isinstance(inner, (dict, list)):
+            waiting += reversed(list(inner.values() if isinstance(inner, dict) else inner))
+        elif inner not in (None, ""):
+            found.append(inner if isinstance(inner, str) else json.dumps(inner))
+    return " ".join(" ".join(found)[: 4 * KEY_ARGUMENTS].split())

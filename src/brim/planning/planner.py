@@ -1,0 +1,477 @@
+"""The planner: four rules, in this order.
+
+1. Fixed: instructions, tools, the current message, pinned content.
+2. The user's words, verbatim while they take at most USER_SHARE of the room.
+3. The newest steps, verbatim, newest first, up to NEWEST_SHARE of the room; the very newest while it fits at all.
+4. The rest, each in a share of what is left that goes by its value: whole, shortened in place, or a line of the
+   summary. Then what is left over is filled, and what will really be sent is counted. Only that last count decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from brim.conversation import Message, encode, leaf
+from brim.errors import BudgetTooSmall
+from brim.ladders.selection import shares
+from brim.plan.candidates import LOOKED_AT, LOOKED_AT_TALK, candidates
+from brim.plan.folding import Fold
+from brim.plan.items import SYSTEM, WHOLE, Group, Item, Itemizer, current
+from brim.plan.rebuild import rebuilt
+from brim.plan.relevance.share import Column
+from brim.plan.rules import bridged, last_thoughts
+from brim.plan.task import Outcome, Task
+from brim.planning.forms import STUB, Forms
+from brim.planning.sharing import Candidate, share_out
+from brim.planning.summary import Summary
+from brim.planning.user_words import asks, by_program, machine_heads, standing
+from brim.planning.value import weights
+
+# Share of the room for what the user wrote.
+USER_SHARE = 0.4
+# The same in a chat so long that they take more: for the first request and what holds for good. The others compete.
+STANDING_SHARE = 0.1
+# Share of the room for the newest steps, verbatim.
+NEWEST_SHARE = 0.5
+# Share of the room for the last exchange of a chat without tools, whose evidence is mostly older.
+EXCHANGE_SHARE = 0.25
+# A plan that leaves less than this share of the limit is full.
+SLACK = 0.01
+# Attempts to use what is left over, and to bring what was counted too low within the limit.
+FILLS, COUNTS = 24, 12
+# The newest messages of a very long history are looked at up to this share of the limit, whatever they say; what is
+# looked at is enough to choose from if it is so many times the limit.
+RECENT_SEEN, ENOUGH_SEEN = 0.25, 1.05
+
+
+class Planner:
+    """Plans one request. `target` is where rule 4 and filling end; the limit holds for everything."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.counter = task.counter
+        self.count = task.counter.text
+        self.target = min(task.limit, task.target or task.limit)
+        self.head = task.counter.head(task.conversation)
+        self._relevance: Column | None = None
+        self.groups = self._itemized()
+        system = next((group for group in self.groups if group.members[0] == SYSTEM), None)
+        if system is not None:
+            self.head -= sum(item.tokens for item in system.items)
+        self.forms = Forms(self.count, task.limit, self._original, task.recall, task.query)
+        self.summary = Summary(task, self.forms)
+        self.rest: list[Candidate] = []
+        self._bridges: list[Group] = []
+
+    def _itemized(self) -> list[Group]:
+        """The conversation in groups; of a history many times the limit, what is worth looking at."""
+        task, limit, guess = self.task, self.task.limit, self.task.guessed
+        messages, seen = task.conversation.messages, None
+        if guess is not None:
+            self._relevance = task.relevance(limit) if task.relevance else None
+        results = guess is None or any(messages[number].answers for number in guess.columns.others)
+        for times in (LOOKED_AT,) if results else (LOOKED_AT_TALK, LOOKED_AT):
+            if guess is not None:
+                recent = int(RECENT_SEEN * limit)
+                seen = candidates(messages, guess, self._relevance, recent, times * limit, task.stay)
+                task.counter.measure([messages[number] for number in seen.chosen])
+            sized = task.counter.sizes
+            groups = Itemizer(task.conversation, sized, self.count, task.layers, task.frozen, seen, task.held).groups()
+            # Sizes are guessed: what is looked at may be less than there is room for.
+            if sum([group.tokens for group in groups if group.items]) >= ENOUGH_SEEN * limit:
+                break
+        return groups
+
+    def surely_over(self) -> bool:
+        """Whether what was looked at is too much by itself."""
+        seen = sum([group.tokens for group in self.groups if group.items])
+        return self.task.size(self.head + seen) > self.task.limit
+
+    def run(self) -> Outcome:
+        """Plan, or raise BudgetTooSmall."""
+        fixed = self._fix()
+        if fixed > self.task.limit and self.task.spare:
+            fixed = self._spare()
+        if fixed > self.task.limit:
+            raise BudgetTooSmall(fixed, self.task.limit, self.must_stay())
+        room = self.task.limit - fixed
+        if self._relevance is None and self.task.relevance:
+            self._relevance = self.task.relevance(room)
+        self._keep_user_words(room)
+        self._keep_newest(room)
+        self._share_rest()
+        self._fill()
+        return self._enforce()
+
+    # Rule 1
+
+    def _fix(self) -> int:
+        """Keep what must stay, its content in the smallest form that it may have; return what all of it takes."""
+        for group in self.groups:
+            if group.must:
+                group.kept = True
+                for item in group.items:
+                    item.given = item.tokens if item.must else self.forms.floor(item)
+                    self.forms.show(item)
+        return self._total()
+
+    def _spare(self) -> int:
+        """Keep only what makes a valid request: of results a sign, of calls what fits; return what all of it takes."""
+        self.forms.least = True
+        calls = [item for group in self.groups if group.must for item in group.items if item.kind == "call"]
+        calling = {item.message for item in calls}
+        for group in self.groups:
+            for item in group.items:
+                if item.kind == "text" and item.message in calling and not item.fixed:
+                    item.must = False
+        fixed = self._fix()
+        # What was found says more than what was asked for.
+        results = [item for group in self.groups if group.must for item in group.items if item.kind == "result"]
+        results = [item for item in results if not item.fixed]
+        wanted = sum([max(0, min(item.tokens, STUB) - item.shown_tokens) for item in results])
+        for item in sorted(calls, key=lambda item: -item.shown_tokens):
+            over = fixed + wanted - self.task.limit
+            if over > 0 and not item.fixed:
+                item.given = max(self.forms.bottom(item), item.shown_tokens - over)
+                self.forms.show(item)
+                fixed = self._total()
+        for item in results:
+            if fixed < self.task.limit:
+                item.given = min(item.tokens, STUB, item.shown_tokens + self.task.limit - fixed)
+                self.forms.show(item)
+                fixed = self._total()
+        return fixed
+
+    # Rule 2
+
+    def _keep_user_words(self, room: int) -> None:
+        """Keep what the user wrote; where that is too much, the first request, what holds for good, and the newest."""
+        messages = self.task.conversation.messages
+        heads = machine_heads(messages)
+        groups = [group for group in self.groups if self._by_user(group, heads)]
+        words = {id(group): self._words(group) for group in groups}
+        left = int(USER_SHARE * room)
+        if sum(words.values()) > left:
+            first, rest = groups[:1], groups[1:]
+            lasting = [group for group in rest if standing(messages[group.members[0]])]
+            self._shorten_first(first, left)
+            if self._chat:
+                groups, left = [*first, *reversed(lasting)], int(STANDING_SHARE * room)
+            else:
+                groups = [*first, *reversed(lasting), *reversed(rest)]
+        for group in groups:
+            size = words[id(group)]
+            if not group.kept and size <= left:
+                left -= size
+                group.kept = True
+                for item in group.items:
+                    item.given = item.tokens if item.kind == "text" else self.forms.floor(item)
+                    self.forms.show(item)
+
+    def _by_user(self, group: Group, heads: frozenset[str]) -> bool:
+        first = group.members[0]
+        if group.must or group.layer != 4 or not group.items or first < 0:
+            return False
+        message = self.task.conversation.messages[first]
+        return asks(message) and not by_program(message, heads)
+
+    def _words(self, group: Group) -> int:
+        """What a message of the user takes with its words whole and what is pasted into it at its least."""
+        return group.frame + sum(item.tokens if item.kind == "text" else self.forms.floor(item) for item in group.items)
+
+    def _shorten_first(self, first: Sequence[Group], left: int) -> None:
+        """A first request that is too long by itself is shortened rather than left out."""
+        for group in first:
+            if self._words(group) > left:
+                group.kept = True
+                given = shares([item.tokens for item in group.items], left // 2)
+                for item, tokens in zip(group.items, given, strict=True):
+                    item.given = max(tokens, self.forms.floor(item))
+                    self.forms.show(item)
+
+    @property
+    def _chat(self) -> bool:
+        """Whether no tools were used: then what answers a question may stand anywhere, and mostly not at the end."""
+        return not any(message.answers or message.calls for message in self.task.conversation.messages)
+
+    # Rule 3
+
+    def _keep_newest(self, room: int) -> None:
+        """Keep the newest steps and the last answer whole, the newest first; the very newest while it fits at all.
+
+        Older answers are left to rule 4: what was said about results shortens better than the results.
+        """
+        most = int((EXCHANGE_SHARE if self._chat else NEWEST_SHARE) * room)
+        newest, answered, taken = True, False, 0
+        for group in reversed(self.groups):
+            if not group.items or group.members[0] == SYSTEM or group.layer != 4 or not self._lacks(group):
+                continue
+            step = _is_step(group)
+            if not step and (answered or asks(self.task.conversation.messages[group.members[0]])):
+                continue
+            answered = answered or not step
+            needed, before = self._whole_size(group), self._total()
+            if newest and before + needed <= self.task.limit:
+                self._keep_whole(group)
+            elif newest:
+                needed = self._squeeze(group, self.task.limit - before)
+            elif taken + needed <= most and before + needed <= self.target:
+                self._keep_whole(group)
+            elif step:
+                break
+            taken, newest = taken + needed, False
+
+    def _lacks(self, group: Group) -> bool:
+        """Whether anything of a group is not shown."""
+        return not group.kept or any(item.shown is not None for item in group.items)
+
+    def _whole_size(self, group: Group) -> int:
+        kept = sum(item.shown_tokens for item in group.items) + group.frame if group.kept else 0
+        return group.tokens - kept
+
+    def _keep_whole(self, group: Group) -> None:
+        group.kept = True
+        for item in group.items:
+            item.given = item.tokens
+            self.forms.show(item)
+
+    def _squeeze(self, group: Group, left: int) -> int:
+        """Show as much of the newest step as there is room for beside a few lines of the rest."""
+        if not group.kept:
+            return 0
+        left -= int(self.summary.most)
+        open_items = [item for item in group.items if item.shown is not None and item.kind != "thinking"]
+        for item, more in zip(open_items, shares([item.tokens - item.shown_tokens for item in open_items], left), strict=True):
+            if more > 0:
+                self.forms.stretch(item, more)
+        return max(0, left)
+
+    # Rule 4
+
+    def _share_rest(self) -> None:
+        """Give every other group and pasted block its share of what is left."""
+        self.summary.begin(self.groups)
+        value = weights(self.groups, self.task.conversation.messages, self._relevance, self._chat)
+        self.rest = [
+            Candidate.of(group, value[number], self.forms, self._chat)
+            for number, group in enumerate(self.groups)
+            if group.items and (not group.kept or self._open_items(group))
+        ]
+        left = self.target - self._total() - self.summary.frame
+        share_out(self.rest, left, self.summary.most)
+        for candidate in self.rest:
+            self._apply(candidate)
+        self.summary.make([candidate for candidate in self.rest if not candidate.group.kept], self.groups)
+
+    def _open_items(self, group: Group) -> list[Item]:
+        return [item for item in group.items if item.shown is not None and not item.fixed and item.kind != "thinking"]
+
+    def _apply(self, candidate: Candidate) -> None:
+        group = candidate.group
+        if candidate.form in ("line", "archived"):
+            return
+        group.kept = True
+        if candidate.form == "full":
+            self._keep_whole(group)
+            return
+        parts = [item for item in group.items if item.kind in ("text", "block", "result", "call") and not item.fixed]
+        floors = {id(item): max(self.forms.floor(item), item.shown_tokens if item.given else 0) for item in group.items}
+        extra = candidate.tokens - sum(floors.values()) - (0 if candidate.was_kept else group.frame)
+        more = shares([item.tokens - floors[id(item)] for item in parts], extra)
+        for item in group.items:
+            item.given = floors[id(item)]
+        for item, tokens in zip(parts, more, strict=True):
+            item.given += tokens
+        for item in group.items:
+            self.forms.show(item)
+
+    # Filling and counting
+
+    def _fill(self) -> bool:
+        """Use what is left on the most valuable of what is shortened or archived. Says whether anything grew."""
+        before = self._total()
+        tried: set[int] = set()
+        for _ in range(FILLS):
+            left = self.target - self._total()
+            if left <= max(4, int(SLACK * self.task.limit)):
+                break
+            found = self._next(left, tried)
+            if found is None:
+                break
+            tried.add(id(found))
+            self._step_up(found, left)
+        return self._total() > before
+
+    def _next(self, left: int, tried: set[int]) -> Candidate | None:
+        """The most valuable candidate that a few more tokens would show in a better form."""
+        best: Candidate | None = None
+        for candidate in self.rest:
+            if id(candidate) in tried or (best is not None and candidate.weight <= best.weight):
+                continue
+            if candidate.group.kept:
+                if self._open_items(candidate.group):
+                    best = candidate
+            elif candidate.size <= left or (not candidate.whole and 2 * candidate.overhead <= left):
+                best = candidate
+        return best
+
+    def _step_up(self, candidate: Candidate, left: int) -> None:
+        group = candidate.group
+        if not group.kept:
+            left += self.summary.freed(candidate)
+            if group.tokens <= left:
+                self._keep_whole(group)
+            else:
+                candidate.form, candidate.tokens = "short", left
+                self._apply(candidate)
+            self.summary.make([each for each in self.rest if not each.group.kept], self.groups)
+            return
+        for item in sorted(self._open_items(group), key=lambda item: item.shown_tokens - item.tokens):
+            if left > 0:
+                before = item.shown_tokens
+                self.forms.stretch(item, left)
+                left -= item.shown_tokens - before
+
+    def _enforce(self) -> Outcome:
+        """Count what will really be sent; step down until it is within the limit."""
+        for _ in range(COUNTS):
+            self._mend()
+            outcome = self._outcome()
+            over = outcome.total - self.task.limit
+            if over <= 0:
+                return outcome
+            if not self._step_down(over + 2):
+                if self.summary.silent or not (outcome.folded and self.task.spare):
+                    break
+                self.summary.silent = True  # a request that does not say what it lacks is better than none
+        raise BudgetTooSmall(outcome.total, self.task.limit, self.must_stay())
+
+    def _mend(self) -> None:
+        """Let go of thoughts whose answer is gone, and keep what single APIs want beside calls."""
+        for group in self.groups:
+            if group.kept and not group.must and len(group.items) > 1:
+                said = [item for item in group.items if item.kind != "thinking"]
+                if said and len(said) < len(group.items):
+                    group.kept = any(item.shown_tokens for item in said)
+        if self.task.conversation.api == "gemini":
+            self._bridge()
+        elif self.task.conversation.api == "anthropic":
+            for item in last_thoughts(self.groups, self.task.conversation.messages):
+                item.must, item.given = True, item.tokens
+                self.forms.show(item)
+
+    def _bridge(self) -> None:
+        """Keep a sign of what the user said where the API wants it before calls; those not needed any more go."""
+        before = self._bridges
+        for group in before:
+            group.kept = False
+        self._bridges = bridged(self.groups, self.task.conversation.messages, self.task.frozen)
+        for group in self._bridges:
+            if not any(group is known for known in before):
+                for item in group.items:
+                    item.given = 0
+                    self.forms.show(item)
+
+    def _step_down(self, over: int) -> bool:
+        """Free at least `over` tokens from what is worth the least; False if nothing can go."""
+        freed = self.summary.shorten(over)
+        bridges = set(map(id, self._bridges))
+        worth = {id(candidate.group): candidate.weight for candidate in self.rest}
+        loose = [group for group in self.groups if group.kept and id(group) not in bridges and group.members[0] != SYSTEM]
+        loose.sort(key=lambda group: (group.must, worth.get(id(group), 1e9), group.members[0]))
+        for group in loose:
+            if freed >= over:
+                break
+            for item in sorted(group.items, key=lambda item: item.kind == "call"):
+                if freed < over and not item.must and item.shown_tokens > self.forms.bottom(item):
+                    freed += self.forms.shrink(item, over - freed)
+            if not group.must and not any(item.shown_tokens for item in group.items):
+                group.kept = False
+                freed += group.frame
+        for group in loose:
+            if freed >= over:
+                break
+            if group.kept and not group.must:
+                group.kept = False
+                freed += group.frame + sum(item.shown_tokens for item in group.items)
+        return freed > 0
+
+    def _total(self) -> int:
+        kept = [group for group in self.groups if group.kept]
+        frames = sum([group.frame for group in kept])
+        shown = sum([item.shown_tokens for group in kept for item in group.items])
+        return self.task.size(self.head + frames + shown + self.summary.tokens)
+
+    def _outcome(self) -> Outcome:
+        conversation = self.task.conversation
+        shown = {
+            index: rebuilt(conversation.api, self._message(index), items) for index, items in self._by_message().items()
+        }
+        messages: list[Message] = []
+        places: list[int] = []
+        folded = [member for group in self.groups if not group.kept for member in group.members]
+        fold = Fold.of([conversation.messages[index] for index in folded]) if folded else None
+        kept = sorted(shown.keys() - {SYSTEM})
+        before = self._summary_before(kept, folded) if folded else None
+        for index in kept:
+            if index == before and fold is not None:
+                if not self.summary.silent or conversation.messages[index].role == "assistant":
+                    messages.append(self.summary.message(len(folded), fold.handle))
+                    places.append(-1)
+            messages.append(shown[index])
+            places.append(index)
+        new = replace(conversation, messages=tuple(messages), system=shown.get(SYSTEM, conversation.system))
+        total = self.task.size(self.counter.total(new))
+        return Outcome(new, total, self.groups, self.forms.stash, fold, folded, planned=conversation, places=places)
+
+    def _summary_before(self, kept: Sequence[int], folded: Sequence[int]) -> int | None:
+        """Before which kept message the summary stands: where the first message was removed, so that what was sent
+        before it stays as it was; first of all where an answer would speak first.
+        """
+        messages, api = self.task.conversation.messages, self.task.conversation.api
+        told = [n for n in kept if n >= self.task.frozen and messages[n].role != "system" and self.task.layers.get(n) != 1]
+        if not told or self.summary.silent or api == "gemini" or messages[told[0]].role != "user":
+            return told[0] if told else None
+        return next((index for index in told if index > folded[0]), told[0])
+
+    def _by_message(self) -> dict[int, list[Item]]:
+        found: dict[int, list[Item]] = {}
+        for group in self.groups:
+            if group.kept:
+                for member in group.members:
+                    found.setdefault(member, [])
+                for item in group.items:
+                    found[item.message].append(item)
+        return found
+
+    def _original(self, item: Item) -> str:
+        """What an item without a text of its own is, as JSON: an image, a signed thought."""
+        message = self._message(item.message)
+        return encode(leaf(message.value, message.parts[item.part].at)).decode("utf-8", "surrogatepass")
+
+    def _message(self, index: int) -> Message:
+        conversation = self.task.conversation
+        if index == SYSTEM:
+            assert conversation.system is not None
+            return conversation.system
+        return conversation.messages[index]
+
+    def must_stay(self) -> list[tuple[str, int]]:
+        """What cannot go, with its tokens and those of its frame, largest first."""
+        found = [("tools and framing", self.head)]
+        for group in self.groups:
+            for member in group.members if group.must else ():
+                if member == SYSTEM:
+                    name, frame = "system", 0
+                else:
+                    message = self._message(member)
+                    name = f"{message.role} {self.task.name(member)}"
+                    frame = self.counter.message(message) - sum(self.counter.parts(message))
+                shown = sum(item.shown_tokens for item in group.items if item.message == member)
+                found.append((name, shown + frame))
+        return sorted(found, key=lambda entry: -entry[1])
+
+
+def _is_step(group: Group) -> bool:
+    return any(item.kind in ("call", "result", "media") for item in group.items)

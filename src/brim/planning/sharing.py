@@ -1,0 +1,91 @@
+"""Who gets how much of what is left: shares in proportion to value, in the largest form that a share pays for.
+
+A step whose share is not some times its overhead (frames, ids, arguments) is a line of the summary: too much of its
+share would go into the frame. A text is kept whole when its share reaches what it needs, which grows
+with the root of its length: a short fact must not lose to a long answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from brim.plan.items import WHOLE, Group
+from brim.planning.forms import Forms
+
+Form = Literal["full", "short", "line", "archived"]
+# Tokens of a line that says tool, key arguments and outcome.
+LINE = 24
+# A step is shown in place when its share is so many times its overhead; else a line of the summary says more.
+IN_PLACE = 4
+# Bisections of the price: 2^-24 of the range is far below one token.
+HALVINGS = 24
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A group that rule 4 decides on, and what it decided."""
+
+    group: Group
+    weight: float
+    size: int  # what showing it whole adds
+    overhead: int  # what showing anything of it in place adds, before its content
+    step: bool  # whether it has calls or results, which a line of the summary can stand for
+    whole: bool  # whether it is kept as it is or not at all
+    was_kept: bool
+    ranked: bool = False  # whether its weight alone decides: sizes are weighed in it already
+    floor: int = 0  # tokens that its line has in any case
+    form: Form = "archived"
+    tokens: int = 0
+
+    @classmethod
+    def of(cls, group: Group, weight: float, forms: Forms, chat: bool) -> Candidate:
+        step = any(item.kind in ("call", "result") for item in group.items)
+        if group.kept:
+            shown = sum(item.shown_tokens for item in group.items)
+            return cls(group, weight, sum(item.tokens for item in group.items) - shown, 0, step, False, True)
+        floors = sum(forms.floor(item) for item in group.items if item.kind != "result")
+        whole = not step and sum(item.tokens for item in group.items) <= WHOLE
+        fixed = any(item.fixed and not item.droppable for item in group.items)
+        return cls(group, weight, group.tokens, group.frame + floors, step, whole or fixed, False, chat)
+
+    @property
+    def need(self) -> float:
+        """The share at which it is shown whole."""
+        return 1.0 if self.ranked else self.size
+
+    def at(self, price: float) -> tuple[Form, int]:
+        """Its form and its tokens at a price for a token."""
+        share = self.weight / price if price else float("inf")
+        if share >= self.need:
+            return "full", self.size
+        if self.was_kept:
+            return "short", int(share)
+        if not self.whole and share >= IN_PLACE * self.overhead + LINE:
+            return "short", int(share)
+        if self.step:
+            line = max(int(min(share, IN_PLACE * self.overhead + LINE)), self.floor)
+            return ("line", line) if line >= LINE // 2 else ("archived", 0)
+        return "archived", 0
+
+
+def share_out(candidates: list[Candidate], room: int, lines: int) -> None:
+    """Decide on the form of every candidate: the lowest price at which all of it is within `room` tokens.
+
+    Steps have a line of their own, the newest first, while these lines take at most `lines` tokens.
+    """
+    for candidate in reversed(candidates):
+        if candidate.step and not candidate.was_kept and lines >= LINE:
+            candidate.floor = LINE
+            lines -= LINE
+    low, high = 0.0, max([candidate.weight for candidate in candidates], default=0.0) + 1.0
+    if sum(candidate.size for candidate in candidates) <= room:
+        high = 0.0
+    for _ in range(HALVINGS if high else 0):
+        price = (low + high) / 2
+        if sum([candidate.at(price)[1] for candidate in candidates]) <= room:
+            high = price
+        else:
+            low = price
+    for candidate in candidates:
+        candidate.form, candidate.tokens = candidate.at(high)

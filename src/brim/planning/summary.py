@@ -1,0 +1,176 @@
+"""The text that stands for archived turns: what was asked and decided, and what was done with its outcome."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from brim.conversation import Message
+from brim.ladders.keyed import words_of
+from brim.plan.items import Group
+from brim.plan.task import Task
+from brim.planning.forms import TINY, Forms
+from brim.planning.sharing import LINE, Candidate
+from brim.summarize.deterministic import take_notes
+
+# Share of the limit that lines for archived steps may take before only the newest have one.
+LINES_SHARE = 0.06
+# Share of the limit for what archived messages asked, decided and left open.
+NOTES_SHARE = 0.03
+# Fewer tokens than this say nothing of what was asked.
+LEAST_NOTES = 40
+# The newest archived messages that are read for notes.
+NOTED = 120
+SIGN = "[…]"
+HANDLE = "brim:00000000"
+
+
+class Summary:
+    """What is said of archived messages, and what that takes."""
+
+    def __init__(self, task: Task, forms: Forms) -> None:
+        self.task = task
+        self.forms = forms
+        self.count = task.counter.text
+        self.silent = False  # whether there is room for no more than a sign
+        self.most = int(LINES_SHARE * task.limit)
+        self._head_tokens = self._message_tokens(self._head(999, HANDLE)) + 2
+        self.frame = 0
+        self._notes = ""
+        self._lines: list[str] = []
+        self._rest = ""
+        self._sizes: dict[int, int] = {}
+        self._made = False
+        self._shown: list[tuple[Candidate, str]] = []
+
+    def begin(self, groups: Sequence[Group]) -> None:
+        """Take room for what is said in any case, if anything may be archived."""
+        self.frame = self._head_tokens
+        self.groups = groups
+
+    def make(self, archived: Sequence[Candidate], groups: Sequence[Group]) -> None:
+        """Write it for what is archived now."""
+        gone = [group for group in groups if not group.kept]
+        self._made = bool(gone)
+        if not gone:
+            self._notes, self._shown, self._rest = "", [], ""
+            return
+        if not self._notes:
+            self._notes = self._noted(gone)
+        said = self._visible(groups)
+        shown: list[tuple[Candidate, str]] = []
+        for candidate in reversed(archived):
+            if candidate.form in ("line", "short") and candidate.step:
+                line = "- " + self._line(candidate.group, candidate.tokens or LINE, said)
+                said |= words_of(line)
+                shown.append((candidate, line))
+        self._shown = shown[::-1]
+        self._rest = self._counted(gone, {id(candidate.group) for candidate, _ in shown})
+
+    @property
+    def text(self) -> str:
+        lines = [line for _, line in self._shown]
+        done = ["done, do not redo:", *lines] if lines else []
+        return "\n".join([*filter(None, [self._notes]), *done, *filter(None, [self._rest])])
+
+    @property
+    def tokens(self) -> int:
+        if not self._made or self.silent:
+            return 0
+        return self._head_tokens + (self.count("\n" + self.text) if self.text else 0)
+
+    def message(self, messages: int, handle: str) -> Message:
+        """The message that stands for the archived ones, and names the original of all of them."""
+        head = SIGN if self.silent else self._head(messages, handle)
+        text = f"{head}\n{self.text}" if self.text and not self.silent else head
+        return self.task.counter.text_message(self.task.conversation.api, "user", text)
+
+    def freed(self, candidate: Candidate) -> int:
+        """What its line takes now."""
+        return next((self.count(line) for each, line in self._shown if each is candidate), 0)
+
+    def shorten(self, over: int) -> int:
+        """Let the oldest lines go until `over` tokens are free, or all of them; return how many that freed."""
+        before = self.tokens
+        while self._shown and before - self.tokens < over:
+            candidate, _ = self._shown.pop(0)
+            candidate.form = "archived"
+            shown = {id(each.group) for each, _ in self._shown}
+            self._rest = self._counted([group for group in self.groups if not group.kept], shown)
+        if before - self.tokens < over:
+            self._notes = ""
+        return before - self.tokens
+
+    def _head(self, messages: int, handle: str) -> str:
+        if self.task.recall:
+            return f"[{messages:,} earlier messages archived, recall {handle}]"
+        where = f", {handle}" if self.task.limit >= TINY else ""
+        return f"[{messages:,} earlier messages archived{where}]"
+
+    def _message_tokens(self, text: str) -> int:
+        counter = self.task.counter
+        return counter.message(counter.text_message(self.task.conversation.api, "user", text))
+
+    def _noted(self, gone: Sequence[Group]) -> str:
+        """What archived messages asked, decided and left open."""
+        most = int(NOTES_SHARE * self.task.limit)
+        if most < LEAST_NOTES:
+            return ""
+        members = [member for group in gone for member in group.members][-NOTED:]
+        notes = take_notes([self.task.conversation.messages[member] for member in members])
+        sections = [("asked:", notes.topics), ("decided:", notes.decisions), ("open:", notes.open)]
+        text = _sections(sections, 3 * most)
+        while text and self.count(text) > most:
+            text = text[: int(len(text) * 0.8)].rpartition("\n")[0]
+        return text
+
+    def _line(self, group: Group, tokens: int, said: set[str]) -> str:
+        messages = self.task.conversation.messages
+        calls = [
+            (part.name, part.text)
+            for member in group.members
+            for part in messages[member].parts
+            if part.kind == "call"
+        ]
+        results = [(item, item.text) for item in group.items if item.kind in ("result", "media")]
+        return self.forms.line(calls, results, tokens, said)
+
+    def _visible(self, groups: Sequence[Group]) -> set[str]:
+        """The words that are shown in any case: no line has to say them again."""
+        found: set[str] = set()
+        for group in groups:
+            for item in group.items if group.kept else ():
+                found |= words_of(item.text if item.shown is None else item.shown)
+        return found
+
+    def _counted(self, gone: Sequence[Group], shown: set[int]) -> str:
+        """Calls that no line tells of, by tool. Example: and 14 earlier calls: search ×9, read_file ×5"""
+        messages = self.task.conversation.messages
+        tools = Counter(
+            part.name
+            for group in gone
+            if id(group) not in shown
+            for member in group.members
+            for part in messages[member].parts
+            if part.kind == "call"
+        )
+        if not tools:
+            return ""
+        several = ", ".join(f"{name} ×{times}" if times > 1 else name for name, times in tools.most_common(8))
+        return f"and {tools.total():,} earlier calls: {several}"
+
+
+def _sections(sections: list[tuple[str, list[str]]], limit: int) -> str:
+    """Titled lists of the newest lines, each in its part of so many characters."""
+    filled = [(title, lines) for title, lines in sections if lines]
+    parts: list[str] = []
+    for title, lines in filled:
+        left, kept = limit // len(filled) - len(title), []
+        for line in reversed(lines):
+            if left < len(line) + 3:
+                break
+            left -= len(line) + 3
+            kept.append(f"- {line}")
+        if kept:
+            parts.append("\n".join([title, *reversed(kept)]))
+    return "\n".join(parts)

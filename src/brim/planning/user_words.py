@@ -1,0 +1,58 @@
+"""Which messages a person wrote, and which of them hold for the whole conversation.
+
+Agents without tool messages (aider, Cline, SWE-agent) send what their tools print in the user's role. Such messages
+are told by their shape: they open with a label, a tag or a bracketed head, and the same head comes again and again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from brim.conversation import Message
+
+# The head of a message that a program wrote: `<observation>`, `[read_file for 'a.py'] Result:`, `OBSERVATION:`,
+# `Observation:` or `EXECUTION RESULT of [x]:` on a line of its own or before what was printed.
+_HEAD = re.compile(r"\s*(?:<([\w:-]{2,40})[ >]|\[([^\]\n]{2,120})\]|((?:[A-Z][A-Za-z]*|of|the|for)(?: [\w\[\]./-]+){0,5}):)")
+# A head that stands before so many messages is a program's: people do not open three messages alike.
+REPEATED = 3
+# A message of at most so many characters is read as an instruction; a longer one explains something.
+SHORT = 600
+# What people say when they mean it for the rest of the conversation.
+_STANDING = re.compile(
+    r"\b(?:always|never|from now on|do not|don't|must not|must|make sure|remember (?:that|to)|keep in mind|prefer|"
+    r"avoid|only use|no matter|at all times|going forward|in (?:all|every) (?:answers?|repl(?:y|ies)|responses?)|"
+    r"whenever|each time|every time|please use|i (?:want|need) you to|my name is|call me|i(?:'m| am) allergic|"
+    r"i (?:like|love|hate|dislike)|use only|without (?:using|touching|changing))\b",
+    re.IGNORECASE,
+)
+
+
+def asks(message: Message) -> bool:
+    """Whether a message is in the user's role and answers no call."""
+    return message.role == "user" and not message.answers
+
+
+def machine_heads(messages: Sequence[Message]) -> frozenset[str]:
+    """The heads by which a program's messages are known: those before several messages of the user's role."""
+    found = Counter(head for message in messages if asks(message) and (head := _head(message)))
+    return frozenset(head for head, times in found.items() if times >= REPEATED)
+
+
+def by_program(message: Message, heads: frozenset[str]) -> bool:
+    """Whether a program wrote a message of the user's role. Example: "OBSERVATION:\\nsrc  tests" -> True"""
+    return bool(heads) and _head(message) in heads
+
+
+def standing(message: Message) -> bool:
+    """Whether a short message asks for something that holds from now on. Example: "Never edit migrations/." -> True"""
+    text = message.text
+    return len(text) <= SHORT and _STANDING.search(text) is not None
+
+
+def _head(message: Message) -> str:
+    found = _HEAD.match(message.text[:200])
+    if found is None:
+        return ""
+    return next(group for group in found.groups() if group).split()[0].lower()
