@@ -15,9 +15,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from values import SETS, contents, leaves
+
 import brim
 from brim.errors import BrimError, BudgetTooSmall
-from values import SETS, contents, leaves
 
 MODEL = "gpt-4o"
 # Up to this share of the room what the user wrote stays whole.
@@ -68,7 +69,7 @@ def protected(context: Messages, room: int) -> int:
 
 
 def step_size(context: Messages) -> int:
-    """The tokens of the newest step: the last message of the model and the results after it, and of a summary's head."""
+    """The tokens of the newest step, from the last message of the model on, and of a summary's head."""
     start = max(number for number, message in enumerate(context) if message["role"] == "assistant")
     return tokens(context[start:]) + 24
 
@@ -117,7 +118,9 @@ def ways(budget: int) -> dict[str, Callable[[Messages], Messages]]:
 
 def common(before: Messages, after: Messages) -> tuple[int, int]:
     first, second = (json.dumps(messages) for messages in (before, after))
-    same = next((n for n, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), min(len(first), len(second)))
+    same = next(
+        (n for n, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), min(len(first), len(second))
+    )
     return same, len(second)
 
 

@@ -3,7 +3,7 @@
 Values stand beside their keys. Codes, which nobody could guess, go before names, names before numbers, numbers before
 sentences; what is empty, false or said elsewhere is left out.
 
-Example: {"id": "A1", "ok": true, "rows": [{"sku": "x", "n": 2}, {"sku": "y", "n": 3}]} -> id: A1; rows sku: x, y; n: 2, 3
+Example: {"id": "A1", "rows": [{"sku": "x", "n": 2}, {"sku": "y", "n": 3}]} -> id: A1; sku: x, y; n: 2, 3
 """
 
 from __future__ import annotations
@@ -86,7 +86,9 @@ def _only(value: Any) -> Any:
         return value[0]
     if isinstance(value, dict):
         holders = [inner for inner in value.values() if isinstance(inner, (dict, list)) and inner]
-        texts = [inner for inner in value.values() if isinstance(inner, str) and inner[:1] in "{[" and len(inner) > NAME]
+        texts = [
+            inner for inner in value.values() if isinstance(inner, str) and inner[:1] in "{[" and len(inner) > NAME
+        ]
         if len(texts) == 1 and not holders:
             try:
                 return json.loads(texts[0])
@@ -203,7 +205,9 @@ def _start(value: str) -> str:
 
 def _lengthen(kept: list[_Field], left: int, count: Callable[[str], int]) -> None:
     """Give what is left over to the long texts: short ones whole, the others the same to each."""
-    long = [(one, at) for one in kept for at, value in enumerate(one.values) if value.endswith("…") and len(value) > NAME]
+    long = [
+        (one, at) for one in kept for at, value in enumerate(one.values) if value.endswith("…") and len(value) > NAME
+    ]
     before = [count(one.values[at]) for one, at in long]
     wanted = [count(one.whole[at]) - size for (one, at), size in zip(long, before, strict=True)]
     for (one, at), size, more in zip(long, before, shares(wanted, left), strict=True):

@@ -26,7 +26,6 @@ from brim.memory.embedding import Embeddings
 from brim.memory.recollection import Recollection
 from brim.memory.store import Store
 from brim.memory.summaries import Folding, Summarizer
-from brim.memory.talk import Acts
 from brim.memory.view import HANDLE, Entry, EntryKind, View, common_length
 from brim.memory.writing import Writer, originals
 from brim.plan.context import Attachment
@@ -112,7 +111,6 @@ class Held:
         """Begin anew with what follows from the log alone."""
         me = weakref.proxy(self)  # a session that is let go frees its memory at once, not when cycles are looked for
         self._recollection = Recollection(self.log, lambda message: int(me._counter().message(message)), self._embed)
-        self._acts = Acts(self.log)
 
     def _counter(self) -> Counter:
         known = self._counted
@@ -196,7 +194,6 @@ class Held:
         length = min(self.view.cut(length), length)
         del self.log[length:]
         self._recollection.cut(length)
-        self._acts.cut(length)
         self.folding.cut(length)
         self._writer.cut(length)
         for at, piece in self._attached:
@@ -218,13 +215,11 @@ class Held:
         size = self._counter().message
         for number in range(start, len(self.log)):
             message = self.log[number]
-            shown = self._arrived(message) if self._tight else message
-            kind: EntryKind = "as is" if shown is message else "compacted"
-            self.view.append([*self._context_of(number), Entry(number, number + 1, shown, size(shown), kind)])
+            self.view.append([*self._context_of(number), Entry(number, number + 1, message, size(message))])
 
     def _put_before(self, message: Message, counter: Counter) -> None:
         """What stands before a new message of the user, and stays there: what it is about, and its context."""
-        if self.recall_mode == "auto" and self._tight and self._acts:
+        if self.recall_mode == "auto" and self._tight:
             spare = self._limit() - self._head - self.view.tokens - 2 * counter.message(message)
             room = min(int(self.policy.recall * self._free()), spare // 2)
             text = self._recollection.quickly(message, room, self.view.whole(), counter.text)
@@ -255,7 +250,7 @@ class Held:
         return known
 
     def _arrived(self, message: Message) -> Message:
-        made = arrived(message, self._counter(), self.policy, self._free(), self._writer.keep)
+        made = arrived(message, self._counter(), self._free(), self._writer.keep)
         return unmarked(made) if made is not message and self._api == "anthropic" else made
 
     def _stated_limit(self, conversation: Conversation | None = None) -> int:
@@ -342,7 +337,6 @@ class Held:
         read, size = wire.APIS[self._api].messages.get, self._counter().message
         common = common_length(self.log, stored.messages)
         self._recollection.cut(common)
-        self._acts.cut(common)
         self.log[:] = stored.messages
         self._attached = Attached(stored.attached)
         self._begun = True

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from math import log
 
 from brim.conversation import Message
+from brim.ladders import Ladder
+from brim.ladders.rung import Room
 from brim.memory.view import View
 from brim.plan.ranking import Chat
 from brim.plan.relevance import Embedder, Index
@@ -20,6 +22,8 @@ from brim.plan.words import split, terms
 
 # What a recalled message must score, of the best that there is, to be worth its place.
 LEAST = 0.45
+# A question counts so much of what an equally relevant answer or result counts.
+ASKED = 0.5
 # A search ranks so many messages at once.
 SEGMENT = 1_000
 # A word that stands in more than this share of the messages says little; so many of the others are looked up, each in
@@ -32,6 +36,8 @@ INDEXED = 20_000
 # So many characters of a message say what it is about, and so many messages come back at most by a quick look. Less
 # room than so many tokens holds nothing.
 QUERY, RECALLED, LEAST_ROOM = 4_000, 8, 40
+# A long message takes at most this part of the room while others wait.
+SHARED = 3
 # A recalled message takes a line, which is less than a message of its own: so many times the room is offered.
 OFFERED = 1.25
 HEADER = "[Brim recalls earlier messages that this is about]"
@@ -39,6 +45,13 @@ _WORD = re.compile(r"\w[\w-]{2,40}")
 # What holds no word of a question scores no more than this. So many occurrences of words are looked up in a segment.
 NOTHING = 0.005
 LOOKED_UP = 400
+
+
+def _is_identifier(word: str) -> bool:
+    """Whether a word is a code that names one thing: letters or signs with digits. Example: ord-02407 -> True"""
+    return (len(word) >= 4 and any(map(str.isdigit, word)) and not word.isdigit()) or (
+        word.isdigit() and len(word) >= 5
+    )
 
 
 def _about(message: Message) -> int:
@@ -113,27 +126,37 @@ class Recollection:
         self._lengths.clear()
 
     def about(self, text: str, most: int, without: Collection[int] = ()) -> list[int]:
-        """The numbers of the messages that a text is about, best first; only those that are well above the rest."""
+        """The numbers of the messages that a text is about, best first; only those that are well above the rest.
+
+        A message with an identifier that the text names is before all that merely resemble it, and an answer or a
+        result before a question.
+        """
         self._catch_up()
         size = max(1, len(self._lengths))
         mean = sum(self._lengths[-1000:]) / min(1000, size)
+        words = self._telling(text)
+        named = [word for word in words if _is_identifier(word)]
         scores: dict[int, float] = {}
         hits: Counter[int] = Counter()
-        words = self._telling(text)
         for word in words:
             postings = self._postings[word]
             worth = log(1 + size / len(postings))
             for number in postings[-REACH:]:
                 if number not in without:
                     scores[number] = scores.get(number, 0.0) + worth
-                    hits[number] += 2 if any(map(str.isdigit, word)) else 1
+                    hits[number] += 2 if word in named else 1
         for number in scores:
             scores[number] /= 0.7 + 0.3 * self._lengths[number - self._first] / max(1.0, mean)
-        found = [(-score, -number) for number, score in scores.items() if hits[number] >= min(2, len(words))]
-        if not found:
-            return []
+            if self._log[number].role == "user" and not self._log[number].answers:
+                scores[number] *= ASKED
+        exact = {number for word in named for number in self._postings[word][-REACH:]}
+        found = [
+            (number not in exact, -score, -number)
+            for number, score in scores.items()
+            if hits[number] >= min(2, len(words)) and (number in exact or not exact)
+        ]
         found.sort()
-        return [-number for score, number in found[:most] if score <= LEAST * found[0][0]]
+        return [-number for _, score, number in found[:most] if exact or score <= LEAST * found[0][1]]
 
     def _telling(self, text: str) -> list[str]:
         """The words of a text that stand in few messages, the rarest first."""
@@ -191,7 +214,7 @@ class Recollection:
     def quickly(self, message: Message, room: int, shown: Collection[int], count: Callable[[str], int]) -> str:
         """What a new message is surely about and is not shown, in so many tokens; empty if there is nothing."""
         found = self.about(message.text[:QUERY], RECALLED, shown) if room >= LEAST_ROOM else []
-        return recall_text(self._log, found, room, count)
+        return recall_text(self._log, found, room, count, message.text[:QUERY])
 
     def thoroughly(self, message: Message, room: int, shown: Collection[int], count: Callable[[str], int]) -> str:
         """The same for the last message of the log, where there is time to rank everything."""
@@ -230,16 +253,36 @@ class Recollection:
         return chat.index
 
 
-def recall_text(log: Sequence[Message], numbers: Sequence[int], tokens: int, count: Callable[[str], int]) -> str:
-    """The recalled messages as one text of at most so many tokens, in the order of the log; empty if none fits."""
+def recall_text(
+    log: Sequence[Message], numbers: Sequence[int], tokens: int, count: Callable[[str], int], query: str = ""
+) -> str:
+    """The recalled messages as one text of at most so many tokens, in the order of the log; empty if none fits.
+
+    Of a message that is too long for its share what the query is about is shown.
+    """
     left = tokens - count(f"{HEADER}\n")
     chosen: list[tuple[int, str]] = []
-    for number in numbers:
-        line = f"{log[number].role}: {log[number].text}"
-        if len(line) > left * 40:
-            continue  # more characters than so few tokens can hold
-        size = count(f"{line}\n")  # with its end, which most tokenizers join to a full stop
-        if size <= left:
+    for at, number in enumerate(numbers):
+        share = max(LEAST_ROOM, left // min(SHARED, len(numbers) - at))
+        line = _recalled(log[number], min(left, share) if query else left, count, query)
+        size = count(f"{line}\n") if line else 0  # with its end, which most tokenizers join to a full stop
+        if line and size <= left:
             chosen.append((number, line))
             left -= size
     return "\n".join([HEADER, *(line for _, line in sorted(chosen))]) if chosen else ""
+
+
+def _recalled(message: Message, tokens: int, count: Callable[[str], int], query: str) -> str:
+    """A message with its role in so many tokens; empty where it does not fit and nothing is asked of it."""
+    head, text = f"{message.role}: ", message.text
+    room = tokens - count(head) - 1
+    if len(text) <= room * 40 and count(text) <= room:
+        return head + text
+    if not query or room < LEAST_ROOM // 2:
+        return ""
+    named = [word for word in _WORD.findall(query) if _is_identifier(word.casefold())]
+    lines = [line for line in text.splitlines() if any(word in line for word in named)]
+    told = "\n".join(lines)
+    if lines and count(told) <= room:
+        return f"{head}…\n{told}\n…"
+    return head + Ladder(text, count).at(Room(room, count, query=query)).text

@@ -23,17 +23,15 @@ from brim.memory.attached import Attached
 from brim.memory.breakpoints import bare, end_of, ended, lost_marks, with_breakpoints
 from brim.memory.bypolicy import plan_by_policy
 from brim.memory.checkpoint import Checkpoint
+from brim.memory.compaction import compact
 from brim.memory.held import Held
 from brim.memory.plainly import plan_plainly
-from brim.memory.replan import Replan
 from brim.memory.sending import as_sent, came_back, fitted
 from brim.memory.store import SessionRecord, Store
-from brim.memory.talk import ENOUGH, NOTED, READ_AT_ONCE, READ_FROM, Talk
 from brim.memory.view import Entry, View, common_length
 from brim.plan.context import Attachment, not_in
 from brim.plan.task import Outcome
 from brim.plan.work import Work
-from brim.summarize.deterministic import take_notes
 
 log = logging.getLogger("brim")
 # What a fork has in common with the session that it leaves.
@@ -386,18 +384,9 @@ class Session(Held):
             self.replans += outcome.conversation.messages != self.view.messages() or bool(outcome.folded)
             return replace(outcome, conversation=replace(outcome.conversation, messages=self.view.messages()))
         size = work.size(work.counter.head(work.conversation) + self.view.tokens)
-        high = work.limit - int((1 - self.policy.high) * (work.limit - work.size(self._head)))
-        asked = self._asked()
-        if asked and (self._tight or size > high):
-            talked = self._talked(work)
-            if talked is not None:
-                return talked
-        if size <= high:
-            if asked and size > high * READ_FROM:
-                self._recollection.read(len(self.log) - 1, READ_AT_ONCE)
-                take_notes(self.log[-NOTED:])
+        if size <= self.policy.compact_at * work.limit:
             return Outcome(as_sent(work.conversation, self.view), size)
-        outcome = Replan(work, self.log, self.view, self.folding.entries(self._between), self._context_of).run()
+        outcome = compact(work, self.log, self.view, self.folding.entries(self._between), self._context_of)
         self.replans += 1
         self._tight = True
         if self._api == "anthropic":
@@ -406,25 +395,10 @@ class Session(Held):
         sent = replace(outcome.conversation, messages=self.view.messages())
         return replace(outcome, conversation=sent, total=work.total(sent))
 
-    def _asked(self) -> bool:
-        """Whether this is a talk, and its last message a question for which evidence may be brought back."""
-        return self.recall_mode == "auto" and not self._acts and bool(self.log) and self.log[-1].role == "user"
-
-    def _talked(self, work: Work) -> Outcome | None:
-        summary = self.folding.entries(self._between)
-        talk = Talk(work, self.log, self.view, self._recollection, not self._begun, summary, self._context_of)
-        outcome = talk.run()
-        if outcome is not None:
-            self._tight = True
-            self.replans += talk.replans
-            if not talk.replans:  # then there is time to read for the next one
-                take_notes(self.log[-NOTED:])
-        return outcome
-
     def _recall_after(self, work: Work) -> None:
-        """Spend what a re-plan left on what the message that caused it is about."""
+        """Spend some of what a compaction left free on what the message that caused it is about."""
         spare = work.limit - work.size(work.counter.head(work.conversation) + self.view.tokens)
-        room = min(spare // 2 - 8, max(int(self.policy.recall * self._free()), ENOUGH))  # the rest is for what comes
+        room = min(spare // 2 - 8, int(self.policy.recall * work.limit))  # the rest is for what comes
         text = self._recollection.after(self.view, room, work.counter.text) if self.recall_mode == "auto" else ""
         if text:
             *before, last = self.view.entries

@@ -13,7 +13,6 @@ from typing import Literal
 import msgspec
 
 from brim.conversation import Conversation, Message, Part
-from brim.ladders.json.skeleton import Skeleton
 from brim.ladders.xmlblocks import blocks
 from brim.wire.plain import Columns
 
@@ -48,8 +47,6 @@ class Item(msgspec.Struct, gc=False):
     shown: str | None = None
     shown_tokens: int = 0
     fidelity: str = "lossless"
-    threshold: float | None = None
-    skeleton: Skeleton | None = None
 
 
 class Group(msgspec.Struct, gc=False):

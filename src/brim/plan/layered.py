@@ -20,11 +20,11 @@ from brim.plan.draft import Draft
 from brim.plan.folding import kept_whole, told
 from brim.plan.items import current
 from brim.plan.rebuild import with_text
-from brim.plan.renditions import TINY
 from brim.plan.report import Decision
 from brim.plan.summaries import block_summary
 from brim.plan.task import Notice, Outcome
 from brim.plan.work import Work, query_of
+from brim.planning.forms import TINY
 
 # The least that is left of context that has to be cut.
 LEAST = 32

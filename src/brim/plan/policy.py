@@ -29,18 +29,12 @@ class Policy:
     """Tokens kept free for the answer; None: what the request asks for, or the model's largest output."""
 
     # agent
-    high: float = 1.0
-    """Above this share of the limit a session re-plans."""
-    low: float = 0.8
-    """A re-plan goes down to this share of the limit."""
-    recent: float = 0.05
-    """The share of the limit that goes to the newest messages, whatever they say."""
-    newest: float = 0.25
-    """The largest share of the limit that one arriving tool result may take."""
-    ledger: float = 0.03
-    """The largest share of the limit for the record of what was folded."""
+    compact_at: float = 1.0
+    """The share of the budget above which a session's history is compacted."""
+    compact_to: float = 0.6
+    """The share of the budget that a compaction leaves, unless the user's words and the newest steps need more."""
     recall: float = 0.1
-    """The share of the limit for folded content that is brought back because the current message is about it."""
+    """The share of the limit for archived content that is brought back because the current message is about it."""
 
     # rolling
     max_prompt_tokens: int = 8192
@@ -169,8 +163,10 @@ def _share(*names: str) -> Any:
     return check
 
 
-def _waterlines(policy: Policy) -> tuple[str, str] | None:
-    return None if policy.low <= policy.high else ("low", f"must not be above high ({policy.high})")
+def _compaction(policy: Policy) -> tuple[str, str] | None:
+    if policy.compact_to <= policy.compact_at:
+        return None
+    return "compact_to", f"must not be above compact_at ({policy.compact_at})"
 
 
 def _recent(policy: Policy) -> tuple[str, str] | None:
@@ -206,8 +202,8 @@ _CHECKS = (
     # Below this a summary has no room for its header and its three titles.
     _whole(200, "summary_chars"),
     _whole(0, "reserve", "reserved_response_tokens", "output_reserve"),
-    _share("high", "low", "recent", "newest", "ledger", "recall"),
-    _waterlines,
+    _share("compact_at", "compact_to", "recall"),
+    _compaction,
     _recent,
     _reserves,
     _summary,

@@ -15,6 +15,9 @@ from brim.wire.plain import Columns
 
 # A longer history is ranked by nothing but the words of the question: counting all of it costs more than a fit may.
 PACKED = 1_500
+# A user's words count so much more than an equally relevant answer. Up to SHORT tokens a message is ranked by its score
+# alone, a longer one by its score for so many: a short fact must not lose to a long answer.
+USER, SHORT = 1.1, 100
 # A time at the start of a message, as logs of chats have it: it holds until the next one.
 _DATED = re.compile(r"\s*\[([^\[\]\n]{0,40}\d[^\[\]\n]{3,40})\]\s*")
 
@@ -89,11 +92,9 @@ def _packed(
     found = chat.index.score(query, room / max(1, chat.index.total_tokens))
     near = chat.index.nearness(query)
     if near is None:
-        import os
-        E=float(os.environ.get("E","1")); S=float(os.environ.get("S","100")); U=float(os.environ.get("U","1.1"))
         for number, place in enumerate(places):
-            said = U if messages[place].role == "user" else 1.0
-            found[number] *= said * max(1.0, chat.index.tokens[number] / S) ** -E
+            said = USER if messages[place].role == "user" else 1.0
+            found[number] *= said * min(1.0, SHORT / max(1, chat.index.tokens[number]))
     picked = pack(found, chat.index.tokens, room, near)
     scores = zeros(len(messages))
     for number, score in zip(places, found, strict=True):

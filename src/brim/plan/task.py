@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from brim.conversation import Conversation, Message
+from brim.conversation import Conversation
 from brim.plan.draft import Draft
 from brim.plan.folding import Fold
 from brim.plan.items import Group, Guess
@@ -21,17 +21,13 @@ class Task:
     conversation: Conversation
     counter: Counter
     limit: int
-    recent: float = 0.05
     query: str = ""
     relevance: Callable[[int], Column | None] | None = None  # given the room that the history has
     recall: bool = False
     layers: Mapping[int, int] = field(default_factory=dict)
     held: frozenset[int] = frozenset()  # messages that stay as they are
     name: Callable[[int], str] = "messages[{}]".format  # what a refusal calls a message
-    record: Callable[[list[Message], int], str] | None = None  # what folded messages were about, in so many tokens
-    ledger: float = 0.05
     frozen: int = 0  # so many messages at the start were sent before and stay as they are
-    fill: bool = True  # whether what thresholds leave over is spent; a session keeps it for what comes
     target: int | None = None  # where a compaction ends; None: at the limit
     spare: bool = True  # whether to go below the usual floors rather than refuse; a session has other plans first
     size: Callable[[int], int] = lambda tokens: tokens  # the tokens that count against the limit

@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from brim import incidents
+from brim.head_tail import head_and_tail
 from brim.ladders import Hint, Ladder, handle_of
 from brim.ladders import arguments as arguments_ladder
 from brim.ladders.keyed import keyed, words_of
@@ -26,6 +28,8 @@ TINY = 2_000
 DENSE_FROM = 40
 # Characters of a call's arguments that name what it was about.
 KEY_ARGUMENTS = 120
+# What the JSON around shortened arguments takes.
+ARGUMENTS = 8
 FIELDS = frozenset({"json", "jsonl"})
 
 
@@ -122,16 +126,32 @@ class Forms:
         if tokens < 2:
             return ""
         if item.tokens > tokens or "\n" in item.text:
-            text = keyed(item.text, tokens, self.count, said)
-            if text is None:
-                text = self.ladder(item).at(Room(tokens, self.count, query=self.query)).text
+            text = self._in_short(item, tokens, said)
         else:
             text = item.text
         return " ".join(text.split())
 
+    def _in_short(self, item: Item, tokens: int, said: set[str]) -> str:
+        room = Room(tokens, self.count, query=self.query)
+        try:
+            text = keyed(item.text, tokens, self.count, said)
+            return self.ladder(item).at(room).text if text is None else text
+        except Exception as problem:
+            incidents.note("compactor", problem)
+            return _ends(item, room)
+
     def _form(self, item: Item) -> tuple[str, str]:
+        """The form of an item; its beginning and end where what knows its content fails."""
         handle = handle_of(item.text or self._original(item))
         room = Room(item.given, self.count, handle if self._named(item) else "", self.recall, self.query)
+        try:
+            return self._compacted(item, room)
+        except Exception as problem:
+            incidents.note("compactor", problem)
+            self._keep(item)
+            return _ends(item, room), "recoverable"
+
+    def _compacted(self, item: Item, room: Room) -> tuple[str, str]:
         if item.kind == "media":
             self._keep(item)
             return room.mark(f"{item.name or 'media'}, about {item.tokens:,} tokens"), "recoverable"
@@ -169,6 +189,15 @@ class Forms:
         self.stash.setdefault(handle_of(text), text)
 
 
+def _ends(item: Item, room: Room) -> str:
+    """The beginning and end of an item; of arguments as a JSON object, or nothing of them."""
+    if item.kind != "call" or not item.text.lstrip().startswith("{"):
+        return head_and_tail(item.text, room.tokens, room.count, room.handle) or "…"
+    text = head_and_tail(item.text, max(0, room.tokens - ARGUMENTS), room.count, room.handle)
+    made = json.dumps({"shortened": text}, ensure_ascii=False)
+    return made if text and room.count(made) <= room.tokens else "{}"
+
+
 def key_arguments(arguments: str, most: int = KEY_ARGUMENTS) -> str:
     """What a call was about, in so many characters. Example: {"path": "a.py", "limit": 5} -> path=a.py, limit=5"""
     try:
@@ -185,7 +214,8 @@ def key_arguments(arguments: str, most: int = KEY_ARGUMENTS) -> str:
 
 def _plain(value: Any) -> str:
     """The values of an argument without its syntax. Example: [{"id": "A", "on": "May 5"}] -> A May 5"""
-    waiting, found = [value], []
+    waiting: list[Any] = [value]
+    found: list[str] = []
     while waiting and len(found) < KEY_ARGUMENTS:
         inner = waiting.pop()
         if isinstance(inner, (dict, list)):

@@ -17,7 +17,7 @@ from brim.errors import BudgetTooSmall
 from brim.ladders.selection import shares
 from brim.plan.candidates import LOOKED_AT, LOOKED_AT_TALK, candidates
 from brim.plan.folding import Fold
-from brim.plan.items import SYSTEM, WHOLE, Group, Item, Itemizer, current
+from brim.plan.items import SYSTEM, Group, Item, Itemizer
 from brim.plan.rebuild import rebuilt
 from brim.plan.relevance.share import Column
 from brim.plan.rules import bridged, last_thoughts
@@ -30,12 +30,17 @@ from brim.planning.value import weights
 
 # Share of the room for what the user wrote.
 USER_SHARE = 0.4
+# The first request stays whole up to this share of the room, whatever the others take.
+FIRST_SHARE = 0.5
 # The same in a chat so long that they take more: for the first request and what holds for good. The others compete.
 STANDING_SHARE = 0.1
 # Share of the room for the newest steps, verbatim.
 NEWEST_SHARE = 0.5
 # Share of the room for the last exchange of a chat without tools, whose evidence is mostly older.
 EXCHANGE_SHARE = 0.25
+# Share of the limit that rule 4 has also where a compaction's target is used up: values of archived results, kept in
+# windows of a quarter of tau's runs: .50 at .06, .63 at .1, .80 at .15 (docs/benchmarks.md#meaning).
+REST_SHARE = 0.15
 # A plan that leaves less than this share of the limit is full.
 SLACK = 0.01
 # Attempts to use what is left over, and to bring what was counted too low within the limit.
@@ -155,9 +160,10 @@ class Planner:
         if sum(words.values()) > left:
             first, rest = groups[:1], groups[1:]
             lasting = [group for group in rest if standing(messages[group.members[0]])]
+            left = max(left, min(int(FIRST_SHARE * room), sum(words[id(group)] for group in first)))
             self._shorten_first(first, left)
             if self._chat:
-                groups, left = [*first, *reversed(lasting)], int(STANDING_SHARE * room)
+                groups, left = [*first, *reversed(lasting)], min(left, int(STANDING_SHARE * room))
             else:
                 groups = [*first, *reversed(lasting), *reversed(rest)]
         for group in groups:
@@ -202,6 +208,7 @@ class Planner:
 
         Older answers are left to rule 4: what was said about results shortens better than the results.
         """
+        room -= self.task.limit - self.target
         most = int((EXCHANGE_SHARE if self._chat else NEWEST_SHARE) * room)
         newest, answered, taken = True, False, 0
         for group in reversed(self.groups):
@@ -242,7 +249,9 @@ class Planner:
             return 0
         left -= int(self.summary.most)
         open_items = [item for item in group.items if item.shown is not None and item.kind != "thinking"]
-        for item, more in zip(open_items, shares([item.tokens - item.shown_tokens for item in open_items], left), strict=True):
+        for item, more in zip(
+            open_items, shares([item.tokens - item.shown_tokens for item in open_items], left), strict=True
+        ):
             if more > 0:
                 self.forms.stretch(item, more)
         return max(0, left)
@@ -258,7 +267,9 @@ class Planner:
             for number, group in enumerate(self.groups)
             if group.items and (not group.kept or self._open_items(group))
         ]
-        left = self.target - self._total() - self.summary.frame
+        total = self._total() + self.summary.frame
+        least = int(REST_SHARE * self.task.limit)
+        left = max(self.target - total, min(least, self.task.limit - total))
         share_out(self.rest, left, self.summary.most)
         for candidate in self.rest:
             self._apply(candidate)
@@ -378,7 +389,9 @@ class Planner:
         freed = self.summary.shorten(over)
         bridges = set(map(id, self._bridges))
         worth = {id(candidate.group): candidate.weight for candidate in self.rest}
-        loose = [group for group in self.groups if group.kept and id(group) not in bridges and group.members[0] != SYSTEM]
+        loose = [
+            group for group in self.groups if group.kept and id(group) not in bridges and group.members[0] != SYSTEM
+        ]
         loose.sort(key=lambda group: (group.must, worth.get(id(group), 1e9), group.members[0]))
         for group in loose:
             if freed >= over:
@@ -415,10 +428,10 @@ class Planner:
         kept = sorted(shown.keys() - {SYSTEM})
         before = self._summary_before(kept, folded) if folded else None
         for index in kept:
-            if index == before and fold is not None:
-                if not self.summary.silent or conversation.messages[index].role == "assistant":
-                    messages.append(self.summary.message(len(folded), fold.handle))
-                    places.append(-1)
+            speaks = not self.summary.silent or conversation.messages[index].role == "assistant"
+            if index == before and fold is not None and speaks:
+                messages.append(self.summary.message(len(folded), fold.handle))
+                places.append(-1)
             messages.append(shown[index])
             places.append(index)
         new = replace(conversation, messages=tuple(messages), system=shown.get(SYSTEM, conversation.system))
@@ -430,7 +443,9 @@ class Planner:
         before it stays as it was; first of all where an answer would speak first.
         """
         messages, api = self.task.conversation.messages, self.task.conversation.api
-        told = [n for n in kept if n >= self.task.frozen and messages[n].role != "system" and self.task.layers.get(n) != 1]
+        told = [
+            n for n in kept if n >= self.task.frozen and messages[n].role != "system" and self.task.layers.get(n) != 1
+        ]
         if not told or self.summary.silent or api == "gemini" or messages[told[0]].role != "user":
             return told[0] if told else None
         return next((index for index in told if index > folded[0]), told[0])

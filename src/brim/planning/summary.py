@@ -127,10 +127,7 @@ class Summary:
     def _line(self, group: Group, tokens: int, said: set[str]) -> str:
         messages = self.task.conversation.messages
         calls = [
-            (part.name, part.text)
-            for member in group.members
-            for part in messages[member].parts
-            if part.kind == "call"
+            (part.name, part.text) for member in group.members for part in messages[member].parts if part.kind == "call"
         ]
         results = [(item, item.text) for item in group.items if item.kind in ("result", "media")]
         return self.forms.line(calls, results, tokens, said)

@@ -14,7 +14,9 @@ from brim.conversation import Message
 
 # The head of a message that a program wrote: `<observation>`, `[read_file for 'a.py'] Result:`, `OBSERVATION:`,
 # `Observation:` or `EXECUTION RESULT of [x]:` on a line of its own or before what was printed.
-_HEAD = re.compile(r"\s*(?:<([\w:-]{2,40})[ >]|\[([^\]\n]{2,120})\]|((?:[A-Z][A-Za-z]*|of|the|for)(?: [\w\[\]./-]+){0,5}):)")
+_HEAD = re.compile(
+    r"\s*(?:<([\w:-]{2,40})[ >]|\[([^\]\n]{2,120})\]|((?:[A-Z][A-Za-z]*|of|the|for)(?: [\w\[\]./-]+){0,5}):)"
+)
 # A head that stands before so many messages is a program's: people do not open three messages alike.
 REPEATED = 3
 # A message of at most so many characters is read as an instruction; a longer one explains something.

@@ -33,10 +33,11 @@ def weights(
         newer -= 1
         members = [member for member in group.members if member >= 0]
         about = max([relevance[member] for member in members], default=0.0) if relevance else 0.0
+        asked = bool(members) and messages[members[0]].role == "user"
         recent = (1 + newer) ** -0.5
         if chat:
             found.append(about + TIE * recent)
         else:
-            step = any(item.kind in ("call", "result") for item in group.items)
-            found.append((STEP + recent + about) * (1.0 if step else ANSWER))
+            answer = not any(item.kind in ("call", "result") for item in group.items) and not asked
+            found.append((STEP + recent + about) * (ANSWER if answer else 1.0))
     return found
