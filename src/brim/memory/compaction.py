@@ -84,13 +84,13 @@ def _units(work: Work, log: Sequence[Message], context: Callable[[int], Sequence
 
 
 def _first_planned(work: Work, log: Sequence[Message]) -> int:
-    """Where the messages begin that are planned whatever they are: with one of the user, so that no step is torn."""
+    """Where the messages begin that are planned whatever they are: where a step begins, so that none is torn."""
     left = max(PLANNED_BYTES, PLANNED_PER_TOKEN * work.limit)
     for number in range(len(log) - 1, -1, -1):
         left -= len(log[number].raw)
         if left < 0:
-            asks = (at for at in range(number, len(log)) if log[at].role == "user" and not log[at].answers)
-            return next(asks, number + grouped(tuple(log[number:]))[-1][0])
+            starts = [number + group[0] for group in grouped(tuple(log[number:]))]
+            return starts[1] if len(starts) > 1 else number
     return 0
 
 
