@@ -108,8 +108,8 @@ def test_what_is_no_model_is_refused(model: Any) -> None:
     [
         ({"name": "zzz"}, "policy.name"),
         ({"name": []}, "policy.name"),
-        ({"high": "x"}, "policy.high"),
-        ({"high": None}, "policy.high"),
+        ({"compact_at": "x"}, "policy.compact_at"),
+        ({"compact_at": None}, "policy.compact_at"),
         ({"system_role": 1}, "policy.system_role"),
         ({"budget": 100, "reserve": 200}, "policy.reserve"),
     ],

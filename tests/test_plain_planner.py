@@ -7,6 +7,8 @@ import time
 from typing import Any
 
 import pytest
+from brim.memory.replan import Replan
+from brim.memory.talk import Talk
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,8 +16,6 @@ import brim
 from brim import catalog, wire
 from brim.deadline import OutOfTime, run_within
 from brim.head_tail import head_and_tail
-from brim.memory.replan import Replan
-from brim.memory.talk import Talk
 from brim.plan import strategies
 from brim.plan.work import size_of
 from brim.planning.plain import plain_plan

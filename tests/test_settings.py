@@ -174,7 +174,7 @@ def test_a_password_in_an_address_is_refused_without_being_shown(tmp_path: Path)
         ("policy = 'roling'", ["policy.name", "brim.toml", "'roling'", "one of agent, rolling"]),
         ("[policy]\nhistory_char = 5", ["policy.history_char", "brim.toml", "did you mean history_chars"]),
         ("[policy]\nrecent_messages_to_keep = 0", ["policy.recent_messages_to_keep", "brim.toml", "from 1 up"]),
-        ("[policy]\nhigh = 1.5", ["policy.high", "from 0 to 1"]),
+        ("[policy]\ncompact_at = 1.5", ["policy.compact_at", "from 0 to 1"]),
         ("[store]\nmax_bytes = 1.5", ["store.max_bytes", "1.5"]),
         ("not toml", ["brim.toml", "is not TOML"]),
     ],

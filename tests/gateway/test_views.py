@@ -367,7 +367,7 @@ def test_fit_takes_every_setting_of_a_policy_and_names_the_one_that_is_wrong(gat
         ({"name": "rolling", "max_promt_tokens": 1}, "policy.max_promt_tokens"),
         ({"name": "unknown"}, "policy.name"),
         ({"recent": "much"}, "policy.recent"),
-        ({"high": 7}, "policy.high"),
+        ({"compact_at": 7}, "policy.compact_at"),
     ):
         refused = gateway.ask("POST", "/brim/v1/fit", {"request": request, "policy": wrong})
         assert refused.status == 422

@@ -28,6 +28,8 @@ class Toy:
 
 
 def grown(session: Session) -> Session:
+    session.say("Keep a diary of our days for me.")
+    session.record({"choices": [{"message": {"role": "assistant", "content": "Gladly."}}]})
     session.say("We took the puppy home.")
     for number in range(60):
         session.record({"choices": [{"message": {"role": "assistant", "content": f"Noted, number {number}."}}]})
@@ -37,10 +39,11 @@ def grown(session: Session) -> Session:
 
 
 def test_a_question_finds_what_says_the_same_in_other_words() -> None:
-    plain, helped = (grown(Session(model="gpt-4o", budget=400, embed=embed)) for embed in (None, Toy()))
+    toy = Toy()
+    session = grown(Session(model="gpt-4o", budget=400, embed=toy))
     asked = "Which pet animal is ours?"
-    assert "puppy" not in "\n".join(message.text for message in plain.say(asked).conversation.messages)
-    assert "puppy" in "\n".join(message.text for message in helped.say(asked).conversation.messages)
+    assert "puppy" in "\n".join(message.text for message in session.say(asked).conversation.messages)
+    assert asked in toy.asked
 
 
 def test_a_text_is_embedded_once_for_all_sessions_of_a_store() -> None:

@@ -60,8 +60,9 @@ def test_a_branch_leaves_the_first_session_as_it_was_and_keeps_the_common_part()
         first.fit(body(messages[:end]))
     assert first.replans
     sent = [entry.message.raw for entry in first.view.entries]
-    common = first.view.settled // 2
-    at = first.view.entries[common - 1].end
+    summary = next(number for number, entry in enumerate(first.view.entries) if entry.kind == "ledger")
+    at = max(entry.end for entry in first.view.entries[: summary + 1]) + 2  # what is older is told in the summary
+    common = next(number for number, entry in enumerate(first.view.entries) if entry.start >= at)
     branch = [*messages[:at], {"role": "user", "content": "No, something else."}]
     second = sessions.of(body(branch))
     assert second.id != first.id

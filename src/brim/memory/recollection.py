@@ -276,7 +276,7 @@ def _recalled(message: Message, tokens: int, count: Callable[[str], int], query:
     """A message with its role in so many tokens; empty where it does not fit and nothing is asked of it."""
     head, text = f"{message.role}: ", message.text
     room = tokens - count(head) - 1
-    if len(text) <= room * 40 and count(text) <= room:
+    if len(text) <= tokens * 40 and count(f"{head}{text}\n") <= tokens:
         return head + text
     if not query or room < LEAST_ROOM // 2:
         return ""

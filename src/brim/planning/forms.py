@@ -22,7 +22,7 @@ SHORT_STUB = 3
 SMALL_CALL = 48
 LEAST_CALL = 1
 # Below so many tokens a budget has no room for handles that nobody can use.
-TINY = 2_000
+TINY = 500
 # A result of so many times its room is not re-encoded to see whether that fits: the best lossless form of the payloads
 # in docs/benchmarks.md is a fifth of the original.
 DENSE_FROM = 40
@@ -163,7 +163,7 @@ class Forms:
             dense = ladder.dense() if item.tokens < DENSE_FROM * item.given else None
             if dense is not None and room.fits(dense.text):
                 return dense.text, "lossless"
-            mark = room.mark(f"of {item.tokens:,} tokens")
+            mark = room.mark(f"of {item.tokens:,} tokens") if self._named(item) else "[…]"
             text = keyed(item.text, item.given - self.count(mark) - 1, self.count)
             if text:
                 self._keep(item)
@@ -175,7 +175,7 @@ class Forms:
         return rung.text, rung.fidelity
 
     def _named(self, item: Item) -> bool:
-        return self.recall or (self.limit >= TINY and item.given >= 4 * STUB)
+        return self.recall or item.given >= 4 * STUB
 
     def ladder(self, item: Item) -> Ladder:
         found = self._ladders.get(id(item))

@@ -17,7 +17,7 @@ from brim.errors import BudgetTooSmall
 from brim.ladders.selection import shares
 from brim.plan.candidates import LOOKED_AT, LOOKED_AT_TALK, candidates
 from brim.plan.folding import Fold
-from brim.plan.items import SYSTEM, Group, Item, Itemizer
+from brim.plan.items import SYSTEM, Group, Item, Itemizer, last_exchange
 from brim.plan.rebuild import rebuilt
 from brim.plan.relevance.share import Column
 from brim.plan.rules import bridged, last_thoughts
@@ -36,6 +36,8 @@ FIRST_SHARE = 0.5
 STANDING_SHARE = 0.1
 # Share of the room for the newest steps, verbatim.
 NEWEST_SHARE = 0.5
+# Share of the room for what was attached to this turn or pasted into its message.
+CONTEXT_SHARE = 0.5
 # Share of the room for the last exchange of a chat without tools, whose evidence is mostly older.
 EXCHANGE_SHARE = 0.25
 # Share of the limit that rule 4 has also where a compaction's target is used up: values of archived results, kept in
@@ -103,7 +105,9 @@ class Planner:
         room = self.task.limit - fixed
         if self._relevance is None and self.task.relevance:
             self._relevance = self.task.relevance(room)
+        self._keep_context(room)
         self._keep_user_words(room)
+        self._keep_exchange(room)
         self._keep_newest(room)
         self._share_rest()
         self._fill()
@@ -147,6 +151,19 @@ class Planner:
                 self.forms.show(item)
                 fixed = self._total()
         return fixed
+
+    def _keep_context(self, room: int) -> None:
+        """Show what was given for this turn, attached or pasted, up to its share of the room."""
+        items = [item for group in self.groups for item in group.items if item.layer == 3 and not item.must]
+        groups = [group for group in self.groups if group.layer == 3 and not group.kept]
+        left = int(CONTEXT_SHARE * room) - sum(group.frame for group in groups)
+        if not items or left <= 0:
+            return
+        for group in groups:
+            group.kept = True
+        for item, tokens in zip(items, shares([item.tokens for item in items], left), strict=True):
+            item.given = max(tokens, self.forms.floor(item))
+            self.forms.show(item)
 
     # Rule 2
 
@@ -201,6 +218,22 @@ class Planner:
         """Whether no tools were used: then what answers a question may stand anywhere, and mostly not at the end."""
         return not any(message.answers or message.calls for message in self.task.conversation.messages)
 
+    def _keep_exchange(self, room: int) -> None:
+        """Keep the last exchange of a chat, whole or shortened, before anything that is older."""
+        if not self._chat:
+            return
+        groups = [group for group in last_exchange(self.groups, self.task.conversation.messages) if not group.kept]
+        items = [item for group in groups for item in group.items]
+        left = int(EXCHANGE_SHARE * room) - sum(group.frame for group in groups)
+        given = shares([item.tokens for item in items], left)
+        if any(tokens < min(item.tokens, 2 * STUB) for item, tokens in zip(items, given, strict=True)):
+            return  # too little to say anything
+        for group in groups:
+            group.kept = True
+        for item, tokens in zip(items, given, strict=True):
+            item.given = tokens
+            self.forms.show(item)
+
     # Rule 3
 
     def _keep_newest(self, room: int) -> None:
@@ -208,8 +241,9 @@ class Planner:
 
         Older answers are left to rule 4: what was said about results shortens better than the results.
         """
-        room -= self.task.limit - self.target
-        most = int((EXCHANGE_SHARE if self._chat else NEWEST_SHARE) * room)
+        if self._chat:
+            return
+        most = int(NEWEST_SHARE * (room - self.task.limit + self.target))
         newest, answered, taken = True, False, 0
         for group in reversed(self.groups):
             if not group.items or group.members[0] == SYSTEM or group.layer != 4 or not self._lacks(group):
@@ -248,13 +282,17 @@ class Planner:
         if not group.kept:
             return 0
         left -= int(self.summary.most)
-        open_items = [item for item in group.items if item.shown is not None and item.kind != "thinking"]
-        for item, more in zip(
-            open_items, shares([item.tokens - item.shown_tokens for item in open_items], left), strict=True
-        ):
-            if more > 0:
-                self.forms.stretch(item, more)
-        return max(0, left)
+        before = left
+        short = [item for item in group.items if item.shown is not None and item.kind != "thinking"]
+        # What was found says more than what was asked for.
+        for items in ([one for one in short if one.kind != "call"], [one for one in short if one.kind == "call"]):
+            wanted = shares([item.tokens - item.shown_tokens for item in items], left)
+            for item, more in zip(items, wanted, strict=True):
+                if more > 0:
+                    shown = item.shown_tokens
+                    self.forms.stretch(item, more)
+                    left -= item.shown_tokens - shown
+        return before - left
 
     # Rule 4
 

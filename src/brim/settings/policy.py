@@ -22,12 +22,11 @@ class PolicyEntry(Section, frozen=True, kw_only=True):
         Tokens | None, Meta(description="tokens kept free for the answer; none: what the request asks for")
     ] = None
 
-    high: Annotated[Share, Meta(description="agent: above this share of the limit a session re-plans")] = 1.0
-    low: Annotated[Share, Meta(description="agent: a re-plan goes down to this share of the limit")] = 0.8
-    recent: Annotated[Share, Meta(description="agent: share of the limit for the newest messages")] = 0.05
-    newest: Annotated[Share, Meta(description="agent: largest share of the limit for one arriving result")] = 0.25
-    ledger: Annotated[Share, Meta(description="agent: largest share for the record of what was folded")] = 0.03
-    recall: Annotated[Share, Meta(description="agent: share for folded content that comes back by itself")] = 0.1
+    compact_at: Annotated[Share, Meta(description="agent: above this share of the budget a session is compacted")] = 1.0
+    compact_to: Annotated[
+        Share, Meta(description="agent: the share of the budget beside instructions that a compaction leaves")
+    ] = 0.6
+    recall: Annotated[Share, Meta(description="agent: share for archived content that comes back by itself")] = 0.1
 
     max_prompt_tokens: Annotated[Count, Meta(description="rolling: the cap on prompt and answer together")] = 8192
     reserved_response_tokens: Annotated[Tokens, Meta(description="rolling: kept free for the answer")] = 512
