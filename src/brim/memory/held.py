@@ -23,7 +23,7 @@ from brim.memory.arrival import arrived
 from brim.memory.attached import Attached
 from brim.memory.breakpoints import unmarked
 from brim.memory.embedding import Embeddings
-from brim.memory.recollection import Recollection
+from brim.memory.recollection import GOOD, Recollection, names_something
 from brim.memory.store import Store
 from brim.memory.summaries import Folding, Summarizer
 from brim.memory.view import HANDLE, Entry, EntryKind, View, common_length
@@ -222,7 +222,11 @@ class Held:
         if self.recall_mode == "auto" and self._tight:
             spare = self._limit() - self._head - self.view.tokens - 2 * counter.message(message)
             room = min(int(self.policy.recall * self._free()), spare // 2)
-            text = self._recollection.quickly(message, room, self.view.whole(), counter.text)
+            shown = self.view.whole()
+            lexical = self._embed is None or names_something(message.text)
+            text = self._recollection.quickly(message, room, shown, counter.text) if lexical else ""
+            if not text:
+                text = self._recollection.thoroughly(message, len(self.log), room, shown, counter.text, GOOD)
             self.view.append([self._between(text, "recall")] if text else [])
         if self._context and self.policy.name == "agent":
             self._place_context(len(self.log))

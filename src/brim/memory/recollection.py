@@ -22,6 +22,8 @@ from brim.plan.words import split, terms
 
 # What a recalled message must score, of the best that there is, to be worth its place.
 LEAST = 0.45
+# What ranking finds for a new message must score this share of the best to be worth its place.
+GOOD = 0.25
 # A question counts so much of what an equally relevant answer or result counts.
 ASKED = 0.5
 # A search ranks so many messages at once.
@@ -52,6 +54,11 @@ def _is_identifier(word: str) -> bool:
     return (len(word) >= 4 and any(map(str.isdigit, word)) and not word.isdigit()) or (
         word.isdigit() and len(word) >= 5
     )
+
+
+def names_something(text: str) -> bool:
+    """Whether a text names an identifier. Example: "what was wrong with ORD-02407?" -> True"""
+    return any(_is_identifier(word) for word in _WORD.findall(text[:QUERY]))
 
 
 def _about(message: Message) -> int:
@@ -216,13 +223,15 @@ class Recollection:
         found = self.about(message.text[:QUERY], RECALLED, shown) if room >= LEAST_ROOM else []
         return recall_text(self._log, found, room, count, message.text[:QUERY])
 
-    def thoroughly(self, message: Message, room: int, shown: Collection[int], count: Callable[[str], int]) -> str:
-        """The same for the last message of the log, where there is time to rank everything."""
+    def thoroughly(
+        self, message: Message, end: int, room: int, shown: Collection[int], count: Callable[[str], int], least: float
+    ) -> str:
+        """The same by ranking all that was said last before message `end`: what scores this share of the best."""
         if room < LEAST_ROOM:
             return ""
-        end = len(self._log) - 1
-        ranking = self.ranked(message.text[:QUERY], room, end)
-        return recall_text(self._log, ranking.pack(room, 0.0, shown), room, count)
+        query = message.text[:QUERY]
+        ranking = self.ranked(query, room, end)
+        return recall_text(self._log, ranking.pack(room, least, shown), room, count)
 
     def after(self, view: View, room: int, count: Callable[[str], int]) -> str:
         """The same for the message of a user that a view ends with; empty if it ends with something else."""
@@ -230,7 +239,7 @@ class Recollection:
         message = self._log[last.start] if last is not None and last.end > last.start else None
         if message is None or message.role != "user" or message.answers:
             return ""
-        return self.thoroughly(message, room, view.whole(), count)
+        return self.thoroughly(message, len(self._log) - 1, room, view.whole(), count, 0.0)
 
     def read(self, end: int, most: int) -> None:
         """Read some more of the messages before `end`, so that the first question need not wait for all of them."""
