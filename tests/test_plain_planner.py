@@ -7,8 +7,6 @@ import time
 from typing import Any
 
 import pytest
-from brim.memory.replan import Replan
-from brim.memory.talk import Talk
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,6 +17,7 @@ from brim.head_tail import head_and_tail
 from brim.plan import strategies
 from brim.plan.work import size_of
 from brim.planning.plain import plain_plan
+from brim.planning.planner import Planner
 from brim.tokens.counter import Counter
 from tests.conversations import problems
 from tests.sabotage import agent_run, chat
@@ -118,8 +117,7 @@ def test_a_session_goes_on_from_a_turn_that_failed_halfway(made: Any, monkeypatc
     session = brim.Session(model="gpt-4o", budget=900)
     messages = made(4)
     with monkeypatch.context() as patch:
-        patch.setattr(Replan, "run", fails)
-        patch.setattr(Talk, "run", fails)
+        patch.setattr(Planner, "run", fails)
         failed = session.fit(messages)
         assert failed.tokens <= 900
         assert any("plain planner" in warning for warning in failed.report.warnings)
@@ -135,7 +133,7 @@ def test_a_session_goes_on_from_a_turn_that_failed_halfway(made: Any, monkeypatc
 
 
 def test_what_the_plain_planner_archives_can_be_recalled_from_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Replan, "run", fails)
+    monkeypatch.setattr(Planner, "run", fails)
     session = brim.Session(model="gpt-4o", budget=900)
     fitted = session.fit(agent_run(5))
     assert fitted.stash
