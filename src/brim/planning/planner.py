@@ -17,7 +17,7 @@ from brim.errors import BudgetTooSmall
 from brim.ladders.selection import shares
 from brim.plan.candidates import LOOKED_AT, LOOKED_AT_TALK, candidates
 from brim.plan.folding import Fold
-from brim.plan.items import SYSTEM, Group, Item, Itemizer, last_exchange
+from brim.plan.items import SYSTEM, WHOLE, Group, Item, Itemizer, last_exchange
 from brim.plan.rebuild import rebuilt
 from brim.plan.relevance.share import Column
 from brim.plan.rules import bridged, last_thoughts
@@ -40,9 +40,9 @@ NEWEST_SHARE = 0.5
 CONTEXT_SHARE = 0.5
 # Share of the room for the last exchange of a chat without tools, whose evidence is mostly older.
 EXCHANGE_SHARE = 0.25
-# Share of the limit that rule 4 has also where a compaction's target is used up: values of archived results, kept in
-# windows of a quarter of tau's runs: .50 at .06, .63 at .1, .80 at .15 (docs/benchmarks.md#meaning).
-REST_SHARE = 0.15
+# Share of the limit that rule 4 has also where a compaction's target is used up. Values of archived results kept in
+# windows of a quarter of tau's runs, tuned half: .50 at .06, .63 at .1, .79 at .15, .84 at .2 (bench/meaning.py).
+REST_SHARE = 0.2
 # A plan that leaves less than this share of the limit is full.
 SLACK = 0.01
 # Attempts to use what is left over, and to bring what was counted too low within the limit.
@@ -423,30 +423,38 @@ class Planner:
                     self.forms.show(item)
 
     def _step_down(self, over: int) -> bool:
-        """Free at least `over` tokens from what is worth the least; False if nothing can go."""
-        freed = self.summary.shorten(over)
+        """Free at least `over` tokens: from rule 4's content, the least valuable first, then from the summary's lines,
+        then from the newest steps and the user's words. False if nothing can go.
+        """
         bridges = set(map(id, self._bridges))
-        worth = {id(candidate.group): candidate.weight for candidate in self.rest}
-        loose = [
-            group for group in self.groups if group.kept and id(group) not in bridges and group.members[0] != SYSTEM
-        ]
-        loose.sort(key=lambda group: (group.must, worth.get(id(group), 1e9), group.members[0]))
-        for group in loose:
-            if freed >= over:
-                break
-            for item in sorted(group.items, key=lambda item: item.kind == "call"):
-                if freed < over and not item.must and item.shown_tokens > self.forms.bottom(item):
-                    freed += self.forms.shrink(item, over - freed)
-            if not group.must and not any(item.shown_tokens for item in group.items):
-                group.kept = False
-                freed += group.frame
-        for group in loose:
-            if freed >= over:
-                break
-            if group.kept and not group.must:
+        shared = sorted(self.rest, key=lambda candidate: (candidate.weight, candidate.group.members[0]))
+        loose = [each.group for each in shared if not each.was_kept and id(each.group) not in bridges]
+        freed = self._free(loose, over)
+        if freed < over:
+            freed += self.summary.shorten(over - freed)
+        if freed < over:
+            known = {*map(id, loose), *bridges}
+            kept = [group for group in self.groups if group.members[0] != SYSTEM and id(group) not in known]
+            freed += self._free(sorted(kept, key=lambda group: group.must), over - freed)
+        return freed > 0
+
+    def _free(self, groups: Sequence[Group], over: int) -> int:
+        """Shorten groups in this order until `over` tokens are free, then let whole ones go; return what that freed."""
+        freed = 0
+        for group in groups:
+            if freed < over and group.kept:
+                for item in sorted(group.items, key=lambda item: item.kind == "call"):
+                    if freed < over and not item.must and item.shown_tokens > self.forms.bottom(item):
+                        short = item.kind == "text" and item.tokens <= WHOLE  # a mark would take as much
+                        freed += self.forms.shrink(item, item.shown_tokens if short else over - freed)
+                if not group.must and not any(item.shown_tokens for item in group.items):
+                    group.kept = False
+                    freed += group.frame
+        for group in groups:
+            if freed < over and group.kept and not group.must:
                 group.kept = False
                 freed += group.frame + sum(item.shown_tokens for item in group.items)
-        return freed > 0
+        return freed
 
     def _total(self) -> int:
         kept = [group for group in self.groups if group.kept]
