@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DATA ?= data
 
-.PHONY: run test check nightly poisoned corpus bench docs browser real-servers real-clients real-embeddings clean
+.PHONY: run test check nightly poisoned corpus bench docs browser real-servers real-clients real-embeddings integrations clean
 
 $(READY): pyproject.toml setup.py constraints.txt $(wildcard src/brim/*/*.c src/brim/*/*/*.c)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -65,6 +65,12 @@ real-embeddings:
 	test -x $(EMBEDDINGS)/bin/python || $(PYTHON) -m venv $(EMBEDDINGS)
 	$(EMBEDDINGS)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[embeddings,dev]'
 	$(EMBEDDINGS)/bin/pytest -p no:cacheprovider tests/real/embedding_model.py
+
+# The adapters against the real frameworks, each in an environment of its own: `make integrations FRAMEWORKS="haystack dspy"`.
+FRAMEWORKS ?= $(sort $(basename $(notdir $(wildcard tests/integrations/requirements/*.txt))))
+INTEGRATIONS ?= .integrations
+integrations:
+	@for name in $(FRAMEWORKS); do PYTHON=$(PYTHON) tests/integrations/run $$name $(INTEGRATIONS) || exit 1; done
 
 clean:
 	rm -rf $(VENV) build dist src/*.egg-info

@@ -10,6 +10,7 @@ BrimError
 ├── NotDecodable        brim.decode was given text that it did not make
 ├── NotFound            a handle, session or document that is not there
 └── MissingExtra        an optional part is not installed: says the command that installs it
+    └── MissingFramework  the framework of an adapter is not installed
 """
 
 from __future__ import annotations
@@ -94,3 +95,12 @@ class MissingExtra(BrimError, ImportError):
         self.what = what
         self.extra = extra
         super().__init__(f"{what} needs an optional part: pip install 'brim[{extra}]'")
+
+
+class MissingFramework(MissingExtra):
+    """An adapter's framework is not installed. `extra` is the requirement that was tested."""
+
+    def __init__(self, module: str, requirement: str) -> None:
+        self.what = module
+        self.extra = requirement
+        BrimError.__init__(self, f"{module} needs its framework: pip install '{requirement}'")

@@ -1,0 +1,139 @@
+"""Messages of a framework as OpenAI chat messages, and back as what they were.
+
+Each chat message carries the number of the message that it was read from. Fitting keeps fields that it does not know
+and does not count them, so what comes back can be told apart: as it was, shortened, or new.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+from typing import Any, Protocol, TypeVar
+
+import brim
+from brim.catalog import Model
+
+ORIGIN = "brim_origin"
+Chat = dict[str, Any]
+M = TypeVar("M")
+P = TypeVar("P")
+
+
+class Codec(Protocol[M]):
+    """How a framework's messages are read and written."""
+
+    def read(self, message: M) -> list[Chat]:
+        """A message as chat messages: one, or several where it holds several tool results."""
+
+    def write(self, chats: list[Chat], original: M | None) -> M:
+        """The message that says what `chats` say: `original` shortened, or a new one."""
+
+
+def to_chat(messages: Iterable[M], codec: Codec[M]) -> list[Chat]:
+    """The messages as chat messages that know where they come from."""
+    return [{**chat, ORIGIN: number} for number, message in enumerate(messages) for chat in codec.read(message)]
+
+
+def from_chat(fitted: Sequence[Chat], given: Sequence[Chat], messages: Sequence[M], codec: Codec[M]) -> list[M]:
+    """Fitted chat messages as the framework's: the same objects where nothing was changed."""
+    before: dict[int, list[Chat]] = {}
+    for chat in given:
+        before.setdefault(chat[ORIGIN], []).append(chat)
+    found: list[M] = []
+    for origin, chats in groupby(fitted, key=lambda chat: chat.get(ORIGIN)):
+        group = list(chats)
+        if origin is None:
+            found += [codec.write([chat], None) for chat in group]
+        elif group == before[origin]:
+            found.append(messages[origin])
+        else:
+            found.append(codec.write([bare(chat) for chat in group], messages[origin]))
+    return found
+
+
+def count(messages: Iterable[M], codec: Codec[M], model: str | Model) -> int:
+    """Tokens of messages, which may be any part of a conversation."""
+    return brim.count(_alone([bare(chat) for chat in to_chat(messages, codec)]), model=model, api="openai_chat").tokens
+
+
+def _alone(chats: list[Chat]) -> list[Chat]:
+    """Chat messages that can stand alone: a result whose call is not among them is read as a user's text."""
+    called: set[str] = set()
+    found = []
+    for chat in chats:
+        called.update(call["id"] for call in chat.get("tool_calls", ()))
+        lost = chat["role"] == "tool" and chat["tool_call_id"] not in called
+        found.append({"role": "user", "content": chat["content"]} if lost else chat)
+    return found
+
+
+def bare(chat: Chat) -> Chat:
+    """A chat message without its origin."""
+    return {key: value for key, value in chat.items() if key != ORIGIN}
+
+
+def text_block(text: str) -> Chat:
+    return {"type": "text", "text": text}
+
+
+def image_block(url: str) -> Chat:
+    """Example: image_block("https://…") -> {"type": "image_url", "image_url": {"url": "https://…"}}"""
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def other_block(value: Any) -> Chat:
+    """What is neither text nor image; its JSON is what counts."""
+    return {"type": "other", "other": json.dumps(value, default=str, ensure_ascii=False)}
+
+
+def content_of(blocks: Sequence[Chat]) -> str | list[Chat]:
+    """Blocks as a message's content. Example: one text block -> its text"""
+    if not blocks:
+        return ""
+    alone = len(blocks) == 1 and blocks[0].get("type") == "text"
+    return str(blocks[0]["text"]) if alone else list(blocks)
+
+
+def text_of(content: Any) -> str:
+    """The text of a chat message's content."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(block.get("text", "") for block in content or () if block.get("type") == "text")
+
+
+def parts_of(content: Any, known: Sequence[tuple[Chat, P]], text: Callable[[str], P]) -> list[P]:
+    """Content as a framework's parts: those that stand behind their blocks still, and new ones for new texts."""
+    blocks = [text_block(content)] if isinstance(content, str) else list(content or ())
+    left = list(known)
+    found: list[P] = []
+    for block in blocks:
+        same = next((pair for pair in left if pair[0] == block), None)
+        if same is not None:
+            left.remove(same)
+            found.append(same[1])
+        elif block.get("text"):
+            found.append(text(block["text"]))
+    return found
+
+
+def call(id: str, name: str, arguments: Any) -> Chat:
+    """A tool call. `arguments` is JSON or a value that becomes it."""
+    written = arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False, default=str)
+    return {"id": id, "type": "function", "function": {"name": name, "arguments": written}}
+
+
+def arguments_of(chat_call: Chat) -> dict[str, Any]:
+    """The arguments of a call as an object; text that is no object is kept under one key."""
+    written = chat_call["function"]["arguments"]
+    try:
+        value = json.loads(written)
+    except ValueError:
+        value = None
+    return value if isinstance(value, dict) else {"arguments": written}
+
+
+def tool(name: str, description: str, parameters: Any) -> Chat:
+    """A tool as chat requests state it."""
+    function = {"name": name, "description": description or "", "parameters": parameters or {"type": "object"}}
+    return {"type": "function", "function": function}
