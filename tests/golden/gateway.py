@@ -37,7 +37,7 @@ def running(upstream: str, *flags: str) -> Iterator[int]:
         with subprocess.Popen(
             command,
             cwd=folder,
-            env=dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path)),
+            env=dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path), BRIM_GATEWAY_FIT_TIMEOUT="600"),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -30,6 +30,8 @@ TOOLS = [
     {"type": "function", "function": {"name": name, "description": f"{name} it", "parameters": {"type": "object"}}}
     for name in ("search", "read_file", "run", "fetch")
 ]
+# On a busy machine a fit that takes too long is planned otherwise: what is sent must not depend on that.
+UNTIMED: dict[str, None] = {"fit_timeout": None}
 Case = tuple[str, Any]
 
 
@@ -86,7 +88,7 @@ def fits() -> Iterator[Case]:
                     f"fit/{name}/{api}/{policy}/{share}",
                     told(
                         lambda raw=raw, model=model, api=api, chosen=chosen, budget=budget: sent(
-                            brim.fit(raw, model=model, api=api, policy=chosen, budget=budget)
+                            brim.fit(raw, model=model, api=api, policy=chosen, budget=budget, **UNTIMED)
                         )
                     ),
                 )
@@ -101,12 +103,15 @@ def arguments() -> Iterator[Case]:
         for budget in (3_000, 12_000):
             given = {"model": "gpt-4o", "policy": policy, "budget": budget}
             beside = {"context": context, "carried": [contents.rows(rng)], "tools": TOOLS}
-            yield f"beside/{policy}/{budget}", told(lambda g=given, b=beside: sent(brim.fit(body, **g, **b)))
-            yield f"list/{policy}/{budget}", told(lambda g=given: sent(brim.fit(body["messages"], recall=True, **g)))
-        yield f"default/{policy}", told(lambda p=policy: sent(brim.fit(body, policy=p)))
-    yield "refused", told(lambda: sent(brim.fit(body, budget=60)))
+            yield f"beside/{policy}/{budget}", told(lambda g=given, b=beside: sent(brim.fit(body, **g, **b, **UNTIMED)))
+            yield (
+                f"list/{policy}/{budget}",
+                told(lambda g=given: sent(brim.fit(body["messages"], recall=True, **g, **UNTIMED))),
+            )
+        yield f"default/{policy}", told(lambda p=policy: sent(brim.fit(body, policy=p, **UNTIMED)))
+    yield "refused", told(lambda: sent(brim.fit(body, budget=60, **UNTIMED)))
     yield "refused, budget", told(lambda: sent(brim.fit(body, budget=-1)))
-    fitted = brim.fit(body, budget=9_000)
+    fitted = brim.fit(body, budget=9_000, **UNTIMED)
     yield "at", [sent(fitted.at(budget)) for budget in (4_000, 6_000)]
     yield "archived", sorted(fitted.stash.items())
 
@@ -169,13 +174,20 @@ def sessions() -> Iterator[Case]:
 
 
 def _session(way: Any, turns: list[Any], api: str, policy: str, budget: int, stored: bool) -> Any:
-    given: dict[str, Any] = {"model": MODELS[api][0], "budget": budget, "policy": policy, "api": api, "system": SYSTEM}
+    given: dict[str, Any] = {
+        "model": MODELS[api][0],
+        "budget": budget,
+        "policy": policy,
+        "api": api,
+        "system": SYSTEM,
+        **UNTIMED,
+    }
     if not stored:
         return way(brim.Session(**given, id="golden"), turns, api, None)
     with tempfile.TemporaryDirectory() as folder:
         store = str(Path(folder) / "brim.sqlite")
         made = brim.Session(**given, id="golden", store=store)
-        return way(made, turns, api, lambda: brim.Session.load("golden", store=store))
+        return way(made, turns, api, lambda: brim.Session.load("golden", store=store, **UNTIMED))
 
 
 def everything() -> dict[str, str]:
