@@ -25,7 +25,7 @@ GROUPS = ("compactors", "detectors", "rankers", "stores")
 # What tells kinds apart, what ranks, and what shortens beside the modules of the kinds.
 DETECTORS = ("brim.ladders.detect", "brim.ladders.hints", "brim.ladders.sniff", "brim.ladders.language")
 RANKERS = ("brim.plan.relevance", "brim.plan.ranking", "brim.ladders.relevance", "brim.memory.recollection")
-COMPACTORS = ("brim.ladders.arguments", "brim.ladders.json.skeleton", "brim.plan.bones")
+COMPACTORS = ("brim.ladders.arguments", "brim.ladders.keyed", "brim.planning.forms", "brim.planning.summary")
 
 
 # More examples than this are asked for only at night. In between, breaking all of them would take minutes.

@@ -78,6 +78,7 @@ SETTINGS: list[tuple[str, object, str, str, object]] = [
     ("repeat_seconds", 5.0, "--repeat-seconds", "repeat_seconds", 5.0),
     ("call_timeout", 7.0, "--timeout", "call_timeout", 7.0),
     ("largest_message", 1_000, "", "largest_message", 1_000),
+    ("fit_timeout", 0.5, "", "fit_timeout", 0.5),
 ]
 
 

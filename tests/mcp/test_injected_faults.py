@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import itertools
+import threading
 
 import pytest
 
-from brim.mcp import calls
+import brim
+from brim.mcp import calls, timed_stash
 from brim.mcp.budgets import Budget
 from brim.mcp.child import Log
 from brim.mcp.compacting import count_tokens
@@ -62,3 +64,27 @@ def test_a_fault_never_lets_an_oversized_result_through(group: str, fault: str) 
 def test_a_stash_that_fails_costs_the_handle_and_nothing_else(fault: str) -> None:
     wrapped = Wrapped()
     assert survived(wrapped, Target(MemoryStash, "put"), fault) == []
+
+
+def test_a_stash_that_blocks_outside_python_does_not_hang_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    blocked = threading.Event()
+    monkeypatch.setattr(MemoryStash, "put", lambda *_: blocked.wait())
+    monkeypatch.setattr(MemoryStash, "get", lambda *_: blocked.wait())
+    monkeypatch.setattr(timed_stash, "REST", 0.0)
+    wrapped = Wrapped()
+    try:
+        assert all(count_tokens(text) <= BUDGET for text in wrapped.all())
+        assert wrapped.wrapper.faults["store"] > 0
+        with pytest.raises(brim.NotFound, match="cannot be read now"):
+            wrapped.wrapper.stash.get("brim:00")
+        left = [thread for thread in threading.enumerate() if thread.name == "brim-stash"]
+        assert len(left) <= timed_stash.MOST_LOST
+    finally:
+        blocked.set()
+
+
+def test_a_stash_that_was_late_is_left_alone_for_a_while() -> None:
+    wrapped = Wrapped()
+    with broken(Target(MemoryStash, "put"), "hangs") as told:
+        wrapped.all()
+    assert told.calls == 1

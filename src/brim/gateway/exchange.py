@@ -266,6 +266,7 @@ class Exchange(ClientSide):
         for incident in found:
             self.gateway.metrics.add("brim_faults_total", (incident.kind,))
         if found and self.turn is not None:
+            self.turn.faults += len(found)
             self.turn.note = self.turn.note or str(found[-1])[:300]
 
     def unfitted(self, note: str, status: int) -> None:

@@ -41,6 +41,8 @@ class Turn(msgspec.Struct, eq=False):
     changed: bool = False
     refits: int = 0
     recalls: int = 0
+    faults: int = 0
+    """Faults inside Brim that it survived."""
     status: int = 0
     outcome: Outcome = "running"
     note: str = ""

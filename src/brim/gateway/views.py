@@ -247,6 +247,7 @@ def _totals(turns: Sequence[Turn], limit: int) -> dict[str, Any]:
         "saved_usd": round(sum(turn.saved or 0.0 for turn in turns), 6),
         "mean_error": round(sum(errors) / len(errors), 5) if errors else None,
         "over_upper": sum(turn.usage is not None and turn.usage.input > turn.upper > 0 for turn in turns),
+        "faults": sum(turn.faults for turn in turns),
         "added_ms_p50": _middle([turn.added_ms for turn in turns]),
         "turns": [turn.as_dict() for turn in islice(reversed(turns), limit)],
     }

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from brim import incidents
 from brim.head_tail import head_and_tail
 from brim.ladders.shapes import SHAPES, Shape
 from brim.mcp.budgets import RESULT_KEY
@@ -108,11 +107,7 @@ def _ends(text: str, limits: Limits, share: int, stash: Stash) -> Compact:
     fits = len(text) <= share * _BYTES_A_TOKEN * 3 and (size := count_tokens(text)) <= share
     if fits and (limits.chars is None or len(text) <= limits.chars):
         return Compact(text, size, "same")
-    try:
-        handle = stash.put(text)
-    except Exception as problem:
-        incidents.note("store", problem)
-        handle = ""
+    handle = stash.put(text)
     short = head_and_tail(text, share, count_tokens, handle)
     while limits.chars is not None and len(short) > limits.chars and share > 1:
         share = max(1, share // 2)

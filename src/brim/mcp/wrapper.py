@@ -22,9 +22,12 @@ from brim.mcp.options import Options
 from brim.mcp.renaming import Renaming
 from brim.mcp.results import text_result
 from brim.mcp.stash import MemoryStash, Stash
+from brim.mcp.timed_stash import TimedStash
 from brim.mcp.toollist import ToolList
 from brim.mcp.upstream import Upstream
 
+# Share of the time for one result that keeping its original may take: the rest is for compacting it.
+STASH_SHARE = 0.25
 _LINKS_SINCE = "2025-06-18"
 _TOOLS_CHANGED = "notifications/tools/list_changed"
 # Requests that wait for as long as it takes: by their nature, or because the server is only starting.
@@ -58,7 +61,7 @@ class Wrapper:
         self.upstreams = list(upstreams)
         self.options = options
         self.log = log
-        self.stash: Stash = stash or MemoryStash()
+        self.stash: Stash = TimedStash(stash or MemoryStash(), STASH_SHARE * options.fit_timeout)
         self.tools = ToolList(options, count_tokens)
         self.version = ""
         self.faults: Counter[str] = Counter()  # that results survived, by kind

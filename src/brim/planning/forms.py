@@ -111,13 +111,29 @@ class Forms:
         Example: get_order(A-17): status: shipped; items sku: x, y
         """
         for most in (KEY_ARGUMENTS, KEY_ARGUMENTS // 2, KEY_ARGUMENTS // 4):
-            head = ", ".join(f"{name}({key_arguments(arguments, most)})" for name, arguments in calls)
+            head = ", ".join(f"{name}({self._about(arguments, most)})" for name, arguments in calls)
             if self.count(head) * 2 <= tokens:
                 break
         left = tokens - self.count(head) - 2
-        said = said | words_of(head)
+        said = said | self.words(head)
         parts = [outcome for item, _ in results if (outcome := self._outcome(item, left // len(results), said))]
         return f"{head}: {' | '.join(parts)}" if parts else head
+
+    def words(self, text: str) -> set[str]:
+        """The words of a text; none where reading them fails: then lines say again what is shown already."""
+        try:
+            return words_of(text)
+        except Exception as problem:
+            incidents.note("compactor", problem)
+            return set()
+
+    def _about(self, arguments: str, most: int) -> str:
+        """What a call was about; the beginning of its arguments where reading them fails."""
+        try:
+            return key_arguments(arguments, most)
+        except Exception as problem:
+            incidents.note("compactor", problem)
+            return " ".join(arguments[:most].split())
 
     def _outcome(self, item: Item, tokens: int, said: set[str]) -> str:
         """What came back, in so many tokens on one line."""

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 from brim.conversation import Message
-from brim.ladders.keyed import words_of
 from brim.plan.items import Group
 from brim.plan.task import Task
 from brim.planning.forms import TINY, Forms
@@ -62,7 +61,7 @@ class Summary:
         for candidate in reversed(archived):
             if candidate.form in ("line", "short") and candidate.step:
                 line = "- " + self._line(candidate.group, candidate.tokens or LINE, said)
-                said |= words_of(line)
+                said |= self.forms.words(line)
                 shown.append((candidate, line))
         self._shown = shown[::-1]
         self._rest = self._counted(gone, {id(candidate.group) for candidate, _ in shown})
@@ -137,7 +136,7 @@ class Summary:
         found: set[str] = set()
         for group in groups:
             for item in group.items if group.kept else ():
-                found |= words_of(item.text if item.shown is None else item.shown)
+                found |= self.forms.words(item.text if item.shown is None else item.shown)
         return found
 
     def _counted(self, gone: Sequence[Group], shown: set[int]) -> str:

@@ -104,10 +104,16 @@ class LlmSummarizer:
             if len(pieces) == 1:
                 return await self._asked(pieces[0], previous, size)
             share = max(LEAST, min(size, self.window // (2 * len(pieces))))
-            done = [await self._asked(piece, "", share) for piece in pieces]
-            if any(not part for part in done):
-                return None
-            text = "\n".join(part for part in done if part)
+            done: list[str] = []
+            for piece in pieces:
+                part = await self._asked(piece, "", share)
+                if not part:
+                    return None
+                if self.count(part) >= self.count(piece):  # no round would get to an end with such parts
+                    self.warn("a summary was refused: a part of it is no smaller than what it stands for")
+                    return None
+                done.append(part)
+            text = "\n".join(done)
         return None
 
     def _pieces(self, text: str, previous: str, size: int) -> Iterator[str]:

@@ -1,0 +1,75 @@
+"""A stash that no result waits for long: one that fails or hangs costs the handle, and nothing else."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+from brim import incidents
+from brim.deadline import OutOfTime, run_within
+from brim.errors import NotFound
+from brim.mcp.stash import Stash
+
+T = TypeVar("T")
+# So many calls may hang in the stash at once, each in a thread; while they do, it is not asked.
+MOST_LOST = 4
+# Seconds for which a stash that was late is not asked again: a result of a hundred texts must not wait a hundred times.
+REST = 5.0
+# Times its limit that a call is waited for: what loops is ended at the limit, in its own thread, and needs a moment.
+PATIENCE = 1.5
+
+
+class TimedStash:
+    """Another stash, asked in threads that are left behind when they hang. Example: a temporary file on a dead disk."""
+
+    def __init__(self, inner: Stash, seconds: float) -> None:
+        self._inner = inner
+        self._seconds = seconds
+        self._lost: list[threading.Thread] = []
+        self._rests_until = 0.0
+
+    def put(self, text: str) -> str:
+        try:
+            return self._asked(partial(self._inner.put, text))
+        except (Exception, OutOfTime) as problem:  # any stash may be inside, and the result can do without it
+            incidents.note("store", problem)
+            return ""
+
+    def get(self, handle: str) -> str:
+        """The text. Raises NotFound, also where the stash does not answer."""
+        try:
+            return self._asked(partial(self._inner.get, handle))
+        except NotFound:
+            raise
+        except (Exception, OutOfTime) as problem:
+            incidents.note("store", problem)
+            raise NotFound(f"what is kept under {handle!r} cannot be read now: try again later") from None
+
+    def _asked(self, work: Callable[[], T]) -> T:
+        self._lost = [thread for thread in self._lost if thread.is_alive()]
+        if len(self._lost) >= MOST_LOST or time.monotonic() < self._rests_until:
+            raise OutOfTime
+        found: list[T] = []
+        problems: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                found.append(run_within(self._seconds, work))
+            except BaseException as problem:  # whoever waits gets it, whatever it is
+                problems.append(problem)
+
+        # A daemon: what hangs must not keep the process from ending.
+        thread = threading.Thread(target=run, name="brim-stash", daemon=True)
+        thread.start()
+        thread.join(PATIENCE * self._seconds)
+        if found:
+            return found[0]
+        if not problems:
+            self._lost.append(thread)
+        problem = problems[0] if problems else OutOfTime()
+        if isinstance(problem, OutOfTime):
+            self._rests_until = time.monotonic() + REST
+        raise problem
