@@ -98,7 +98,12 @@ def chosen(group: str, work: Callable[[], object], turn: int) -> list[Target]:
 
 
 def reached(group: str, work: Callable[[], object]) -> list[Target]:
-    """The functions of a group that some work really calls: those are worth breaking one by one."""
+    """The functions of a group that some work really calls: those are worth breaking one by one.
+
+    It is done once before: a module that is first imported while functions are watched would hold the watched ones for
+    good, and what is called the first time alone (a language by its path, which is then known) is not worth breaking.
+    """
+    work()
     called: set[str] = set()
     with ExitStack() as stack:
         for target in targets(group):

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 import brim
+from brim.ladders import arguments, json, keyed, plain
+from brim.planning import forms
 from tests.conversations import problems
 from tests.sabotage import FAULTS, GROUPS, Target, agent_run, broken, chat, chosen
 
@@ -67,3 +69,26 @@ def test_a_fault_never_breaks_the_ceiling(group: str, fault: str, way: Way) -> N
     called = chosen(group, lambda: list(way(next(_seeds), None)), turn)
     failed = {str(target): found for target in called if (found := survived(target, fault, way))}
     assert failed == {}
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        Target(keyed, "keyed"),
+        Target(keyed, "words_of"),
+        Target(forms, "key_arguments"),
+        Target(arguments, "extract"),
+        Target(json, "dense"),
+        Target(json, "extract"),
+        Target(plain, "extract"),
+    ],
+    ids=str,
+)
+def test_a_compactor_that_raises_costs_the_form_of_one_item_and_not_the_plan(target: Target) -> None:
+    run = agent_run(next(_seeds))
+    with broken(target, "raises") as told:
+        made = [brim.fit(run, model="gpt-4o", budget=budget) for budget in (BUDGET, 3 * BUDGET)]
+    assert told.calls
+    said = [warning for fitted in made for warning in fitted.report.warnings if "inside Brim" in warning]
+    assert said
+    assert all("one text was shortened to its beginning and end" in warning for warning in said)
