@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import operator
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import brim
 from brim import Policy, Session
-from brim.catalog import Model
-from brim.integrations.messages import Chat, Codec, bare, count, from_chat, to_chat
+from brim.catalog import Model, model_of
+from brim.integrations.messages import Chat, Codec, bare, count, from_chat, text_of, to_chat
 from brim.memory.store import Store
 
 M = TypeVar("M")
 # Conversations held at once. One that is pushed out begins anew when it goes on: its next request is fitted from the
 # whole history, and only the provider's cache of its prefix is lost.
 HELD = 256
+# The share of the budget that a compaction leaves, as that of sessions.
+COMPACT_TO = 0.6
 
 
 class MessageFitter(Generic[M]):
@@ -37,7 +41,9 @@ class MessageFitter(Generic[M]):
         reserve: int | None = None,
         policy: Policy | str | None = None,
         store: Store | str | Path | None = None,
+        api: str = "openai_chat",
     ) -> None:
+        self.api = api
         self.codec = codec
         self.model = model
         self._settings: dict[str, Any] = {"budget": budget, "reserve": reserve, "policy": policy}
@@ -45,36 +51,70 @@ class MessageFitter(Generic[M]):
         self._sessions: OrderedDict[tuple[str, str | Model], Session] = OrderedDict()
         self._lock = threading.Lock()
 
-    def fit(
-        self, messages: Sequence[M], *, tools: Any = None, conversation: str | None = None, model: str | None = None
-    ) -> list[M]:
-        """The messages within the budget; those that were not changed are the same objects.
+    def fit(self, messages: Sequence[M], **beside: Any) -> list[M]:
+        """The messages within the budget; those that were not changed are the same objects. See `fit_beside`."""
+        return self.fit_beside(messages, **beside)[0]
+
+    async def afit(self, messages: Sequence[M], **beside: Any) -> list[M]:
+        """`fit` off the event loop."""
+        return (await self.afit_beside(messages, **beside))[0]
+
+    async def afit_beside(self, messages: Sequence[M], **beside: Any) -> tuple[list[M], str | None]:
+        """`fit_beside` off the event loop."""
+        return await asyncio.to_thread(partial(self.fit_beside, messages, **beside))
+
+    def fit_beside(
+        self,
+        messages: Sequence[M],
+        *,
+        instructions: str | None = None,
+        tools: Any = None,
+        conversation: str | None = None,
+        model: str | None = None,
+    ) -> tuple[list[M], str | None]:
+        """The messages within the budget, and the instructions that the framework sends beside them.
 
         Without `conversation` every call is fitted by itself. `model` is what the framework asks, where the fitter was
         not given one. Raises BudgetTooSmall.
         """
         given = to_chat(messages, self.codec)
         if not given:
-            return list(messages)
-        fitted = self._fit(given, tools or None, conversation, self.model or model or "")
-        return from_chat(fitted, given, messages, self.codec)
+            return list(messages), instructions
+        beside = {"tools": tools or None, "system": instructions or None}
+        fitted = self._fit(given, beside, conversation, self.model or model or "")
+        found = list(fitted.messages)
+        if not instructions:
+            return from_chat(found, given, messages, self.codec), instructions
+        # An API without a field for instructions has them as its first message.
+        system = fitted.system if fitted.system is not None else found.pop(0)["content"]
+        return from_chat(found, given, messages, self.codec), text_of(system)
 
-    async def afit(
-        self, messages: Sequence[M], *, tools: Any = None, conversation: str | None = None, model: str | None = None
-    ) -> list[M]:
-        """`fit` beside the event loop."""
-        return await asyncio.to_thread(self.fit, messages, tools=tools, conversation=conversation, model=model)
+    def compact(self, messages: Sequence[M], **beside: Any) -> list[M] | None:
+        """For frameworks that keep what comes back: None while the messages fit, else fitted to `COMPACT_TO`.
+
+        What is compacted this far leaves room for many steps, whose requests then only append to the one before.
+        """
+        fitted = self.fit(messages, **beside)
+        if len(fitted) == len(messages) and all(map(operator.is_, fitted, messages)):
+            return None
+        model = self.model or beside.get("model") or ""
+        budget = self._settings["budget"] or model_of(model).max_input(self._settings["reserve"])
+        settings = {**self._settings, "budget": max(1, int(budget * COMPACT_TO))}
+        try:
+            return MessageFitter(self.codec, model, api=self.api, **settings).fit(messages, **beside)
+        except brim.BudgetTooSmall:
+            return fitted
 
     def count(self, messages: Sequence[M], model: str | None = None) -> int:
         """Tokens of the messages, which may be any part of a conversation."""
         return count(messages, self.codec, self.model or model or "")
 
-    def _fit(self, given: list[Chat], tools: Any, conversation: str | None, model: str | Model) -> list[Chat]:
+    def _fit(
+        self, given: list[Chat], beside: dict[str, Any], conversation: str | None, model: str | Model
+    ) -> brim.Fitted:
         if conversation is None:
-            fitted = brim.fit(given, model=model, tools=tools, api="openai_chat", **self._settings)
-        else:
-            fitted = self._session(conversation, model).fit(given, tools=tools)
-        return list(fitted.messages)
+            return brim.fit(given, model=model, api=self.api, **beside, **self._settings)
+        return self._session(conversation, model).fit(given, **beside)
 
     def _session(self, conversation: str, model: str | Model) -> Session:
         with self._lock:
@@ -92,11 +132,11 @@ class MessageFitter(Generic[M]):
         if self._store is not None:
             with contextlib.suppress(brim.NotFound):  # the first time there is none to go on with
                 return Session.load(conversation, store=self._store, **settings)
-        return Session(id=conversation, store=self._store, api="openai_chat", **settings)
+        return Session(id=conversation, store=self._store, api=self.api, **settings)
 
 
-class ChatCodec:
-    """Messages that are OpenAI chat dicts already."""
+class PlainCodec:
+    """Messages that are dicts of an API already."""
 
     def read(self, message: Chat) -> list[Chat]:
         return [message]

@@ -5,7 +5,6 @@ Example: create_agent("openai:gpt-4o", tools, middleware=[BrimMiddleware("gpt-4o
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,9 @@ from typing import Any
 import brim
 from brim.errors import MissingFramework
 from brim.integrations.fitter import MessageFitter
+from brim.integrations.kept_list import KeptList
 from brim.integrations.langchain_messages import LangChainCodec
-from brim.memory.resilient import open_store
-from brim.memory.store import Store, Turn
+from brim.memory.store import Store
 
 try:
     from langchain.agents.middleware.types import AgentMiddleware
@@ -96,16 +95,14 @@ class BrimChatHistory(BaseChatMessageHistory):
     """The messages of a conversation in a Brim store."""
 
     def __init__(self, session_id: str, store: Store | str | Path) -> None:
-        self.session_id = f"langchain:{session_id}"
-        self.store = open_store(store) if isinstance(store, (str, Path)) else store
+        self.kept = KeptList(f"langchain:{session_id}", store)
 
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]
-        return list(messages_from_dict([json.loads(record) for record in self.store.records(self.session_id)]))
+        return list(messages_from_dict(self.kept.values()))
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
-        records = [json.dumps(message_to_dict(message)).encode() for message in messages]
-        self.store.commit(Turn(self.session_id, records=records))
+        self.kept.add([message_to_dict(message) for message in messages])
 
     def clear(self) -> None:
-        self.store.delete_session(self.session_id)
+        self.kept.clear()

@@ -38,7 +38,7 @@ class LangChainCodec:
         calls = [*getattr(message, "tool_calls", ()), *getattr(message, "invalid_tool_calls", ())]
         if calls:
             chat["tool_calls"] = [call(one["id"] or "", one["name"] or "", one["args"]) for one in calls]
-        reasoning = message.additional_kwargs.get("reasoning_content")
+        reasoning = message.additional_kwargs.get("reasoning_content") or _thought(message)
         return [{**chat, "reasoning_content": reasoning} if reasoning else chat]
 
     def write(self, chats: list[Chat], original: BaseMessage | None) -> BaseMessage:
@@ -54,9 +54,9 @@ class LangChainCodec:
 
 
 def _blocks(message: BaseMessage) -> list[tuple[Chat, Any]]:
-    """A message's content as chat blocks, each beside what it was; calls are not content."""
+    """A message's content as chat blocks, each beside what it was, without calls and thinking."""
     content = [message.content] if isinstance(message.content, str) else message.content
-    return [(_block(part), part) for part in content if part and not _is_call(part)]
+    return [(_block(part), part) for part in content if part and not _is_call(part) and not _is_thought(part)]
 
 
 def _block(part: Any) -> Chat:
@@ -79,14 +79,25 @@ def _is_call(part: Any) -> bool:
     return isinstance(part, dict) and part.get("type") in ("tool_use", "tool_call", "function_call")
 
 
+def _is_thought(part: Any) -> bool:
+    return isinstance(part, dict) and part.get("type") in ("thinking", "redacted_thinking", "reasoning")
+
+
+def _thought(message: BaseMessage) -> str:
+    """The thinking among a message's blocks, with the signatures that go with it."""
+    parts = message.content if isinstance(message.content, list) else []
+    return "".join(json.dumps(part, ensure_ascii=False) for part in parts if _is_thought(part))
+
+
 def _content(content: Any, original: BaseMessage, kept: dict[str, Any]) -> Any:
     """New content in the shape of the original's, which may name its calls among its blocks."""
     if isinstance(original.content, str) and isinstance(content, str):
         return content
-    calls = []
-    for part in original.content if isinstance(original.content, list) else ():
+    parts = original.content if isinstance(original.content, list) else []
+    thoughts, calls = [part for part in parts if _is_thought(part)], []
+    for part in parts:
         key = _is_call(part) and (part.get("call_id") or part.get("id"))
         if key in kept:
             field = next(name for name in ("input", "args", "arguments") if name in part)
             calls.append({**part, field: json.dumps(kept[key]) if isinstance(part[field], str) else kept[key]})
-    return parts_of(content, _blocks(original), text_block) + calls
+    return thoughts + parts_of(content, _blocks(original), text_block) + calls

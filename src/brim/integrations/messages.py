@@ -82,6 +82,11 @@ def image_block(url: str) -> Chat:
     return {"type": "image_url", "image_url": {"url": url}}
 
 
+def file_block(url: str) -> Chat:
+    """A file, sound or film: `url` says where it is, or holds it."""
+    return {"type": "file", "file": {"file_data": url}}
+
+
 def other_block(value: Any) -> Chat:
     """What is neither text nor image; its JSON is what counts."""
     return {"type": "other", "other": json.dumps(value, default=str, ensure_ascii=False)}
