@@ -26,7 +26,7 @@ check: $(READY)
 
 # The property tests with 20,000 examples each: about half an hour.
 nightly: $(READY)
-	HYPOTHESIS_PROFILE=nightly $(BIN)/pytest tests/test_fit_properties.py tests/wire tests/gateway/test_isolation.py
+	HYPOTHESIS_PROFILE=nightly $(BIN)/pytest tests/test_fit_properties.py tests/apis tests/gateway/test_isolation.py
 
 # 500 random sequences of true and absurd usage for each of six providers: some minutes.
 poisoned: $(READY)

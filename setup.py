@@ -11,10 +11,10 @@ claude = Extension(
     optional=True,
 )
 pieces = Extension("brim.tokens._pieces", sources=["src/brim/tokens/_pieces.c"], optional=True)
-scan = Extension("brim.plan.relevance._scan", sources=["src/brim/plan/relevance/_scan.c"], optional=True)
+scan = Extension("brim.relevance._scan", sources=["src/brim/relevance/_scan.c"], optional=True)
 share = Extension(
-    "brim.plan.relevance._share",
-    sources=["src/brim/plan/relevance/_share.c"],
+    "brim.relevance._share",
+    sources=["src/brim/relevance/_share.c"],
     extra_compile_args=["/fp:precise"] if sys.platform == "win32" else ["-ffp-contract=off"],
     optional=True,
 )

@@ -17,7 +17,7 @@ import rank
 import table
 
 import brim
-from brim.plan.relevance import Index
+from brim.relevance import Index
 from brim.tokens import text_counter
 
 PARTS = ("json", "shapes", "testoutput", "logs", "html", "detect")

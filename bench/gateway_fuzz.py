@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from brim import settings
-from brim.gateway.app import Gateway
-from brim.gateway.logs import trace_of
-from brim.gateway.options import options_of
+from brim.gateway.observe.logs import trace_of
+from brim.gateway.server.app import Gateway
+from brim.gateway.server.options import options_of
 
 APIS = ("openai_chat", "openai_responses", "anthropic", "gemini")
 PATHS = {

@@ -18,7 +18,7 @@ import values
 from memory_parts import chat, store, stream
 
 import brim
-from brim import catalog, wire
+from brim import apis, models
 from brim.tokens.counter import Counter
 
 Row = tuple[str, str, str]
@@ -95,13 +95,13 @@ def _by_turns(messages: list[dict[str, str]], budget: int) -> Ask:
 
 def _evidence(path: Path, share: float, every: int, ask: Callable[[list[dict[str, str]], int], Ask]) -> float:
     """A chat, then a question: are the turns that answer it in what is sent?"""
-    counter = Counter(catalog.find("gpt-4o"), "openai_chat")
+    counter = Counter(models.find("gpt-4o"), "openai_chat")
     kept: list[float] = []
     for line in path.read_text().splitlines():
         talk = json.loads(line)
         messages = retained.chat_of(talk["turns"])
         texts = {turn["id"]: message["content"] for turn, message in zip(talk["turns"], messages, strict=True)}
-        answer = ask(messages, int(share * counter.total(wire.parse(messages))))
+        answer = ask(messages, int(share * counter.total(apis.parse(messages))))
         asked = [one for one in talk["qa"] if one["cat"] != retained.ADVERSARIAL]
         for question in asked[::every]:  # kinds of questions stand together: the first of them are no sample
             evidence = [texts[turn] for turn in question["ev"] if turn in texts]

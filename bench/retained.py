@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import brim
-from brim import catalog, wire
+from brim import apis, models
 from brim.tokens.counter import Counter
 
 MULTI_HOP = 1
@@ -39,7 +39,7 @@ def fitted_text(messages: list[dict[str, str]], question: str, budget: int) -> s
 
 
 def locomo(path: Path, share: float, most: int | None = None) -> dict[str, float]:
-    counter = Counter(catalog.find("gpt-4o"), "openai_chat")
+    counter = Counter(models.find("gpt-4o"), "openai_chat")
     kept: list[float] = []
     every: list[bool] = []
     multi: list[bool] = []
@@ -47,7 +47,7 @@ def locomo(path: Path, share: float, most: int | None = None) -> dict[str, float
         chat = json.loads(line)
         messages = chat_of(chat["turns"])
         texts = {turn["id"]: message["content"] for turn, message in zip(chat["turns"], messages, strict=True)}
-        budget = int(share * counter.total(wire.parse(messages)))
+        budget = int(share * counter.total(apis.parse(messages)))
         for question in chat["qa"]:
             evidence = [texts[turn] for turn in question["ev"] if turn in texts]
             if question["cat"] == ADVERSARIAL or not evidence:
@@ -62,12 +62,12 @@ def locomo(path: Path, share: float, most: int | None = None) -> dict[str, float
 
 
 def qmsum(path: Path, share: float, most: int | None = None) -> dict[str, float]:
-    counter = Counter(catalog.find("gpt-4o"), "openai_chat")
+    counter = Counter(models.find("gpt-4o"), "openai_chat")
     kept: list[float] = []
     for line in path.read_text().splitlines()[:most]:
         meeting = json.loads(line)
         messages = [{"role": "user", "content": turn or "…"} for turn in meeting["turns"]]
-        budget = int(share * counter.total(wire.parse(messages)))
+        budget = int(share * counter.total(apis.parse(messages)))
         for query in meeting["queries"]:
             wanted = [n for first, last in query["spans"] for n in range(first, last + 1) if n < len(messages)]
             if not wanted:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import brim
-from brim import catalog, wire
+from brim import apis, models
 from brim.tokens.counter import Counter
 
 SETS = {
@@ -185,12 +185,12 @@ def run(
     path: Path, share: float, make_step: Callable[[], Step], most: int | None = None, half: int | None = None
 ) -> Score:
     """Replay the runs of a set; `half` takes the even- (0) or the odd-numbered (1) ones, to tune on one only."""
-    counter = Counter(catalog.find("gpt-4o"), "openai_chat")
+    counter = Counter(models.find("gpt-4o"), "openai_chat")
     score = Score()
     lines = path.read_text().splitlines()
     for line in (lines if half is None else lines[half::2])[:most]:
         messages = messages_of(line)
-        whole = wire.parse(messages)
+        whole = apis.parse(messages)
         sizes = [counter.message(message) for message in whole.messages]
         system = sum(size for size, message in zip(sizes, whole.messages, strict=True) if message.role == "system")
         window = counter.head(whole) + system + int(share * (sum(sizes) - system))
@@ -212,7 +212,7 @@ def run(
             if total <= window:
                 continue
             score.steps += 1
-            score.over += counter.total(wire.parse(fitted)) > window
+            score.over += counter.total(apis.parse(fitted)) > window
             judge(score, messages, number, fitted)
     return score
 
@@ -234,13 +234,13 @@ def by_session() -> Step:
 
 def drop_oldest() -> Step:
     """The baseline: the oldest groups go until it fits."""
-    counter = Counter(catalog.find("gpt-4o"), "openai_chat")
+    counter = Counter(models.find("gpt-4o"), "openai_chat")
 
     def step(messages: list[dict[str, Any]], window: int) -> list[dict[str, Any]]:
         head = [message for message in messages if message["role"] == "system"]
         rest = [message for message in messages if message["role"] != "system"]
         while rest:
-            if rest[0]["role"] != "tool" and counter.total(wire.parse(head + rest)) <= window:
+            if rest[0]["role"] != "tool" and counter.total(apis.parse(head + rest)) <= window:
                 return head + rest
             rest = rest[1:]
             while rest and rest[0]["role"] == "tool":

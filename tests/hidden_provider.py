@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import brim
-from brim import catalog, wire
-from brim.catalog import Model
+from brim import apis, models
+from brim.models import Model
 from brim.tokens.counter import Counter
 from brim.tokens.tokenizers import tokenizer
 
@@ -120,31 +120,31 @@ def play(model: Model, truth: Truth, seed: int, turns: int = TURNS) -> Played:
             under.append(error)
         if turn > 3:
             over.append(error)
-        counter.record(wire.parse(messages), true)
+        counter.record(apis.parse(messages), true)
     return Played(number, len(under), min(under, default=0.0), sum(over) / len(over))
 
 
 def exact_with_offset(offset: int) -> tuple[Model, Truth]:
     """The vocabulary that Brim knows, and something before every prompt that it does not."""
-    model = catalog.find("gpt-4o")
+    model = models.find("gpt-4o")
     counter = Counter(model, "openai_chat")
-    return model, lambda messages: counter.total(wire.parse(messages)) + offset
+    return model, lambda messages: counter.total(apis.parse(messages)) + offset
 
 
 def exact_with_overhead(each: int) -> tuple[Model, Truth]:
     """The vocabulary that Brim knows, and another frame around every message."""
-    model = catalog.find("gpt-4o")
+    model = models.find("gpt-4o")
     counter = Counter(model, "openai_chat")
-    return model, lambda messages: counter.total(wire.parse(messages)) + each * len(messages)
+    return model, lambda messages: counter.total(apis.parse(messages)) + each * len(messages)
 
 
 def reconstructed_with_noise(most: float) -> tuple[Model, Truth]:
     """Claude as Brim rebuilt it, with each message up to so much above, as its content has it."""
-    model = catalog.find("claude-sonnet-4-5")
+    model = models.find("claude-sonnet-4-5")
     counter = Counter(model, "openai_chat")
 
     def truth(messages: Messages) -> int:
-        conversation = wire.parse(messages)
+        conversation = apis.parse(messages)
         noisy = (counter.message(one) * (1 + most * one.digest[0] / 255) for one in conversation.messages)
         return round(counter.head(conversation) + sum(noisy))
 
@@ -184,5 +184,5 @@ def providers() -> dict[str, tuple[Model, Truth]]:
         PROVIDERS.update({f"estimated, {r} of the estimate": estimated("estimate", r) for r in (0.6, 1.0)})
         PROVIDERS["estimated, in truth llama-3"] = estimated("llama-3", 1.0)
         # A server that says it is one model and counts as another.
-        PROVIDERS["another vocabulary, llama-3"] = catalog.find("gpt-4o"), vocabulary("llama-3", 5)
+        PROVIDERS["another vocabulary, llama-3"] = models.find("gpt-4o"), vocabulary("llama-3", 5)
     return PROVIDERS

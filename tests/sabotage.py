@@ -16,16 +16,21 @@ from typing import Any
 
 from hypothesis import settings
 
-from brim import ladders
-from brim.memory.inmemory import InMemoryStore
-from brim.memory.store import Store
+from brim import content
+from brim.stores.inmemory import InMemoryStore
+from brim.stores.protocol import Store
 
 FAULTS = ("raises", "hangs")
 GROUPS = ("compactors", "detectors", "rankers", "stores")
 # What tells kinds apart, what ranks, and what shortens beside the modules of the kinds.
-DETECTORS = ("brim.ladders.detect", "brim.ladders.hints", "brim.ladders.sniff", "brim.ladders.language")
-RANKERS = ("brim.plan.relevance", "brim.plan.ranking", "brim.ladders.relevance", "brim.memory.recollection")
-COMPACTORS = ("brim.ladders.arguments", "brim.ladders.keyed", "brim.planning.forms", "brim.planning.summary")
+DETECTORS = (
+    "brim.content.detect",
+    "brim.content.detect.hints",
+    "brim.content.detect.by_content",
+    "brim.content.code.language",
+)
+RANKERS = ("brim.relevance", "brim.planning.ranking", "brim.relevance.query_match", "brim.sessions.auto_recall")
+COMPACTORS = ("brim.content.arguments", "brim.content.keyed", "brim.planning.forms", "brim.planning.summary")
 
 
 # More examples than this are asked for only at night. In between, breaking all of them would take minutes.
@@ -62,7 +67,7 @@ def targets(group: str) -> list[Target]:
     names = {"detectors": DETECTORS, "rankers": RANKERS, "compactors": COMPACTORS}[group]
     found = [target for name in names for module in _modules(name) for target in _public(module)]
     if group == "compactors":
-        kinds = dict.fromkeys(map(ladders.module_of, ladders.KINDS))
+        kinds = dict.fromkeys(map(content.module_of, content.KINDS))
         found += [Target(module, name) for module in kinds for name in ("dense", "extract") if hasattr(module, name)]
     return list({str(target): target for target in found}.values())
 

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import brim
-from brim import catalog, wire
-from brim.plan import candidates
-from brim.plan.work import Work
+from brim import apis, models
+from brim.planning import candidates
+from brim.planning.work import Work
 from brim.tokens.counter import Counter
 from tests.conversations import problems, requests
 from tests.wide_requests import ATTACHED, altered, wide_requests
@@ -35,8 +35,8 @@ Request = tuple[str, dict[str, Any], str]
 
 def measured(api: str, body: Any, model: str) -> int:
     """The size that counts against a budget: the upper bound where the vocabulary is only guessed."""
-    found = catalog.find(model)
-    conversation = wire.parse(body, api)
+    found = models.find(model)
+    conversation = apis.parse(body, api)
     counter = Counter(found, api)
     return Work(conversation, counter, found, brim.Policy.agent(), 0, own_limit=False).total(conversation)
 
@@ -98,7 +98,7 @@ def test_every_policy_holds_the_ceiling_with_whatever_context(
 def test_a_request_that_fits_is_given_back_byte_for_byte(request: Request) -> None:
     api, body, model = request
     raw = json.dumps(body, indent=1).encode()
-    boundless = dataclasses.replace(catalog.find(model), window=10_000_000, input_limit=None)
+    boundless = dataclasses.replace(models.find(model), window=10_000_000, input_limit=None)
     assert brim.fit(raw, model=boundless, budget=1_000_000, api=api).body == raw
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import brim
-from brim.ladders import arguments, json, keyed, plain
+from brim.content import arguments, json, keyed, plain_text
 from brim.planning import forms
 from tests.conversations import problems
 from tests.sabotage import FAULTS, GROUPS, Target, agent_run, broken, chat, chosen
@@ -80,7 +80,7 @@ def test_a_fault_never_breaks_the_ceiling(group: str, fault: str, way: Way) -> N
         Target(arguments, "extract"),
         Target(json, "dense"),
         Target(json, "extract"),
-        Target(plain, "extract"),
+        Target(plain_text, "extract"),
     ],
     ids=str,
 )

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import brim
-from brim import catalog, wire
+from brim import apis, models
 from brim.deadline import OutOfTime, run_within
 from brim.head_tail import head_and_tail
-from brim.plan import strategies
-from brim.plan.work import size_of
 from brim.planning.plain import plain_plan
 from brim.planning.planner import Planner
+from brim.planning.policies import strategies
+from brim.planning.work import size_of
 from brim.tokens.counter import Counter
 from tests.conversations import problems
 from tests.sabotage import agent_run, chat
@@ -28,8 +28,8 @@ from tests.wide_requests import altered, wide_requests
 @given(wide_requests(), st.integers(20, 6_000))
 def test_any_request_is_fitted_and_valid_or_refused_with_its_numbers(request: Any, budget: int) -> None:
     api, body, model = request
-    given_conversation = wire.parse(body, api)
-    counter = Counter(catalog.find(model), api)
+    given_conversation = apis.parse(body, api)
+    counter = Counter(models.find(model), api)
     number = len(given_conversation.messages)
     plan, refusal = None, None
     try:
@@ -41,16 +41,16 @@ def test_any_request_is_fitted_and_valid_or_refused_with_its_numbers(request: An
         assert refusal.needed > refusal.budget == budget
         assert refusal.must_stay
         return
-    out = wire.render(plan.conversation, body, given_conversation)
+    out = apis.render(plan.conversation, body, given_conversation)
     assert measured(api, out, model) <= budget
     assert problems(api, out) == []
     assert altered(api, body, out) == []
 
 
 def planned(messages: list[dict[str, Any]], limit: int) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    conversation = wire.parse(messages, "openai_chat")
-    plan = plain_plan(conversation, limit, Counter(catalog.find("gpt-4o"), "openai_chat"))
-    return wire.render(plan.conversation, messages, conversation), plan.archive
+    conversation = apis.parse(messages, "openai_chat")
+    plan = plain_plan(conversation, limit, Counter(models.find("gpt-4o"), "openai_chat"))
+    return apis.render(plan.conversation, messages, conversation), plan.archive
 
 
 def test_the_current_message_the_first_request_and_the_newest_steps_stay() -> None:
@@ -75,7 +75,7 @@ def test_what_leaves_is_in_the_archive_under_the_id_that_stands_in_its_place() -
 
 
 def test_a_text_is_cut_to_its_beginning_and_end_within_its_tokens() -> None:
-    count = Counter(catalog.find("gpt-4o"), "openai_chat").text
+    count = Counter(models.find("gpt-4o"), "openai_chat").text
     text = "\n".join(f"line {number} of the story" for number in range(4_000))
     for tokens in (1, 3, 40, 700):
         assert count(head_and_tail(text, tokens, count, "brim:3f2a9c01")) <= tokens
@@ -106,7 +106,7 @@ def test_a_fault_is_told_by_its_place_and_never_by_content(
 ) -> None:
     monkeypatch.setitem(strategies.PLANNERS, "agent", fails)
     fitted = brim.fit(chat(3), model="gpt-4o", budget=900)
-    assert "KeyError at plan/strategies.py:" in str(fitted.report)
+    assert "KeyError at planning/policies/strategies.py:" in str(fitted.report)
     told = [record.getMessage() for record in caplog.records if "inside Brim" in record.getMessage()]
     assert len([text for text in told if text.startswith("a fault")]) >= 1
     assert "secret content" not in caplog.text

@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from brim import catalog, settings
+from brim import models, settings
 from brim.errors import BadSetting
 from brim.mcp.options import Options
-from brim.plan.policy import Policy
+from brim.planning.policies.policy import Policy
 
 KEY = "sk-proj-" + "a1B2c3D4" * 5
 
@@ -71,11 +71,11 @@ def test_values_of_the_environment_are_read_as_their_types(tmp_path: Path) -> No
 def test_models_with_dots_in_their_names_reach_the_catalog(tmp_path: Path) -> None:
     text = "[models.'gpt-4.1']\nwindow = 9000\nprices = {fresh = 1, output = 2}\n[models.local]\nwindow = 5"
     loaded = settings.load(write(tmp_path, text), {})
-    own = catalog.Catalog()
+    own = models.Catalog()
     for name, entry in loaded.models.items():
         own.override(name, entry.given())
     assert (own.find("gpt-4.1").window, own.find("gpt-4.1").max_output) == (9000, 32_768)
-    assert own.find("gpt-4.1").prices == catalog.Prices(1, 2)
+    assert own.find("gpt-4.1").prices == models.Prices(1, 2)
     assert own.find("local").window == 5
 
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from brim.ladders.detect import detect
+from brim.content.detect import detect
 
 Row = dict[str, Any]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import splintr
 
-from brim.ladders import html, htmlscan
+from brim.content.documents import html, html_scan
 
 _TOKENIZER = splintr.Tokenizer.from_pretrained("o200k_base")
 _WORD = re.compile(r"\w+")
@@ -37,7 +37,7 @@ def rows(data_dir: Path) -> list[tuple[str, str, str]]:
     bar = "≤ .022 / ≥ .98 / ≥ .93"
     return [
         _measured("HTML (M6) size / recall / precision", html.markdown, pages, raw, bar),
-        _measured("HTML, built-in scan", htmlscan.markdown, pages, raw, ""),
+        _measured("HTML, built-in scan", html_scan.markdown, pages, raw, ""),
         ("HTML, the bodies alone ÷ raw", f"{body:.4f}", "the least that recall 1 can take"),
     ]
 

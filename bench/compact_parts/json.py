@@ -11,11 +11,11 @@ from typing import Any
 
 import splintr
 
+from brim.content.json import decode, dense, extract, simple
+from brim.content.json.identifiers import names_something
+from brim.content.json.table.read import Document
+from brim.content.types import Room
 from brim.errors import NotDecodable
-from brim.ladders.json import decode, dense, extract, simple
-from brim.ladders.json.identifiers import names_something
-from brim.ladders.json.read import Document
-from brim.ladders.rung import Room
 
 _TOKENIZER = splintr.Tokenizer.from_pretrained("o200k_base")
 _ROUNDS = 5

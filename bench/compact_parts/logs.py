@@ -8,8 +8,8 @@ from pathlib import Path
 
 import splintr
 
-from brim.ladders import logs
-from brim.ladders.rung import Room
+from brim.content.logs import lines as logs
+from brim.content.types import Room
 
 _TOKENIZER = splintr.Tokenizer.from_pretrained("o200k_base")
 _BARS = {0.05: "≥ .88 / .90", 0.10: "≥ .95 / .97"}

@@ -6,7 +6,7 @@ import json
 import pathlib
 from typing import Any
 
-from brim.ladders import shapes
+from brim.content import reshape
 
 _HIT = {
     "hit_id": "lexical:src/codeplane/mcp/tools/index.py:49:0",
@@ -71,11 +71,11 @@ _DELIVERY = {
 }
 
 
-def _saved(value: Any, shape: shapes.Shape, indent: int | None) -> float:
+def _saved(value: Any, shape: reshape.Shape, indent: int | None) -> float:
     separators = (",", ":") if indent is None else None
     before, after = (
         len(json.dumps(one, indent=indent, separators=separators).encode())
-        for one in (value, shapes.apply(value, shape, "compact"))
+        for one in (value, reshape.apply(value, shape, "compact"))
     )
     return 1 - after / before
 
@@ -84,17 +84,17 @@ def rows(data_dir: pathlib.Path) -> list[tuple[str, str, str]]:
     """Share of bytes saved, as written by an indenting server and minified; needs no data."""
     measured = []
     for name, value, shape, bar in (
-        ("search hit", _HIT, shapes.SEARCH_HITS, "≥ 42%"),
-        ("20 search hits in an envelope", {**_DELIVERY, "results": [_HIT] * 20}, shapes.SEARCH_HITS, "≥ 42%"),
-        ("semantic diff change", _CHANGE, shapes.SEMANTIC_DIFF, "≥ 69%"),
+        ("search hit", _HIT, reshape.SEARCH_HITS, "≥ 42%"),
+        ("20 search hits in an envelope", {**_DELIVERY, "results": [_HIT] * 20}, reshape.SEARCH_HITS, "≥ 42%"),
+        ("semantic diff change", _CHANGE, reshape.SEMANTIC_DIFF, "≥ 69%"),
         (
             "10 changes with scope",
             {"structural_changes": [_CHANGE] * 10, "scope": _SCOPE},
-            shapes.SEMANTIC_DIFF,
+            reshape.SEMANTIC_DIFF,
             "≥ 69%",
         ),
-        ("repo tree of 12 files", _TREE, shapes.REPO_MAP, "≥ 45%"),
-        ("delivery envelope", _DELIVERY, shapes.ENVELOPE, ""),
+        ("repo tree of 12 files", _TREE, reshape.REPO_MAP, "≥ 45%"),
+        ("delivery envelope", _DELIVERY, reshape.ENVELOPE, ""),
     ):
         for form, indent in (("indented", 2), ("minified", None)):
             measured.append((f"shapes: {name}, {form}, bytes saved", f"{_saved(value, shape, indent):.1%}", bar))

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import splintr
 
-from brim.ladders import testoutput
-from brim.ladders.rung import Room
+from brim.content import test_output
+from brim.content.types import Room
 
 _TOKENIZER = splintr.Tokenizer.from_pretrained("o200k_base")
 _BARS = {500: "≥ .90 / .70", 1_000: "≥ .97 / .85", 2_000: "(grep-then-tail .88 / .70)"}
@@ -32,7 +32,7 @@ def _kept(logs: list[dict[str, str]], tokens: int) -> tuple[str, str, str]:
     shares: dict[str, list[tuple[int, int]]] = {"failing": [], "exceptions": []}
     over = 0
     start = time.perf_counter()
-    results = [testoutput.extract(log["text"], Room(tokens, _count)) for log in logs]
+    results = [test_output.extract(log["text"], Room(tokens, _count)) for log in logs]
     seconds = time.perf_counter() - start
     for log, result in zip(logs, results, strict=True):
         over += _count(result) > tokens
@@ -51,8 +51,8 @@ def _kept(logs: list[dict[str, str]], tokens: int) -> tuple[str, str, str]:
 def _lossless(logs: list[dict[str, str]]) -> tuple[str, str, str]:
     before = after = wrong = 0
     for log in logs:
-        form = testoutput.dense(log["text"])
-        wrong += form is not None and testoutput.decode(form) != log["text"]
+        form = test_output.dense(log["text"])
+        wrong += form is not None and test_output.decode(form) != log["text"]
         before += _count(log["text"])
         after += min(_count(log["text"]), _count(form or log["text"]))
     return "test output, lossless form ÷ raw tokens", f"{after / before:.3f} (not decoded: {wrong})", "< 1, all decode"

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from brim.tokens.framing.openai import chat_tokens
+from brim.apis.openai_chat.framing import chat_tokens
 from brim.tokens.tokenizers import tokenizer
 
 Row = tuple[str, float, str]

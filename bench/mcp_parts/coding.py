@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from brim.mcp.compacting import count_tokens
 from brim.mcp.options import Options
-from brim.mcp.tooling import Tools
+from brim.mcp.results.compacting import count_tokens
+from brim.mcp.server.own_tools import Tools
 from mcp_parts.replay import Step, kept, wrapped
 from mcp_parts.rows import Row
 

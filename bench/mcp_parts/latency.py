@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from brim.mcp.jsonrpc import dump
+from brim.mcp.transport.json_rpc import dump
 from mcp_parts.rows import Row
 
 _BLOCKS = 5

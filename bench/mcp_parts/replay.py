@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from brim.content import decode
 from brim.errors import NotDecodable
-from brim.ladders import decode
-from brim.mcp.child import Log
-from brim.mcp.compacting import count_tokens
-from brim.mcp.jsonrpc import Message, dump
 from brim.mcp.options import Options
-from brim.mcp.stash import MemoryStash
-from brim.mcp.wrapper import Wrapper
+from brim.mcp.results.archive import MemoryStash
+from brim.mcp.results.compacting import count_tokens
+from brim.mcp.transport.child_process import Log
+from brim.mcp.transport.json_rpc import Message, dump
+from brim.mcp.wrapper.proxy import Wrapper
 from mcp_parts.rows import Row, load
 
 Step = tuple[str, dict[str, Any], str]

@@ -19,8 +19,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from brim.mcp.compacting import count_tokens
 from brim.mcp.options import Options
+from brim.mcp.results.compacting import count_tokens
 from mcp_parts.replay import Step, kept, wrapped
 from mcp_parts.rows import Row
 

@@ -11,12 +11,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from brim.mcp.audit import measure
-from brim.mcp.compacting import count_tokens
 from brim.mcp.options import Options
-from brim.mcp.toolindex import ToolIndex
-from brim.mcp.toollist import ToolList, tokens_of
-from brim.plan.words import words
+from brim.mcp.results.compacting import count_tokens
+from brim.mcp.tools.audit import measure
+from brim.mcp.tools.tool_list import ToolList, tokens_of
+from brim.mcp.tools.tool_search import ToolIndex
+from brim.relevance.terms import words
 from mcp_parts.rows import Row, load
 
 Asked = tuple[str, tuple[str, str], list[str]]

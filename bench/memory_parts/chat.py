@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import brim
-from brim import catalog, wire
+from brim import apis, models
 from brim.tokens.counter import Counter
 
 TURNS, BUDGET = 40, 20_000
@@ -117,9 +117,9 @@ class Result:
 
 def simulate(chat: Chat, budget: int = BUDGET, every: bool = False) -> Result:
     """Replay a chat, one fit a turn (or one a request of the model with `every`)."""
-    counter = Counter(catalog.find("gpt-4o"), "openai_chat")
+    counter = Counter(models.find("gpt-4o"), "openai_chat")
     session = brim.Session(model="gpt-4o", budget=budget)
-    result = Result(raw=counter.total(wire.parse(chat.messages)))
+    result = Result(raw=counter.total(apis.parse(chat.messages)))
     before: tuple[Any, ...] = ()
     lengths = chat.requests if every else [n for n in chat.requests if _last_of_turn(chat, n)]
     for length in lengths:
@@ -136,7 +136,7 @@ def simulate(chat: Chat, budget: int = BUDGET, every: bool = False) -> Result:
         result.requests += 1
         result.sent += head + sum(sizes)
         result.cached += (head if same else 0) + sum(sizes[:same])
-        result.over += counter.total(wire.parse(fitted.messages)) > budget
+        result.over += counter.total(apis.parse(fitted.messages)) > budget
         before = fitted.conversation.messages
     result.replans = session.replans
     _look_for_codes(chat, session, before, result)

@@ -20,8 +20,8 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from brim.memory.resilient import open_store
-from brim.memory.store import Store, Turn, blob_digest
+from brim.stores.protocol import Store, Turn, blob_digest
+from brim.stores.resilient import open_store
 
 WRITERS = 2
 

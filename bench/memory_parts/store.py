@@ -13,8 +13,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from brim.memory.sqlite import SqliteStore
-from brim.memory.store import Turn
+from brim.stores.protocol import Turn
+from brim.stores.sqlite import SqliteStore
 
 SETS = ("mtbench101.jsonl", "tau_airline_gpt4o.jsonl")
 SESSIONS, TURNS = 1_000, 100

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import brim
-from brim import catalog, wire
-from brim.memory.registry import Sessions
+from brim import apis, models
+from brim.sessions.router import Sessions
 from brim.tokens.counter import Counter
 
 FILE = "aider_chat_history.md"
@@ -81,7 +81,7 @@ def replay(path: Path, most: int | None) -> Replay:
     Sizes are counted anew for what is sent.
     """
     session = brim.Session(model="gpt-4o", budget=WINDOW)
-    counter = Counter(catalog.find("gpt-4o"), "openai_chat")
+    counter = Counter(models.find("gpt-4o"), "openai_chat")
     turns: list[Turn] = []
     tokens = over = 0
     for asked, answered in itertools.islice(turns_of(path.read_text("utf-8", "replace")), most):
@@ -92,7 +92,7 @@ def replay(path: Path, most: int | None) -> Replay:
             session.record({"choices": [{"message": {"role": "assistant", "content": answered}}]})
 
         turns.append(Turn.of(turn))
-        over += counter.total(wire.parse(sent[0].messages)) > WINDOW
+        over += counter.total(apis.parse(sent[0].messages)) > WINDOW
         tokens += counter.message(session.log[-1]) + counter.message(session.log[-2])
     return Replay(turns, tokens, over, session.replans, _peak())
 
@@ -177,7 +177,7 @@ def _sent(sessions: Sessions, body: Any) -> tuple[int, Turn]:
 
     def request() -> None:
         nonlocal replans
-        conversation = wire.parse(body, "openai_chat")
+        conversation = apis.parse(body, "openai_chat")
         session = sessions.of(conversation)
         before = session.replans
         session.fit_parsed(body, conversation)

@@ -19,7 +19,7 @@ from compact import count
 from peer import PeerProblem, Worker
 from rank import kept
 
-from brim.plan.relevance import Index
+from brim.relevance import Index
 from versus.requests import size
 from versus.ways import CUTS, WHO, Field, Row, Way, each
 

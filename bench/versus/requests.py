@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from brim.tokens.framing.openai import chat_tokens
+from brim.apis.openai_chat.framing import chat_tokens
 from brim.tokens.tokenizers import tokenizer
 
 Chat = list[dict[str, Any]]

@@ -2,7 +2,7 @@ import tempfile
 from pathlib import Path
 
 import brim
-from brim.memory.resilient import open_store
+from brim.stores.resilient import open_store
 
 folder = tempfile.TemporaryDirectory()
 store = open_store(Path(folder.name) / "brim.db")

@@ -1,7 +1,7 @@
 import json
 from pathlib import Path
 
-from brim.memory.registry import Sessions
+from brim.sessions.router import Sessions
 
 messages = json.loads(Path("sample.json").read_text())["messages"]
 sessions = Sessions("brim.db", budget=8_000)  # without a path it lives as long as the process

@@ -1,6 +1,6 @@
 import tomllib
 
-from brim.ladders.shapes import Shape, apply
+from brim.content.reshape import Shape, apply
 
 settings = tomllib.loads("""
 [shapes.tickets]

@@ -3,11 +3,11 @@ import json
 from pathlib import Path
 
 import brim
-from brim.summarize.llm import LlmSummarizer
+from brim.summaries.llm import LlmSummarizer
 
 
 async def ask(system: str, text: str, tokens: int) -> str:
-    """Your model. For one behind an address: brim.summarize.endpoint.Endpoint(url, model)."""
+    """Your model. For one behind an address: brim.summaries.endpoint.Endpoint(url, model)."""
     return "A customer's order was late; the cause was found in the webhook log and a fix was tested."
 
 

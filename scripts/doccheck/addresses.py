@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from brim.gateway import metrics
-from brim.gateway.openapi import document
+from brim.gateway.admin.openapi import document
+from brim.gateway.observe import metrics
 
 HEAD = """Brim's own addresses on the gateway. Everything else goes to a provider: [Run the gateway](gateway.md).
 `/brim/v1/openapi.json` is the same for programs. Where the gateway has an access token, these ask for it too.

@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-from brim.plan.policy import Policy
+from brim.planning.policies.policy import Policy
 
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?!https?:|mailto:)([^)\s]*)\)")
 HEADING = re.compile(r"^#{1,6} +(.+?) *$", re.M)

@@ -12,7 +12,8 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from brim.catalog import Model
+    from brim.content import Compacted, Hint, compact, decode, ladder
+    from brim.content.reshape import Shape, reshape
     from brim.counting import count, record
     from brim.errors import (
         BadBody,
@@ -26,14 +27,13 @@ if TYPE_CHECKING:
         UnknownModel,
     )
     from brim.fitting import Event, Fitted, fit
-    from brim.ladders import Compacted, Hint, compact, decode, ladder
-    from brim.ladders.shapes import Shape, reshape
-    from brim.memory.session import Session, sessions
-    from brim.plan.context import Attachment
-    from brim.plan.policy import Policy
-    from brim.plan.report import Decision, Report
+    from brim.models import Model
+    from brim.planning.attachments import Attachment
+    from brim.planning.policies.policy import Policy
+    from brim.planning.report import Decision, Report
     from brim.prompt import Section
-    from brim.replaying import Replay, replay
+    from brim.replays import Replay, replay
+    from brim.sessions.session import Session, list_sessions
     from brim.tokens.actuals import Actuals
     from brim.tokens.counter import Count, Counter
 
@@ -69,14 +69,14 @@ __all__ = [
     "decode",
     "fit",
     "ladder",
+    "list_sessions",
     "record",
     "replay",
     "reshape",
-    "sessions",
 ]
 
 _HOMES = {
-    "brim.catalog": ("Model",),
+    "brim.models": ("Model",),
     "brim.counting": ("count", "record"),
     "brim.errors": (
         "BadBody",
@@ -90,14 +90,14 @@ _HOMES = {
         "UnknownModel",
     ),
     "brim.fitting": ("Event", "Fitted", "fit"),
-    "brim.ladders": ("Compacted", "Hint", "compact", "decode", "ladder"),
-    "brim.ladders.shapes": ("Shape", "reshape"),
-    "brim.memory.session": ("Session", "sessions"),
-    "brim.plan.context": ("Attachment",),
-    "brim.plan.policy": ("Policy",),
-    "brim.plan.report": ("Decision", "Report"),
+    "brim.content": ("Compacted", "Hint", "compact", "decode", "ladder"),
+    "brim.content.reshape": ("Shape", "reshape"),
+    "brim.sessions.session": ("Session", "list_sessions"),
+    "brim.planning.attachments": ("Attachment",),
+    "brim.planning.policies.policy": ("Policy",),
+    "brim.planning.report": ("Decision", "Report"),
     "brim.prompt": ("Section",),
-    "brim.replaying": ("Replay", "replay"),
+    "brim.replays": ("Replay", "replay"),
     "brim.tokens.actuals": ("Actuals",),
     "brim.tokens.counter": ("Count", "Counter"),
 }

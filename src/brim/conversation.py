@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from brim.recent import Recent
+from brim.sized_lru import SizedLru
 
 Role = Literal["system", "user", "assistant", "tool"]
 Kind = Literal["text", "image", "audio", "file", "call", "result", "thinking", "opaque"]
@@ -116,7 +116,7 @@ class Interned:
 
     def __init__(self, parse: Callable[[bytes, str], Message], limit: int = 18 << 20) -> None:
         self._parse = parse
-        self._seen: Recent[bytes, Message] = Recent(limit)
+        self._seen: SizedLru[bytes, Message] = SizedLru(limit)
 
     def get(self, raw: bytes, at: str) -> Message:
         return self._seen.get(raw) or self._seen.put(raw, self._parse(raw, at), _held(raw))

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import ceil
 from typing import Any
 
-from brim import catalog, wire
-from brim.catalog import Model
+from brim import apis, models
 from brim.conversation import encode
 from brim.errors import BadInput
-from brim.recent import Recent
+from brim.models import Model
+from brim.sized_lru import SizedLru
 from brim.tokens.actuals import MARGINS, Actuals
 from brim.tokens.counter import Count, Counter
 
 # Whole requests that were counted before, by their bytes: a recount is one look-up.
-_counted: Recent[tuple[Any, ...], Count] = Recent(16 << 20)
+_counted: SizedLru[tuple[Any, ...], Count] = SizedLru(16 << 20)
 
 
 def count(
@@ -37,7 +37,7 @@ def count(
     if isinstance(request, str):
         return _text(request, model, actuals)
     if not isinstance(model, (str, Model)) and model is not None:
-        catalog.model_of(model)  # says what it should be
+        models.model_of(model)  # says what it should be
     request = kept_list(request)
     raw = request if isinstance(request, bytes) else encode(request)
     extra = encode([tools, system, tool_choice]) if tools or system or tool_choice else b""
@@ -50,7 +50,7 @@ def count(
 
 def record(
     request: Any,
-    usage: int | Mapping[str, Any] | wire.Usage,
+    usage: int | Mapping[str, Any] | apis.Usage,
     *,
     actuals: Actuals,
     model: str | Model | None = None,
@@ -66,10 +66,10 @@ def record(
     Example: brim.record(messages, response.usage.prompt_tokens, model="gpt-4o", actuals=actuals)
     """
     named = model if isinstance(model, (str, Model)) else ""
-    conversation = wire.parse(request, api, model=named, tools=tools, system=system, tool_choice=tool_choice)
-    found = catalog.model_of(model, conversation.model)
-    told = wire.usage(usage, conversation.api) if isinstance(usage, Mapping) else usage
-    tokens = told.input if isinstance(told, wire.Usage) else told
+    conversation = apis.parse(request, api, model=named, tools=tools, system=system, tool_choice=tool_choice)
+    found = models.model_of(model, conversation.model)
+    told = apis.usage(usage, conversation.api) if isinstance(usage, Mapping) else usage
+    tokens = told.input if isinstance(told, apis.Usage) else told
     if tokens is None:
         raise BadInput("usage", "the response does not say how many input tokens it took")
     Counter(found, conversation.api, actuals).record(conversation, tokens)
@@ -94,13 +94,13 @@ def _request(
     actuals: Actuals | None,
 ) -> Count:
     named = model if isinstance(model, (str, Model)) else ""
-    conversation = wire.parse(request, api, model=named, tools=tools, system=system, tool_choice=tool_choice)
-    found = catalog.model_of(model, conversation.model)
+    conversation = apis.parse(request, api, model=named, tools=tools, system=system, tool_choice=tool_choice)
+    found = models.model_of(model, conversation.model)
     return Counter(found, conversation.api, actuals).count(conversation)
 
 
 def _text(text: str, model: str | Model | None, actuals: Actuals | None) -> Count:
-    found = catalog.model_of(model)
+    found = models.model_of(model)
     counter = Counter(found, "openai_chat", actuals)
     tokens = counter.text(text)
     if counter.tokenizer.exact:

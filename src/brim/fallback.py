@@ -9,17 +9,17 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 
-from brim import incidents, wire
+from brim import apis, incidents
 from brim.conversation import Conversation
 from brim.deadline import OutOfTime, run_within
 from brim.errors import BrimError
 from brim.incidents import Incident
-from brim.plan.context import Attachment
-from brim.plan.draft import own_name
-from brim.plan.report import Decision, Rung
-from brim.plan.task import Notice, Outcome
-from brim.plan.work import Work
+from brim.planning.attachments import Attachment
+from brim.planning.draft import own_name
 from brim.planning.plain import PlainPlan, plain_plan, steps_of
+from brim.planning.report import Decision, Rung
+from brim.planning.task import Notice, Outcome
+from brim.planning.work import Work
 
 # Seconds after which planning is given up. A fit of 200,000 tokens takes about 0.3 s on one core of a laptop.
 FIT_TIMEOUT = 2.0
@@ -65,7 +65,7 @@ def _with_context(conversation: Conversation, pieces: list[Attachment]) -> tuple
     at = asks[-1] if asks else 0
     if not pieces:
         return conversation, range(at, at)
-    message = wire.text_message(conversation.api, "user", "\n\n".join(piece.block() for piece in pieces))
+    message = apis.text_message(conversation.api, "user", "\n\n".join(piece.block() for piece in pieces))
     messages = (*conversation.messages[:at], message, *conversation.messages[at:])
     return replace(conversation, messages=messages), range(at, at + 1)
 

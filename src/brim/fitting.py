@@ -8,19 +8,19 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from brim import catalog, wire
-from brim.catalog import Model
+from brim import apis, models
 from brim.conversation import Conversation, decode
 from brim.counting import kept_list
 from brim.errors import BadInput, BadSetting, BudgetTooSmall
 from brim.fallback import FIT_TIMEOUT, plain_outcome, planned
-from brim.plan import strategies
-from brim.plan.context import Attachment, made
-from brim.plan.policy import Policy
-from brim.plan.report import Decision, Report
-from brim.plan.reporting import GONE, notices, report_of
-from brim.plan.task import Notice, Outcome
-from brim.plan.work import Summarize, Work, size_of
+from brim.models import Model
+from brim.planning.attachments import Attachment, made
+from brim.planning.policies import strategies
+from brim.planning.policies.policy import Policy
+from brim.planning.report import Decision, Report
+from brim.planning.reporting import GONE, notices, report_of
+from brim.planning.task import Notice, Outcome
+from brim.planning.work import Summarize, Work, size_of
 from brim.tokens.actuals import Actuals
 from brim.tokens.counter import Counter
 
@@ -67,7 +67,7 @@ class Fitted:
     def messages(self) -> Any:
         """The fitted messages: what was given as a list, or the list inside the body."""
         if isinstance(self.body, Mapping):
-            return self.body[wire.APIS[self.conversation.api].list_field]
+            return self.body[apis.APIS[self.conversation.api].list_field]
         if isinstance(self.body, (bytes, bytearray, memoryview, str)):
             return [message.value for message in self.conversation.messages]
         return self.body
@@ -125,8 +125,8 @@ def fit(
     check_seconds("fit_timeout", fit_timeout)
     request = kept_list(request)
     named = model if isinstance(model, (str, Model)) else ""
-    conversation = wire.parse(request, api, model=named, tools=tools, system=system, tool_choice=tool_choice)
-    found = catalog.model_of(model, conversation.model)
+    conversation = apis.parse(request, api, model=named, tools=tools, system=system, tool_choice=tool_choice)
+    found = models.model_of(model, conversation.model)
     policy = Policy.of(policy)
     counter = Counter(found, conversation.api, actuals)
     request, conversation = answerable(request, conversation, found, counter)
@@ -190,7 +190,7 @@ def answerable(request: Any, conversation: Conversation, model: Model, counter: 
         return request, conversation
     left = model.window - size_of(counter, counter.total(conversation), len(conversation.messages), True)
     most = max(usual_output(model), min(left, model.max_output or left))
-    return wire.with_output(request, conversation, most)
+    return apis.with_output(request, conversation, most)
 
 
 def usual_output(model: Model) -> int:
@@ -202,7 +202,7 @@ def shorter_answer(request: Any, conversation: Conversation, model: Model) -> tu
     """The request with an answer of the usual length; None where it asks for no more than that."""
     usual = usual_output(_opened(model, conversation))
     asked = conversation.max_output
-    return wire.with_output(request, conversation, usual) if asked is not None and asked > usual else None
+    return apis.with_output(request, conversation, usual) if asked is not None and asked > usual else None
 
 
 def cut_output(conversation: Conversation, window: int) -> list[Notice]:
@@ -291,7 +291,7 @@ def _finish(
         tell(on_event, event)
     # What was given beside the request is in the body as well: what is sent is what was counted.
     unchanged = outcome.conversation is work.conversation and not work.conversation.beside
-    body = request if unchanged else in_type(request, wire.render(outcome.conversation, request, work.conversation))
+    body = request if unchanged else in_type(request, apis.render(outcome.conversation, request, work.conversation))
     tokens = work.counter.likely(outcome.conversation)
     return Fitted(body, outcome.conversation, tokens, outcome.originals, lambda: report_of(work, outcome), again)
 
@@ -305,7 +305,7 @@ def fit_plainly(request: Any, work: Work, again: Callable[[int], Fitted]) -> Fit
     for event in events(work, outcome):
         tell(None, event)
     unchanged = outcome.conversation is work.conversation
-    body = request if unchanged else in_type(request, wire.render(outcome.conversation, request, work.conversation))
+    body = request if unchanged else in_type(request, apis.render(outcome.conversation, request, work.conversation))
     tokens = work.counter.likely(outcome.conversation)
     return Fitted(body, outcome.conversation, tokens, outcome.originals, lambda: report_of(work, outcome), again)
 

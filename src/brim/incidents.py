@@ -29,7 +29,7 @@ _INSTEAD: dict[IncidentKind, str] = {
 class Incident:
     """One fault: its kind, and a fingerprint that is the same each time the same thing breaks.
 
-    Example: Incident("compactor", "KeyError at ladders/json/emit.py:156")
+    Example: Incident("compactor", "KeyError at content/json/table/emit.py:156")
     """
 
     kind: IncidentKind
@@ -70,7 +70,7 @@ def collected() -> Iterator[list[Incident]]:
 def fingerprint(problem: BaseException) -> str:
     """The type of an exception and the innermost place in Brim that it passed; its message may hold content.
 
-    Example: "KeyError at ladders/json/emit.py:156"
+    Example: "KeyError at content/json/table/emit.py:156"
     """
     found = ""
     for frame, line in walk_tb(problem.__traceback__):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from math import log
 from typing import NamedTuple
 
-from brim.plan.words import spellings, words
+from brim.relevance.terms import spellings, words
 
 SCHEME = "brim:"
 Count = Callable[[str], int]

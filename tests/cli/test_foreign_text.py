@@ -12,7 +12,7 @@ from rich.console import Console
 
 import brim
 from brim.cli import top
-from brim.cli.showing import plain
+from brim.cli.terminal.showing import plain
 from tests.cli.conftest import Run
 
 HOSTILE = "see [/INST] and [bold]this[/bold]"
@@ -92,7 +92,7 @@ def test_content_is_written_as_it_is_into_a_pipe_and_printable_in_a_terminal(
     (tmp_path / "notes.md").write_text(f"# Berths\n\n{ESCAPES} the berth fee\n")
     commands = [("compact", "notes.md"), ("search", ".", "berth")]
     assert all("\x1b[2J" in run(*command).out for command in commands)
-    monkeypatch.setattr("brim.cli.writing.in_terminal", lambda: True)
+    monkeypatch.setattr("brim.cli.terminal.writing.in_terminal", lambda: True)
     for command in commands:
         shown = run(*command).out
         assert "the berth fee\n" in shown

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from brim import wire
-from brim.catalog import Model
-from brim.memory.resilient import open_store
+from brim import apis
+from brim.models import Model
+from brim.stores.resilient import open_store
 from brim.tokens.actuals import Actuals
 from brim.tokens.counter import Counter
 from tests.cli.conftest import Run
 
 OWN = Model("harbor-1", "own", 32_000, None, "estimate", None, "openai_chat", "set by hand")
-CHAT = wire.parse([{"role": "user", "content": "Which tide table is the newest? " * 40}])
+CHAT = apis.parse([{"role": "user", "content": "Which tide table is the newest? " * 40}])
 
 
 def source(path: Path, scope: str) -> str:

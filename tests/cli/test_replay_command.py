@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.cli.conftest import Run
-from tests.replay.talks import chat, lines
+from tests.replays.talks import chat, lines
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import brim
-from brim.memory.resilient import open_store
+from brim.stores.resilient import open_store
 from tests.cli.conftest import Run
 
 IDS = ("desk-1.aaaa", "desk-2.bbbb")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from brim.memory.resilient import open_store
+from brim.stores.resilient import open_store
 from brim.tokens.actuals import UsageRecord
 from tests.cli.conftest import Run
 

@@ -14,9 +14,9 @@ from time import process_time
 from typing import Any
 
 import brim
-from brim import ladders, tokens
-from brim.ladders.detect import detect, parts
-from brim.ladders.rung import Room
+from brim import content, tokens
+from brim.content.detect import detect, parts
+from brim.content.types import Room
 
 MODEL = "gpt-4o"
 # Every compactor sees some of the texts up to this size; otherwise the detected one and a few others do.
@@ -124,13 +124,13 @@ def check(case: Case) -> None:
 
 def _kinds(case: Case, kind: str | None) -> list[str]:
     if len(case.text) <= SMALL and case.source.random() < ALL_KINDS:
-        return list(ladders.KINDS)
-    return sorted({kind or "text", *case.source.sample(sorted(ladders.KINDS), OTHERS)})
+        return list(content.KINDS)
+    return sorted({kind or "text", *case.source.sample(sorted(content.KINDS), OTHERS)})
 
 
 def _check_compactor(case: Case, kind: str) -> None:
     """The functions of one kind, by themselves."""
-    module = ladders.module_of(kind)
+    module = content.module_of(kind)
     if hasattr(module, "dense"):
         made = case.timed(f"{kind}.dense", lambda: module.dense(case.text))
         if made is not None:
@@ -157,9 +157,9 @@ def _check_compact(case: Case, kind: str | None) -> None:
         case.expect(kind is None or made.kind in (kind, "text"), "wrong kind", "compact", f"{made.kind}, not {kind}")
 
 
-def _fresh(text: str, budget: int | None) -> ladders.Compacted:
+def _fresh(text: str, budget: int | None) -> content.Compacted:
     """`brim.compact` of a text that it has not seen, however often it is measured."""
-    ladders._seen.clear()
+    content._seen.clear()
     return brim.compact(text, budget, model=MODEL)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from brim.ladders import plain
+from brim.content import plain_text
 from tests.corpus.checks import Case, check, findings_of
 from tests.corpus.documents import documents
 from tests.corpus.mutations import MUTATIONS, mutate
@@ -66,13 +66,13 @@ def test_a_compactor_that_raises_goes_over_or_decodes_wrong_is_found(monkeypatch
     def broken(text: str, room: object) -> str:
         raise KeyError("row")
 
-    monkeypatch.setattr(plain, "extract", broken)
+    monkeypatch.setattr(plain_text, "extract", broken)
     document = next(iter(documents(ROOT / "LICENSE")))
     done = examine(document, Job((), Path(), mutations=0))
     assert "exception KeyError" in {finding["what"] for finding in done["findings"]}
     assert "exception KeyError" in table([done])
-    monkeypatch.setattr(plain, "extract", lambda text, room: text)
-    monkeypatch.setattr(plain, "dense", lambda text: '["other"]', raising=False)
+    monkeypatch.setattr(plain_text, "extract", lambda text, room: text)
+    monkeypatch.setattr(plain_text, "dense", lambda text: '["other"]', raising=False)
     case = Case("word " * 400, random.Random(1), measured=False)
     check(case)
     assert {"over budget", "wrong decode"} <= {finding.what for finding in case.findings}

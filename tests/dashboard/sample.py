@@ -10,13 +10,13 @@ from typing import Any
 
 import brim
 from brim import settings
-from brim.catalog import Model, find
 from brim.conversation import Conversation
 from brim.counting import count
 from brim.dashboard.data import Values
 from brim.errors import NotFound
 from brim.fitting import Fitted
-from brim.plan.report import level_of
+from brim.models import Model, find
+from brim.planning.report import level_of
 
 START = 1_790_000_000.0
 HOSTILE = "<script>alert('x')</script>"

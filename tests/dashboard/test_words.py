@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brim.catalog import Prices
 from brim.dashboard import money, words
 from brim.dashboard.data import without_text
 from brim.dashboard.html import Html, address, el, text
+from brim.models import Prices
 
 from .asking import Seen
 

@@ -16,10 +16,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from brim import settings
-from brim.gateway.app import Gateway
-from brim.gateway.options import options_of
-from brim.gateway.serving import Server, address
-from brim.memory.inmemory import InMemoryStore
+from brim.gateway.server.app import Gateway
+from brim.gateway.server.options import options_of
+from brim.gateway.server.serving import Server, address
+from brim.stores.inmemory import InMemoryStore
 from brim.testing import FakeProvider
 
 

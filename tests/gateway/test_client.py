@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from brim.gateway.client import JOINED, Client
-from brim.gateway.faults import UpstreamFault
+from brim.gateway.proxy.client import JOINED, Client
+from brim.gateway.proxy.faults import UpstreamFault
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 OK = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi"

@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 from aiohttp.client_reqrep import ConnectionKey
 
-from brim.gateway.connection_faults import fault_of
+from brim.gateway.proxy.connection_faults import fault_of
 from brim.testing import FakeProvider, Hang, Raw, Reset, Say
 
 from .conftest import Got, Start

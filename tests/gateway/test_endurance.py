@@ -20,8 +20,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from brim.gateway import lookout
-from brim.memory.inmemory import InMemoryStore
+from brim.gateway.server import client_watch
+from brim.stores.inmemory import InMemoryStore
 from brim.testing import FakeProvider, Hang, Raw, Say
 
 from .conftest import Running, Start, words
@@ -163,7 +163,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked(start: Start, fake: FakeProvide
 
 def test_an_upload_that_does_not_come_is_told_so(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     gateway = start(gateway={"body_timeout": 0.1})
-    monkeypatch.setattr(lookout, "SLOWEST_UPLOAD", 1_000_000)
+    monkeypatch.setattr(client_watch, "SLOWEST_UPLOAD", 1_000_000)
     head = b"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000\r\n\r\n{"
     assert gateway.raw(head).startswith(b"HTTP/1.1 408 ")
 

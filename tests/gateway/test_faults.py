@@ -13,8 +13,9 @@ import brotli
 import pytest
 import zstandard
 
-from brim.gateway import bodies, fitting
-from brim.gateway.faults import Refused
+from brim.gateway.fitting import fitter
+from brim.gateway.proxy.faults import Refused
+from brim.gateway.server import bodies
 from brim.testing import Fail, FakeProvider, Hang, Raw, Reset, Say
 
 from .conftest import Running, Start, long_chat
@@ -207,7 +208,7 @@ def test_a_request_that_fits_is_forwarded_as_it_came_by_the_plain_planner_too(
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("broken on purpose")
 
-    monkeypatch.setattr(fitting.Fitter, "fit", broken)
+    monkeypatch.setattr(fitter.Fitter, "fit", broken)
     answer = gateway.chat(HI)
     assert answer.status == 200
     assert "RuntimeError" in answer.headers["x-brim-note"]
@@ -221,8 +222,8 @@ def test_nothing_is_forwarded_unfitted_even_if_the_plain_planner_fails(
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("broken on purpose")
 
-    monkeypatch.setattr(fitting.Fitter, "fit", broken)
-    monkeypatch.setattr(fitting.Fitter, "plainly", broken)
+    monkeypatch.setattr(fitter.Fitter, "fit", broken)
+    monkeypatch.setattr(fitter.Fitter, "plainly", broken)
     answer = start(gateway={"fail": fail}).chat(HI)
     assert (answer.status, answer.json["error"]["code"]) == (500, "not_fitted")
     assert fake.posts == []

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from brim import wire
-from brim.gateway import conversations
-from brim.gateway.conversations import Conversations
-from brim.gateway.exchange import Exchange
-from brim.gateway.turns import Turn
+from brim import apis
+from brim.gateway.fitting import conversations
+from brim.gateway.fitting.conversations import Conversations
+from brim.gateway.observe.turns import Turn
+from brim.gateway.proxy.exchange import Exchange
 from brim.testing import FakeProvider, Hang, Say
 
 from .conftest import Running, long_chat
@@ -43,7 +43,7 @@ def _in_frames(work: Any) -> Iterator[str]:
 
 
 def _large(value: Any, any_is: bool) -> bool:
-    if isinstance(value, wire.Conversation):
+    if isinstance(value, apis.Conversation):
         return sum(len(message.raw) for message in value.messages) > LARGE
     return len(value) > LARGE if isinstance(value, bytes) else any_is and value is not None
 
@@ -77,10 +77,10 @@ def _turns(gateway: Running) -> list[Turn]:
 
 def test_a_conversation_does_not_hold_the_bytes_of_its_list_beside_its_messages() -> None:
     body = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hi"}], "stream": True}
-    parsed = wire.parse(json.dumps(body).encode())
+    parsed = apis.parse(json.dumps(body).encode())
     assert set(parsed.fields) == {"model", "stream"}
-    assert wire.value_of(parsed) == body
-    assert wire.value_of(wire.parse({"model": "gpt-5", "input": "hi"})) == {"model": "gpt-5", "input": "hi"}
+    assert apis.value_of(parsed) == body
+    assert apis.value_of(apis.parse({"model": "gpt-5", "input": "hi"})) == {"model": "gpt-5", "input": "hi"}
 
 
 def test_of_very_many_requests_the_last_are_remembered_and_the_newest_of_each_conversation(

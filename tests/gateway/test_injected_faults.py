@@ -10,7 +10,7 @@ import pytest
 
 import brim
 from brim.deadline import OutOfTime
-from brim.gateway import planning_threads
+from brim.gateway.server import planning_threads
 from brim.testing import FakeProvider
 from tests.sabotage import FAULTS, GROUPS, Target, agent_run, broken, chat, chosen
 

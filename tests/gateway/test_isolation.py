@@ -19,9 +19,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brim.gateway.conversations import Conversations
-from brim.gateway.glance import Glances
-from brim.memory.resilient import open_store
+from brim.gateway.fitting.conversations import Conversations
+from brim.gateway.fitting.fast_path import Glances
+from brim.stores.resilient import open_store
 from brim.testing import Call, FakeProvider, Say, Seen
 
 from .conftest import Got, Running, Start

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from brim.gateway import bodies, offload
-from brim.gateway.blocks import Blocks
-from brim.gateway.bodies import HONEST_BYTES, HONEST_RATIO, LARGE, Incoming, TooMuch, unpack
-from brim.gateway.faults import Refused
-from brim.gateway.gate import Gates, Holding
+from brim.gateway.fitting.blocks import Blocks
+from brim.gateway.proxy.faults import Refused
+from brim.gateway.server import bodies, offload
+from brim.gateway.server.bodies import HONEST_BYTES, HONEST_RATIO, LARGE, Incoming, TooMuch, unpack
+from brim.gateway.server.concurrency_limit import Gates, Holding
 from brim.testing import FakeProvider
 from tests.gateway.conftest import Running, Start
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import brim
-from brim import catalog
+from brim import models
 from brim.testing import FakeProvider, Overflow
 
 from .conftest import Running, Start, long_chat
@@ -52,7 +52,7 @@ def test_an_answer_of_a_whole_window_becomes_what_there_is_room_for(
 ) -> None:
     caplog.set_level(logging.WARNING)
     running = start()
-    fake.window = window = catalog.find(model).window
+    fake.window = window = models.find(model).window
     asked = {"model": model, **put(body, where, window * times, temperature=0)}
     if path == GEMINI:
         del asked["model"]
@@ -69,7 +69,7 @@ def test_an_answer_of_a_whole_window_becomes_what_there_is_room_for(
 def test_the_answer_takes_what_the_prompt_leaves_up_to_what_the_model_writes(
     gateway: Running, fake: FakeProvider
 ) -> None:
-    known = catalog.find("gpt-4o")
+    known = models.find("gpt-4o")
     gateway.chat({"messages": HI, "max_tokens": known.window})
     assert fake.posts[-1].json["max_tokens"] == known.max_output
     gateway.chat({"messages": HI, "max_tokens": known.window - 1_000})
@@ -141,6 +141,6 @@ def test_the_library_does_the_same(given: str) -> None:
     )
     fitted = brim.Session(model="gpt-4o").fit(told) if given == "session" else brim.fit(told, model="gpt-4o")
     sent = fitted.body if given != "bytes" else brim.conversation.decode(fitted.body)
-    assert sent["max_tokens"] == catalog.find("gpt-4o").max_output
+    assert sent["max_tokens"] == models.find("gpt-4o").max_output
     assert body["max_tokens"] == 500_000
     assert any("500,000 output tokens" in warning for warning in fitted.report.warnings)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from brim.gateway.metrics import MOST_SERIES, Metrics
-from brim.gateway.turns import Turn
-from brim.wire import Usage
+from brim.apis import Usage
+from brim.gateway.observe.metrics import MOST_SERIES, Metrics
+from brim.gateway.observe.turns import Turn
 
 
 def finished(metrics: Metrics, model: str, status: int = 200) -> None:

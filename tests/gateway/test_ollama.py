@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from brim import wire
+from brim import apis
 from brim.testing import Call, FakeProvider
 
 from .conftest import Got, Running, Start, long_chat
@@ -118,7 +118,7 @@ def test_a_body_of_ollamas_is_read_and_written_as_it_was() -> None:
             "options": {"num_ctx": 2_048, "num_predict": -1},
         }
     ).encode()
-    found = wire.parse(body)
+    found = apis.parse(body)
     assert found.api == "ollama"
     assert (found.window, found.max_output) == (2_048, None)
-    assert wire.render(found, body) == body
+    assert apis.render(found, body) == body

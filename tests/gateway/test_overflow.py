@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from brim.gateway.overflow import Overflow, read
+from brim.gateway.proxy.overflow import Overflow, read
 
 WORDINGS = [
     (

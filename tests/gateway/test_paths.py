@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from brim.gateway.routes import route_of
-from brim.gateway.upstreams import ALL, Target
+from brim.gateway.proxy.routes import route_of
+from brim.gateway.proxy.upstreams import ALL, Target
 from brim.testing import FakeProvider
 
 from .conftest import Running, Start, long_chat

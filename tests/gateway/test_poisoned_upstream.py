@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from brim import counting
-from brim.gateway.learned import Learned
+from brim.gateway.fitting.learned import Learned
 from brim.testing import Fail, FakeProvider, Raw
 from brim.tokens.actuals import InMemory
 from tests.gateway.conftest import Start

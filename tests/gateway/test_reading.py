@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brim import wire
+from brim import apis
+from brim.apis import Usage
+from brim.apis.recall_dialect import events_in
+from brim.apis.streamed_usage import StreamReader, read_usage, reader_for
 from brim.conversation import decode, encode
-from brim.gateway.faults import Refused
-from brim.gateway.headers import with_beta
-from brim.gateway.recall.dialect import events_in
-from brim.gateway.routes import route_of
-from brim.gateway.upstreams import OPENAI, Target
-from brim.gateway.usage import StreamReader, read_usage, reader_for
+from brim.gateway.proxy.faults import Refused
+from brim.gateway.proxy.headers import with_beta
+from brim.gateway.proxy.routes import route_of
+from brim.gateway.proxy.upstreams import OPENAI, Target
 from brim.testing import Call
 from brim.testing.speech import STREAMED, WHOLE, Speech
-from brim.wire import Usage
 
 USAGE = Usage(1_234, 56, 1_024)
 SPEECH = Speech('0"', "m", 'say "prompt_tokens": 7, "input_tokens": 8\n\n', 6, "hm", (Call("f", {"a": "b"}),), USAGE)
@@ -57,7 +57,7 @@ _NAMES = ("prompt_tokens", "completion_tokens", "total_tokens", "prompt_cache_hi
 )
 def test_the_usage_of_a_chat_is_what_its_wire_format_says(told: dict[str, object] | None) -> None:
     body = encode({"id": "x", "usage": told})
-    assert read_usage(body, "openai_chat") == wire.usage(decode(body), "openai_chat")
+    assert read_usage(body, "openai_chat") == apis.usage(decode(body), "openai_chat")
 
 
 @pytest.mark.parametrize("api", STREAMED)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from brim.ladders import handle_of
+from brim.content import handle_of
 from brim.testing import Call, Calls, FakeProvider, Raw, Say
 
 from .conftest import Got, Running, Start, long_chat

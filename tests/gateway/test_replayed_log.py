@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import brim
-from brim.gateway.logs import Lines
+from brim.gateway.observe.logs import Lines
 from tests.gateway.conftest import Start, long_chat
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from brim.gateway import journal
+from brim.gateway.observe import journal
 from brim.testing import FakeProvider
 
 from .conftest import Running, Start, long_chat

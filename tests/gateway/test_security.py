@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from brim.errors import BadSetting
-from brim.gateway.logs import Lines, Redaction, set_up
-from brim.memory.resilient import open_store
+from brim.gateway.observe.logs import Lines, Redaction, set_up
+from brim.stores.resilient import open_store
 from brim.testing import FakeProvider, Raw
 
 from .conftest import Running, Start, long_chat

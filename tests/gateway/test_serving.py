@@ -23,11 +23,11 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from brim import settings
 from brim.cli import serve, status, top
 from brim.errors import BadSetting, NotFound
-from brim.gateway import demo
-from brim.gateway.app import Gateway
-from brim.gateway.options import options_of
-from brim.gateway.serving import Server, address
-from brim.gateway.telemetry import NAMES, Telemetry
+from brim.gateway.observe.telemetry import NAMES, Telemetry
+from brim.gateway.server import demo
+from brim.gateway.server.app import Gateway
+from brim.gateway.server.options import options_of
+from brim.gateway.server.serving import Server, address
 from brim.testing import Fail, FakeProvider
 
 from .conftest import Running, long_chat

@@ -7,7 +7,7 @@ import socket
 
 import pytest
 
-from brim.gateway.protocol import Doors
+from brim.gateway.server.protocol import Doors
 from brim.settings import Gateway as Settings
 from tests.gateway.conftest import Running, Start
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from brim import settings
-from brim.gateway.app import Gateway
-from brim.gateway.options import options_of
-from brim.gateway.serving import Server, address
+from brim.gateway.server.app import Gateway
+from brim.gateway.server.options import options_of
+from brim.gateway.server.serving import Server, address
 from brim.testing import FakeProvider, Hang, Say
 
 from .conftest import Loop, Running

@@ -12,9 +12,9 @@ import pytest
 
 from brim import settings
 from brim.errors import BadSetting
-from brim.gateway.options import options_of
-from brim.memory.inmemory import InMemoryStore
-from brim.summarize import llm
+from brim.gateway.server.options import options_of
+from brim.stores.inmemory import InMemoryStore
+from brim.summaries import llm
 from brim.testing import Fail, FakeProvider, Hang, Say
 
 from .conftest import Loop, Running, Start

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from brim.errors import BadSetting
-from brim.gateway.faults import Refused
-from brim.gateway.options import Options, options_of
-from brim.gateway.tenant import JOINED, KEY, Tenants
-from brim.memory.inmemory import InMemoryStore
-from brim.memory.resilient import open_store
+from brim.gateway.proxy.faults import Refused
+from brim.gateway.server.options import Options, options_of
+from brim.gateway.server.tenant import JOINED, KEY, Tenants
 from brim.settings import load
+from brim.stores.inmemory import InMemoryStore
+from brim.stores.resilient import open_store
 
 TOKEN = "a-token-of-the-gateway"
 

@@ -11,11 +11,11 @@ import pytest
 
 import brim
 from brim import settings
-from brim.gateway import live
-from brim.gateway.options import options_of
-from brim.memory.inmemory import InMemoryStore
-from brim.memory.resilient import open_store
-from brim.memory.tenancy import bare
+from brim.gateway.fitting import session_cache as live
+from brim.gateway.server.options import options_of
+from brim.sessions.tenancy import bare
+from brim.stores.inmemory import InMemoryStore
+from brim.stores.resilient import open_store
 from brim.testing import Fail, FakeProvider, Raw, Say
 
 from .conftest import Running, Start, long_chat, words

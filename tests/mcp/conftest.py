@@ -11,11 +11,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from brim.mcp.child import Log
 from brim.mcp.options import Options
-from brim.mcp.stash import MemoryStash
-from brim.mcp.upstream import StdioUpstream
-from brim.mcp.wrapper import Wrapper
+from brim.mcp.results.archive import MemoryStash
+from brim.mcp.transport.child_process import Log
+from brim.mcp.transport.upstream import StdioUpstream
+from brim.mcp.wrapper.proxy import Wrapper
 
 FAKE = Path(__file__).with_name("fake_server.py")
 MODERN_META = {

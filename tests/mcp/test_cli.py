@@ -13,10 +13,10 @@ from brim import settings
 from brim.cli import mcp as cli
 from brim.errors import BadSetting
 from brim.mcp import command
-from brim.mcp.child import Log
-from brim.mcp.compacting import count_tokens
 from brim.mcp.options import Options
-from brim.mcp.upstream import StdioUpstream, Upstream
+from brim.mcp.results.compacting import count_tokens
+from brim.mcp.transport.child_process import Log
+from brim.mcp.transport.upstream import StdioUpstream, Upstream
 
 from .conftest import FAKE, connected, run, text_of
 

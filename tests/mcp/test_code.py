@@ -16,7 +16,7 @@ from brim.mcp.code.languages import definitions
 from brim.mcp.code.mapping import map_repo
 from brim.mcp.code.repository import Repository, is_test
 from brim.mcp.code.search import references, search, search_def_and_refs
-from brim.mcp.tooling import Tools
+from brim.mcp.server.own_tools import Tools
 
 SHOP = '''"""A shop."""
 import json

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from brim.mcp import calls
-from brim.mcp.child import Lines
-from brim.mcp.compacting import count_tokens
-from brim.mcp.wrapper import Wrapper
+from brim.mcp.results.compacting import count_tokens
+from brim.mcp.transport.child_process import Lines
+from brim.mcp.wrapper import tool_calls
+from brim.mcp.wrapper.proxy import Wrapper
 
 from .conftest import FAKE, connected, run, text_of
 
@@ -162,7 +162,7 @@ def test_a_result_that_cannot_be_compacted_is_within_its_budget_all_the_same(
     def broken(*_: object) -> None:
         raise KeyError("a fault of a ladder")
 
-    monkeypatch.setattr(calls, "fit_result", broken)
+    monkeypatch.setattr(tool_calls, "fit_result", broken)
 
     async def scene() -> None:
         async with connected() as client:
@@ -175,7 +175,7 @@ def test_a_result_that_cannot_be_compacted_is_within_its_budget_all_the_same(
             assert text_of(await client.call("echo", text="x")) == "x"
             await asyncio.sleep(0.05)
             said = client.log.getvalue().decode()
-            assert "a result of lines: planning failed, KeyError at mcp/calls.py:" in said
+            assert "a result of lines: planning failed, KeyError at mcp/wrapper/tool_calls.py:" in said
             assert "a fault of a ladder" not in said  # it may hold content
             assert client.wrapper.faults["planning"] == 1
 

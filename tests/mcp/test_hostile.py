@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from brim.mcp.child import Log
-from brim.mcp.jsonrpc import Message
 from brim.mcp.options import Options
-from brim.mcp.stash import MemoryStash
-from brim.mcp.upstream import Events
-from brim.mcp.wrapper import Wrapper
+from brim.mcp.results.archive import MemoryStash
+from brim.mcp.transport.child_process import Log
+from brim.mcp.transport.json_rpc import Message
+from brim.mcp.transport.upstream import Events
+from brim.mcp.wrapper.proxy import Wrapper
 
 KEYS = """name description inputSchema outputSchema annotations _meta content structuredContent type text resource uri
 isError task taskId resultType tools nextCursor properties required enum items anyOf $defs $ref default title

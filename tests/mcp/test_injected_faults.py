@@ -9,13 +9,14 @@ import threading
 import pytest
 
 import brim
-from brim.mcp import calls, timed_stash
-from brim.mcp.budgets import Budget
-from brim.mcp.child import Log
-from brim.mcp.compacting import count_tokens
+from brim.mcp import timed_stash
 from brim.mcp.options import Options
-from brim.mcp.stash import MemoryStash
-from brim.mcp.wrapper import Wrapper
+from brim.mcp.results.archive import MemoryStash
+from brim.mcp.results.compacting import count_tokens
+from brim.mcp.results.meta_budgets import Budget
+from brim.mcp.transport.child_process import Log
+from brim.mcp.wrapper import tool_calls
+from brim.mcp.wrapper.proxy import Wrapper
 from tests.sabotage import FAULTS, Target, broken, chosen, contents
 
 BUDGET = 120
@@ -31,11 +32,11 @@ class Wrapped:
         tokens = dict.fromkeys(("full", "standard", "compact", "minimal"), BUDGET)
         options = Options(result_tokens=tokens, fit_timeout=seconds)  # type: ignore[arg-type]
         self.wrapper = Wrapper([], options, lambda _: None, log=Log(io.BytesIO()), stash=MemoryStash())
-        self.calls = calls.Calls(self.wrapper)
+        self.calls = tool_calls.Calls(self.wrapper)
         self.session = self.calls._sessions.of(None, modern=False)
 
     def fit(self, text: str) -> str:
-        call = calls.Call(1, "read", {"query": "item"}, Budget(), self.session, False, b"")
+        call = tool_calls.Call(1, "read", {"query": "item"}, Budget(), self.session, False, b"")
         fitted = self.calls._fit({"content": [{"type": "text", "text": text}]}, call)
         return "\n".join(block["text"] for block in fitted.result["content"])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 
-from brim.mcp.merging import merge_base, merge_hello, split_name
+from brim.mcp.wrapper.server_merge import merge_base, merge_hello, split_name
 
 from .conftest import MODERN_META, connected, run, text_of
 

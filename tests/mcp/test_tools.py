@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brim.mcp import grouping
-from brim.mcp.audit import measure, render
-from brim.mcp.compacting import count_tokens
 from brim.mcp.options import Options
-from brim.mcp.shrink import first_sentences, hoist, shrink, tidy
-from brim.mcp.toolindex import ToolIndex
-from brim.mcp.toollist import ToolList, tokens_of
+from brim.mcp.results.compacting import count_tokens
+from brim.mcp.tools import tool_groups
+from brim.mcp.tools.audit import measure, render
+from brim.mcp.tools.definition_shrinking import first_sentences, hoist, shrink, tidy
+from brim.mcp.tools.tool_list import ToolList, tokens_of
+from brim.mcp.tools.tool_search import ToolIndex
 
 from .conftest import MODERN_META, connected, run, text_of
 
@@ -154,8 +154,8 @@ def test_a_tool_is_found_by_misspelt_words_and_words_run_together(query: str) ->
 
 def test_groups_come_from_servers_or_from_names() -> None:
     names = ["git_log", "git_diff", "git_add", "ping"]
-    assert [(g.name, len(g.tools)) for g in grouping.groups(names)] == [("git", 3), ("other", 1)]
-    owned = grouping.groups(["a__x", "b__y"], ["a", "b"])
+    assert [(g.name, len(g.tools)) for g in tool_groups.groups(names)] == [("git", 3), ("other", 1)]
+    owned = tool_groups.groups(["a__x", "b__y"], ["a", "b"])
     assert [(g.name, g.tools) for g in owned] == [("a", ("a__x",)), ("b", ("b__y",))]
 
 

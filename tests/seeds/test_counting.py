@@ -11,11 +11,11 @@ import pytest
 
 import brim
 from brim import Model
-from brim.catalog import find
-from brim.catalog.discovery import discover
 from brim.cli.status import line
-from brim.memory.resilient import open_store
-from brim.plan.report import level_of
+from brim.models import find
+from brim.models.discovery import discover
+from brim.planning.report import level_of
+from brim.stores.resilient import open_store
 from brim.testing import FakeProvider, Say
 from brim.tokens.actuals import MARGINS, Analytics, UsageRecord
 from tests.gateway.conftest import Running, Start, long_chat

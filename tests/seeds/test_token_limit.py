@@ -12,8 +12,8 @@ import pytest
 import brim
 from brim import Policy, prompt
 from brim.docsearch import FEATURES, instructions, openai_tool, search
-from brim.plan.concise import INSTRUCTIONS
-from brim.summarize.deterministic import HEADER
+from brim.planning.policies.concise import INSTRUCTIONS
+from brim.summaries.deterministic import HEADER
 
 MODEL = "gpt-4o"
 RULES = "You are the planning assistant.\n\nSpec: every change has a test."

@@ -12,9 +12,9 @@ import pytest
 import brim
 from brim import Section, prompt
 from brim.mcp.options import Options
-from brim.mcp.session import Session
-from brim.mcp.tooling import Tools
-from tests.ladders.test_shapes import CHANGE, HIT
+from brim.mcp.results.session_fill import Session
+from brim.mcp.server.own_tools import Tools
+from tests.content.test_reshape import CHANGE, HIT
 from tests.mcp.conftest import connected, run, text_of
 
 MODEL = "gpt-4o"

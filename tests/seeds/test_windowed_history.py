@@ -13,8 +13,8 @@ import pytest
 import brim
 from brim import BadSetting, Policy
 from brim.conversation import Message
-from brim.memory.resilient import open_store
-from brim.summarize.llm import INSTRUCTION, LlmSummarizer
+from brim.stores.resilient import open_store
+from brim.summaries.llm import INSTRUCTION, LlmSummarizer
 
 MODEL = "gpt-4o"
 ROOM = 8_192 - 512

@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 
 import brim
-from brim import catalog, wire
-from brim.catalog import Model
-from brim.memory.inmemory import InMemoryStore
+from brim import apis, models
+from brim.models import Model
+from brim.stores.inmemory import InMemoryStore
 from brim.tokens.actuals import Analytics, InMemory, UsageRecord, shared_out
 from brim.tokens.calibration import MARGINS, Calibration
 from brim.tokens.counter import Counter
 from tests.conversations import PNG
 from tests.hidden_provider import play, providers
 
-GPT = catalog.find("gpt-4o")
+GPT = models.find("gpt-4o")
 ACME = Model("acme-1", "acme", 100_000, None, "estimate", None, "openai_chat", "test")
 BOLT = Model("bolt-1", "bolt", 100_000, None, "estimate", None, "openai_chat", "test")
 
@@ -32,7 +32,7 @@ def words(n: int, seed: str = "word") -> str:
 
 def recorded(actuals: brim.Actuals, messages: Any, tokens: int, model: Model = GPT, **fields: Any) -> None:
     body = {"model": model.name, "messages": messages, **fields}
-    Counter(model, "openai_chat", actuals).record(wire.parse(body, "openai_chat"), tokens)
+    Counter(model, "openai_chat", actuals).record(apis.parse(body, "openai_chat"), tokens)
 
 
 def counted(actuals: brim.Actuals | None, messages: Any, model: Model = GPT, **fields: Any) -> brim.Count:
@@ -134,9 +134,9 @@ def test_a_message_takes_its_share_in_another_conversation_too() -> None:
 def test_models_of_one_vocabulary_share_their_numbers_and_others_do_not() -> None:
     actuals = brim.Actuals()
     recorded(actuals, chat("hello"), 17, GPT)
-    assert counted(actuals, chat("hello"), catalog.find("gpt-4o-mini")).tokens == 17
-    assert counted(actuals, chat("hello"), catalog.find("gpt-4")).tokens == 8
-    assert counted(actuals, chat("hello"), catalog.find("claude-sonnet-4-5")).source == "reconstructed"
+    assert counted(actuals, chat("hello"), models.find("gpt-4o-mini")).tokens == 17
+    assert counted(actuals, chat("hello"), models.find("gpt-4")).tokens == 8
+    assert counted(actuals, chat("hello"), models.find("claude-sonnet-4-5")).source == "reconstructed"
 
 
 def test_a_prompt_with_an_image_is_charged_by_model() -> None:
@@ -145,7 +145,7 @@ def test_a_prompt_with_an_image_is_charged_by_model() -> None:
     messages = [{"role": "user", "content": [{"type": "text", "text": "What is this?"}, picture]}]
     recorded(actuals, messages, 270, GPT)
     assert counted(actuals, messages, GPT).tokens == 270
-    assert counted(actuals, messages, catalog.find("gpt-4o-mini")).tokens > 2_000
+    assert counted(actuals, messages, models.find("gpt-4o-mini")).tokens > 2_000
 
 
 def charged(actuals: brim.Actuals, reports: int, share: float, model: Model = ACME) -> None:

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import brim
-from brim import catalog, wire
-from brim.catalog import Model
+from brim import apis, models
 from brim.errors import BudgetTooSmall
+from brim.models import Model
 from brim.tokens.actuals import Actuals
 from brim.tokens.counter import Counter
 from tests.conversations import requests
@@ -71,7 +71,7 @@ def near(shown: int, actual: int) -> bool:
 
 def test_a_fit_shows_and_reports_the_corrected_number_and_fills_the_window() -> None:
     actuals, messages = learnt(), chat(100)
-    raw = Counter(ACME, "openai_chat").total(wire.parse(messages, "openai_chat", model=ACME))
+    raw = Counter(ACME, "openai_chat").total(apis.parse(messages, "openai_chat", model=ACME))
     assert raw > 1.5 * truth(messages)  # an estimate is on the high side
     fitted = brim.fit(messages, model=ACME, actuals=actuals)
     sent, limit, report = truth(fitted.messages), ACME.max_input(None), fitted.report
@@ -138,8 +138,8 @@ def test_the_parts_of_a_count_add_up_to_it(data: st.DataObject) -> None:
     api, body, _ = data.draw(requests())
     body = {**body, "tools": [TOOLS[api]]} if data.draw(st.booleans()) else body
     name = data.draw(st.sampled_from(MODELS[api]))
-    model = ACME if name == "acme-1" else catalog.find(name)
-    conversation = wire.parse(body, api, model=model)
+    model = ACME if name == "acme-1" else models.find(name)
+    conversation = apis.parse(body, api, model=model)
     actuals = Actuals() if data.draw(st.booleans()) else None
     counter = Counter(model, api, actuals)
     for _ in range(data.draw(st.integers(0, 3)) if actuals else 0):

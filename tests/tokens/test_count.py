@@ -10,9 +10,13 @@ import pytest
 from hypothesis import given
 
 import brim
-from brim import catalog, wire
+from brim import apis, models
+from brim.apis.anthropic import framing as anthropic
+from brim.apis.gemini import framing as gemini
+from brim.apis.openai_chat import framing as openai
+from brim.apis.openai_chat import templates
+from brim.apis.openai_responses import framing as responses
 from brim.tokens.counter import Counter
-from brim.tokens.framing import anthropic, gemini, openai, responses, templates
 from brim.tokens.tokenizers import tokenizer
 from tests.conversations import PNG, requests
 
@@ -21,7 +25,7 @@ CHAT_TOOL = {"type": "function", "function": {"name": "weather", "description": 
 RESPONSES_TOOL = {"type": "function", "name": "weather", "description": "Weather now", "parameters": SCHEMA}
 CLAUDE_TOOL = {"name": "weather", "description": "Weather now", "input_schema": SCHEMA}
 GEMINI_TOOL = {"functionDeclarations": [{"name": "weather", "description": "Weather now", "parameters": SCHEMA}]}
-ACME = catalog.Model("acme-1", "acme", 100_000, None, "estimate", None, "openai_chat", "test")
+ACME = models.Model("acme-1", "acme", 100_000, None, "estimate", None, "openai_chat", "test")
 
 CHAT = {
     "model": "gpt-4o",
@@ -97,7 +101,7 @@ APIS = pytest.mark.parametrize("api", sorted(BODIES))
 
 
 def framed(api: str, body: dict[str, Any], model: str) -> Any:
-    count = tokenizer(catalog.find(model).family)
+    count = tokenizer(models.find(model).family)
     if api == "openai_chat":
         return openai.chat_tokens(body, count, model=model)
     module: Any = {"openai_responses": responses, "anthropic": anthropic, "gemini": gemini}[api]
@@ -245,8 +249,8 @@ def test_an_image_inside_a_message_is_counted_by_its_size() -> None:
 
 
 def test_the_parts_of_a_message_are_counted_one_by_one() -> None:
-    counter = Counter(catalog.find("gpt-4o"), "openai_chat")
-    message = wire.parse(CHAT["messages"]).messages[-1]
+    counter = Counter(models.find("gpt-4o"), "openai_chat")
+    message = apis.parse(CHAT["messages"]).messages[-1]
     text, picture = counter.parts(message)
     assert (text, picture) == (tokenizer("o200k")("And here?"), 255)
 

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from brim.apis.anthropic import framing as by_anthropic
+from brim.apis.framed import Framed
+from brim.apis.gemini import framing as by_gemini
+from brim.apis.openai_chat import framing as by_openai
+from brim.apis.openai_responses import framing as by_responses
 from brim.tokens import text_counter
-from brim.tokens.framing import Framed
-from brim.tokens.framing import anthropic as by_anthropic
-from brim.tokens.framing import gemini as by_gemini
-from brim.tokens.framing import openai as by_openai
-from brim.tokens.framing import responses as by_responses
 
 MODELS = {
     "openai_chat": "gpt-4o",

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 import brim
-from brim import catalog, wire
-from brim.catalog import Model
-from brim.memory.resilient import ResilientStore, open_store
+from brim import apis, models
+from brim.models import Model
+from brim.stores.resilient import ResilientStore, open_store
 from brim.tokens.actuals import InMemory
 from brim.tokens.counter import Counter
 from tests.hidden_provider import CJK, CODE, Messages, Truth, prose, vocabulary
@@ -42,15 +42,15 @@ class Provider:
 
 def framed(family: str, each: int) -> Truth:
     counter = Counter(known(family, 8_000), "openai_chat")
-    return lambda messages: counter.total(wire.parse(messages)) + each * len(messages)
+    return lambda messages: counter.total(apis.parse(messages)) + each * len(messages)
 
 
 def noisy(most: float) -> Truth:
     """Claude as Brim counts it, each message up to so much above, as its content has it."""
-    counter = Counter(catalog.find("claude-sonnet-4-5"), "openai_chat")
+    counter = Counter(models.find("claude-sonnet-4-5"), "openai_chat")
 
     def truth(messages: Messages) -> int:
-        parsed = wire.parse(messages)
+        parsed = apis.parse(messages)
         sizes = (counter.message(one) * (1 + most * one.digest[0] / 255) for one in parsed.messages)
         return round(counter.head(parsed) + sum(sizes))
 
@@ -128,7 +128,7 @@ class Played:
 
     def record(self, actuals: brim.Actuals, messages: Messages, tokens: int, **fields: Any) -> None:
         body = {"messages": messages, **fields}
-        Counter(self.model, "openai_chat", actuals).record(wire.parse(body, "openai_chat"), tokens)
+        Counter(self.model, "openai_chat", actuals).record(apis.parse(body, "openai_chat"), tokens)
 
     def fitted(self, actuals: brim.Actuals, messages: Messages) -> int:
         """What the provider makes of a chat as it is fitted to its window."""

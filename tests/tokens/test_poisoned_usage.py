@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 import brim
-from brim import catalog, wire
-from brim.catalog import Model
+from brim import apis, models
+from brim.models import Model
 from brim.tokens.actuals import InMemory
 from brim.tokens.counter import Counter
 from tests.conversations import PNG
 
-GPT = catalog.find("gpt-4o")
-CLAUDE = catalog.find("claude-sonnet-4-5")
-GEMINI = catalog.find("gemini-2.5-flash")
+GPT = models.find("gpt-4o")
+CLAUDE = models.find("claude-sonnet-4-5")
+GEMINI = models.find("gemini-2.5-flash")
 ACME = Model("acme-1", "acme", 100_000, None, "estimate", None, "openai_chat", "test")
 SENTENCE = "The harbour master counted the crates twice and wrote the number into the ledger. "
 INPUT = [{"role": "user", "content": SENTENCE * 40}]
@@ -30,15 +30,15 @@ def body(sentences: int, **fields: Any) -> dict[str, Any]:
 
 
 def record(actuals: brim.Actuals, model: Model, request: dict[str, Any], tokens: int, api: str = "openai_chat") -> bool:
-    return Counter(model, api, actuals).record(wire.parse(request, api), tokens)
+    return Counter(model, api, actuals).record(apis.parse(request, api), tokens)
 
 
 def upper(actuals: brim.Actuals | None, model: Model, request: dict[str, Any], api: str = "openai_chat") -> int:
-    return Counter(model, api, actuals).count(wire.parse(request, api)).upper
+    return Counter(model, api, actuals).count(apis.parse(request, api)).upper
 
 
 def total(model: Model, request: dict[str, Any], api: str = "openai_chat") -> int:
-    return Counter(model, api).total(wire.parse(request, api))
+    return Counter(model, api).total(apis.parse(request, api))
 
 
 @pytest.mark.parametrize("model", [GPT, CLAUDE, ACME])
@@ -55,7 +55,7 @@ def test_a_report_that_cannot_be_leaves_every_bound_as_it_was(model: Model, toke
 
 def test_ten_tokens_charged_as_60_000_do_not_move_the_bound_of_a_thousand() -> None:
     counter = Counter(GPT, "openai_chat", brim.Actuals())
-    tiny, chat = wire.parse({"messages": [{"role": "user", "content": "hello there"}]}), wire.parse(body(65))
+    tiny, chat = apis.parse({"messages": [{"role": "user", "content": "hello there"}]}), apis.parse(body(65))
     assert not counter.record(tiny, 60_000)
     assert counter.count(chat).upper <= 1.1 * counter.total(chat)
 
@@ -178,7 +178,7 @@ def test_a_provider_that_changes_its_vocabulary_is_followed() -> None:
         for n in range(64):
             request = body(40 + n + round(100 * share))
             record(actuals, ACME, request, round(share * total(ACME, request)))
-        found = Counter(ACME, "openai_chat", actuals).count(wire.parse(body(1_000)))
+        found = Counter(ACME, "openai_chat", actuals).count(apis.parse(body(1_000)))
         assert found.tokens == pytest.approx(share * total(ACME, body(1_000)), rel=0.02)
         assert share * total(ACME, body(1_000)) <= found.upper <= 1.11 * found.tokens
 
@@ -191,7 +191,7 @@ def test_a_vocabulary_far_from_the_estimate_is_learnt_and_fills_its_window(share
     def fill() -> float:
         messages = [{"role": ("user", "assistant")[n % 2], "content": SENTENCE * 20} for n in range(201)]
         fitted = brim.fit(messages, model=model, actuals=actuals, reserve=0)
-        return share * Counter(model, "openai_chat").total(wire.parse(fitted.messages)) / window
+        return share * Counter(model, "openai_chat").total(apis.parse(fitted.messages)) / window
 
     before = fill()
     for n in range(12):
@@ -207,5 +207,5 @@ def test_images_tell_of_their_own_prompt_only() -> None:
     actuals = brim.Actuals()
     charged = total(GPT, request, api) + 40
     assert record(actuals, GPT, request, charged, api)
-    assert Counter(GPT, api, actuals).count(wire.parse(request, api)).tokens == charged
+    assert Counter(GPT, api, actuals).count(apis.parse(request, api)).tokens == charged
     assert not record(actuals, GPT, request, 100 * charged, api)

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 
 import brim
-from brim.cli.writing import LINES, printable
+from brim.cli.terminal.writing import LINES, printable
 from brim.errors import BrimError
 
 COMMANDS = {

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import brim
-from brim.cli.reading import add_model, apply_settings, as_text, place_of, read_bytes, tokens
-from brim.cli.writing import printable, put
+from brim.cli.terminal.reading import add_model, apply_settings, as_text, place_of, read_bytes, tokens
+from brim.cli.terminal.writing import printable, put
+from brim.content import KINDS
+from brim.content.reshape import LEVELS, Shape, reshape
 from brim.errors import BadInput
-from brim.ladders import KINDS
-from brim.ladders.shapes import LEVELS, Shape, reshape
 
 _EXAMPLES = """examples:
   cat build.log | brim compact --budget 1000

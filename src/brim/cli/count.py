@@ -13,12 +13,12 @@ from rich.progress import track
 from rich.table import Table
 
 import brim
-from brim import catalog, wire
-from brim.cli.reading import add_model, apply_settings, as_text, json_problem, place_of, read_bytes, request_in
-from brim.cli.showing import plain
+from brim import apis, models
+from brim.cli.terminal.reading import add_model, apply_settings, as_text, json_problem, place_of, read_bytes, request_in
+from brim.cli.terminal.showing import plain
 from brim.errors import BadInput
-from brim.plan.items import current
-from brim.plan.report import LAYERS, level_of
+from brim.planning.items import current
+from brim.planning.report import LAYERS, level_of
 from brim.tokens.counter import Count, Counter
 
 _EXAMPLES = """examples:
@@ -57,8 +57,8 @@ def run(args: argparse.Namespace) -> int:
             print(f"{place_of(args.file)} is not JSON ({problem}): counted as plain text", file=sys.stderr)
         _print(args, brim.count(as_text(data, args.file), model=model_name), {})
         return 0
-    conversation = wire.parse(request, model=args.model or "")
-    model = catalog.find(_model(args, conversation.model))
+    conversation = apis.parse(request, model=args.model or "")
+    model = models.find(_model(args, conversation.model))
     counter = Counter(model, conversation.api)
     count = counter.count(conversation)
     rows = [

@@ -14,10 +14,10 @@ from rich.text import Text
 from rich.tree import Tree
 
 import brim
-from brim.cli.reading import add_model, apply_settings, tokens
-from brim.cli.showing import RUNGS, STYLE, bar, show_report
-from brim.cli.writing import printable
-from brim.plan.report import LAYERS, Decision, Report
+from brim.cli.terminal.reading import add_model, apply_settings, tokens
+from brim.cli.terminal.showing import RUNGS, STYLE, bar, show_report
+from brim.cli.terminal.writing import printable
+from brim.planning.report import LAYERS, Decision, Report
 
 BUDGET = 8_000
 # Items below this many tokens are only counted in the short tree.

@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 
 from brim.cli.fit import add_request, fitted
-from brim.cli.showing import show_report
+from brim.cli.terminal.showing import show_report
 
 _EXAMPLES = """examples:
   brim explain chat.json --model gpt-4o --budget 8000

@@ -9,10 +9,10 @@ from typing import Any
 from rich.console import Console
 
 import brim
-from brim.cli.reading import add_model, apply_settings, need_request, reserved, tokens
-from brim.cli.showing import plain, show_report
-from brim.cli.writing import LINES, apart, put, write_all
-from brim.plan.policy import NAMES, Policy
+from brim.cli.terminal.reading import add_model, apply_settings, need_request, reserved, tokens
+from brim.cli.terminal.showing import plain, show_report
+from brim.cli.terminal.writing import LINES, apart, put, write_all
+from brim.planning.policies.policy import NAMES, Policy
 
 _EXAMPLES = """examples:
   brim fit chat.json --model gpt-4o --budget 8000 --out fitted.json

@@ -12,11 +12,12 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from brim import catalog, settings
-from brim.cli.reading import apply_settings
-from brim.cli.showing import plain
+from brim import models as catalog
+from brim import settings
+from brim.cli.terminal.reading import apply_settings
+from brim.cli.terminal.showing import plain
 from brim.errors import NotFound, UnknownModel
-from brim.memory.resilient import open_store
+from brim.stores.resilient import open_store
 from brim.tokens.actuals import Actuals
 from brim.tokens.counter import Counter
 

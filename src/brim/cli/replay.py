@@ -16,15 +16,15 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from brim import settings
-from brim.cli.reading import add_model, apply_settings, tokens
-from brim.cli.showing import bar, plain
-from brim.cli.writing import apart, printable
+from brim.cli.terminal.reading import add_model, apply_settings, tokens
+from brim.cli.terminal.showing import bar, plain
+from brim.cli.terminal.writing import apart, printable
 from brim.errors import BadInput, BadSetting
-from brim.plan.policy import NAMES, Policy
-from brim.replaying import KindUse, Outcome, Problem, Replay, chart, replay
-from brim.replaying import Progress as Done
-from brim.replaying.result import counted
-from brim.replaying.run import CACHE_MINUTES
+from brim.planning.policies.policy import NAMES, Policy
+from brim.replays import KindUse, Outcome, Problem, Replay, chart, replay
+from brim.replays import Progress as Done
+from brim.replays.result import counted
+from brim.replays.run import CACHE_MINUTES
 
 # So many problems are shown one by one; the others are counted.
 MOST = 10

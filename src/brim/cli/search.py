@@ -7,8 +7,8 @@ import importlib
 import json
 from typing import Any
 
-from brim.cli.reading import tokens
-from brim.cli.writing import put
+from brim.cli.terminal.reading import tokens
+from brim.cli.terminal.writing import put
 from brim.errors import BadSetting
 
 _EXAMPLES = """examples:

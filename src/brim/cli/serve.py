@@ -51,7 +51,7 @@ def add(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    serving = importlib.import_module("brim.gateway.serving")  # needs the extra `gateway`
+    serving = importlib.import_module("brim.gateway.server.serving")  # needs the extra `gateway`
     if args.upstream is not None and not args.upstream.startswith(("http://", "https://")):
         raise BadSetting("--upstream", f"{args.upstream!r} is not an address such as http://127.0.0.1:8080")
 
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
         return settings.load(start, gateway={name: value for name, value in given.items() if value is not None})
 
     if args.demo:
-        importlib.import_module("brim.gateway.demo").run(loaded())
+        importlib.import_module("brim.gateway.server.demo").run(loaded())
     else:
         serving.serve(loaded, args.upstream or "", tuple(args.clear_tool_uses), in_memory=args.memory, otel=args.otel)
     return 0

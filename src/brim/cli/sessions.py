@@ -16,16 +16,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from brim import settings, wire
-from brim.cli.reading import apply_settings, as_text, read_bytes
-from brim.cli.showing import plain
-from brim.cli.writing import in_terminal, printable, put
+from brim import apis, settings
+from brim.cli.terminal.reading import apply_settings, as_text, read_bytes
+from brim.cli.terminal.showing import plain
+from brim.cli.terminal.writing import in_terminal, printable, put
 from brim.conversation import Message
 from brim.errors import BadInput, NotFound
-from brim.memory.keeping import replayed, row_of, rows_in
-from brim.memory.resilient import open_store
-from brim.memory.session import Session
-from brim.memory.store import SessionRecord, Store
+from brim.sessions.session import Session
+from brim.sessions.session_codec import replayed, row_of, rows_in
+from brim.stores.protocol import SessionRecord, Store
+from brim.stores.resilient import open_store
 
 LISTED = 50
 PREVIEW = 100
@@ -170,7 +170,7 @@ def run_show(args: argparse.Namespace) -> int:
 
 def _log(store: Store, record: SessionRecord) -> list[Message]:
     """The messages of a session, which are read without its model."""
-    api = wire.api_of(str(record.meta.get("api") or "openai_chat"))
+    api = apis.api_of(str(record.meta.get("api") or "openai_chat"))
     return replayed(store.records(record.id), api.messages.get)
 
 

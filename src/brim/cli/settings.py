@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from brim import settings
-from brim.cli.showing import plain
+from brim.cli.terminal.showing import plain
 
 _EXAMPLES = """examples:
   brim settings                 what is in force here

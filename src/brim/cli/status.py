@@ -8,9 +8,9 @@ from typing import Any
 
 from rich.console import Console
 
-from brim.cli.asking import Asker, add_address
-from brim.cli.showing import STYLE, bar, plain
-from brim.cli.writing import printable
+from brim.cli.terminal.asking import Asker, add_address
+from brim.cli.terminal.showing import STYLE, bar, plain
+from brim.cli.terminal.writing import printable
 from brim.errors import NotFound
 
 _EXAMPLES = """examples:

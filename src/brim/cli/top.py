@@ -12,9 +12,9 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from brim.cli.asking import Asker, add_address
-from brim.cli.showing import STYLE, bar, plain
 from brim.cli.status import WORDS, short
+from brim.cli.terminal.asking import Asker, add_address
+from brim.cli.terminal.showing import STYLE, bar, plain
 
 _EXAMPLES = """examples:
   brim top                  until Ctrl-C

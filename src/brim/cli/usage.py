@@ -14,12 +14,12 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from brim import catalog, settings
-from brim.cli.asking import Asker, add_address
-from brim.cli.reading import apply_settings
-from brim.cli.showing import plain
+from brim import models, settings
+from brim.cli.terminal.asking import Asker, add_address
+from brim.cli.terminal.reading import apply_settings
+from brim.cli.terminal.showing import plain
 from brim.errors import BadInput, NotFound, UnknownModel
-from brim.memory.resilient import open_store
+from brim.stores.resilient import open_store
 
 NUMBERS = ("requests", "failed", "counted", "billed in", "cached", "output", "USD")
 SUMMED = ("requests", "failed", "estimated", "actual_in", "actual_out", "cached")
@@ -91,7 +91,7 @@ def since(rows: Iterable[dict[str, Any]], days: int) -> list[dict[str, Any]]:
 def cost_of(row: Mapping[str, Any]) -> float | None:
     """USD by list prices; None where the price is not known. What was written to a cache is taken as fresh."""
     try:
-        prices = catalog.find(str(row["model"])).prices
+        prices = models.find(str(row["model"])).prices
     except UnknownModel:
         return None
     if prices is None:

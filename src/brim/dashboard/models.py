@@ -5,11 +5,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 
-from brim.catalog import Prices
 from brim.dashboard import money, words
 from brim.dashboard.data import Values
 from brim.dashboard.html import Child, Html, el, number, numbers, table
 from brim.dashboard.page import Place, page
+from brim.models import Prices
 
 COUNTED = 500
 # An error above 0 is an over-count, which costs room; below 0 stands an under-count.

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from brim.catalog import Prices
+from brim.models import Prices
 
 KINDS = {
     "fresh": "Input, fresh",

@@ -9,7 +9,7 @@ from brim.dashboard.data import Values
 from brim.dashboard.html import Child, Html, el, link, number, numbers, table
 from brim.dashboard.live import outcome
 from brim.dashboard.page import Place, figure, figures, hidden_note, page
-from brim.plan.report import level_of
+from brim.planning.report import level_of
 
 LIMITS = (50, 200, 500)
 MOST_ROWS = 200

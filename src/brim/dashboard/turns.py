@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from brim.catalog import Prices
 from brim.dashboard import changes, money, words
 from brim.dashboard.data import Values
 from brim.dashboard.html import Child, Html, address, el, link, number, numbers, table
 from brim.dashboard.page import Place, figure, figures, hidden_note, page
 from brim.dashboard.sessions import window
-from brim.plan.report import LAYERS, level_of
+from brim.models import Prices
+from brim.planning.report import LAYERS, level_of
 
 MOST_ITEMS = 1_000
 SETTLED = "What earlier turns settled is sent as before, so that the prompt cache holds; it is not decided again."

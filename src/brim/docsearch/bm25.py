@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from math import log
 
-from brim.plan.words import words
+from brim.relevance.terms import words
 
 __all__ = ["Bm25", "words"]
 

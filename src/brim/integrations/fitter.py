@@ -14,9 +14,9 @@ from typing import Any, Generic, TypeVar
 
 import brim
 from brim import Policy, Session
-from brim.catalog import Model, model_of
 from brim.integrations.messages import Chat, Codec, bare, count, from_chat, text_of, to_chat
-from brim.memory.store import Store
+from brim.models import Model, model_of
+from brim.stores.protocol import Store
 
 M = TypeVar("M")
 # Conversations held at once. One that is pushed out begins anew when it goes on: its next request is fitted from the

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from brim.memory.resilient import open_store
-from brim.memory.store import Store, Turn
+from brim.stores.protocol import Store, Turn
+from brim.stores.resilient import open_store
 
 
 class KeptList:

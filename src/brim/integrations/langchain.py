@@ -14,7 +14,7 @@ from brim.errors import MissingFramework
 from brim.integrations.fitter import MessageFitter
 from brim.integrations.kept_list import KeptList
 from brim.integrations.langchain_messages import LangChainCodec
-from brim.memory.store import Store
+from brim.stores.protocol import Store
 
 try:
     from langchain.agents.middleware.types import AgentMiddleware

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any, Protocol, TypeVar
 
 import brim
-from brim.catalog import Model
+from brim.models import Model
 
 ORIGIN = "brim_origin"
 Chat = dict[str, Any]

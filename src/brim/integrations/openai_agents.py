@@ -12,7 +12,7 @@ from typing import Any
 from brim.errors import MissingFramework
 from brim.integrations.fitter import MessageFitter, PlainCodec
 from brim.integrations.kept_list import KeptList
-from brim.memory.store import Store
+from brim.stores.protocol import Store
 
 try:
     from agents import FunctionTool, RunContextWrapper

@@ -13,10 +13,10 @@ from typing import Any
 
 from brim import settings
 from brim.errors import BadSetting
-from brim.mcp.child import Log
 from brim.mcp.options import Options
-from brim.mcp.stdio import wrap_stdio
-from brim.mcp.upstream import StdioUpstream, Upstream
+from brim.mcp.transport.child_process import Log
+from brim.mcp.transport.client_stdio import wrap_stdio
+from brim.mcp.transport.upstream import StdioUpstream, Upstream
 
 # Flags that are called as their setting is.
 _FLAGS = (
@@ -99,7 +99,7 @@ def _split(text: str, where: str) -> list[str]:
 
 def _http(url: str, name: str, headers: dict[str, str], loaded: settings.Settings) -> Upstream:
     """A server over HTTP; a header of its own goes before the token of the settings."""
-    http = importlib.import_module("brim.mcp.http")  # needs aiohttp, which a stdio wrapper does not
+    http = importlib.import_module("brim.mcp.transport.http_upstream")  # needs aiohttp, which a stdio wrapper does not
     command = _split(loaded.mcp.token_command, "mcp.token_command")
     own = any(key.lower() == "authorization" for key in headers)
     if not own and not command:
@@ -170,7 +170,7 @@ def wrap(args: argparse.Namespace) -> int:
 
 
 def audit(args: argparse.Namespace) -> int:
-    auditing = importlib.import_module("brim.mcp.audit")  # draws tables, which a wrapper has no use for
+    auditing = importlib.import_module("brim.mcp.tools.audit")  # draws tables, which a wrapper has no use for
     log = Log()
     loaded = settings_of(args)
     try:
@@ -182,7 +182,7 @@ def audit(args: argparse.Namespace) -> int:
 
 
 def serve(args: argparse.Namespace) -> int:
-    serving = importlib.import_module("brim.mcp.serve")  # needs the mcp package, which the wrapper does not
+    serving = importlib.import_module("brim.mcp.server.sdk_server")  # needs the mcp package, which the wrapper does not
     root = Path(args.root)
     if not root.is_dir():
         raise BadSetting("--root", f"{args.root} is no folder")

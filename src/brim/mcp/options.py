@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
+from brim.content.reshape import Shape
 from brim.errors import BadSetting
-from brim.ladders.shapes import Shape
 from brim.settings.schema import Mcp
 
 Level = Literal["full", "standard", "compact", "minimal"]

@@ -11,7 +11,7 @@ from typing import TypeVar
 from brim import incidents
 from brim.deadline import OutOfTime, run_within
 from brim.errors import NotFound
-from brim.mcp.stash import Stash
+from brim.mcp.results.archive import Stash
 
 T = TypeVar("T")
 # So many calls may hang in the stash at once, each in a thread; while they do, it is not asked.

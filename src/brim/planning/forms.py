@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from brim import incidents
+from brim.content import Hint, Ladder, handle_of
+from brim.content import arguments as arguments_ladder
+from brim.content.keyed import keyed, words_of
+from brim.content.types import Room
 from brim.head_tail import head_and_tail
-from brim.ladders import Hint, Ladder, handle_of
-from brim.ladders import arguments as arguments_ladder
-from brim.ladders.keyed import keyed, words_of
-from brim.ladders.rung import Room
-from brim.plan.items import Item
+from brim.planning.items import Item
 
 # The least that is left of a block or a result that may be shortened but not dropped: a mark with its handle.
 STUB = 14

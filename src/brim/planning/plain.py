@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from brim import wire
+from brim import apis
+from brim.content import handle_of
 from brim.conversation import Conversation, Message, Part, Path, changed, encode
 from brim.errors import BudgetTooSmall
 from brim.head_tail import head_and_tail
-from brim.ladders import handle_of
 from brim.tokens.counter import Counter
 
 # Share of the room for the user's messages before the steps have theirs: rule 2 of the planner's design.
@@ -66,7 +66,7 @@ class _Planner:
         self.steps = steps_of(conversation.messages)
         self.shown: dict[int, tuple[Message, ...]] = {}  # the steps that are kept, as they are shown
         self.archive: dict[str, str] = {}
-        note = wire.text_message(conversation.api, "user", _note(len(conversation.messages), UNKNOWN))
+        note = apis.text_message(conversation.api, "user", _note(len(conversation.messages), UNKNOWN))
         self.used = counter.head(conversation) + counter.message(note)
 
     def run(self) -> PlainPlan:
@@ -217,7 +217,7 @@ class _Planner:
                 # The user speaks first, and between two turns of the model: some APIs insist on it.
                 needed = shown[0].role == "assistant" and (alone or follows)
                 if not told or needed:
-                    messages.append(wire.text_message(self.given.api, "user", SIGN if told else note))
+                    messages.append(apis.text_message(self.given.api, "user", SIGN if told else note))
                     places.append(NOTE)
                     told = True
             messages += shown
@@ -286,4 +286,4 @@ def _is_object(text: str) -> bool:
 
 
 def _changed(api: str, message: Message, edits: dict[Path, Any]) -> Message:
-    return wire.APIS[api].messages.get(encode(changed(message.value, edits)), "fitted message")
+    return apis.APIS[api].messages.get(encode(changed(message.value, edits)), "fitted message")

@@ -12,21 +12,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from brim.content.selection import shares
 from brim.conversation import Message, encode, leaf
 from brim.errors import BudgetTooSmall
-from brim.ladders.selection import shares
-from brim.plan.candidates import LOOKED_AT, LOOKED_AT_TALK, candidates
-from brim.plan.folding import Fold
-from brim.plan.items import SYSTEM, WHOLE, Group, Item, Itemizer, last_exchange
-from brim.plan.rebuild import rebuilt
-from brim.plan.relevance.share import Column
-from brim.plan.rules import bridged, last_thoughts
-from brim.plan.task import Outcome, Task
+from brim.planning.candidates import LOOKED_AT, LOOKED_AT_TALK, candidates
+from brim.planning.folding import Fold
 from brim.planning.forms import STUB, Forms
+from brim.planning.items import SYSTEM, WHOLE, Group, Item, Itemizer, last_exchange
+from brim.planning.rebuild import rebuilt
+from brim.planning.rules import bridged, last_thoughts
 from brim.planning.sharing import Candidate, share_out
 from brim.planning.summary import Summary
+from brim.planning.task import Outcome, Task
 from brim.planning.user_words import asks, by_program, machine_heads, standing
 from brim.planning.value import weights
+from brim.relevance.term_spread import Column
 
 # Share of the room for what the user wrote.
 USER_SHARE = 0.4

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from brim.plan.items import WHOLE, Group
 from brim.planning.forms import Forms
+from brim.planning.items import WHOLE, Group
 
 Form = Literal["full", "short", "line", "archived"]
 # Tokens of a line that says tool, key arguments and outcome.

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 from brim.conversation import Message
-from brim.plan.items import Group
-from brim.plan.task import Task
 from brim.planning.forms import TINY, Forms
+from brim.planning.items import Group
 from brim.planning.sharing import LINE, Candidate
-from brim.summarize.deterministic import take_notes
+from brim.planning.task import Task
+from brim.summaries.deterministic import take_notes
 
 # Share of the limit that lines for archived steps may take before only the newest have one.
 LINES_SHARE = 0.06

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from brim.conversation import Message
-from brim.plan.items import Group
+from brim.planning.items import Group
 
 # What any older step counts beside how recent (0 to 1) and how relevant (0 to 2) it is. Age and the current message say
 # little about which values later calls need: docs/benchmarks.md#older-steps.

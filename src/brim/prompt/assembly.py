@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from brim import wire
+from brim import apis
 from brim.conversation import Conversation, Message, Role, encode
-from brim.plan.concise import INSTRUCTIONS
-from brim.plan.work import Work
+from brim.planning.policies.concise import INSTRUCTIONS
+from brim.planning.work import Work
 from brim.prompt.pruning import State
 from brim.prompt.section import Section
 from brim.prompt.tree import SEPARATOR, Node, Tree
@@ -46,7 +46,7 @@ class Assembly:
 
     def read(self, section: Section, path: str) -> Message:
         """A section that is a whole message, as the API reads it."""
-        return wire.APIS[self.api].messages.get(encode(section.message), f"{path}.message")
+        return apis.APIS[self.api].messages.get(encode(section.message), f"{path}.message")
 
     def conversation(self, tree: Tree, kept: Mapping[int, int] | None = None) -> Conversation:
         """The request with so many pieces of each leaf; without `kept` with what the tree itself has kept."""
@@ -82,7 +82,7 @@ class Assembly:
                 messages.append((slot, self._message(tree.roles[slot], parts, marked)))
         if instructions and not self.system_role:
             text = INSTRUCTIONS + SEPARATOR.join(text for _, text in instructions)
-            return Laid([(instructions[0][0].slot, wire.text_message(self.api, "user", text)), *messages])
+            return Laid([(instructions[0][0].slot, apis.text_message(self.api, "user", text)), *messages])
         return Laid(messages, self._instructions(instructions, marked) if instructions else None)
 
     def _marked(self, tree: Tree, slots: list[list[tuple[Node, str]]]) -> set[int]:
@@ -105,12 +105,12 @@ class Assembly:
 
     def _message(self, role: Role, parts: list[tuple[Node, str]], marked: set[int]) -> Message:
         if not any(leaf.place in marked for leaf, _ in parts):
-            return wire.text_message(self.api, role, SEPARATOR.join(text for _, text in parts))
-        value = {**wire.APIS[self.api].text_message(role, ""), "content": _blocks(parts, marked)}
-        return wire.APIS[self.api].messages.get(encode(value), "prompt message")
+            return apis.text_message(self.api, role, SEPARATOR.join(text for _, text in parts))
+        value = {**apis.APIS[self.api].text_message(role, ""), "content": _blocks(parts, marked)}
+        return apis.APIS[self.api].messages.get(encode(value), "prompt message")
 
     def _instructions(self, parts: list[tuple[Node, str]], marked: set[int]) -> Message:
-        systems = wire.APIS[self.api].systems
+        systems = apis.APIS[self.api].systems
         assert systems is not None
         text = SEPARATOR.join(text for _, text in parts)
         value: Any = text
@@ -155,7 +155,7 @@ def marked_message(message: Message) -> Message:
     if last.get("type") not in MARKABLE or last.get("text") == "":
         return message
     content[-1] = {**last, **MARK}
-    return wire.APIS[MARKS].messages.get(encode(value), "prompt message")
+    return apis.APIS[MARKS].messages.get(encode(value), "prompt message")
 
 
 def _pieces(leaf: Node, kept: Mapping[int, int] | None) -> int:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from brim import catalog, wire
-from brim.catalog import Model
+from brim import apis, models
+from brim.content import handle_of
 from brim.errors import BadInput, BudgetTooSmall
 from brim.fitting import Event, Fitted, OnEvent, by_window, capped, check_tokens, limit_of, refused, tell
-from brim.ladders import handle_of
-from brim.plan.policy import Policy
-from brim.plan.report import Decision, Report, Rung, layer_uses
-from brim.plan.work import Work
+from brim.models import Model
+from brim.planning.policies.policy import Policy
+from brim.planning.report import Decision, Report, Rung, layer_uses
+from brim.planning.work import Work
 from brim.prompt import validity
 from brim.prompt.assembly import SYSTEM_FIELD, Assembly, Laid
 from brim.prompt.flexing import expand, hold_limits
@@ -46,10 +46,10 @@ def render(
     `on_event` is told what was pruned, compacted and refused.
     """
     given = list(sections) if listed(sections) else sections
-    found = catalog.model_of(model)
+    found = models.model_of(model)
     name = api or found.api
     body = _body(name, model if isinstance(model, str) else found.name, fields)
-    empty = wire.parse(body, name, tools=tools, tool_choice=tool_choice)
+    empty = apis.parse(body, name, tools=tools, tool_choice=tool_choice)
     policy, counter = Policy.agent(), Counter(found, name)
     if tool_choice is not None:
         body["tool_choice"] = tool_choice
@@ -76,7 +76,7 @@ def _body(api: str, model: str, fields: Mapping[str, Any] | None) -> dict[str, A
     """The body before there are messages in it."""
     if fields is not None and not isinstance(fields, Mapping):
         raise BadInput("fields", f"must be the other fields of the body by their names, not {type(fields).__name__}")
-    messages = wire.api_of(api).list_field
+    messages = apis.api_of(api).list_field
     if messages in (fields or {}):
         raise BadInput(f"fields.{messages}", "is made of the sections: give them as Section(message=…)")
     named: dict[str, Any] = {} if api == "gemini" else {"model": model}
@@ -115,14 +115,14 @@ def _rendered(
     def report() -> Report:
         return _report(tree, assembly, before, after, warnings)
 
-    return Fitted(wire.render(conversation, body), conversation, tokens, lambda: stash, report, again)
+    return Fitted(apis.render(conversation, body), conversation, tokens, lambda: stash, report, again)
 
 
 def _check_instructions(tree: Tree, assembly: Assembly, body: Mapping[str, Any]) -> None:
     """Refuse instructions that are said twice: the sections' would take the place of the field's."""
     if "system" not in tree.roles or not assembly.system_role or assembly.api not in SYSTEM_FIELD:
         return
-    for name in wire.APIS[assembly.api].system_fields:
+    for name in apis.APIS[assembly.api].system_fields:
         if name in body:
             raise BadInput(f"fields.{name}", "sections with the role system say them too: give one of both")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from itertools import takewhile
 
-from brim import wire
+from brim import apis
+from brim.apis.api import UNASKED
 from brim.errors import BadBody, BadInput
 from brim.prompt.assembly import SYSTEM_FIELD, Assembly, Laid
 from brim.prompt.pruning import Removal
 from brim.prompt.tree import Node, Tree
-from brim.wire.api import UNASKED
 
 # APIs whose first message is the user's, and those whose results stand right behind their calls.
 USER_FIRST = "anthropic"
@@ -34,7 +34,7 @@ def check(tree: Tree, assembly: Assembly, laid: Laid) -> None:
 
 def _check_calls(tree: Tree, assembly: Assembly, laid: Laid) -> None:
     try:
-        wire.APIS[assembly.api].check(assembly.of(laid))
+        apis.APIS[assembly.api].check(assembly.of(laid))
     except BadBody as problem:
         found = _NUMBER.match(problem.at)
         raise BadBody(_at(tree, laid.messages[int(found[1])][0]) if found else problem.at, problem.problem) from None

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 import msgspec
 from msgspec import Meta
 
-from brim.catalog.families import Family
+from brim.models.families import Family
 
 _URL: Final = r"^https?://(?:\[[0-9A-Fa-f:.]+\]|[^\s@?#/:\[\]]+)(?::\d{1,5})?(?:/[^\s@?#]*)?$"
 

@@ -11,15 +11,16 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
-from brim import catalog, counting, errors, wire
-from brim.catalog import Model
+from brim import apis, counting, errors
+from brim import models as catalog
+from brim.apis import Usage
 from brim.conversation import Conversation, encode
+from brim.models import Model
 from brim.testing import speech as speaking
 from brim.testing import wording
 from brim.testing.http import Answer, serve
 from brim.testing.replies import Call, Calls, Fail, Overflow, Raw, Reply, Say, Seen
 from brim.tokens.counter import Counter
-from brim.wire import Usage
 
 _GEMINI = re.compile(r"/v1(?:alpha|beta)?/models/([^/:]+):(generateContent|streamGenerateContent|countTokens)$")
 _APIS = {
@@ -182,7 +183,7 @@ class FakeProvider:
             return _json(400, wording.error(api, 400, "We could not parse the JSON body of your request."))
         try:
             model = self._model(name, seen)
-            conversation = wire.parse(seen.body, api, model=model.name)
+            conversation = apis.parse(seen.body, api, model=model.name)
         except (errors.BrimError, ValueError) as problem:
             return _json(400, wording.error(api, 400, str(problem)))
         tokens, cached = self._size(conversation, model)
@@ -195,7 +196,7 @@ class FakeProvider:
         fault = reply.fault if isinstance(reply, Say) else None
         if action == "streamGenerateContent" and "alt=sse" not in seen.query:
             return Answer(200, JSON, tuple(speaking.gemini_array(said)), streamed=True, fault=fault)
-        streamed = seen.fields.get("stream", wire.APIS[api].streams_unasked)
+        streamed = seen.fields.get("stream", apis.APIS[api].streams_unasked)
         if action == "streamGenerateContent" or (not action and streamed is True):
             kind = LINES if api == "ollama" else EVENTS
             return Answer(200, kind, tuple(speaking.STREAMED[api](said)), streamed=True, fault=fault)

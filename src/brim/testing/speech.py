@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from brim.apis import Usage
 from brim.conversation import encode
 from brim.testing.replies import Call
-from brim.wire import Usage
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from brim import catalog
+from brim import models
 from brim.tokens.tokenizers import tokenizer
 
 __all__ = ["text_counter", "tokenizer"]
@@ -12,4 +12,4 @@ __all__ = ["text_counter", "tokenizer"]
 
 def text_counter(model: str) -> Callable[[str], int]:
     """What counts plain text for a model. Example: text_counter("gpt-4o")("hello world") -> 2"""
-    return tokenizer(catalog.find(model).family)
+    return tokenizer(models.find(model).family)

@@ -15,7 +15,7 @@ from time import monotonic
 from typing import Final, Literal, Protocol
 
 from brim import incidents
-from brim.recent import Recent
+from brim.sized_lru import SizedLru
 from brim.tokens.calibration import MARGINS, Calibration, Source
 from brim.tokens.observations import KEPT, Observation
 
@@ -54,7 +54,7 @@ class InMemory:
     """A store that lives as long as its process and forgets what was not used for long."""
 
     def __init__(self, limit: int = 200_000) -> None:
-        self._kept: Recent[bytes, int] = Recent(limit)
+        self._kept: SizedLru[bytes, int] = SizedLru(limit)
 
     def get_actual(self, key: bytes) -> int | None:
         return self._kept.get(key)
@@ -96,7 +96,7 @@ class Actuals:
         self.store: Store = Careful(store) if store is not None else InMemory()
         self.scope = scope
         self.version = next(_versions)
-        self._families: Recent[str, tuple[int, Calibration]] = Recent(_HELD)
+        self._families: SizedLru[str, tuple[int, Calibration]] = SizedLru(_HELD)
         self._ages: dict[str, tuple[int, float]] = {}
 
     def calibration(self, family: str) -> Calibration:

@@ -12,13 +12,13 @@ from hashlib import sha256
 from math import ceil
 from typing import Any, Final
 
-from brim import wire
-from brim.catalog import Model
+from brim import apis
+from brim.apis.framing import Framing, framing_for
 from brim.conversation import Conversation, Message, Part, Role, changed, decode
-from brim.recent import Recent
+from brim.models import Model
+from brim.sized_lru import SizedLru
 from brim.tokens.actuals import Actuals, shared_out
 from brim.tokens.calibration import Calibration, Source
-from brim.tokens.frames import Framing, framing_for
 from brim.tokens.observations import Observation
 from brim.tokens.plausible import TELLING, frames, plausible, plausible_unknown
 from brim.tokens.tokenizers import tokenizer
@@ -60,8 +60,8 @@ HEAD_BYTES: Final = 4 << 20
 Sizes = tuple[int, tuple[int, ...]]
 # By framing and family: what a message takes, and each of its parts.
 # By bytes: a message that was parsed anew is the same, and no parsed one is kept alive.
-_sizes: dict[tuple[str, str], Recent[bytes, Sizes]] = {}
-_heads: Recent[tuple[Any, ...], int] = Recent(HEAD_BYTES)
+_sizes: dict[tuple[str, str], SizedLru[bytes, Sizes]] = {}
+_heads: SizedLru[tuple[Any, ...], int] = SizedLru(HEAD_BYTES)
 
 
 def _stands_alone(part: Part) -> bool:
@@ -87,7 +87,7 @@ class Counter:
         self._second = None if self.tokenizer.exact else Counter(replace(model, family=LIKELY), api)
         self._frames: dict[str, int] = {}
         self._inside: tuple[tuple[int, int], int] = (0, 0), 0  # the last limit that was asked for, in own tokens
-        self._sizes = _sizes.setdefault((self.framing.key, model.family), Recent(SIZED_BYTES))
+        self._sizes = _sizes.setdefault((self.framing.key, model.family), SizedLru(SIZED_BYTES))
 
     def sizes(self, message: Message) -> Sizes:
         """What a message takes with its frame, and what each of its parts takes."""
@@ -117,7 +117,7 @@ class Counter:
         media = [n for n, part in enumerate(message.parts) if _stands_alone(part)]
         if media:
             # What they take is what is missing when an empty text stands there: their frame stays with it.
-            blank = {message.parts[n].at: wire.APIS[self.api].text_block("") for n in media}
+            blank = {message.parts[n].at: apis.APIS[self.api].text_block("") for n in media}
             rest = total - self.framing.message(changed(value, blank))
             for n in media:
                 sizes[n] = max(0, rest) // len(media)
@@ -127,7 +127,7 @@ class Counter:
         """What a message takes beside its text."""
         found = self._frames.get(role)
         if found is None:
-            short = wire.APIS[self.api].text_message(role, "a")
+            short = apis.APIS[self.api].text_message(role, "a")
             found = self._frames[role] = self.framing.message(short) - self.text("a")
         return found
 
@@ -342,7 +342,7 @@ class Counter:
             learnt.learn_rest((own, other), len(fresh), took)
 
     def text_message(self, api: str, role: Role, text: str) -> Message:
-        return wire.text_message(api, role, text)
+        return apis.text_message(api, role, text)
 
 
 def _around(conversation: Conversation) -> list[bytes]:

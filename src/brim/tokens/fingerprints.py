@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from brim.catalog.families import Family
+from brim.models.families import Family
 
 PROBES: Final = (
     "The quick harbour-master's ledger listed 1234567 crates; 89012 were re-counted on 2031-07-05, unfortunately.",

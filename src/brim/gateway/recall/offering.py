@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
+from brim.apis import APIS
+from brim.apis.recall_tool import TOOL, definition
 from brim.conversation import decode, encode
-from brim.memory.recall import TOOL, definition
-from brim.wire import APIS
 
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _list = msgspec.json.Decoder(list[msgspec.Raw])

@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from brim import wire
+from brim import apis
+from brim.apis import error_bodies, streamed_usage
+from brim.apis.anthropic.recall import MessagesRound
+from brim.apis.gemini.recall import GeminiRound
+from brim.apis.openai_chat.recall import ChatRound
+from brim.apis.openai_responses.recall import ResponsesRound
+from brim.apis.recall_dialect import Round, Splice, events_in
 from brim.conversation import decode, encode
-from brim.gateway import refusals, usage
-from brim.gateway.answer import Answer
-from brim.gateway.conversations import Live
-from brim.gateway.faults import UpstreamFault
-from brim.gateway.fitting import Fitter
-from brim.gateway.headers import Pairs, returned
-from brim.gateway.logs import tell
-from brim.gateway.recall.chat import ChatRound
-from brim.gateway.recall.dialect import Round, Splice, events_in
-from brim.gateway.recall.gemini import GeminiRound
-from brim.gateway.recall.messages import MessagesRound
+from brim.gateway.fitting.conversations import Live
+from brim.gateway.fitting.fitter import Fitter
+from brim.gateway.observe.logs import tell
+from brim.gateway.proxy.faults import UpstreamFault
+from brim.gateway.proxy.headers import Pairs, returned
+from brim.gateway.proxy.upstream_response import Answer
+from brim.gateway.proxy.upstreams import Target
 from brim.gateway.recall.offering import extended
-from brim.gateway.recall.responses import ResponsesRound
 from brim.gateway.recall.tool import answer as recalled
-from brim.gateway.upstreams import Target
 
 if TYPE_CHECKING:
-    from brim.gateway.exchange import Exchange
+    from brim.gateway.proxy.exchange import Exchange
 
 ROUNDS: Final = 6
 LARGEST_ANSWER: Final = 64 << 20
@@ -77,7 +77,7 @@ class _Loop:
         exchange = self.exchange
         while True:
             body = await answer.read(LARGEST_ANSWER)
-            exchange.reader = reader = usage.BodyReader(exchange.api)
+            exchange.reader = reader = streamed_usage.BodyReader(exchange.api)
             reader.feed(body)
             made = _ROUNDS[exchange.api](self.splice)
             try:
@@ -104,7 +104,7 @@ class _Loop:
         await exchange.start(answer.status, returned(answer.headers, changed=True) + exchange.brim_headers())
         while True:
             made = _ROUNDS[exchange.api](self.splice)
-            exchange.reader = reader = usage.StreamReader(exchange.api)
+            exchange.reader = reader = streamed_usage.StreamReader(exchange.api)
             buffer = bytearray()
             async for chunk in _all(held, answer):
                 reader.feed(chunk)
@@ -133,7 +133,7 @@ class _Loop:
         answers = [self._recalled(one.arguments) for one in made.asked]
         if exchange.turn is not None:
             exchange.turn.recalls += len(answers)
-        field = wire.APIS[exchange.api].list_field
+        field = apis.APIS[exchange.api].list_field
         self.body = extended(self.body, field, made.turns(answers))
         return await exchange.send_upstream(self.target, self.headers, self.body)
 
@@ -151,7 +151,7 @@ class _Loop:
         tell("recalled", session=result.live.id, tokens=size, room=room)
         return text
 
-    def _keep_usage(self, reader: usage.Reader) -> None:
+    def _keep_usage(self, reader: streamed_usage.Reader) -> None:
         """The first round is the request that was fitted; what the others took is paid for, but teaches nothing."""
         found = reader.usage()
         if found is not None:
@@ -163,7 +163,7 @@ class _Loop:
         self.exchange.note_status(answer.status)
         text = f"the upstream answered {answer.status} in the middle of a recall"
         tell("recall failed", status=answer.status, size=len(body))
-        await self.exchange.pass_on(refusals.stream_error(self.exchange.api, answer.status, text, "recall_failed"))
+        await self.exchange.pass_on(error_bodies.stream_error(self.exchange.api, answer.status, text, "recall_failed"))
 
 
 class _Earlier:

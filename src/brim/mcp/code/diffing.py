@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from brim.errors import BadInput
 from brim.mcp.code.languages import Symbol, definitions, language_of
 from brim.mcp.code.repository import Repository, is_test
-from brim.mcp.jsonrpc import Json
+from brim.mcp.transport.json_rpc import Json
 
 _NAME = re.compile(r"[\w./@{}~^-]+")
 _WORD = re.compile(rb"[\w$]+")

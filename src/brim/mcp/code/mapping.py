@@ -8,7 +8,7 @@ from typing import Any
 
 from brim.mcp.code.languages import language_of
 from brim.mcp.code.repository import Repository, is_test
-from brim.mcp.jsonrpc import Json
+from brim.mcp.transport.json_rpc import Json
 
 _IMPORT = re.compile(
     rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import|import[ \t]+(?:static[ \t]+)?\(?[\"']?([\w./@-]+)|"

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from brim.errors import BadInput
 from brim.mcp.code.languages import Symbol, language_of, mentions
 from brim.mcp.code.repository import Repository
-from brim.mcp.jsonrpc import Json
+from brim.mcp.transport.json_rpc import Json
 
 Mode = Literal["definitions", "references", "lexical"]
 _LONGEST_PREVIEW = 160

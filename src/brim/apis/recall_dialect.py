@@ -1,0 +1,125 @@
+"""What a dialect does: reads one answer of its API, holding back tool calls until it is known whose they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from brim.apis.recall_tool import TOOL
+from brim.conversation import decode, encode
+
+
+@dataclass(slots=True)
+class Asked:
+    """A call of the tool."""
+
+    id: str
+    arguments: Any
+    raw: Any = None  # the call as the API writes it, for the continuation
+
+
+@dataclass(slots=True)
+class Splice:
+    """What one client's answer carries from round to round."""
+
+    round: int = 1
+    id: str = ""
+    created: Any = None
+    emitted: int = 0  # blocks or items that the client has
+    items: list[Any] = field(default_factory=list)
+    sequence: int = 0
+
+
+class Round(Protocol):
+    """One answer of the upstream inside a client's answer."""
+
+    asked: list[Asked]
+
+    def event(self, event: Event) -> list[bytes]:
+        """Take a streamed event; what of it goes to the client now."""
+
+    def flush(self) -> list[bytes]:
+        """What was held back, for the client: no recall was asked for."""
+
+    def whole(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """Take a whole answer; what goes to the client if no recall was asked for."""
+
+    def turns(self, answers: list[str]) -> list[Any]:
+        """What continues the request: what the model said, and the answers to its recalls."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A server-sent event: its bytes, its data as a value where it is JSON, and whether it ends the stream."""
+
+    raw: bytes
+    data: dict[str, Any] | None
+
+
+def events_in(buffer: bytearray) -> Iterator[Event]:
+    """Take the complete events off a buffer. Example: b"data: {}\\n\\ndata:" -> one event; "data:" stays"""
+    while True:
+        ends = [place for mark in (b"\n\n", b"\r\n\r\n") if (place := buffer.find(mark)) >= 0]
+        if not ends:
+            return
+        end = min(ends)
+        end += 4 if buffer[end : end + 4] == b"\r\n\r\n" else 2
+        raw = bytes(buffer[:end])
+        del buffer[:end]
+        yield Event(raw, _data(raw))
+
+
+def _data(raw: bytes) -> dict[str, Any] | None:
+    lines = [line[5:].strip() for line in raw.splitlines() if line.startswith(b"data:")]
+    if not lines or lines[0] == b"[DONE]":
+        return None
+    try:
+        found = decode(b"\n".join(lines))
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def event_bytes(data: dict[str, Any], named: bool = False) -> bytes:
+    head = f"event: {text_of(data, 'type')}\n".encode("utf-8", "replace") if named else b""
+    return head + b"data: " + encode(data) + b"\n\n"
+
+
+# An upstream may answer anything: what is not of the expected type reads as if it were not there.
+
+
+def inner(value: Any, key: str) -> dict[str, Any]:
+    """The object under a key. Example: inner({"delta": None}, "delta") -> {}"""
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def objects(value: Any, key: str) -> list[dict[str, Any]]:
+    """The objects of the list under a key. Example: objects({"choices": [{}, 1]}, "choices") -> [{}]"""
+    found = value.get(key) if isinstance(value, dict) else None
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def text_of(value: Any, key: str) -> str:
+    """The text under a key. Example: text_of({"content": None}, "content") -> "" """
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if isinstance(found, str) else ""
+
+
+def number_of(value: Any, key: str) -> int:
+    """The number under a key. Example: number_of({"index": 2}, "index") -> 2; number_of({}, "index") -> 0"""
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if type(found) is int else 0
+
+
+def is_ours(name: Any) -> bool:
+    return isinstance(name, str) and name == TOOL
+
+
+def arguments_of(text: str) -> Any:
+    """The arguments that a model wrote; whatever is not JSON counts as none."""
+    try:
+        return decode(text.encode("utf-8", "surrogatepass")) if text else {}
+    except (ValueError, RecursionError):
+        return {}

@@ -1,0 +1,143 @@
+"""What the commands read: a file or standard input, as a text or as a request."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from brim import models, settings
+from brim.errors import BadInput
+
+BOM = b"\xef\xbb\xbf"
+LISTS = ("messages", "input", "contents")
+ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function", "model"})
+ITEMS = frozenset({"message", "function_call", "function_call_output", "reasoning"})
+
+
+_NUMBER = re.compile(r"(-?\d[\d_,]*(?:\.\d+)?)([km]?)", re.IGNORECASE)
+_TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
+
+
+def tokens(text: str) -> int:
+    """A number of tokens as people write it. Example: "8000", "8_000", "8,000", "8k" -> 8000; "1.5M" -> 1500000"""
+    found = _NUMBER.fullmatch(text.strip())
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of tokens: give 8000, 8_000 or 8k")
+    size = float(found[1].replace("_", "").replace(",", "")) * _TIMES[found[2].lower()]
+    if size < 1 or size != int(size):
+        raise argparse.ArgumentTypeError(f"{text} is not a number of tokens: give 1 or more")
+    return int(size)
+
+
+def reserved(text: str) -> int:
+    """A number of tokens that may also be none. Example: "0" -> 0; "1k" -> 1000"""
+    return 0 if text.strip() == "0" else tokens(text)
+
+
+def read_bytes(name: str) -> bytes:
+    """What a file or standard input holds, without the mark of UTF-8 that some editors begin a file with."""
+    if name != "-":
+        return Path(name).read_bytes().removeprefix(BOM)
+    if sys.stdin.isatty():
+        print("reading standard input: end it with Ctrl-D, or name a file", file=sys.stderr)
+    return sys.stdin.buffer.read().removeprefix(BOM)
+
+
+def as_text(data: bytes, name: str) -> str:
+    """The text of a file; what is not UTF-8 is replaced, and that is said."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as problem:
+        print(
+            f"{place_of(name)} is not UTF-8 text (byte {problem.start:,}): what cannot be read is replaced",
+            file=sys.stderr,
+        )
+        return data.decode("utf-8", "replace")
+
+
+def place_of(name: str) -> str:
+    return "standard input" if name == "-" else name
+
+
+def request_in(data: bytes) -> Any | None:
+    """The request that a file holds: a body, or a list of messages; None if it is just text.
+
+    A file with one JSON object a line, each a message, is a list of messages too.
+    """
+    value = _json(data)
+    if isinstance(value, list) and value and all(map(_is_message, value)):
+        return value
+    if isinstance(value, dict) and any(isinstance(value.get(key), (list, str)) for key in LISTS):
+        return data
+    return None
+
+
+def _json(data: bytes) -> Any | None:
+    """The JSON value of a file, or the list of its lines' values; None if it is no JSON."""
+    if data.lstrip()[:1] not in (b"{", b"["):
+        return None
+    try:
+        return json.loads(data)
+    except ValueError:
+        return _lines(data)
+    except RecursionError:
+        return None
+
+
+def _is_message(item: Any) -> bool:
+    if not isinstance(item, dict):
+        return False
+    named = (item.get("role"), ROLES), (item.get("type"), ITEMS)
+    return isinstance(item.get("parts"), list) or any(isinstance(name, str) and name in known for name, known in named)
+
+
+def _lines(data: bytes) -> list[Any] | None:
+    try:
+        return [json.loads(line) for line in data.splitlines() if line.strip()]
+    except (ValueError, RecursionError):
+        return None
+
+
+def need_request(name: str) -> Any:
+    """The request in a file. Raises BadInput, which says what is wrong with it and where."""
+    data = read_bytes(name)
+    found = request_in(data)
+    if found is not None:
+        return found
+    value, place = _json(data), place_of(name)
+    if isinstance(value, list) and any(map(_is_message, value)):
+        return value  # reading it says which message is none
+    if value is None and data.lstrip()[:1] in (b"{", b"["):
+        raise BadInput(place, f"is not JSON ({json_problem(data)})")
+    raise BadInput(
+        place, "is no request: give a JSON list of messages, or a request body with messages, input or contents"
+    )
+
+
+def json_problem(data: bytes) -> str:
+    """What keeps data that begins like JSON from being it; empty if nothing does, or if it is something else."""
+    if data.lstrip()[:1] not in (b"{", b"[") or _json(data) is not None:
+        return ""
+    try:
+        json.loads(data)
+    except ValueError as problem:
+        return str(problem)
+    except RecursionError:
+        return "it is nested too deep"
+    return ""
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--model", "-m", metavar="M", help="the model, such as gpt-4o or claude-sonnet-4-5")
+
+
+def apply_settings() -> settings.Settings:
+    """Load brim.toml and the environment; models that they describe are known from here on."""
+    loaded = settings.load()
+    for name, entry in loaded.models.items():
+        models.override(name, entry.given())
+    return loaded

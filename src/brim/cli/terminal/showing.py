@@ -1,0 +1,86 @@
+"""Reports in a terminal."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from brim.cli.terminal.writing import LINES, printable
+from brim.planning.report import LAYERS, Decision, Report
+
+WIDTH = 40
+STYLE = {"ok": "green", "high": "yellow", "critical": "red"}
+RUNGS = {
+    "full": "green",
+    "dense": "cyan",
+    "extract": "yellow",
+    "stub": "yellow",
+    "folded": "dim",
+    "dropped": "dim",
+    "summary": "magenta",
+}
+# How many items of a layer a terminal shows.
+MOST = 40
+
+
+def bar(used: float, width: int = WIDTH) -> str:
+    """Example: bar(0.5, 10) -> "█████░░░░░" """
+    full = round(min(1.0, max(0.0, used)) * width)
+    return "█" * full + "░" * (width - full)
+
+
+def plain(text: str, keep: str = "") -> str:
+    """Text of others for a console: printable, and brackets are no markup.
+
+    Example: plain("see [/INST]") -> "see \\[/INST]", which is shown as it was
+    """
+    return escape(printable(text, keep))
+
+
+def show_report(console: Console, report: Report) -> None:
+    style = STYLE[report.level]
+    console.print(
+        f"[{style}]{bar(report.used)}[/] {report.used:.0%} of {report.limit:,} tokens ({report.level})", highlight=False
+    )
+    console.print(plain(str(report), LINES), highlight=False)
+    table = Table("layer", "before", "after", "", box=None, header_style="bold")
+    for column in (1, 2):
+        table.columns[column].justify = "right"
+    for use in report.layers:
+        if use.before or use.after:
+            share = use.after / report.limit if report.limit else 0
+            table.add_row(f"L{use.layer} {use.name}", f"{use.before:,}", f"{use.after:,}", bar(share, 24))
+    console.print(table)
+    if report.decisions:
+        biggest = ", ".join(f"{one.item} {one.after:,}" for one in report.biggest if one.after)
+        console.print(f"biggest: {plain(biggest or 'nothing')}", highlight=False)
+        console.print(_tree(report))
+
+
+def _tree(report: Report) -> Tree:
+    tree = Tree(f"{len(report.decisions):,} items")
+    for layer, name in LAYERS.items():
+        found = [decision for decision in report.decisions if decision.layer == layer]
+        if not found:
+            continue
+        branch = tree.add(f"L{layer} {name}")
+        for decision in found[-MOST:]:
+            branch.add(_line(decision))
+        if len(found) > MOST:
+            branch.add(f"… and {len(found) - MOST:,} older items")
+    return tree
+
+
+def _line(decision: Decision) -> Text:
+    line = Text(f"{printable(decision.item)} {decision.role} ")
+    line.append(decision.rung, style=RUNGS[decision.rung])
+    kept = "" if decision.fidelity == "full" else f", {decision.fidelity}"
+    line.append(f"{kept} {decision.before:,} → {decision.after:,}: {printable(decision.reason)}")
+    if decision.handle:
+        line.append(f" {decision.handle}", style="dim")
+    if decision.preview:
+        line.append(f"  {printable(decision.preview[:60])}", style="dim")
+    return line

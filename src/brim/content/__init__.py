@@ -1,0 +1,238 @@
+"""Ladders: the renditions of a content, each smaller than the last, by what kind of content it is.
+
+    full -> dense (lossless, decodes back) -> extracts (recoverable, marked) -> stub
+
+A new kind is one file here with `dense`, `decode` and `extract` (those that it has) and one row in KINDS.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+from collections.abc import Iterable, Iterator, MutableMapping
+from dataclasses import dataclass, replace
+from types import ModuleType
+from typing import Any
+
+from brim import incidents, tokens
+from brim.content import plain_text
+from brim.content.detect import Hint, detect
+from brim.content.selection import is_escaped
+from brim.content.types import Counter, Fidelity, Room, Rung
+from brim.errors import BadInput, BadSetting, MissingExtra, NotDecodable
+from brim.head_tail import head_and_tail
+from brim.sized_lru import SizedLru
+
+__all__ = ["KINDS", "Compacted", "Hint", "Ladder", "Room", "Rung", "compact", "decode", "handle_of", "ladder"]
+
+KINDS: dict[str, str] = {
+    "json": "json",
+    "jsonl": "json",
+    "csv": "tables.csv",
+    "log": "logs.lines",
+    "test": "test_output",
+    "trace": "logs.traces",
+    "html": "documents.html",
+    "code": "code.source",
+    "diff": "diffs",
+    "tree": "listings",
+    "markdown": "documents.markdown",
+    "xml": "documents.xml_blocks",
+    "snapshot": "tables.snapshot",
+    "binary": "binary",
+    "prose": "documents.prose",
+    "text": "plain_text",
+}
+Stash = MutableMapping[str, str]
+# Beyond this many characters only the ends and the telling lines of a text are worth the time.
+LARGEST = 50_000_000
+# An extract for a query that fills less of its room than this is made again without it.
+FILLED = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """A smaller text for a content: what it takes, whether it decodes back, and where the original is."""
+
+    text: str
+    tokens: int
+    fidelity: Fidelity
+    kind: str
+    handle: str
+    kept: float  # the share of the original's tokens that it takes
+
+
+def module_of(kind: str) -> ModuleType:
+    """The file of a kind, imported when a content of it first comes by."""
+    if kind not in KINDS:
+        raise BadSetting("kind", f"{kind!r} is not one of {', '.join(KINDS)}")
+    return importlib.import_module(f"brim.content.{KINDS[kind]}")
+
+
+def handle_of(text: str | Iterable[bytes], digits: int = 8) -> str:
+    """The name of a content in a stash, which is text or pieces of its UTF-8. Example: "…" -> "brim:3f2a9c01" """
+    state = hashlib.sha256()
+    for piece in [text.encode("utf-8", "surrogatepass")] if isinstance(text, str) else text:
+        state.update(piece)
+    return "brim:" + state.hexdigest()[:digits]
+
+
+def _kind_of(text: str, hint: Hint | None) -> str:
+    """The kind of a content; a printed object with its line breaks escaped is no prose, whatever its words are.
+
+    What cannot be told, because telling it fails, is plain text.
+    """
+    try:
+        kind = detect(text, hint)
+        return "text" if kind in ("prose", "code", "markdown") and len(text) > 1_000 and is_escaped(text) else kind
+    except Exception as problem:
+        incidents.note("detector", problem)
+        return "text"
+
+
+class Ladder:
+    """The rungs of one content. They are made when they are asked for, and kept."""
+
+    def __init__(self, text: str, count: Counter, kind: str | None = None, hint: Hint | None = None) -> None:
+        self.text = text
+        self.kind = kind or _kind_of(text, hint)
+        self._count = count
+        self._module = module_of(self.kind)
+        self._tokens: int | None = None
+        self._dense: Rung | None = None
+        self._tried_dense = False
+
+    @property
+    def tokens(self) -> int:
+        if self._tokens is None:
+            self._tokens = self._count(self.text)
+        return self._tokens
+
+    def dense(self) -> Rung | None:
+        """The lossless rung, if there is one that is smaller."""
+        if not self._tried_dense:
+            self._tried_dense = True
+            text = self._make_dense()
+            if text is not None and self._count(text) < self.tokens:
+                self._dense = Rung(text, "lossless", f"{self.kind}, re-encoded without loss")
+        return self._dense
+
+    def _make_dense(self) -> str | None:
+        make = getattr(self._module, "dense", None)
+        if make is None or len(self.text) > LARGEST:
+            return None
+        try:
+            made: str | None = make(self.text)
+        except Exception as problem:
+            incidents.note("compactor", problem)
+            return None
+        return made
+
+    def at(self, room: Room) -> Rung:
+        """The best rung that fits a room."""
+        if self.tokens <= room.tokens:
+            return Rung(self.text, "lossless", "whole")
+        dense = self.dense() if self.tokens < 40 * room.tokens else None
+        if dense is not None and room.fits(dense.text):
+            return dense
+        text = self._extract(room)
+        if room.query and self._count(text) < FILLED * room.tokens:
+            # What the query singles out is little: the rest of the room is for what else there is.
+            text = max(text, self._extract(replace(room, query="")), key=self._count)
+        return Rung(text, "recoverable", f"{self.kind}, extract of {self.tokens:,} tokens")
+
+    def _extract(self, room: Room) -> str:
+        """What the kind's compactor makes of it; where that fails, its beginning and end."""
+        extract = getattr(self._module, "extract", plain_text.extract)
+        try:
+            try:
+                return str(extract(self.text, room))
+            except MissingExtra:
+                return plain_text.extract(self.text, room)
+        except Exception as problem:
+            incidents.note("compactor", problem)
+            return head_and_tail(self.text, room.tokens, room.count, room.handle)
+
+    def rungs(self, room: Room) -> Iterator[Rung]:
+        """From the whole to the stub, each at most half as large as the one before."""
+        yield Rung(self.text, "lossless", "whole")
+        dense = self.dense()
+        last = self.tokens
+        if dense is not None:
+            yield dense
+            last = self._count(dense.text)
+        while last > 24:
+            rung = self.at(Room(last // 2, room.count, room.handle, room.recall, room.query))
+            taken = self._count(rung.text)
+            if taken >= last:
+                return
+            last = taken
+            yield rung
+
+
+_seen: SizedLru[tuple[Any, ...], Compacted] = SizedLru(16 << 20)
+
+
+def compact(
+    text: str,
+    budget: int | None = None,
+    kind: str | None = None,
+    *,
+    model: str = "gpt-4o",
+    hint: Hint | None = None,
+    stash: Stash | None = None,
+    recall: bool = False,
+    query: str = "",
+) -> Compacted:
+    """Return `text` in fewer tokens: losslessly, or within `budget` tokens with what is missing marked.
+
+    With a `stash` the original is kept there under the handle that the marks name; `recall` says that the
+    reader has a tool to fetch it.
+
+    Example: brim.compact('[{"id": 1, "ok": true}, {"id": 2, "ok": true}]').fidelity -> "lossless"
+    """
+    if not isinstance(text, str):
+        raise BadInput("text", f"must be text, not {type(text).__name__}: decode bytes, and dump values as JSON")
+    if budget is not None and (not isinstance(budget, int) or budget < 0):
+        raise BadSetting("budget", f"{budget!r} is not a number of tokens: give 0 or more, or leave it out")
+    key = (text, budget, kind, model, hint, stash is not None, recall, query)
+    found = _seen.get(key)
+    if found is None:
+        found = _seen.put(key, _compact(text, budget, kind, model, hint, stash is not None, recall, query), len(text))
+    if stash is not None and found.fidelity == "recoverable":
+        stash.setdefault(found.handle, text)
+    return found
+
+
+def _compact(
+    text: str, budget: int | None, kind: str | None, model: str, hint: Hint | None, kept: bool, recall: bool, query: str
+) -> Compacted:
+    count = tokens.text_counter(model)
+    steps = Ladder(text, count, kind, hint)
+    if budget is None:
+        rung = steps.dense() or Rung(text, "lossless", "whole")
+    else:
+        handle = handle_of(text) if kept else ""
+        rung = steps.at(Room(budget, count, handle, recall and kept, query))
+    size = count(rung.text)
+    handle = handle_of(text) if rung.fidelity == "recoverable" else ""
+    return Compacted(rung.text, size, rung.fidelity, steps.kind, handle, size / max(1, steps.tokens))
+
+
+def ladder(text: str, kind: str | None = None, *, model: str = "gpt-4o", hint: Hint | None = None) -> Iterator[Rung]:
+    """All rungs of a content, from the whole to the stub."""
+    count = tokens.text_counter(model)
+    return Ladder(text, count, kind, hint).rungs(Room(0, count))
+
+
+def decode(text: str) -> Any:
+    """Undo a lossless rung: the JSON value for JSON, the text for everything else.
+
+    Example: brim.decode(brim.compact(text).text) -> the value of text
+    """
+    if text.startswith("#brim "):
+        name = text[6:].split(maxsplit=1)[0].rstrip(":") if len(text) > 6 else ""
+        if name in KINDS and hasattr(module_of(name), "decode"):
+            return module_of(name).decode(text)
+        raise NotDecodable(f"no lossless form is called {name!r}: it is one of {', '.join(KINDS)}")
+    return module_of("json").decode(text)

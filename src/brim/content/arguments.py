@@ -1,0 +1,243 @@
+"""Tool-call arguments: the JSON stays valid and shaped as its schema wants; long texts inside it shrink.
+
+Given up in this order: the middle of long texts; items from the end of lists; short texts, the longest first, of which
+a sign stays; fields from the end. Keys and numbers stay as they are for as long as their field does.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from brim.content import plain_text
+from brim.content.selection import fits, shares
+from brim.content.types import Room
+from brim.conversation import Path, changed, encode
+
+# A text leaf shorter than this is a name, an id or a path: the last to be shortened.
+SHORT = 80
+# What stands for a text of which nothing fits.
+SIGN = "…"
+# About what each long text has left, in tokens, before items of lists go.
+LEAST_TEXT = 40
+# How often long texts are cut to find how much of them fits, and when enough of the room is used.
+ATTEMPTS = 6
+ENOUGH = 0.98
+# What is nested deeper than this, where all of it is too deep to be read, is left to a sign.
+DEEPEST = 100
+# No more values than this stand in one token.
+_ITEMS = 4
+_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.S)
+
+
+def extract(text: str, room: Room) -> str:
+    """At most room.tokens tokens of JSON; of a room for nothing at all the empty object or list is left.
+
+    Example: {"path": "a.py", "content": <10,000 characters>} -> {"path": "a.py", "content": "head [… 120 lines] tail"}
+    Example: {"from": "a.txt", "to": "notes/archive/b.txt"} in 9 tokens -> {"from":"a.txt","to":"…"}
+    """
+    if fits(text, room):
+        return text
+    value = _read(text)
+    if value is None:
+        return plain_text.extract(text, room)
+    return _filled(_reduced(value, room), room)
+
+
+def gentle(text: str, room: Room) -> str:
+    """The JSON with its long texts cut to the room; all short values stay, whatever they take."""
+    if fits(text, room):
+        return text
+    value = _read(text)
+    return plain_text.extract(text, room) if value is None else _filled(value, room)
+
+
+def dump(value: Any) -> str:
+    return encode(value).decode("utf-8", "surrogatepass")
+
+
+def _read(text: str) -> Any:
+    """The value of a JSON text, without what is nested too deeply; None for what is no JSON."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        pass
+    except ValueError:
+        return None
+    try:
+        return json.loads(_shallow(text))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _shallow(text: str) -> str:
+    """JSON with a sign for what is nested too deeply. Example: {"a": {…100 levels…}} -> {"a": … "…" …}"""
+    out: list[str] = []
+    depth = at = 0
+    for found in _BRACKETS.finditer(text):
+        if found[0] in "[{":
+            depth += 1
+            if depth == DEEPEST + 1:
+                out += [text[at : found.start()], json.dumps(SIGN)]
+        elif found[0] in "]}":
+            depth -= 1
+            if depth == DEEPEST:
+                at = found.end()
+    return "".join([*out, text[at:]])
+
+
+def _filled(value: Any, room: Room) -> str:
+    """The value with its long texts in what the rest of it leaves: small ones whole, large ones in the same share."""
+    long = [(at, leaf) for at, leaf in _leaves(value) if isinstance(leaf, str) and len(leaf) > SHORT]
+    if not long:
+        return dump(value)
+    sizes = [room.count(leaf) for _, leaf in long]
+    least = dump(changed(_copy(value), dict.fromkeys([at for at, _ in long], SIGN)))
+    if not fits(least, room):
+        return least
+    rest = room.count(least)
+    left = room.tokens - rest
+    best, best_size, total, most = least, rest, float(left), float("inf")
+    for _ in range(ATTEMPTS):
+        given = shares(sizes, int(total))
+        edits = {at: _short(leaf, room, tokens) for (at, leaf), tokens in zip(long, given, strict=True)}
+        text = dump(changed(_copy(value), edits))
+        size = room.count(text)
+        if size > room.tokens:
+            # JSON escapes make a text larger inside than outside.
+            most = min(most, total)
+            total = min(total * left / max(1, size - rest), total - (size - room.tokens))
+        else:
+            if size > best_size:
+                best, best_size = text, size
+            if size >= ENOUGH * room.tokens or total >= sum(sizes):
+                break
+            total += (most - total) / 2 if most < float("inf") else room.tokens - size
+        if total < 1:
+            break
+    return best
+
+
+def _short(text: str, room: Room, tokens: int) -> str:
+    return plain_text.extract(text, Room(tokens, room.count, room.handle, room.recall, room.query)) or SIGN
+
+
+def _reduced(value: Any, room: Room) -> Any:
+    """The value with so much of it left out that it fits with signs for its long texts."""
+    if not isinstance(value, (dict, list)):
+        return value if (isinstance(value, str) and len(value) > SHORT) or fits(dump(value), room) else SIGN
+    if not value:
+        return value
+    long = [at for at, leaf in _leaves(value) if isinstance(leaf, str) and len(leaf) > SHORT]
+    bare = changed(_copy(value), dict.fromkeys(long, SIGN))
+    longest = max(map(len, _lists(bare)), default=0)
+    for least in (LEAST_TEXT, 0):
+        if _fits_cut(bare, longest, least, room):
+            return value
+        kept = _most(min(longest, _ITEMS * room.tokens), partial(_fits_cut, bare, least=least, room=room))
+        if kept:
+            return _cut(value, kept)
+    bare = _cut(bare, 1)
+    leaves = _leaves(bare)
+    if len(leaves) <= _ITEMS * room.tokens:
+        texts = sorted([(at, leaf) for at, leaf in leaves if isinstance(leaf, str)], key=lambda found: -len(found[1]))
+
+        def signed(whole: int) -> Any:
+            return changed(_copy(bare), dict.fromkeys([at for at, _ in texts[: len(texts) - whole]], SIGN))
+
+        if fits(dump(signed(0)), room):
+            return signed(_most(len(texts), lambda whole: fits(dump(signed(whole)), room)))
+    return _first(bare, leaves, room)
+
+
+def _fits_cut(bare: Any, length: int, least: int, room: Room) -> bool:
+    """Whether it fits with at most so many items in each list, and with so many tokens for each long text."""
+    value = _cut(bare, length)
+    signs = sum(leaf == SIGN for _, leaf in _leaves(value))
+    return fits(dump(value), Room(max(1, room.tokens - least * signs), room.count))
+
+
+def _first(value: Any, leaves: list[tuple[Path, Any]], room: Room) -> Any:
+    """As many fields as fit, from the first; signs for their values where not even one of them does."""
+    signs = [(at, SIGN if isinstance(leaf, str) else leaf) for at, leaf in leaves]
+    for shown in (leaves, signs):
+        kept = _most(min(len(shown), _ITEMS * room.tokens), partial(_fits_first, value, shown, room=room))
+        if kept:
+            return _made(value, shown[:kept])
+    return type(value)()
+
+
+def _fits_first(value: Any, leaves: list[tuple[Path, Any]], number: int, room: Room) -> bool:
+    return fits(dump(_made(value, leaves[:number])), room)
+
+
+def _made(value: Any, leaves: list[tuple[Path, Any]]) -> Any:
+    """A value of some leaves alone; lists have no gaps, since the leaves are the first ones."""
+    made = type(value)()
+    for at, leaf in leaves:
+        holder, source = made, value
+        for step in at[:-1]:
+            source = source[step]
+            if isinstance(holder, list):
+                if step == len(holder):
+                    holder.append(type(source)())
+                holder = holder[-1]
+            else:
+                holder = holder.setdefault(step, type(source)())
+        if isinstance(holder, list):
+            holder.append(leaf)
+        else:
+            holder[at[-1]] = leaf
+    return made
+
+
+def _most(high: int, works: Callable[[int], bool]) -> int:
+    """The largest number up to `high` that works, where fewer work too; 0 if none does."""
+    low = 0
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if works(middle) else (low, middle - 1)
+    return low
+
+
+def _cut(value: Any, length: int) -> Any:
+    """The value with at most so many items in each of its lists."""
+    made = _copy(value)
+    for found in _lists(made):
+        del found[length:]
+    return made
+
+
+def _copy(value: Any) -> Any:
+    """A value of its own; what is too deep for any other way was never read."""
+    return json.loads(json.dumps(value))
+
+
+def _leaves(value: Any) -> list[tuple[Path, Any]]:
+    """What is no object or list, or is an empty one, with its place, in the order of the JSON."""
+    found: list[tuple[Path, Any]] = []
+    waiting: list[tuple[Path, Any]] = [((), value)]
+    while waiting:
+        at, inner = waiting.pop()
+        if inner and isinstance(inner, (dict, list)):
+            pairs: Any = inner.items() if isinstance(inner, dict) else enumerate(inner)
+            waiting += reversed([((*at, key), each) for key, each in pairs])
+        else:
+            found.append((at, inner))
+    return found
+
+
+def _lists(value: Any) -> list[list[Any]]:
+    found: list[list[Any]] = []
+    waiting = [value]
+    while waiting:
+        inner = waiting.pop()
+        if isinstance(inner, list):
+            found.append(inner)
+            waiting += inner
+        elif isinstance(inner, Mapping):
+            waiting += inner.values()
+    return found

@@ -1,0 +1,178 @@
+"""The definitions of a source text: where each begins, where its body does, and where it ends.
+
+Read by tree-sitter where the extra `code` is installed and knows the language, else by indentation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from brim.content.detect import line_patterns
+
+try:
+    from tree_sitter_language_pack import get_parser
+except ImportError:  # the extra `code` is not installed: indentation tells enough
+    get_parser = None  # type: ignore[assignment]
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_LONGEST = 2_000_000
+_DEEPEST = 40
+_DEFINES = re.compile(
+    r"(?:function|method|class|struct|enum|trait|interface|impl|namespace|constructor|protocol|extension|record|union|object"
+    r"|module|mod|singleton|getter|setter|actor|contract|fun|subroutine)(?:_|$)|arrow_function|type_(?:spec|alias|definition)"
+)
+_NOT = re.compile(r".*(?:_call|_type|_invocation|_list|_name|_modifiers?|_body|_pattern|_literal|_creation.*)$|object$")
+_IMPORTS = re.compile(r".*(?:import|include|use_declaration|using_directive|package|extern_crate|namespace_use)")
+_COMMENT = re.compile(r".*comment")
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """Lines [first, body) are the signature, [body, end) the body; `doc` is where its own description stands."""
+
+    first: int
+    body: int
+    end: int
+    depth: int
+    doc: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What a source text is made of: its definitions in order, and the lines of its imports."""
+
+    definitions: list[Definition]
+    imports: list[int]
+
+
+def outline(lines: Sequence[str], language: str) -> Outline:
+    """The outline of a source text, given as lines without their ends."""
+    found = _parsed(lines, language) if language else None
+    return found if found and found.definitions else _by_indentation(lines)
+
+
+# A node around a definition that gives it its first line: decorators, export, template.
+_WRAPPERS = frozenset(["decorated_definition", "export_statement", "template_declaration", "type_declaration"])
+
+
+@dataclass(frozen=True, slots=True)
+class _Visit:
+    """A node whose children are still to be seen; `first` and `described` come from a wrapper."""
+
+    node: Node
+    depth: int = 0
+    level: int = 0
+    first: int = -1
+    described: int = -1
+
+
+def _parsed(lines: Sequence[str], language: str) -> Outline | None:
+    if get_parser is None or sum(map(len, lines)) > _LONGEST:
+        return None
+    try:
+        parser = get_parser(language)  # type: ignore[arg-type]
+    except LookupError:
+        return None
+    tree = parser.parse("\n".join(lines).encode("utf-8", "replace"))
+    definitions: list[Definition] = []
+    imports: list[int] = []
+    waiting = [_Visit(tree.root_node)]
+    while waiting:
+        at = waiting.pop()
+        node, depth, comment = at.node, at.depth, at.described
+        for child in node.named_children:
+            row = child.start_point[0]
+            if _COMMENT.match(child.type):
+                comment = row if comment < 0 else comment
+                continue
+            described = comment
+            comment = -1
+            if depth == 0 and _IMPORTS.match(child.type):
+                imports.extend(range(row, child.end_point[0] + 1))
+            if child.end_point[0] <= row or at.level > _DEEPEST:
+                continue
+            first = at.first if at.first >= 0 else row
+            defined = _definition(child, lines, first, depth, described)
+            if defined:
+                definitions.append(defined)
+                waiting.append(_Visit(child, depth + 1, at.level + 1))
+            elif child.type in _WRAPPERS:
+                waiting.append(_Visit(child, depth, at.level + 1, first, described))
+            else:
+                waiting.append(_Visit(child, depth, at.level + 1))
+    definitions.sort(key=lambda one: (one.first, -one.end))
+    return Outline(definitions, imports)
+
+
+def _definition(node: Node, lines: Sequence[str], first: int, depth: int, described: int) -> Definition | None:
+    if not _DEFINES.match(node.type) or _NOT.match(node.type):
+        return None
+    body = node.child_by_field_name("body") or node.child_by_field_name("members")
+    end = node.end_point[0] + 1
+    if body is None:
+        return Definition(first, min(first + 1, end), end, depth) if node.type.startswith("type_") else None
+    row, column = body.start_point[0], body.start_point[1]
+    # A body that opens on the signature's own line ("{") leaves that line to the signature.
+    opens_late = not lines[row].encode("utf-8", "replace")[:column].strip()
+    start = row if opens_late and row > node.start_point[0] else row + 1
+    doc = (described, first) if 0 <= described < first and first - described < 60 else _docstring(body)
+    return Definition(first, min(start, end), end, depth, doc)
+
+
+def _docstring(body: Node) -> tuple[int, int]:
+    """The lines of a string that opens the body, as Python has it."""
+    opening = next(iter(body.named_children), None)
+    if opening is not None and opening.type == "expression_statement":  # older grammars wrap the string
+        opening = next(iter(opening.named_children), None)
+    if opening is None or opening.type not in ("string", "concatenated_string"):
+        return 0, 0
+    return opening.start_point[0], opening.end_point[0] + 1
+
+
+def _by_indentation(lines: Sequence[str]) -> Outline:
+    """Lines that look like definitions, or open a deeper block, and what is indented below them."""
+    definitions: list[Definition] = []
+    imports: list[int] = []
+    indents = [len(line) - len(line.lstrip()) if line.strip() else -1 for line in lines]
+    ends = _block_ends(indents)
+    open_ends: list[int] = []
+    for index, line in enumerate(lines):
+        if indents[index] < 0:
+            continue
+        while open_ends and open_ends[-1] <= index:
+            open_ends.pop()
+        if not open_ends and re.match(r"\s*(?:import|from|use|using|#\s*include|package|require)\b", line):
+            imports.append(index)
+        end = ends[index]
+        if end <= index + 1:
+            continue
+        firm = bool(line_patterns.CODE_FIRM.match(line[:240]))
+        if not firm and (indents[index] > 0 or len(open_ends) > 1):
+            continue
+        if end < len(lines) and lines[end].strip()[:1] in ("}", ")", "]") and indents[end] == indents[index]:
+            end += 1
+        definitions.append(Definition(index, index + 1, end, len(open_ends)))
+        open_ends.append(end)
+    return Outline(definitions, imports)
+
+
+def _block_ends(indents: Sequence[int]) -> list[int]:
+    """For each line, the line after the last that is indented deeper below it."""
+    ends = [0] * len(indents)
+    stack: list[int] = []
+    last = 0  # the line after the last one that is not blank
+    for index, indent in enumerate(indents):
+        if indent < 0:
+            continue
+        while stack and indents[stack[-1]] >= indent:
+            ends[stack.pop()] = last
+        stack.append(index)
+        last = index + 1
+    for index in stack:
+        ends[index] = last
+    return ends

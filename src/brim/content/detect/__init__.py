@@ -1,0 +1,38 @@
+"""Which ladder a content goes to, as a whole (`detect`) or part by part (`parts`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from brim.content.detect.blocks import blocks
+from brim.content.detect.hints import KINDS, Hint, detect
+
+__all__ = ["KINDS", "Hint", "Part", "detect", "parts"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of a text, text[start:end], and what it is."""
+
+    start: int
+    end: int
+    kind: str
+
+
+def parts(text: str, hint: Hint | None = None) -> list[Part]:
+    """A mixed text as the parts that it is made of, in order and without holes.
+
+    Strings inside a JSON part are that ladder's to route: it asks `detect` for each long one.
+
+    Example: "The log:\\n```\\n2024-01-01 12:00:00 INFO …\\n```\\n" -> prose, log, prose
+    """
+    found: list[Part] = []
+    at = 0
+    for block in blocks(text):
+        if block.start > at:
+            found.append(Part(at, block.start, detect(text[at : block.start])))
+        found.append(Part(block.start, block.end, block.kind))
+        at = block.end
+    if at < len(text) or not found:
+        found.append(Part(at, len(text), detect(text[at:], hint if not found else None)))
+    return found

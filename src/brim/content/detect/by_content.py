@@ -1,0 +1,402 @@
+"""What kind of content a text is, told from samples of its head, middle and tail.
+
+Each kind has one test; they are asked in the order in which a yes is surest. A test looks at the shape of
+sampled lines, never at all of a large text, so that the answer takes a fraction of a millisecond.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+from brim.content.detect import line_patterns
+
+_HEAD, _MIDDLE, _TAIL = 4_000, 2_000, 2_000
+_MOST_LINES = 48
+_WIDEST = 240
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Head, middle and tail of a text, on line borders."""
+
+    text: str
+
+    @cached_property
+    def body(self) -> str:
+        text = self.text
+        if len(text) <= _HEAD + _MIDDLE + _TAIL:
+            return text
+        head = text[: text.rfind("\n", _HEAD // 2, _HEAD) + 1 or _HEAD]
+        centre = len(text) // 2
+        middle = text[_after_newline(text, centre) : centre + _MIDDLE]
+        tail = text[_after_newline(text, len(text) - _TAIL) :]
+        middle = middle[: middle.rfind("\n") + 1] or middle
+        return f"{head}\n{middle}\n{tail}"
+
+    @cached_property
+    def start(self) -> str:
+        return self.text[:4_000].lstrip("\ufeff \t\r\n")
+
+    @cached_property
+    def end(self) -> str:
+        return self.text[-2_000:].rstrip()
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """At most 48 of the sampled lines that are not blank, cut to 240 characters, and still not blank."""
+        found = [line for line in self.body.split("\n") if line and not line.isspace()]
+        if len(found) > _MOST_LINES:
+            part = _MOST_LINES // 4
+            centre = len(found) // 2
+            found = found[: 2 * part] + found[centre : centre + part] + found[-part:]
+        return [_cut(line) for line in found]
+
+    @cached_property
+    def fenced(self) -> bool:
+        return "\n```" in self.body or self.start.startswith("```")
+
+    def number(self, pattern: re.Pattern[str]) -> int:
+        """How many of the sampled lines match from their start."""
+        match = pattern.match
+        return sum(1 for line in self.lines if match(line))
+
+    def share(self, pattern: re.Pattern[str]) -> float:
+        return self.number(pattern) / len(self.lines) if self.lines else 0.0
+
+
+def _cut(line: str) -> str:
+    """The start of a line; one that is indented deeper than that starts at its first sign."""
+    start = line[:_WIDEST]
+    return start if not start.isspace() else line.lstrip()[:_WIDEST]
+
+
+def _after_newline(text: str, at: int) -> int:
+    found = text.find("\n", at, at + 2_000)
+    return found + 1 if found >= 0 else at
+
+
+def is_json(sample: Sample) -> bool:
+    start, end = sample.start, sample.end
+    if start[:1] == "{":
+        inside = start[1:].lstrip()[:1]
+        return (inside == '"' and _has_key(start)) or (inside == "}" and end == "{}")
+    if start[:1] != "[":
+        return False
+    inside = start[1:].lstrip()
+    if inside[:1] == "]":
+        return end == "[]"
+    if inside[:1] in '{["':
+        return end[-1:] == "]" or (inside[:1] == "{" and _has_key(inside))
+    return end[-1:] == "]" and bool(re.match(r"(?:-?\d[\d.eE+-]*|true|false|null)\s*[,\]]", inside))
+
+
+def _has_key(start: str) -> bool:
+    return bool(re.match(r'\{\s*"(?:[^"\\\n]|\\.){0,500}"\s*:', start))
+
+
+def is_jsonl(sample: Sample) -> bool:
+    text = sample.text
+    if sample.start[:1] not in ("{", "["):
+        return False
+    at = len(text) - len(text.lstrip("\ufeff \t\r\n")) if text[:1].isspace() else 0
+    whole = 0
+    for _ in range(8):
+        end = text.find("\n", at)
+        line = text[at : end if end >= 0 else len(text)]
+        if line.strip() and not _is_value_line(line):
+            return False
+        whole += bool(line.strip())
+        if end < 0:
+            break
+        at = end + 1
+    return whole >= 2
+
+
+def _is_value_line(line: str) -> bool:
+    line = line.strip()
+    return (line[:1] == "{" and line[-1:] == "}" and (_has_key(line) or line == "{}")) or (
+        line[:2] in ('["', "[{", "[[") and line[-1:] == "]"
+    )
+
+
+def is_binary(sample: Sample) -> bool:
+    body = sample.body
+    if line_patterns.DATA_URL.match(body):
+        return True
+    odd = sum(map(body.count, line_patterns.ODD))
+    if odd > 4 and odd > len(body) * 0.02:
+        return True
+    if len(body) < 100:
+        return False
+    if body.count(" ") * 50 < len(body) and " " not in body[:60]:
+        if sum(map(len, line_patterns.BASE64.findall(body))) > 0.8 * len(body) and _mixed(body):
+            return True
+        if sum(map(len, line_patterns.HEX_RUN.findall(body))) > 0.8 * len(body):
+            return True
+    if len(sample.lines) > 1 and sample.share(line_patterns.HEX_LINE) > 0.7:
+        return True
+    return len(body) > 1_500 * (1 + body.count("\n")) and _is_bundle(body)
+
+
+def _mixed(body: str) -> bool:
+    """Whether letters of both cases and digits stand as mixed as in base64, not as in one long word."""
+    part = body[:2_000]
+    upper = sum(map(str.isupper, part))
+    return upper > len(part) * 0.15 and any(map(str.isdigit, part))
+
+
+def _is_bundle(body: str) -> bool:
+    if sum(map(body.count, line_patterns.BUNDLE)) < 0.12 * len(body) or body.count(" ") > 0.1 * len(body):
+        return False
+    part = body[:3_000]
+    return len(line_patterns.SCRIPT.findall(part)) > len(part) / 400
+
+
+def is_diff(sample: Sample) -> bool:
+    start = sample.start
+    if start.startswith(("diff --git ", "Index: ", "*** Begin Patch", "@@ -")) or line_patterns.DIFF_FILE.match(start):
+        return True
+    if sample.fenced:
+        return False
+    hunks = "\n@@ -" in sample.body and line_patterns.HUNK.search(sample.body)
+    changed = sum(1 for line in sample.lines if line[0] in "+-@ " or line.startswith(("diff ", "index ")))
+    return bool(hunks) and changed > 0.6 * len(sample.lines)
+
+
+def is_html(sample: Sample) -> bool:
+    if line_patterns.HTML_START.match(sample.start):
+        return True
+    if sample.body.count("<") < 4:
+        return False
+    if sample.fenced and sample.start[:1] != "<":
+        return False
+    tags = len(line_patterns.HTML_TAG.findall(sample.body))
+    starts = sample.start[:1] == "<" and bool(line_patterns.HTML_TAG.match(sample.start))
+    return tags >= (4 if starts else 12) and tags > len(sample.body) / (1_000 if starts else 250)
+
+
+def is_xml(sample: Sample) -> bool:
+    found = line_patterns.XML_START.match(sample.start)
+    if not found:
+        return False
+    if found.group().startswith(("<?xml", "<!DOCTYPE")):
+        return True
+    name = found.group(1)
+    if sample.end.endswith(f"</{name}>") or found.group().endswith("/>"):
+        return True
+    return len(line_patterns.TAG.findall(sample.body)) >= max(4, len(sample.lines) // 2) and sample.end.endswith(">")
+
+
+def is_snapshot(sample: Sample) -> bool:
+    signs = sample.number(line_patterns.SNAPSHOT_SIGN)
+    return signs >= 3 and signs >= 0.3 * len(sample.lines) and sample.share(line_patterns.SNAPSHOT_LINE) > 0.5
+
+
+def is_test(sample: Sample) -> bool:
+    signs = sample.number(line_patterns.TEST_SIGN)
+    if not signs:
+        return False
+    if sample.number(line_patterns.STRONG_TEST):
+        return sample.share(line_patterns.LOG_LINE) < 0.8 or signs > 3
+    return signs >= 2 and signs >= 0.25 * len(sample.lines)
+
+
+def is_trace(sample: Sample) -> bool:
+    framed = sample.share(line_patterns.TRACE_LINE)
+    if framed == 0:
+        return False
+    if not line_patterns.TRACE_HEAD.search(sample.body):
+        return framed > 0.6 and len(sample.lines) > 2
+    return framed >= 0.3 or bool(
+        line_patterns.TRACE_HEAD.match(sample.start) and sample.share(line_patterns.LOG_LINE) < 0.3
+    )
+
+
+def is_log(sample: Sample) -> bool:
+    return len(sample.lines) >= 2 and sample.share(line_patterns.LOG_LINE) >= 0.5
+
+
+def is_tree(sample: Sample) -> bool:
+    lines = sample.lines
+    if len(lines) < 3:
+        return False
+    drawn = sample.number(line_patterns.TREE_LINE)
+    if drawn >= 0.6 * len(lines):
+        return True
+    if sample.share(line_patterns.LS_LINE) > 0.6:
+        return True
+    paths = sample.share(line_patterns.PATH_LINE)
+    if paths > 0.85:
+        return True
+    named = sum(1 for line in lines if "." in line) >= 0.3 * len(lines) or paths > 0.1
+    return named and len(lines) >= 5 and paths + sample.share(line_patterns.FILE_LINE) > 0.95
+
+
+def is_csv(sample: Sample) -> bool:
+    lines = sample.lines[:80]
+    if len(lines) < 3:
+        return False
+    for delimiter in ("\t", ",", ";", "|"):
+        counts = Counter(_cells(line, delimiter) for line in lines)
+        cells, same = counts.most_common(1)[0]
+        if cells < 1 or same < 0.85 * len(lines):
+            continue
+        if delimiter == "|" and lines[0].lstrip().startswith("|"):
+            continue
+        if (
+            delimiter != "\t"
+            and _prose_like(sample)
+            and (cells < 3 or sample.number(line_patterns.ENDS_SAID) > 0.3 * len(lines))
+        ):
+            continue
+        if delimiter == "," and any(line.rstrip().endswith((";", "{", ",")) for line in lines[:5]) and cells < 4:
+            continue
+        return True
+    return False
+
+
+def _cells(line: str, delimiter: str) -> int:
+    if '"' in line:
+        line = re.sub(r'"[^"]*"', "", line)
+    return line.count(delimiter)
+
+
+def _prose_like(sample: Sample) -> bool:
+    lines = sample.lines[:80]
+    words = sum(len(line_patterns.WORDS.findall(line[:400])) for line in lines)
+    commas = sum(1 for line in lines if ", " in line)
+    return words > 6 * len(lines) or commas > 0.6 * len(lines)
+
+
+def is_code(sample: Sample) -> bool:
+    lines = sample.lines
+    if len(lines) < 2:
+        return bool(lines) and bool(line_patterns.CODE_FIRM.match(lines[0])) and lines[0].rstrip()[-1:] in ";{})"
+    # Code in fences, and lists with colons, are somebody's words about code.
+    if sample.fenced or sum(1 for line in lines if line.lstrip().startswith("- ")) > 0.3 * len(lines):
+        return False
+    coded = ended = signed = commented = spaces = 0
+    others: list[str] = []
+    for line in lines:
+        bare = line.strip()
+        closes = bare[-1] in ";{}()[],:\\"
+        ended += closes
+        comment = bare.startswith(("//", "/*", "*/", "* ", "# ", "#!")) or bare == "*"
+        commented += comment and bare[0] != "#" and not bare.startswith("* ")
+        noted = " // " in bare and "://" not in bare
+        signed += noted or not line_patterns.SIGNS.isdisjoint(bare)
+        spaces += bare.count(" ")
+        if closes or comment or noted:
+            coded += 1
+        else:
+            others.append(line)
+    if signed + commented < 0.2 * len(lines) and ended < 0.2 * len(lines):
+        return False
+    coded += sum(1 for line in others if line_patterns.CODE_LINE.match(line))
+    number = len(lines)
+    firm = sample.number(line_patterns.CODE_FIRM)
+    if firm and coded > 0.6 * number and (firm >= 0.05 * number or ended > 0.3 * number):
+        return True
+    if coded > 0.8 * number and ended > 0.3 * number and (signed > 0.6 * number or spaces < number):
+        return True
+    if coded > 0.6 * number and ended > 0.5 * number and signed > 0.5 * number and ";" in sample.body:
+        return True
+    return commented > 0.5 * number or (
+        commented > 0 and lines[0].lstrip().startswith(("/*", "//")) and coded > 0.7 * number
+    )
+
+
+def is_settings(sample: Sample) -> bool:
+    """YAML, TOML, INI: folded by indentation like code."""
+    if len(sample.lines) < 4:
+        return False
+    keyed = sum(1 for line in sample.lines if re.match(r"\s*(?:- )?[\w./\"'-]+:(?:\s|$)", line))
+    if sample.share(line_patterns.YAML_LINE) > 0.85 and keyed > 0.5 * len(sample.lines) and not _prose_like(sample):
+        return True
+    return (
+        sample.share(line_patterns.INI_LINE) > 0.85
+        and any("=" in line for line in sample.lines)
+        and not _prose_like(sample)
+    )
+
+
+def is_markdown(sample: Sample) -> bool:
+    lines = sample.lines
+    firm = sample.number(line_patterns.MARKDOWN_FIRM)
+    lists = sample.number(line_patterns.LIST_ITEM)
+    linked = sum(1 for line in lines if "](" in line)
+    if not firm and not linked:
+        return len(lines) > 2 and lists > 0.5 * len(lines)
+    headings = sample.number(line_patterns.HEADING)
+    fences = sample.body.count("```")
+    if headings >= 2 or (headings and (fences >= 2 or lists or sample.start.startswith("#"))):
+        return True
+    score = firm + linked + 0.5 * lists + 0.5 * sum(1 for line in lines if "**" in line or "`" in line)
+    return score >= max(3, 0.12 * len(lines)) or (fences >= 2 and score >= 2)
+
+
+def is_prose(sample: Sample) -> bool:
+    body = "\n".join(sample.lines[:24])
+    wide = sum(1 for c in body[:500] if c >= "\u2e80")
+    if wide > 0.3 * min(500, len(body)):
+        return bool(line_patterns.SENTENCE.search(body))
+    words = line_patterns.WORDS.findall(body)
+    if len(words) < max(4, 3 * min(24, len(sample.lines))) or not line_patterns.SENTENCE.search(body):
+        return False
+    return sum(map(len, words)) > 0.6 * (len(body) - body.count(" ") - body.count("\n"))
+
+
+TESTS: tuple[tuple[str, Callable[[Sample], bool]], ...] = (
+    ("jsonl", is_jsonl),
+    ("json", is_json),
+    ("diff", is_diff),
+    ("html", is_html),
+    ("xml", is_xml),
+    ("binary", is_binary),
+    ("snapshot", is_snapshot),
+    ("test", is_test),
+    ("trace", is_trace),
+    ("tree", is_tree),
+    ("log", is_log),
+    ("code", is_code),
+    ("csv", is_csv),
+    ("markdown", is_markdown),
+    ("code", is_settings),
+    ("prose", is_prose),
+)
+
+
+def sniff(text: str) -> str:
+    """The kind of a text, by its content alone. Example: '{"a": 1}' -> "json" """
+    sample = Sample(text)
+    if not sample.start and not text.strip():
+        return "text"
+    plain = _unnumbered(sample)
+    if plain is not None:
+        return _first(Sample(plain), skip=("csv", "tree"))
+    return _first(sample)
+
+
+def _first(sample: Sample, skip: tuple[str, ...] = ()) -> str:
+    for kind, test in TESTS:
+        if kind not in skip and test(sample):
+            return kind
+    return "text"
+
+
+def _unnumbered(sample: Sample) -> str | None:
+    """The sampled lines of a numbered listing (`cat -n`) without their numbers; None if it is not one."""
+    lines = sample.lines
+    if len(lines) < 3:
+        return None
+    found = [match for line in lines if (match := line_patterns.NUMBERED.match(line))]
+    if len(found) < 0.9 * len(lines):
+        return None
+    numbers = [int(match.group(1)) for match in found]
+    steps = sum(1 for a, b in pairwise(numbers) if 0 < b - a <= 3)
+    return "\n".join(match.group(2) for match in found) if steps >= 0.8 * (len(numbers) - 1) else None

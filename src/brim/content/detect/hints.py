@@ -1,0 +1,145 @@
+"""Which ladder a content goes to: by its content first, with the tool, path and MIME type as hints.
+
+Kinds: json jsonl csv log test trace html code diff tree markdown xml snapshot binary prose text
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from brim.content.detect.by_content import sniff
+
+KINDS = (
+    "json",
+    "jsonl",
+    "csv",
+    "log",
+    "test",
+    "trace",
+    "html",
+    "code",
+    "diff",
+    "tree",
+    "markdown",
+    "xml",
+    "snapshot",
+    "binary",
+    "prose",
+    "text",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """What is known of a content beside itself. Example: Hint(tool="read_file", path="src/app.py")"""
+
+    tool: str = ""
+    mime: str = ""
+    path: str = ""
+
+
+_BY_EXTENSION = {
+    **dict.fromkeys(("json", "geojson", "ipynb", "har", "webmanifest", "jsonc"), "json"),
+    **dict.fromkeys(("jsonl", "ndjson"), "jsonl"),
+    **dict.fromkeys(("csv", "tsv", "tab"), "csv"),
+    **dict.fromkeys(("log", "out", "err"), "log"),
+    **dict.fromkeys(("htm", "html", "xhtml"), "html"),
+    **dict.fromkeys(("diff", "patch"), "diff"),
+    **dict.fromkeys(("md", "markdown", "mdx", "rst", "adoc"), "markdown"),
+    **dict.fromkeys(("xml", "svg", "rss", "atom", "xsd", "xsl", "plist", "csproj", "pom"), "xml"),
+    **dict.fromkeys(("png", "jpg", "jpeg", "gif", "webp", "pdf", "zip", "gz", "wasm", "so", "exe", "ico"), "binary"),
+    **dict.fromkeys(
+        (
+            "py pyi js mjs cjs jsx ts mts cts tsx java kt kts scala go rs c h cc cpp cxx hpp hh cs rb php swift m mm "
+            "lua pl pm r jl dart ex exs erl hs ml mli clj cljs fs vb sh bash zsh fish ps1 sql proto graphql gql tf hcl "
+            "vue svelte css scss sass less yaml yml toml ini cfg conf gradle groovy zig nim sol v sv vhd asm s cmake mk"
+        ).split(" "),
+        "code",
+    ),
+}
+_BY_MIME = {
+    "application/json": "json",
+    "application/x-ndjson": "jsonl",
+    "application/jsonl": "jsonl",
+    "text/csv": "csv",
+    "text/tab-separated-values": "csv",
+    "text/html": "html",
+    "application/xhtml+xml": "html",
+    "text/markdown": "markdown",
+    "text/x-diff": "diff",
+    "text/x-patch": "diff",
+    "text/xml": "xml",
+    "application/xml": "xml",
+    "image/svg+xml": "xml",
+    "text/css": "code",
+    "text/javascript": "code",
+    "application/javascript": "code",
+    "application/yaml": "code",
+    "application/toml": "code",
+    "application/sql": "code",
+}
+_BY_TOOL = (
+    ("snapshot", re.compile(r"snapshot|accessibility|a11y", re.I)),
+    ("diff", re.compile(r"diff|patch", re.I)),
+    ("test", re.compile(r"(?:^|[_.-])(?:run_)?(?:tests?|pytest|jest|build|lint|compile)(?:$|[_.-])", re.I)),
+    ("log", re.compile(r"(?:^|[_.-])(?:logs?|tail|journal\w*)(?:$|[_.-])", re.I)),
+    (
+        "tree",
+        re.compile(
+            r"list_?(?:dir|files|folder|allowed)|director|(?:^|[_.-])(?:ls|tree|glob|find_files)(?:$|[_.-])", re.I
+        ),
+    ),
+)
+# What a hinted kind may be mistaken for by its content, so that the hint decides; anything else, the content does.
+_YIELDS = {
+    "json": ("json",),
+    "jsonl": ("json", "jsonl"),
+    "csv": ("csv", "text", "prose", "tree", "code", "log"),
+    "log": ("log", "text", "prose", "csv", "markdown", "code"),
+    "html": ("html", "xml", "text", "prose", "markdown"),
+    "diff": ("diff",),
+    "markdown": ("markdown", "prose", "text", "code", "csv", "tree", "html"),
+    "xml": ("xml", "html"),
+    "binary": ("binary",),
+    "snapshot": ("snapshot", "text", "markdown", "code"),
+    "test": ("test", "log", "text", "prose", "trace"),
+    "tree": ("tree", "text", "csv"),
+    "code": ("code", "text", "prose", "markdown", "csv", "tree", "test", "log", "trace", "xml", "html", "snapshot"),
+}
+
+
+def detect(text: str, hint: Hint | None = None) -> str:
+    """The kind name of a text.
+
+    A hint decides between the kinds that a content may be; it never makes JSON of what is not.
+
+    Example: detect("diff --git a/x b/x\\n…") -> "diff"; detect("x = 1", Hint(path="a.py")) -> "code"
+    """
+    found = sniff(text)
+    if hint is None:
+        return found
+    named = _hinted(hint)
+    return named if named and found in _YIELDS.get(named, ()) and text.strip() else found
+
+
+def _hinted(hint: Hint) -> str:
+    name = hint.path.replace("\\", "/").rsplit("/", 1)[-1].lower()
+    if "." in name:
+        extension = name.rsplit(".", 1)[1]
+        if extension in _BY_EXTENSION:
+            return _BY_EXTENSION[extension]
+    elif name in ("makefile", "dockerfile", "rakefile", "gemfile", "jenkinsfile"):
+        return "code"
+    mime = hint.mime.split(";", 1)[0].strip().lower()
+    if mime in _BY_MIME:
+        return _BY_MIME[mime]
+    if mime.endswith("+json"):
+        return "json"
+    if mime.endswith("+xml"):
+        return "xml"
+    if mime.startswith(("image/", "audio/", "video/", "application/octet-stream", "application/pdf")):
+        return "binary"
+    if mime.startswith("text/x-"):
+        return "code"
+    return next((kind for kind, names in _BY_TOOL if names.search(hint.tool)), "") if hint.tool else ""

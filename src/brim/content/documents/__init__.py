@@ -1,0 +1,1 @@
+"""HTML, Markdown, XML and prose."""

@@ -1,0 +1,90 @@
+"""HTML pages: the main content as Markdown, then fewer of its paragraphs, headings last to go.
+
+With the extra `html` trafilatura finds the main content; without it a scan of the tags does.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Sequence
+
+from brim.content.documents import html_scan
+from brim.content.line_packing import Tier, head_and_tail, matching, pack
+from brim.content.selection import fits, least
+from brim.content.types import Room
+
+try:
+    from trafilatura import extract as main_content
+except ImportError:
+    main_content = None  # type: ignore[assignment]
+
+# Above this size a page is data in tags, or not worth the seconds that a full tree takes.
+_LARGEST_TREE = 1_000_000
+# A page with less than this for each tag and the text behind it is all tags; a tree of them takes 20 µs a tag.
+_LEAST_FOR_TAG = 8
+_SHORT = 200  # characters of text below which the page has no article, and the scan sees more
+_UNREADABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_HEADING = re.compile(r"#{1,6} \S")
+# It reports pages without an article as errors; here that is an ordinary case.
+logging.getLogger("trafilatura").addHandler(logging.NullHandler())
+
+
+def markdown(page: str) -> str:
+    """The main content of a page as Markdown, without links.
+
+    Example: "<nav>…</nav><article><h1>Title</h1><p>Text</p></article>" -> "# Title\\n\\nText"
+    """
+    if main_content is not None and page.count("<") * _LEAST_FOR_TAG < len(page) <= _LARGEST_TREE:
+        found = main_content(
+            _UNREADABLE.sub(" ", page), output_format="markdown", include_comments=False, favor_precision=True
+        )
+        if found and len(found) >= _SHORT:
+            return found
+    return html_scan.markdown(page)
+
+
+def extract(text: str, room: Room) -> str:
+    """The page's Markdown with a mark for the rest of it, or as many of its paragraphs as fit.
+
+    Example: a page of 140,000 characters -> "# Title\\n\\nText …\\n[… markup and navigation of a page …]"
+    """
+    if fits(text, room):
+        return text
+    left_out = f"markup and navigation of a page of {len(text):,} characters"
+    if room.tokens < 8:
+        return least(room, left_out)
+    content = markdown(text)
+    marked = f"{content}\n{room.mark(left_out)}" if content else room.mark(left_out)
+    if fits(marked, room):
+        return marked
+    if not content:
+        return least(room, left_out)
+    paragraphs = _paragraphs(content)
+    tiers = [
+        matching(paragraphs, room),
+        Tier([index for index, said in enumerate(paragraphs) if _HEADING.match(said)], 0.3),
+        Tier(_openings(paragraphs), 0.7),
+        Tier(head_and_tail(paragraphs, room.tokens)),
+    ]
+    return pack(paragraphs, tiers, room, unit="paragraphs", also="markup and navigation of the page")
+
+
+def _paragraphs(content: str) -> list[str]:
+    """Blocks between blank lines; a long list or table by its lines."""
+    found: list[str] = []
+    for block in re.split(r"\n\s*\n", content):
+        if not block.strip():
+            continue
+        if block.count("\n") > 3 and not block.startswith("```"):
+            found.extend(block.split("\n"))
+        else:
+            found.append(block)
+    return found
+
+
+def _openings(paragraphs: Sequence[str]) -> list[int]:
+    """The first paragraph of the page and of each of its sections."""
+    opening = [0] if paragraphs else []
+    opening.extend(index + 1 for index, said in enumerate(paragraphs[:-1]) if _HEADING.match(said))
+    return opening

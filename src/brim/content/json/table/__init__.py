@@ -1,0 +1,1 @@
+"""The table form of JSON: like objects as rows under one header."""

@@ -1,0 +1,215 @@
+"""A JSON result as one line of keyed values: what it holds, for a reader who has no room for the result itself.
+
+Values stand beside their keys. Codes, which nobody could guess, go before names, names before numbers, numbers before
+sentences; what is empty, false or said elsewhere is left out.
+
+Example: {"id": "A1", "rows": [{"sku": "x", "n": 2}, {"sku": "y", "n": 3}]} -> id: A1; sku: x, y; n: 2, 3
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Container, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from brim.content.plain_text import extract
+from brim.content.selection import shares
+from brim.content.types import Room
+
+# A text of at most so many characters without line breaks is a name, a code, a state or a date.
+NAME = 48
+# What is shown of a longer text.
+SENTENCE = 160
+_WORD = re.compile(r"[^\s\"',;:()\[\]{}=]+")
+# In fewer tokens than this no field fits.
+LEAST = 4
+ATTEMPTS = 4
+# No more leaves than this are looked at.
+MOST = 20_000
+
+
+@dataclass(slots=True)
+class _Field:
+    key: str
+    order: int
+    values: list[str] = field(default_factory=list)
+    rank: int = 0
+    whole: list[str] = field(default_factory=list)  # the same values at full length
+
+
+def words_of(text: str) -> set[str]:
+    """The words of a text as values are written in JSON or in a line. Example: 'id: "A-1", n: 2' -> {id, A-1, n, 2}"""
+    return set(_WORD.findall(text))
+
+
+def keyed(text: str, tokens: int, count: Callable[[str], int], said: Container[str] = ()) -> str | None:
+    """The values of a JSON text in at most so many tokens; None where it is no JSON object or list.
+
+    Values that are `said` already are left out while others are there.
+    """
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, (dict, list)) or not value:
+        return None
+    fields = _once(_fields(_opened(value)))
+    fresh = [replace(one, values=[each for each in one.values if each not in said]) for one in fields]
+    fields, room = [one for one in fresh if one.values] or fields, tokens
+    for _ in range(ATTEMPTS):
+        line = _written(_chosen(fields, room, count))
+        over = count(line) - tokens
+        if over <= 0:
+            return line
+        room -= over + 1  # values counted one by one come to a little less than together
+    return ""
+
+
+def _written(fields: list[_Field]) -> str:
+    return "; ".join(f"{one.key}: {', '.join(one.values)}" if one.key else ", ".join(one.values) for one in fields)
+
+
+def _opened(value: Any) -> Any:
+    """What an envelope holds: `{"content": [{"type": "text", "text": "{…}"}]}` is read as the JSON inside it."""
+    for _ in range(4):
+        inner = _only(value)
+        if inner is value:
+            return value
+        value = inner
+    return value
+
+
+def _only(value: Any) -> Any:
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], (dict, list)):
+        return value[0]
+    if isinstance(value, dict):
+        holders = [inner for inner in value.values() if isinstance(inner, (dict, list)) and inner]
+        texts = [
+            inner for inner in value.values() if isinstance(inner, str) and inner[:1] in "{[" and len(inner) > NAME
+        ]
+        if len(texts) == 1 and not holders:
+            try:
+                return json.loads(texts[0])
+            except (ValueError, RecursionError):
+                return value
+    return value
+
+
+def _fields(value: Any) -> list[_Field]:
+    found: dict[str, _Field] = {}
+    for path, leaf in _leaves(value):
+        rank, text = _shown(leaf)
+        if not text:
+            continue
+        one = found.setdefault(path, _Field(path.rpartition("\0")[2], len(found), rank=rank))
+        one.rank = max(one.rank, rank)
+        one.values.append(text)
+    for one in found.values():
+        if len(set(one.values)) == 1 or not one.rank:
+            one.values = list(dict.fromkeys(one.values))
+    return list(found.values())
+
+
+def _once(fields: list[_Field]) -> list[_Field]:
+    """The fields without codes that an earlier field says: a record's key is often its id too."""
+    said: set[str] = set()
+    found = []
+    for one in fields:
+        values = [value for value in one.values if one.rank or value not in said]
+        said.update(one.values if not one.rank else ())
+        if values:
+            found.append(replace(one, values=values))
+    return found
+
+
+def _leaves(value: Any) -> Iterable[tuple[str, Any]]:
+    """Every leaf with its keys, in order; list places are no keys, and a key that holds data is a value too."""
+    waiting: list[tuple[str, Any]] = [("", value)]
+    seen = 0
+    while waiting and seen < MOST:
+        path, inner = waiting.pop()
+        if isinstance(inner, dict):
+            if _by_id(inner):
+                for key in inner:
+                    seen += 1
+                    yield path, key
+                waiting += reversed([(path, each) for each in inner.values() if isinstance(each, (dict, list))])
+            else:
+                waiting += reversed([(f"{path}\0{key}" if path else key, each) for key, each in inner.items()])
+        elif isinstance(inner, list):
+            waiting += reversed([(path, each) for each in inner])
+        else:
+            seen += 1
+            yield path, inner
+
+
+def _by_id(value: dict[str, Any]) -> bool:
+    """Whether the keys of an object are data: it maps names of records to records of one shape."""
+    inner = list(value.values())
+    if len(inner) < 2 or not all(isinstance(each, dict) and each for each in inner):
+        return False
+    shared = set(inner[0]).intersection(*inner[1:8])
+    return len(shared) * (3 if len(inner) > 2 else 2) >= len(inner[0])
+
+
+def _shown(leaf: Any) -> tuple[int, str]:
+    """How late a value is chosen, and its text; an empty text for what says nothing."""
+    if leaf is None or leaf is False or leaf == "":
+        return 9, ""
+    if leaf is True:
+        return 4, "true"
+    if isinstance(leaf, (int, float)):
+        return 2, json.dumps(leaf)
+    if len(leaf) > NAME:
+        return 3, leaf
+    line = " ".join(leaf.split())
+    return (0 if " " not in line and any(map(str.isdigit, line)) else 1), line
+
+
+def _chosen(fields: list[_Field], tokens: int, count: Callable[[str], int]) -> list[_Field]:
+    """As many fields as fit, in their own order: by rank, of a field that does not fit as many values as do.
+
+    Long texts are shortened first, and then get what is left over.
+    """
+    left, kept = tokens, []
+    for one in sorted(fields, key=lambda each: (each.rank, each.order)):
+        used = count(f"; {one.key}:") + 1
+        values: list[str] = []
+        for value in map(_start, one.values):
+            used += count(f", {value}")
+            if used > left:
+                break
+            values.append(value)
+        if len(values) == len(one.values):
+            left -= used
+            kept.append(replace(one, values=values, whole=one.values))
+        elif values:
+            left -= sum(count(f", {value}") for value in values) + count(f"; {one.key}: …") + 1
+            kept.append(replace(one, values=[*values, "…"], whole=[*one.values[: len(values)], "…"]))
+        if left < LEAST:
+            break
+    if left > SENTENCE // 4:
+        _lengthen(kept, left, count)
+    return sorted(kept, key=lambda each: each.order)
+
+
+def _start(value: str) -> str:
+    """The beginning of a long text. Example: a page -> its first words and …"""
+    if len(value) <= NAME:
+        return value
+    line = " ".join(value[: 4 * SENTENCE].split())
+    return line if len(line) <= SENTENCE else line[:SENTENCE].rsplit(" ", 1)[0] + "…"
+
+
+def _lengthen(kept: list[_Field], left: int, count: Callable[[str], int]) -> None:
+    """Give what is left over to the long texts: short ones whole, the others the same to each."""
+    long = [
+        (one, at) for one in kept for at, value in enumerate(one.values) if value.endswith("…") and len(value) > NAME
+    ]
+    before = [count(one.values[at]) for one, at in long]
+    wanted = [count(one.whole[at]) - size for (one, at), size in zip(long, before, strict=True)]
+    for (one, at), size, more in zip(long, before, shares(wanted, left), strict=True):
+        if more > 0:
+            one.values[at] = extract(one.whole[at], Room(size + more, count))

@@ -1,0 +1,329 @@
+"""Directory trees and file lists: each folder once with the names in it.
+
+Three ways of writing them are read: paths (find, git ls-files), drawn trees (tree), listings by folder (ls -R).
+The dense form is lossless; extracts keep folders with counts and fill in names while there is room.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from brim.content import plain_text
+from brim.content.selection import fits, least, plural
+from brim.content.types import Room
+from brim.errors import NotDecodable
+from brim.relevance import query_match
+
+_LONGEST = 6_000_000
+_HEADER = re.compile(r"#brim tree (paths|ls|drawn (\d))(?: under (\S+))?: [^\n]*\n")
+_SEPARATORS = (" ", ", ", " | ", "\t")
+_TELL = {" ": "spaces", ", ": "commas", " | ": "bars", "\t": "tabs"}
+_STYLES = (
+    ("│   ", "    ", "├── ", "└── "),
+    ("│\u00a0\u00a0 ", "    ", "├── ", "└── "),
+    ("|   ", "    ", "|-- ", "`-- "),
+    ("│  ", "   ", "├─ ", "└─ "),
+)
+_DRAWN = re.compile(r"((?:│   |│\u00a0\u00a0 |\|   |    |│  |   )*)(├── |└── |\|-- |`-- |├─ |└─ )(.*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A folder as it is written, and consecutive names in it."""
+
+    folder: str
+    names: list[str]
+
+
+def dense(text: str) -> str | None:
+    """Each folder once, with its names on one line.
+
+    Example: "src/a.py\\nsrc/b.py\\nsrc/c/d.py"
+             -> "#brim tree paths: FOLDER: names between spaces\\nsrc: a.py b.py\\nsrc/c: d.py"
+    """
+    if len(text) > _LONGEST or not text.strip():
+        return None
+    for form in (_dense_drawn, _dense_ls, _dense_paths):
+        made = form(text)
+        if made is not None and _size(made) < _size(text) and _decodes(made, text):
+            return made
+    return None
+
+
+def _size(text: str) -> int:
+    # A newline costs a token by itself, a space before a name does not.
+    return len(text) + 3 * text.count("\n")
+
+
+def _decodes(made: str, text: str) -> bool:
+    try:
+        return decode(made) == text
+    except NotDecodable:
+        return False
+
+
+def decode(text: str) -> str:
+    """The tree or list that a dense form stands for."""
+    header = _HEADER.match(text)
+    if not header:
+        raise NotDecodable("this text has no '#brim tree' header")
+    body = text[header.end() :]
+    if header[2]:
+        return _draw(body, _STYLES[min(int(header[2]), len(_STYLES) - 1)])
+    told = header[0].rsplit("between ", 1)[-1].split(";", 1)[0].strip()
+    separator = next((sign for sign, name in _TELL.items() if name == told), " ")
+    end = "" if header[0].rstrip().endswith("no newline at the end") else "\n"
+    root = header[3] or ""
+    if header[1] == "ls":
+        return _list_again(body, separator) + end
+    return _paths_again(body, separator, root) + end
+
+
+def _split(path: str) -> tuple[str, str]:
+    """Folder and name; a path with no folder has None of it, written as an empty one."""
+    at = path.rfind("/", 0, len(path) - 1)
+    return (path[:at], path[at + 1 :]) if at > 0 else ("", path)
+
+
+def _groups(paths: Sequence[str]) -> list[Group]:
+    found: list[Group] = []
+    for path in paths:
+        folder, name = _split(path)
+        if found and found[-1].folder == folder:
+            found[-1].names.append(name)
+        else:
+            found.append(Group(folder, [name]))
+    return found
+
+
+def _separator(names: Sequence[str]) -> str | None:
+    joined = "\n".join(names)
+    return next((sign for sign in _SEPARATORS if sign not in joined), None)
+
+
+def _header(kind: str, separator: str, text: str, root: str = "") -> str:
+    under = f" under {root}" if root else ""
+    tail = "" if text.endswith("\n") else "; no newline at the end"
+    return f"#brim tree {kind}{under}: FOLDER: names between {_TELL[separator]}{tail}\n"
+
+
+def _dense_paths(text: str) -> str | None:
+    paths = text.removesuffix("\n").split("\n")
+    root = _root(paths)
+    groups = _groups([path[len(root) :] for path in paths])
+    separator = _separator([name for group in groups for name in group.names])
+    if separator is None or len(paths) < 3 or any(": " in group.folder for group in groups):
+        return None
+    rows = [
+        f"{group.folder}: {separator.join(group.names)}" if group.folder else separator.join(group.names)
+        for group in groups
+    ]
+    return _header("paths", separator, text, root) + "\n".join(rows)
+
+
+def _root(paths: Sequence[str]) -> str:
+    """The folder that all paths lie under, if it is worth taking out. Example: "/home/ana/app/" """
+    first, last = min(paths), max(paths)
+    size = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
+    root = first[: first.rfind("/", 0, size) + 1]
+    return root if len(root) > 3 and not re.search(r"\s|:", root) else ""
+
+
+def _paths_again(body: str, separator: str, root: str) -> str:
+    out: list[str] = []
+    for row in body.split("\n"):
+        folder, colon, names = row.partition(": ")
+        if not colon:
+            folder, names = "", row
+        inside = folder + "/" if folder else ""
+        out.extend(f"{root}{inside}{name}" for name in names.split(separator))
+    return "\n".join(out)
+
+
+def _dense_ls(text: str) -> str | None:
+    blocks = text.removesuffix("\n").split("\n\n")
+    rows: list[str] = []
+    every: list[str] = []
+    for block in blocks:
+        head, *names = block.split("\n")
+        if not head.endswith(":") or head.endswith("::") or any(not name for name in names):
+            return None
+        rows.append("\x00".join([head, *names]))
+        every += names
+    separator = _separator(every)
+    if separator is None or len(blocks) < 2:
+        return None
+    made = [row.replace("\x00", " ", 1).replace("\x00", separator) for row in rows]
+    return _header("ls", separator, text) + "\n".join(made)
+
+
+def _list_again(body: str, separator: str) -> str:
+    out: list[str] = []
+    for row in body.split("\n"):
+        folder, colon, names = row.partition(": ")
+        out.append(folder + ":\n" + "\n".join(names.split(separator)) if colon else row)
+    return "\n\n".join(out)
+
+
+def _dense_drawn(text: str) -> str | None:
+    if "├" not in text and "└" not in text and "|-- " not in text and "`-- " not in text:
+        return None
+    rows: list[str] = []
+    for line in text.split("\n"):
+        drawn = _DRAWN.fullmatch(line)
+        if drawn and drawn[2]:
+            width = 3 if "─ " in drawn[2] and "──" not in drawn[2] else 4
+            rows.append(" " * (len(drawn[1]) // width + 1) + drawn[3])
+        elif line.startswith(" "):
+            return None
+        else:
+            rows.append(line)
+    body = "\n".join(rows)
+    for number, style in enumerate(_STYLES):
+        if _draw(body, style) == text:
+            return f"#brim tree drawn {number}: each level is indented by one space\n{body}"
+    return None
+
+
+def _draw(body: str, style: tuple[str, str, str, str]) -> str:
+    """The drawn tree of an indented one: the last branch of a level has no other below it."""
+    bar, blank, branch, corner = style
+    rows = body.split("\n")
+    depths = [len(row) - len(row.lstrip(" ")) for row in rows]
+    out = list(rows)
+    following: list[bool] = []  # per level, whether another entry of it comes below
+    for index in range(len(rows) - 1, -1, -1):
+        depth = depths[index]
+        if depth == 0:
+            following = []
+            continue
+        following += [False] * (depth - len(following))
+        prefix = "".join(bar if more else blank for more in following[: depth - 1])
+        out[index] = prefix + (branch if following[depth - 1] else corner) + rows[index][depth:]
+        following[depth - 1] = True
+        del following[depth:]
+    return "\n".join(out)
+
+
+def extract(text: str, room: Room) -> str:
+    """The dense form if it fits; else folders with counts and as many names as there is room for.
+
+    Example: -> "src: app.py [… 40 files]\\nsrc/web: [… 12 files]"
+    """
+    if room.tokens <= 0:
+        return ""
+    if fits(text, room):
+        return text
+    made = dense(text)
+    if made is not None and fits(made, room):
+        return made
+    paths = as_paths(text) if len(text) <= _LONGEST else []
+    if len(paths) < 3:
+        return plain_text.extract(text, room)
+    by_folder: dict[str, list[str]] = {}
+    for path in paths:
+        folder, name = _split(path)
+        by_folder.setdefault(folder, []).append(name)
+    # A folder's own entry says nothing that its line does not.
+    folders = set(by_folder)
+    for folder, names in by_folder.items():
+        inside = f"{folder}/" if folder else ""
+        names[:] = [name for name in names if (inside + name.rstrip("/")) not in folders]
+    return _filled({folder: names for folder, names in by_folder.items() if names}, room)
+
+
+def as_paths(text: str) -> list[str]:
+    """The paths of a tree or list, however it is written; [] if it cannot be told."""
+    if _dense_drawn(text) is not None:
+        return _drawn_paths(text)
+    if _dense_ls(text) is not None:
+        found: list[str] = []
+        for block in text.removesuffix("\n").split("\n\n"):
+            head, *names = block.split("\n")
+            found.extend(f"{head[:-1]}/{name}" for name in names)
+        return found
+    rows = [row for row in text.split("\n") if row.strip()]
+    return rows if rows and sum("/" in row for row in rows) > 0.5 * len(rows) else []
+
+
+def _drawn_paths(text: str) -> list[str]:
+    above: list[str] = []
+    found: list[str] = []
+    for line in text.split("\n"):
+        drawn = _DRAWN.fullmatch(line)
+        if not drawn:
+            continue
+        width = 3 if "─ " in drawn[2] and "──" not in drawn[2] else 4
+        depth = len(drawn[1]) // width
+        del above[depth:]
+        above.append(drawn[3].rstrip("/"))
+        found.append("/".join(above))
+    return found
+
+
+def _filled(by_folder: dict[str, list[str]], room: Room) -> str:
+    """Folders, deep ones joined to those above until all fit, then names by relevance and depth."""
+    depth = max((folder.count("/") for folder in by_folder), default=0)
+    while True:
+        joined: dict[str, list[str]] = {}
+        for folder, names in by_folder.items():
+            top = "/".join(folder.split("/")[: depth + 1])
+            rest = folder[len(top) + 1 :]
+            joined.setdefault(top, []).extend(f"{rest}/{name}" if rest else name for name in names)
+        rows = {folder: _row(folder, [], names, "") for folder, names in joined.items()}
+        if room.count("\n".join(rows.values())) <= room.tokens * 0.7 or depth < 0:
+            break
+        depth -= 1
+    text = _with_names(joined, rows, room)
+    total = sum(map(len, by_folder.values()))
+    return text if text else least(room, f"{plural(total, 'file')} in {plural(len(by_folder), 'folder')}")
+
+
+def _row(folder: str, shown: Sequence[str], names: Sequence[str], handle: str) -> str:
+    left = len(names) - len(shown)
+    mark = f"[… {plural(left, 'file')}{_endings(names, shown) if not shown else ''}{handle}]" if left else ""
+    inside = " ".join([*shown, mark] if mark else shown)
+    return f"{folder}: {inside}" if folder else inside
+
+
+def _endings(names: Sequence[str], shown: Sequence[str]) -> str:
+    """The usual endings of the names. Example: ": .py .md" """
+    found = Counter(name.rsplit(".", 1)[1] for name in names if "." in name[1:] and "/" not in name.rsplit(".", 1)[1])
+    most = [f".{ending}" for ending, number in found.most_common(2) if number > 0.2 * len(names) and len(ending) < 8]
+    return ": " + " ".join(most) if most and len(names) > 2 else ""
+
+
+def _with_names(joined: dict[str, list[str]], rows: dict[str, str], room: Room) -> str:
+    folders = list(joined)
+    entries = [(folder, name) for folder in folders for name in joined[folder]]
+    scores = query_match.scores([f"{folder}/{name}\n" for folder, name in entries], room.query)
+    # Names nearest to the root say most about a project.
+    ranking = sorted(
+        range(len(entries)),
+        key=lambda index: (-scores.get(index, 0.0), (entries[index][0] + "/" + entries[index][1]).count("/"), index),
+    )
+    handle = f", {'recall ' if room.recall else ''}{room.handle}" if room.handle else ""
+
+    def shown(most: int) -> str:
+        chosen: dict[str, list[str]] = {folder: [] for folder in folders}
+        for index in sorted(ranking[:most]):
+            folder, name = entries[index]
+            chosen[folder].append(name)
+        told = max(folders, key=lambda folder: (len(joined[folder]) - len(chosen[folder]), folder))
+        return "\n".join(
+            _row(folder, chosen[folder], joined[folder], handle if folder == told else "") for folder in folders
+        )
+
+    if room.count(shown(0)) > room.tokens:
+        return ""
+    low, high = 0, min(len(entries), room.tokens)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if room.count(shown(middle)) <= room.tokens:
+            low = middle
+        else:
+            high = middle - 1
+    return shown(low)

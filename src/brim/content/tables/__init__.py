@@ -1,0 +1,1 @@
+"""CSV, spreadsheets and accessibility snapshots."""

@@ -1,0 +1,1 @@
+"""Brim's own HTTP API."""

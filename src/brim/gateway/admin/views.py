@@ -1,0 +1,317 @@
+"""What the JSON API and the dashboard show, as plain values. Content is redacted before it leaves."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from brim.conversation import Conversation
+from brim.errors import NotFound
+from brim.gateway.fitting.conversations import Live
+from brim.gateway.observe.turns import Turn
+from brim.gateway.proxy.faults import Refused
+from brim.models import Model
+from brim.planning.report import HIGH, Report, level_of
+
+if TYPE_CHECKING:
+    from brim.gateway.server.app import Gateway
+
+LONGEST_TEXT = 200_000
+DAY = 86_400
+
+
+class Views:
+    """Reads the gateway for a tenant, or (None) for the operator, who sees all. What is returned can be JSON."""
+
+    def __init__(self, gateway: Gateway, tenant: str | None = None) -> None:
+        self._gateway = gateway
+        self._tenant = tenant
+
+    def shows(self, tenant: str) -> bool:
+        """Whether what is a tenant's is shown here."""
+        return self._tenant is None or self._tenant == tenant
+
+    def _recent(self) -> Sequence[Turn]:
+        """The last turns, the newest last."""
+        recent = self._gateway.journal.recent
+        return recent if self._tenant is None else [turn for turn in recent if turn.tenant == self._tenant]
+
+    def _for_operator(self) -> None:
+        """Refuse what cannot be told of one tenant alone."""
+        if self._tenant is not None:
+            raise Refused(403, "this is for the operator, who asks without an API key", "operator_only")
+
+    def live(self, limit: int = 50) -> dict[str, Any]:
+        """Totals since the start, and the last turns."""
+        if self._tenant is not None:
+            return _totals(self._recent(), limit)
+        metrics, recent = self._gateway.metrics, self._gateway.journal.recent
+        before, after = metrics.total("brim_tokens_before_total"), metrics.total("brim_tokens_after_total")
+        given, cached = metrics.total("brim_input_tokens_total"), metrics.total("brim_cached_tokens_total")
+        errors = [abs(turn.error) for turn in recent if turn.error is not None]
+        return {
+            "requests": int(metrics.total("brim_requests_total")),
+            "running": metrics.running,
+            "tokens_before": int(before),
+            "tokens_after": int(after),
+            "overflows_avoided": int(metrics.total("brim_overflows_avoided_total")),
+            "fitted": int(metrics.total("brim_fitted_total")),
+            "refits": int(metrics.total("brim_refits_total")),
+            "recalls": int(metrics.total("brim_recalls_total")),
+            "cache_hit_share": round(cached / given, 4) if given else None,
+            "cost_usd": round(metrics.total("brim_cost_usd_total"), 6),
+            "saved_usd": round(metrics.total("brim_saved_usd_total"), 6),
+            "mean_error": round(sum(errors) / len(errors), 5) if errors else None,
+            "over_upper": int(metrics.total("brim_upper_exceeded_total")),
+            "faults": metrics.faults(),
+            "added_ms_p50": _middle([turn.added_ms for turn in recent]),
+            "turns": [turn.as_dict() for turn in islice(reversed(recent), limit)],
+        }
+
+    def sessions(self, limit: int = 50, query: str = "") -> list[dict[str, Any]]:
+        """The last used conversations."""
+        wanted = query.casefold()
+        found = (
+            _summary(live)
+            for live in self._gateway.fitter.conversations
+            if self.shows(live.tenant) and wanted in f"{live.id} {live.model} {live.client}".casefold()
+        )
+        return list(islice(found, limit))
+
+    def session(self, id: str) -> dict[str, Any]:
+        """One conversation with its turns; NotFound."""
+        live = self._live(id)
+        turns = [{**turn.as_dict(), "layers": _layers(turn.made)} for turn in live.turns]
+        stash = [{"handle": handle, "characters": size} for handle, size in live.stash.items()]
+        return {**_summary(live), "turns": turns, "stash": stash, "ledger": self._ledger(live)}
+
+    def _ledger(self, live: Live) -> list[dict[str, Any]]:
+        """The records of folded messages and the recalls that stand in the prompt of a conversation now."""
+        session = self._gateway.fitter.sessions.held(live.id) if live.engaged else None
+        return [
+            {
+                "kind": "recall" if entry.kind == "recall" else "ledger",
+                "start": entry.start,
+                "end": entry.end,
+                "tokens": entry.tokens,
+                "digest": entry.message.digest.hex()[:16],
+                "text": self._gateway.redact(entry.message.text[:LONGEST_TEXT]),
+            }
+            for entry in (list(session.view.entries) if session is not None else ())
+            if entry.kind in ("ledger", "summary", "recall")
+        ]
+
+    def turn(self, id: str, number: int) -> dict[str, Any]:
+        """One turn: every item with its rung and reason, and the messages before and after."""
+        turn = self._turn(id, number)
+        report = turn.report
+        return {
+            **turn.as_dict(),
+            "report": self._shown(report),
+            "before": self._messages(turn.original),
+            "after": self._messages(turn.sent),
+        }
+
+    def layers(self, id: str, number: int) -> list[dict[str, Any]] | None:
+        """The tokens of one turn by layer; None if they are not known any more."""
+        return _layers(self._turn(id, number).report)
+
+    def replanned(self, id: str, number: int, budget: int) -> dict[str, Any]:
+        """The same turn at another budget. Raises BudgetTooSmall, NotFound."""
+        turn = self._turn(id, number)
+        if turn.original is None or turn.found is None:
+            raise NotFound(f"the content of turn {number} is not held any more")
+        fitted = turn.replanned(budget)
+        return {
+            "budget": budget,
+            "tokens": fitted.tokens,
+            "report": self._shown(fitted.report),
+            "after": self._messages(fitted.conversation),
+        }
+
+    def stashed(self, id: str, handle: str) -> dict[str, Any]:
+        """What a handle stands for."""
+        text = self._gateway.fitter.stashed(self._live(id), handle)
+        if text is None:
+            raise NotFound(f"nothing is stashed under {handle!r}")
+        return {"handle": handle, "characters": len(text), "text": self._gateway.redact(text[:LONGEST_TEXT])}
+
+    def models(self) -> list[dict[str, Any]]:
+        """The models that were used or discovered: windows, margins, errors, usage and cost."""
+        found: dict[str, list[Turn]] = {}
+        for turn in self._recent():
+            if turn.found is not None:
+                found.setdefault(turn.model, []).append(turn)
+        listed = [_model_row(name, turns) for name, turns in sorted(found.items())]
+        known = {row["model"] for row in listed}
+        for upstream, names in sorted(self._gateway.discovery.learnt.items()):
+            for name in names:
+                if name not in known:
+                    listed.append(
+                        {
+                            **_limits(self._gateway.fitter.catalog.find(name)),
+                            "model": name,
+                            "upstream": upstream,
+                            "requests": 0,
+                        }
+                    )
+        return listed
+
+    def usage(self, days: int = 30) -> dict[str, Any]:
+        """Usage by day and model, from the store where there is one."""
+        self._for_operator()
+        store = self._gateway.store
+        if store is None:
+            return {"days": []}
+        today = int(time.time()) // DAY * DAY
+        return {"days": [asdict(row) for row in store.usage_sums(today - (days - 1) * DAY)]}
+
+    def settings(self) -> list[dict[str, Any]]:
+        """What is in force and where it comes from; no secrets."""
+        self._for_operator()
+        rows = self._gateway.options.settings.rows()
+        return [{"key": key, "value": value, "origin": origin} for key, value, origin in rows]
+
+    def status(self) -> dict[str, Any]:
+        """The last turn in one line's worth of numbers, for a status bar."""
+        recent = self._recent()
+        last = recent[-1] if recent else None
+        return {
+            "turn": last.as_dict() if last else None,
+            "requests": _requests(self._gateway) if self._tenant is None else len(recent),
+            "last_models": self._gateway.fitter.last_models(self._tenant),
+        }
+
+    async def watch(self) -> asyncio.Queue[Turn | None]:
+        return self._gateway.journal.watch()
+
+    def unwatch(self, queue: asyncio.Queue[Turn | None]) -> None:
+        self._gateway.journal.unwatch(queue)
+
+    def _live(self, id: str) -> Live:
+        live = self._gateway.fitter.conversations.get(id)
+        if live is None or not self.shows(live.tenant):
+            raise NotFound(f"there is no session {id[:80]!r}")
+        return live
+
+    def _turn(self, id: str, number: int) -> Turn:
+        for turn in self._live(id).turns:
+            if turn.number == number:
+                return turn
+        raise NotFound(f"session {id[:80]!r} has no turn {number}")
+
+    def _shown(self, report: Report | None) -> Any:
+        return self._gateway.redact.deep(report.as_dict()) if report is not None else None
+
+    def _messages(self, conversation: Conversation | None) -> list[dict[str, Any]] | None:
+        if conversation is None:
+            return None
+        redact = self._gateway.redact
+        listed = [*([conversation.system] if conversation.system else []), *conversation.messages]
+        return [
+            {
+                "role": message.role,
+                "digest": message.digest.hex()[:16],
+                "text": redact(message.text[:LONGEST_TEXT]),
+                "calls": list(message.calls),
+                "answers": list(message.answers),
+            }
+            for message in listed
+        ]
+
+
+def _requests(gateway: Gateway) -> int:
+    return int(gateway.metrics.total("brim_requests_total"))
+
+
+def _totals(turns: Sequence[Turn], limit: int) -> dict[str, Any]:
+    """What one tenant's last turns come to; nothing of it is told by what others do."""
+    told = [turn.usage for turn in turns if turn.usage is not None]
+    given = sum(usage.input for usage in told)
+    errors = [abs(turn.error) for turn in turns if turn.error is not None]
+    return {
+        "requests": len(turns),
+        "running": 0,
+        "tokens_before": sum(turn.before for turn in turns),
+        "tokens_after": sum(turn.after for turn in turns),
+        "overflows_avoided": sum(turn.changed and turn.overflowing for turn in turns),
+        "fitted": sum(turn.changed for turn in turns),
+        "refits": sum(turn.refits for turn in turns),
+        "recalls": sum(turn.recalls for turn in turns),
+        "cache_hit_share": round(sum(usage.cached for usage in told) / given, 4) if given else None,
+        "cost_usd": round(sum(turn.cost or 0.0 for turn in turns), 6),
+        "saved_usd": round(sum(turn.saved or 0.0 for turn in turns), 6),
+        "mean_error": round(sum(errors) / len(errors), 5) if errors else None,
+        "over_upper": sum(turn.usage is not None and turn.usage.input > turn.upper > 0 for turn in turns),
+        "faults": sum(turn.faults for turn in turns),
+        "added_ms_p50": _middle([turn.added_ms for turn in turns]),
+        "turns": [turn.as_dict() for turn in islice(reversed(turns), limit)],
+    }
+
+
+def _summary(live: Live) -> dict[str, Any]:
+    last = live.turns[-1] if live.turns else None
+    used = last.after / last.limit if last and last.limit else 0.0
+    return {
+        "id": live.id,
+        "client": live.client,
+        "tenant": live.tenant,
+        "model": live.model,
+        "api": live.api,
+        "created": round(live.created, 3),
+        "touched": round(live.touched, 3),
+        "requests": live.requests,
+        "tokens_before": last.before if last else 0,
+        "tokens_after": last.after if last else 0,
+        "limit": last.limit if last else 0,
+        "used": round(used, 4),
+        "level": level_of(used),
+        "folded": last.folded if last else 0,
+        "stashed": len(live.stash),
+    }
+
+
+def _layers(report: Report | None) -> list[dict[str, Any]] | None:
+    return [asdict(use) for use in report.layers] if report else None
+
+
+def _model_row(name: str, turns: list[Turn]) -> dict[str, Any]:
+    errors = sorted(turn.error for turn in turns if turn.error is not None)
+    told = [turn.usage for turn in turns if turn.usage is not None]
+    found = turns[-1].found
+    assert found is not None
+    return {
+        **_limits(found),
+        "model": name,
+        "upstream": turns[-1].upstream,
+        "requests": len(turns),
+        "input": sum(usage.input for usage in told),
+        "output": sum(usage.output for usage in told),
+        "cached": sum(usage.cached for usage in told),
+        "cost_usd": round(sum(turn.cost or 0.0 for turn in turns), 6),
+        "saved_usd": round(sum(turn.saved or 0.0 for turn in turns), 6),
+        "error_p50": _middle(errors),
+        "error_worst_under": round(min(errors, default=0.0), 5),
+        "error_worst_over": round(max(errors, default=0.0), 5),
+        "over_upper": sum(turn.usage is not None and turn.usage.input > turn.upper > 0 for turn in turns),
+        "crowded": sum(turn.limit > 0 and turn.after >= HIGH * turn.limit for turn in turns),
+    }
+
+
+def _limits(model: Model) -> dict[str, Any]:
+    return {
+        "window": model.window,
+        "max_output": model.max_output,
+        "input_limit": model.max_input(),
+        "family": model.family,
+        "source": model.source,
+        "prices": asdict(model.prices) if model.prices else None,
+    }
+
+
+def _middle(values: list[float]) -> float | None:
+    return round(sorted(values)[len(values) // 2], 4) if values else None

@@ -1,0 +1,1 @@
+"""Fitting the requests that pass through, each in its conversation."""

@@ -1,0 +1,175 @@
+"""The conversations that pass through: recognised by the client's own id, else by what was sent before."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import secrets
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from brim.conversation import Conversation
+from brim.gateway.observe.turns import Turn
+from brim.sessions.tenancy import quoted, scoped, tenant_of
+
+MOST_SESSIONS = 1_000
+MOST_TURNS = 200
+# Of all conversations together the turns of so many requests are remembered, and the last one of each.
+MOST_REQUESTS = 2_000
+_FORGET = 60_000
+
+
+class Live(msgspec.Struct, eq=False):
+    """A conversation in memory: its turns, and what was folded away."""
+
+    id: str
+    client: str = ""
+    model: str = ""
+    api: str = ""
+    created: float = msgspec.field(default_factory=time.time)
+    touched: float = 0.0
+    requests: int = 0
+    last_size: int = 0
+    stash: dict[str, int] = msgspec.field(default_factory=dict)  # handles, with their characters
+    engaged: bool = False  # it did not fit once: a session in the store follows it
+    large: bool = False  # a worker handles it: its session is not here
+    turns: list[Turn] = msgspec.field(default_factory=list)  # the last ones
+    _lock: asyncio.Lock | None = None
+
+    @property
+    def tenant(self) -> str:
+        """Whose conversation it is."""
+        return tenant_of(self.id)
+
+    @property
+    def lock(self) -> asyncio.Lock:
+        """Keeps the fits of this conversation in order."""
+        if self._lock is None:
+            self._lock = asyncio.Lock()
+        return self._lock
+
+    def add(self, turn: Turn) -> None:
+        """Take a turn as the newest, and number it."""
+        self.requests += 1
+        self.touched = turn.at
+        turn.number = self.requests
+        self.turns.append(turn)
+        if len(self.turns) > MOST_TURNS:
+            del self.turns[0]
+
+
+class Conversations:
+    """Live conversations by id, the least used forgotten first."""
+
+    def __init__(self, most: int = MOST_SESSIONS) -> None:
+        self._most = most
+        self._known: OrderedDict[str, Live] = OrderedDict()
+        self._prefixes: dict[int, Live] = {}
+        self._taken: deque[tuple[Live, Turn]] = deque()
+        self._boot = secrets.token_hex(12)
+        self._ids = itertools.count(1)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def __iter__(self) -> Iterator[Live]:
+        """The last used first."""
+        return reversed(self._known.values())
+
+    def get(self, id: str) -> Live | None:
+        return self._known.get(id)
+
+    def of(
+        self,
+        conversation: Conversation,
+        client_id: str,
+        tenant: str,
+        otherwise: Callable[[Conversation], Live | None] | None = None,
+    ) -> Live:
+        """The conversation that a request belongs to.
+
+        A client's id covers side calls and sub-agents too, so the first message tells them apart; without an id
+        the longest prefix that was sent before does. Neither looks at cache_control. Where nothing is known by that,
+        `otherwise` is asked. What another tenant sent is not there.
+        """
+        if client_id:
+            first = next((message for message in conversation.messages if message.role != "system"), None)
+            name = quoted(client_id)
+            return self._open(scoped(tenant, f"{name}.{first.digest.hex()[:8]}" if first else name))
+        chain = _chain(conversation, tenant)
+        known = next((self._prefixes[place] for place in reversed(chain) if place in self._prefixes), None)
+        if known is None and otherwise is not None:
+            known = otherwise(conversation)
+        mine = known is not None and known.tenant == tenant and known.id in self._known
+        live = self._open(known.id if known is not None and mine else self._new_id(tenant))
+        self._prefixes[chain[-1]] = live
+        if len(self._prefixes) > _FORGET:
+            self._prefixes = dict(list(self._prefixes.items())[_FORGET // 2 :])
+        return live
+
+    def add(self, live: Live, turn: Turn) -> None:
+        """Take a turn of a conversation as its newest; of very many the oldest are forgotten, whosever they are."""
+        live.add(turn)
+        self._taken.append((live, turn))
+        if len(self._taken) > MOST_REQUESTS:
+            live, turn = self._taken.popleft()
+            if len(live.turns) > 1 and live.turns[0] is turn:
+                del live.turns[0]
+
+    def begin(self, tenant: str) -> Live:
+        """A new conversation of a tenant."""
+        return self._open(self._new_id(tenant))
+
+    def known_as(self, id: str) -> Live:
+        """The conversation that a worker knows by this id."""
+        return self._open(id)
+
+    def again(self, live: Live) -> bool:
+        """Use a conversation once more; whether it is still known."""
+        if self._known.get(live.id) is not live:
+            return False
+        self._known.move_to_end(live.id)
+        return True
+
+    def behind(self, session: str, live: Live) -> Live:
+        """The conversation of a session by its id: the one that was taken for it, or a new one where it is a branch.
+
+        An earlier process may have known it by another id, which it keeps.
+        """
+        if session != live.id:
+            if live.engaged:
+                live = self._open(session)
+            else:
+                self._known.pop(live.id, None)
+                live.id = session
+                self._known[session] = live
+                for turn in live.turns:
+                    turn.session = session
+        live.engaged = True
+        return live
+
+    def _new_id(self, tenant: str) -> str:
+        return scoped(tenant, f"{self._boot}{next(self._ids):08x}")
+
+    def _open(self, id: str | None) -> Live:
+        assert id
+        live = self._known.get(id)
+        if live is None:
+            live = self._known[id] = Live(id)
+            while len(self._known) > self._most:
+                self._known.popitem(last=False)[1].turns.clear()
+        self._known.move_to_end(id)
+        return live
+
+
+def _chain(conversation: Conversation, tenant: str) -> list[int]:
+    """A number for each prefix of a tenant's conversation, from its first message on; only this process knows them.
+
+    Digests of messages do not cover where a cache breakpoint stands, so neither do these.
+    """
+    system = conversation.system.digest if conversation.system else b""
+    last = hash((tenant, conversation.api, conversation.tools, system))
+    return [last := hash((last, message.digest)) for message in conversation.messages] or [last]

@@ -1,0 +1,64 @@
+"""What fitting a request comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from brim import apis, fitting
+from brim.conversation import Conversation
+from brim.gateway.fitting.conversations import Live
+from brim.gateway.fitting.fast_path import Known
+from brim.models import Model
+from brim.planning.report import Report
+from brim.tokens.actuals import Actuals
+
+
+class FitResult(msgspec.Struct, eq=False):
+    """A request ready to be sent, and how it came to be. `model` is None where it is not known: nothing was done."""
+
+    body: bytes
+    live: Live
+    api: str
+    name: str
+    streamed: bool = False
+    parsed: Conversation | None = None
+    """The request as it came; None where it was not read, because its bytes showed that it fits, or is not needed."""
+    planned: Conversation | None = None
+    """What is sent in its place, where that is not the same."""
+    model: Model | None = None
+    before: int = 0
+    after: int = 0
+    upper: int = 0
+    limit: int = 0
+    folded: int = 0
+    changed: bool = False
+    fitted: fitting.Fitted | None = None
+    told: Callable[[], Report] | None = None
+    """What tells later how it came to be, where that is small enough to be kept."""
+    number: int | None = None
+    """Of a large request: what its worker knows it by."""
+    known: Known | None = None
+    """What later requests that go on from this one are told by."""
+    actuals: Actuals | None = None
+    """Where what the provider reports of it is kept: the numbers of its upstream and tenant."""
+
+    def answered(self) -> None:
+        """Let go of what only a refit needs: an answer may be streamed for minutes, and what came may be large."""
+        if self.planned is not None:
+            self.parsed = None
+        if self.planned is not None or self.parsed is not None:
+            self.body = b""
+
+    @property
+    def original(self) -> Conversation:
+        """The request as it came, read now if it was not before. Raises BadBody."""
+        if self.parsed is None:
+            self.parsed = apis.parse(self.body, self.api, model=self.name)
+        return self.parsed
+
+    @property
+    def sent(self) -> Conversation:
+        """The request as it is sent. Raises BadBody."""
+        return self.planned or self.original

@@ -1,0 +1,637 @@
+"""Fitting a request of a conversation: the one place where the gateway meets the core.
+
+A request that fits costs a parse and a sum. What is not small is read and counted in a thread, and every plan is made
+in one, so that other requests go on meanwhile; what is large and new comes here in a process of its own (`worker`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeVar
+
+from brim import apis, fitting, incidents
+from brim.conversation import Conversation
+from brim.deadline import OutOfTime, run_within
+from brim.errors import BadBody, BudgetTooSmall, UnknownModel
+from brim.fallback import FIT_TIMEOUT
+from brim.gateway.fitting.blocks import Blocks
+from brim.gateway.fitting.conversations import Conversations, Live
+from brim.gateway.fitting.fast_path import AROUND, Glances, Known, chain_of, glance
+from brim.gateway.fitting.fit_result import FitResult
+from brim.gateway.fitting.large_store import StoreFile
+from brim.gateway.fitting.learned import Learned
+from brim.gateway.fitting.session_cache import LiveSessions, apart
+from brim.gateway.proxy.controls import Controls
+from brim.gateway.server.bodies import LARGE
+from brim.gateway.server.planning_threads import PlanningThreads
+from brim.models import Catalog, Model
+from brim.models.families import family_of
+from brim.planning.policies.policy import Policy
+from brim.planning.work import Work, size_of
+from brim.sessions.model_summaries import Summarizer
+from brim.sessions.tenancy import scoped
+from brim.sized_lru import SizedLru
+from brim.stores.inmemory import InMemoryStore
+from brim.stores.protocol import Store
+from brim.tokens.actuals import Actuals
+from brim.tokens.counter import LIKELY, Counter
+from brim.tokens.tokenizers import tokenizer
+
+T = TypeVar("T")
+# Larger bodies are read and counted in a thread: 2 ms of work where all of it is new (o200k: 7 MB a second).
+COLD_BYTES = 16_000
+# Times the timeout of planning after which its thread is left behind: planning, the plain planner, and the store.
+PATIENCE = 3
+# What a refit leaves free below the size that an upstream stated, for what neither side counts the same.
+REFIT_SHARE = 0.97
+# A little more than what must stay, where that is tried although an estimate says that it does not fit.
+TRY_SHARE = 1.02
+# So many clients and windows are remembered.
+MOST_NAMES = 5_000
+# Requests below this share of their limit are far from it; after so many of a family, one in `SOME` is learnt from.
+FAR, ENOUGH, SOME = 0.25, 50, 128
+# Fewer tokens than these no vocabulary makes of a byte of text (`scripts/measure-bands`: 0.136).
+SPARSEST = 0.1
+
+
+class Fitter:
+    """Fits requests, remembers their conversations and learns what providers say they took."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        catalog: Catalog,
+        store: Store | None = None,
+        *,
+        recall: str = "auto",
+        fit_timeout: float = FIT_TIMEOUT,
+    ) -> None:
+        self.policy = policy
+        self.fit_timeout = fit_timeout
+        self.catalog = catalog
+        self.store: Store = store if store is not None else InMemoryStore()
+        self.recall = recall
+        self.summarizer: Summarizer | None = None
+        self.large_store: StoreFile | None = None
+        self.conversations = Conversations()
+        self.glances = Glances()
+        self._largest = 0  # of those that can be gone on from unread
+        self.sessions = LiveSessions(self.store)
+        self.learned = Learned(self.store)
+        self._threads = ThreadPoolExecutor(2, thread_name_prefix="brim-fit")
+        self._planning = PlanningThreads()
+        self._stated: dict[tuple[str, int], Model] = {}
+        self._narrow: dict[tuple[int, int], tuple[Model, Model]] = {}
+        self._counters: dict[tuple[int, str, int], Counter] = {}
+        self._blocks = Blocks()
+        self._last_models: dict[tuple[str, str], str] = {}
+        self._learnt: SizedLru[tuple[str, str], int] = SizedLru(MOST_NAMES)
+        self._loaded: set[str] = set()  # families whose tokenizer was used here
+
+    async def fit(
+        self, raw: bytes, api: str, model: str, upstream: str, controls: Controls, *, unread: bool = False
+    ) -> FitResult:
+        """Fit a request body; one that fits for sure need not be read where `unread` says so.
+
+        Raises BadBody, BudgetTooSmall.
+        """
+        unread = unread and controls.plain and self.recall != "tool" and self.policy.budget is None
+        if unread and (passed := self._glanced(raw, api, model, upstream, controls)) is not None:
+            return passed
+        small = len(raw) <= COLD_BYTES
+        conversation, live = await self._apart(small, self._read, raw, api, model, controls)
+        named = conversation.model or self.last_model(controls.client, controls.tenant)
+        found, actuals = self.model_of(named, upstream, controls.tenant), self.learned.of(upstream, controls.tenant)
+        found = found or self._opened(conversation)
+        if found is None:
+            return FitResult(raw, live, api, conversation.model, _streamed(conversation), conversation)
+        # A tokenizer that is not loaded yet would hold up all other requests too.
+        small = small and found.family in self._loaded
+        if (conversation.max_output or 0) >= found.window or conversation.window is not None:
+            counter = self.counter(found, api, actuals)
+            raw, conversation = await self._apart(small, fitting.answerable, raw, conversation, found, counter)
+        passed = await self._apart(small, self._passing, raw, conversation, live, found, controls, actuals, unread)
+        self._loaded.add(found.family)
+        if passed is not None:
+            return passed
+        return await self._in_order(self._fit_or_try, raw, conversation, live, found, controls, actuals)
+
+    async def _apart(self, small: bool, work: Callable[..., T], *given: Any) -> T:
+        """Do small work at once, and other work in a thread."""
+        if small:
+            return work(*given)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work, *given)
+
+    def _read(self, raw: bytes, api: str, model: str, controls: Controls) -> tuple[Conversation, Live]:
+        """Read a request, and find the conversation that it belongs to."""
+        conversation = apis.parse(raw, api, model=model)
+        if len(raw) > COLD_BYTES:
+            self._blocks.add(raw)
+        unread_before = partial(self._unread_before, controls.tenant)
+        return conversation, self.conversations.of(conversation, controls.session, controls.tenant, unread_before)
+
+    def mostly_known(self, content: bytes) -> bool:
+        """Whether so much of a large body was read here before that the rest is a small one."""
+        return self._blocks.unseen(content) <= LARGE
+
+    async def _in_order(
+        self, fit: Callable[..., FitResult], raw: bytes, conversation: Conversation, live: Live, *given: Any
+    ) -> FitResult:
+        """Fit after all earlier requests of the conversation, and beside those of others. Raises OutOfTime too."""
+        async with live.lock:
+            try:
+                # A session ends planning that is late itself, and then needs time for the plain planner.
+                return await self._planning.run(PATIENCE * self.fit_timeout, fit, raw, conversation, live, *given)
+            except OutOfTime:
+                self.sessions.abandon(live.id)  # its lock may be held for ever: the next request begins from the store
+                raise
+
+    async def plainly(self, raw: bytes, api: str, model: str, upstream: str, controls: Controls) -> FitResult:
+        """Fit a request body by the plain planner, for when `fit` has failed. Raises BadBody, BudgetTooSmall."""
+        conversation, live = await self._apart(len(raw) <= COLD_BYTES, self._read, raw, api, model, controls)
+        last = self._last_models.get((controls.tenant, controls.client), "")
+        found = self.model_of(conversation.model or last, upstream) or self._opened(conversation)
+        if found is None:
+            return FitResult(raw, live, api, conversation.model, _streamed(conversation), conversation)
+        loop = asyncio.get_running_loop()
+        context = contextvars.copy_context()
+        return await loop.run_in_executor(
+            self._threads, context.run, self._plain_now, raw, conversation, live, found, controls
+        )
+
+    def _plain_now(
+        self, raw: bytes, conversation: Conversation, live: Live, model: Model, controls: Controls
+    ) -> FitResult:
+        policy = controls.policy or self.policy
+        # Without what was learnt: that is in the store, which may be what failed.
+        counter = Counter(model, conversation.api)
+        raw, conversation = fitting.answerable(raw, conversation, model, counter)
+        limit = fitting.limit_of(model, conversation, policy, controls.budget, None)
+        own = fitting.by_window(model, conversation, policy, controls.budget, None)
+        room = int(limit * policy.recall) if self.recall == "tool" else 0
+        work = Work(conversation, counter, model, policy, limit - room, own_limit=own).by_estimate()
+
+        def again(budget: int) -> fitting.Fitted:
+            return fitting.fit(raw, model=model, budget=budget, policy=policy, api=conversation.api)
+
+        fitted = fitting.fit_plainly(raw, work, again)
+        if not controls.dry_run:
+            self._keep(live, fitted)
+        upper = counter.count(fitted.conversation).upper
+        folded = fitted.report.folded + fitted.report.compacted
+        return FitResult(
+            body=fitted.body,
+            live=live,
+            api=conversation.api,
+            name=conversation.model,
+            streamed=_streamed(conversation),
+            parsed=conversation,
+            planned=fitted.conversation if fitted.body is not raw else None,
+            model=model,
+            before=counter.likely(conversation),
+            after=fitted.tokens,
+            upper=max(fitted.tokens, upper),
+            limit=limit,
+            folded=folded,
+            changed=fitted.body != raw,
+            fitted=fitted,
+        )
+
+    def _fit_or_try(
+        self, raw: bytes, conversation: Conversation, live: Live, model: Model, controls: Controls, actuals: Actuals
+    ) -> FitResult:
+        """Fit, beside a shorter answer if need be; where only an estimate says that this cannot be done, make it as
+        small as can be.
+
+        An estimate is about twice too high on code: the upstream is the judge, and if it refuses, states true sizes.
+        """
+        try:
+            return self.fit_now(raw, conversation, live, model, controls, actuals, controls.budget)
+        except BudgetTooSmall as refusal:
+            shorter = fitting.shorter_answer(raw, conversation, model) if controls.budget is None else None
+            if shorter is not None:
+                return self._fit_or_try(*shorter, live, model, controls, actuals)
+            counter = self.counter(model, conversation.api, actuals)
+            if controls.budget is not None or counter.source != "estimated":
+                raise
+            likely = Counter(replace(model, family=LIKELY), conversation.api).total(conversation)
+            if refusal.needed * likely > refusal.budget * counter.total(conversation):
+                raise
+            policy = controls.policy or self.policy
+            share = 1 - policy.recall if self.recall == "tool" else 1.0
+            least = int(refusal.needed / share * TRY_SHARE)
+            tried = self.fit_now(raw, conversation, live, model, controls, actuals, least, beyond=True)
+            tried.limit = refusal.budget
+            return tried
+
+    def _glanced(self, raw: bytes, api: str, model: str, upstream: str, controls: Controls) -> FitResult | None:
+        """A request whose bytes show that it fits, most of which was sent before; None where that cannot be told.
+
+        Of those too one in `SOME` is read, so that counts are still learnt.
+        """
+        if len(raw) > self._largest:
+            return None
+        seen = glance(raw, api, scoped(controls.tenant, controls.session))
+        if seen is None:
+            return None
+        last, number = self.glances.before(seen.chain)
+        live = last.live if last is not None and last.live.tenant == controls.tenant else None
+        size, upper = len(raw), len(raw) + AROUND
+        if last is None or 2 * sum(map(len, seen.items[:number])) < size:
+            last = self.glances.beside(seen.chain) if 2 * len(seen.items[-1]) < size else None
+        if last is None or last.asked != seen.asked or last.policy is not self.policy or upper > FAR * last.limit:
+            return None
+        actuals = self.learned.of(upstream, controls.tenant)
+        name, learnt = seen.model or model, self._learnt.get((actuals.scope, last.model.family)) or 0
+        if learnt < ENOUGH or not learnt % SOME:
+            return None
+        named = name or self.last_model(controls.client, controls.tenant)
+        if self.model_of(named, upstream, controls.tenant) is not last.model:
+            return None
+        live = self._live_again(live, raw, controls)
+        if live is None:
+            return None
+        tokens = min(-(-last.tokens * size // last.size), upper)
+        known = Known(live, last.model, last.policy, last.asked, last.limit, size, tokens)
+        self.glances.keep(seen.chain, known)
+        return FitResult(
+            raw,
+            live,
+            api,
+            name,
+            seen.streamed,
+            None,
+            None,
+            last.model,
+            tokens,
+            tokens,
+            upper,
+            last.limit,
+            known=known,
+            actuals=actuals,
+        )
+
+    def _live_again(self, live: Live | None, raw: bytes, controls: Controls) -> Live | None:
+        """The conversation of a request that is not read: one that goes on, or a new one where its bytes will tell it.
+
+        What moves from turn to turn (`cache_control`) and what a client's id covers is known only to who reads it.
+        """
+        if live is not None:
+            return live if not live.engaged and self.conversations.again(live) else None
+        return None if controls.session or b'"cache_control"' in raw else self.conversations.begin(controls.tenant)
+
+    def _unread_before(self, tenant: str, conversation: Conversation) -> Live | None:
+        """The conversation of a tenant's requests that were not read, where this one goes on from them."""
+        last, _ = self.glances.before(chain_of(conversation, scoped(tenant, "")))
+        return last.live if last is not None else None
+
+    def _begun(self, passed: FitResult, conversation: Conversation, controls: Controls) -> None:
+        """Keep a request that was read and is far below its limit, for those that go on from it."""
+        size, model = len(passed.body), passed.model
+        if model is None or passed.live.engaged or not passed.before or FAR * passed.limit < size + AROUND:
+            return
+        asked, limit = conversation.max_output, passed.limit
+        passed.known = Known(passed.live, model, self.policy, asked, limit, size, passed.before)
+        self.glances.keep(chain_of(conversation, scoped(controls.tenant, controls.session)), passed.known)
+        self._largest = max(self._largest, int(FAR * limit))
+
+    def _passing(
+        self,
+        raw: bytes,
+        conversation: Conversation,
+        live: Live,
+        model: Model,
+        controls: Controls,
+        actuals: Actuals,
+        unread: bool,
+    ) -> FitResult | None:
+        """The request as it is, if it fits and its policy changes nothing below the limit.
+
+        Those that go on from it need not be read where `unread` says so.
+        """
+        policy = controls.policy or self.policy
+        if policy.name != "agent":
+            return None
+        counter = self.counter(model, conversation.api, actuals)
+        limit = fitting.limit_of(model, conversation, policy, controls.budget, None)
+        before = counter.total(conversation)
+        own = fitting.by_window(model, conversation, policy, controls.budget, None)
+        upper = size_of(counter, before, len(conversation.messages), own)
+        if upper > limit and own and not live.engaged:
+            # From what the provider said of its beginning, which the store has.
+            upper = run_within(self.fit_timeout, partial(counter.count, conversation)).upper
+        if upper > limit:
+            return None
+        api, name, streamed = conversation.api, conversation.model, _streamed(conversation)
+        shown = counter.likely(conversation)
+        passed = FitResult(
+            raw, live, api, name, streamed, conversation, None, model, shown, shown, upper, limit, actuals=actuals
+        )
+        if unread:
+            self._begun(passed, conversation, controls)
+        return passed
+
+    def fit_now(
+        self,
+        raw: bytes,
+        conversation: Conversation,
+        live: Live,
+        model: Model,
+        controls: Controls,
+        actuals: Actuals,
+        budget: int | None,
+        beyond: bool = False,
+    ) -> FitResult:
+        """Fit a parsed request to a budget, or to the model's own limit, as its session has done so far.
+
+        Where the model may recall, room for that is left free: what comes back must fit too. A budget in tokens of an
+        estimate that is too high may go `beyond` the window, which is in the upstream's.
+        """
+        policy = controls.policy or self.policy
+        holding = replace(model, window=model.window + budget, input_limit=None) if beyond and budget else model
+        limit = fitting.limit_of(holding, conversation, policy, budget, None)
+        room = int(limit * policy.recall) if self.recall == "tool" else 0
+        wanted = replace(model, input_limit=limit - room) if room and budget is None else holding
+        left = min(budget, limit + (policy.reserve or 0)) - room if room and budget is not None else budget
+        if policy.name != "agent":
+            fitted = fitting.fit(
+                raw,
+                model=wanted,
+                budget=left,
+                policy=policy,
+                api=conversation.api,
+                actuals=actuals,
+                fit_timeout=self.fit_timeout,
+            )
+            if not controls.dry_run:  # what would be done must leave no trace
+                self._keep(live, fitted)
+            folded = fitted.report.folded + fitted.report.compacted
+            return self._result(fitted, raw, conversation, live, model, actuals, limit, folded)
+        if controls.dry_run:
+            session = apart(conversation, wanted, left, policy, actuals, self.recall)
+            session.fit_timeout = self.fit_timeout
+            fitted = session.fit_parsed(raw, conversation)
+        else:
+            session = self.sessions.of(
+                conversation, controls.session or None, tenant=controls.tenant, model=wanted, actuals=actuals
+            )
+            live = self.conversations.behind(session.id, live)
+            session.model, session.budget, session.policy, session.recall_mode = wanted, left, policy, self.recall
+            session.actuals = actuals
+            session.folding.summarizer = self.summarizer
+            session.fit_timeout = self.fit_timeout
+            try:
+                fitted = session.fit_parsed(raw, conversation)
+            finally:
+                self.sessions.grown(session)
+            self._keep(live, fitted)
+        folded = len(session.view.folded(len(session.log)))
+        result = self._result(fitted, raw, conversation, live, model, actuals, limit, folded)
+        result.told = fitted.reporter
+        return result
+
+    def _result(
+        self,
+        fitted: fitting.Fitted,
+        raw: bytes,
+        conversation: Conversation,
+        live: Live,
+        model: Model,
+        actuals: Actuals,
+        limit: int,
+        folded: int,
+    ) -> FitResult:
+        counter = self.counter(model, conversation.api, actuals)
+        return FitResult(
+            body=fitted.body,
+            live=live,
+            api=conversation.api,
+            name=conversation.model,
+            streamed=_streamed(conversation),
+            parsed=conversation,
+            planned=fitted.conversation,
+            model=model,
+            before=counter.likely(conversation),
+            after=fitted.tokens,
+            upper=max(fitted.tokens, counter.count(fitted.conversation).upper),
+            limit=limit,
+            folded=folded,
+            changed=fitted.body != raw,
+            fitted=fitted,
+            actuals=actuals,
+        )
+
+    def _keep(self, live: Live, fitted: fitting.Fitted) -> None:
+        """Stash what was left out; a session has done so itself."""
+        for handle, text in fitted.stash.items():
+            live.stash[handle] = len(text)
+        if not live.engaged and fitted.stash:
+            texts = [text.encode("utf-8", "surrogatepass") for text in fitted.stash.values()]
+            try:
+                run_within(self.fit_timeout, lambda: self.store.put_blobs(texts, live.id))
+            except (Exception, OutOfTime) as problem:  # the request is fitted, and can be sent without it
+                incidents.note("store", problem)
+
+    async def refit(
+        self, done: FitResult, raw: bytes, upstream: str, controls: Controls, tokens: int | None, window: int | None
+    ) -> FitResult | None:
+        """Fit again below what an upstream stated; None if it stated nothing that helps.
+
+        What it says a prompt took is an actual like any other, and its window holds from here on.
+        """
+        original, tenant = done.original, controls.tenant
+        actuals = self.learned.of(upstream, tenant)
+        if not self._can_be(done, actuals, tokens, window):
+            tokens = window = None  # what is wrong in one number is not right in the other
+        if done.model is None and window is None:
+            return None
+        if window is not None:
+            self.learn_window(original.model, upstream, window, tenant)
+        model = self.model_of(original.model, upstream, tenant)
+        if model is None:
+            return None
+        counter = self.counter(model, original.api, actuals)
+        if tokens is not None and done.model is not None:
+            self.record(done, tokens, accepted=False)
+        if original.asked_output is not None and original.max_output is not None:
+            raw, original = apis.with_output(raw, original, original.max_output)
+        # What is stated may leave no room for the answer.
+        raw, original = fitting.answerable(raw, original, model, counter)
+        counted = done.after or counter.likely(original)
+        room = fitting.limit_of(model, original, controls.policy or self.policy, controls.budget, None)
+        again = self.fit_now, raw, original, done.live, model, controls, actuals
+        if tokens and counter.source == "estimated":
+            estimate = counter.total(done.sent)
+            wanted = counter.upper(int(estimate * min(1.0, room / tokens) * REFIT_SHARE), len(done.sent.messages))
+            return await self._in_order(*again, wanted, True)
+        scale = min(1.0, counted / tokens) if tokens else 1.0
+        budget = int(min(room, counted if window is None else room) * scale * REFIT_SHARE)
+        if budget >= counted:
+            budget = int(counted * REFIT_SHARE)
+        return await self._in_order(*again, budget)
+
+    def _can_be(self, done: FitResult, actuals: Actuals, tokens: int | None, window: int | None) -> bool:
+        """Whether a prompt that was refused can have the size, and have passed the window, that was stated for it."""
+        sent = done.sent
+        if tokens is not None and done.model is not None:
+            counter = self.counter(done.model, done.api, actuals)
+            if not counter.believable(sent, tokens):
+                return False
+        size, asked = len(done.body), sent.max_output or 0
+        return window is None or self.learned.can_be(actuals, done.name, window, size, len(sent.messages), asked)
+
+    def model_of(self, name: str, upstream: str, tenant: str = "") -> Model | None:
+        """The model with the limits that this upstream gives it; None if nothing is known of it."""
+        window = self.learned.window(upstream, tenant, name)
+        try:
+            model = self.catalog.find(f"{upstream}/{name}")
+        except UnknownModel:
+            if window is None:
+                return None
+            return self.catalog.override(name, {"window": window})
+        return self._narrowed(model, window) if window and window < model.window else model
+
+    def _opened(self, conversation: Conversation) -> Model | None:
+        """A model that nothing is known of, where the request itself says how large a window it opens."""
+        name, window = conversation.model, conversation.window
+        if not name or window is None:
+            return None
+        if (name, window) not in self._stated:
+            blank = Model(name, "", window, None, family_of(name), None, conversation.api, "request")
+            _put(self._stated, (name, window), blank)
+        return self._stated[name, window]
+
+    def _narrowed(self, model: Model, window: int) -> Model:
+        """A model with the window that an upstream gives it: the same object each time, as counters go by it."""
+        known = self._narrow.get((id(model), window))
+        if known is None or known[0] is not model:
+            if len(self._narrow) > 500:
+                self._narrow.clear()
+            narrow = replace(model, window=window, max_output=_within(model.max_output, window))
+            known = self._narrow[id(model), window] = model, narrow
+        return known[1]
+
+    def learn_window(self, name: str, upstream: str, window: int, tenant: str = "") -> None:
+        """An upstream has said how long its context is; it is believed where it is the smaller one."""
+        known = self.model_of(name, upstream, tenant)
+        if known is None or window < known.window:
+            self.learned.state_window(upstream, tenant, name, window)
+
+    def load(self, family: str) -> None:
+        """Load the tokenizer of a family, so that no request waits for it. May be called from any thread."""
+        tokenizer(family)("a")
+        self._loaded.add(family)
+
+    def counter(self, model: Model, api: str, actuals: Actuals | None) -> Counter:
+        # The counter holds its model and its actuals, so no other object can come to have the same id.
+        key = id(model), api, id(actuals)
+        found = self._counters.get(key)
+        if found is None:
+            if len(self._counters) > 500:
+                self._counters.clear()
+            found = self._counters[key] = Counter(model, api, actuals)
+        return found
+
+    def record(self, done: FitResult, tokens: int, *, accepted: bool = True) -> bool:
+        """Learn what the provider says the request took; whether that can be believed, as far as it was looked at.
+
+        Every request near its limit teaches; of those far below it, once enough was seen, one in `SOME` does.
+        """
+        actuals = done.actuals
+        if done.model is None or actuals is None:
+            return True
+        if tokens <= 0:
+            return False
+        key = actuals.scope, done.model.family
+        seen = self._learnt.get(key) or 0
+        self._learnt.put(key, seen + 1)
+        if done.known is not None and SPARSEST * done.upper <= tokens <= done.upper:
+            done.known.tokens = tokens
+            if done.parsed is None:
+                return True
+        if not (done.upper > FAR * done.limit or tokens > done.upper or seen < ENOUGH or seen % SOME == 0):
+            return True
+        try:
+            believed = self.counter(done.model, done.api, actuals).record(done.sent, tokens)
+        except BadBody:
+            return True  # it was not read before, and cannot be
+        if believed and accepted:
+            self.learned.accept(actuals, done.name, tokens)
+        return believed
+
+    def summarize(self, live: Live) -> None:
+        """After a response: what its session has folded is summarised beside everything else, where that is wanted.
+
+        A session that is at work on its next request is asked after that one.
+        """
+        if self.summarizer is None or not live.engaged or live.lock.locked():
+            return
+        session = self.sessions.held(live.id)
+        if session is not None:
+            session.summarize_later()
+
+    def last_model(self, client: str, tenant: str) -> str:
+        """The model that a client of a tenant used last; empty if it has not been here."""
+        if client and (tenant, client) not in self._last_models:
+            name = last_model_key(client, tenant)
+            kept = run_within(self.fit_timeout, partial(self.store.get_value, name))
+            _put(self._last_models, (tenant, client), kept.decode() if kept else "")
+        return self._last_models.get((tenant, client), "")
+
+    def last_models(self, tenant: str | None = None) -> dict[str, str]:
+        """The model that each client used last since the start: those of a tenant, or of all."""
+        known = sorted(self._last_models.items())
+        return {client: model for (whose, client), model in known if model and tenant in (None, whose)}
+
+    def used_model(self, client: str, tenant: str, model: str) -> bool:
+        """Remember the model that a client uses; whether that is news."""
+        if not client or not model or self._last_models.get((tenant, client)) == model:
+            return False
+        _put(self._last_models, (tenant, client), model)
+        return True
+
+    def search(self, live: Live, query: str, most: int) -> dict[str, str]:
+        """Earlier messages of a conversation that are about something, each under its number."""
+        if not live.engaged or live.large:  # a worker has its messages
+            return {}
+        found = self.sessions.get(live.id).search(query, most)
+        return {f"message {number}": text for number, text in found}
+
+    def stashed(self, live: Live, handle: str) -> str | None:
+        """The content behind a handle of a conversation."""
+        name = handle.removeprefix("brim:")
+        found = self.store.find_blob(name, live.id)
+        if found is None and live.large and self.large_store is not None:
+            found = self.large_store.opened.find_blob(name, live.id)
+        return None if found is None else found.decode("utf-8", "surrogatepass")
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._planning.close()
+
+
+def _streamed(conversation: Conversation) -> bool:
+    """Whether the request asks for its answer piece by piece, or does not say that it wants it whole."""
+    asked = conversation.fields.get("stream")
+    return asked == b"true" or (asked in (None, b"null") and apis.APIS[conversation.api].streams_unasked)
+
+
+def _put(names: dict[Any, Any], name: Any, value: Any) -> None:
+    """Keep something by a name that others choose; of very many of them the oldest are forgotten."""
+    names[name] = value
+    if len(names) > MOST_NAMES:
+        del names[next(iter(names))]
+
+
+def last_model_key(client: str, tenant: str) -> str:
+    """Where the store keeps the last model of a tenant's client."""
+    return scoped(tenant, f"client.{client}.model")
+
+
+def _within(max_output: int | None, window: int) -> int | None:
+    return max_output if max_output is not None and max_output < window else None

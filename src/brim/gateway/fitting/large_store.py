@@ -1,0 +1,37 @@
+"""The file in which workers keep sessions and archives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from brim.stores.protocol import Limits, Store
+from brim.stores.resilient import open_store
+
+
+@dataclass(frozen=True)
+class StoreFile:
+    """The file in which workers keep sessions and archives, beside the gateway's own, and how much it keeps.
+
+    One file for both would have small requests wait for what is written of large ones.
+    """
+
+    path: str
+    limits: Limits
+
+    @property
+    def words(self) -> list[str]:
+        """It as arguments of a command."""
+        return [self.path, str(self.limits.max_bytes), str(self.limits.max_age_days)]
+
+    @classmethod
+    def beside(cls, path: str, limits: Limits) -> StoreFile:
+        """Example: beside("brim.db", …).path -> "brim.large.db" """
+        place = Path(path).expanduser()
+        return cls(str(place.with_suffix(f".large{place.suffix}")), limits)
+
+    @cached_property
+    def opened(self) -> Store:
+        """It, for the gateway to find in it what a worker has archived."""
+        return open_store(self.path, self.limits)

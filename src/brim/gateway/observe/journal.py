@@ -1,0 +1,194 @@
+"""What happened: the last turns, running totals, and what the store is to keep of them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from brim import incidents
+from brim.gateway.observe.logs import tell
+from brim.gateway.observe.metrics import Metrics
+from brim.gateway.observe.turns import Turn
+from brim.tokens.actuals import UsageRecord
+
+MOST_TURNS = 2_000
+# Turns whose messages are held in memory for the dashboard's diff and slider.
+MOST_CONTENTS, MOST_BYTES = 200, 4 << 20
+# Turns whose plan is held with everything that it was made from.
+MOST_PLANS = 8
+FLUSH_SECONDS = 0.5
+# So many usage records wait for a store that does not take them.
+MOST_WAITING = 50_000
+
+
+class Keeper(Protocol):
+    """The part of a store that the journal writes to."""
+
+    def add_usages(self, records: Sequence[UsageRecord]) -> None: ...
+
+    def put_value(self, name: str, value: bytes | None) -> None: ...
+
+
+class Journal:
+    """Takes finished turns. Writing to the store happens in a thread, a moment later and many at once."""
+
+    def __init__(self, metrics: Metrics, keeper: Keeper | None = None) -> None:
+        self.metrics = metrics
+        self.recent: deque[Turn] = deque(maxlen=MOST_TURNS)
+        self.hooks: list[Callable[[Turn], None]] = []
+        self._keeper = keeper
+        self._contents: deque[tuple[Turn, int]] = deque()
+        self._held = 0
+        self._plans: deque[Turn] = deque()
+        self._waiting: list[UsageRecord] = []
+        self._values: dict[str, bytes] = {}
+        self._watchers: set[asyncio.Queue[Turn | None]] = set()
+        self._task: asyncio.Task[None] | None = None
+        self._wake = asyncio.Event()
+
+    def start(self) -> None:
+        if self._keeper is not None and self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._write())
+
+    def opened(self, turn: Turn, size: int) -> None:
+        """A turn with a body of so many bytes has begun: its content is held while it is among the last."""
+        self._contents.append((turn, size))
+        self._held += size
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Let go of the oldest contents while there are too many or they are too large together."""
+        while len(self._contents) > MOST_CONTENTS or (self._held > MOST_BYTES and len(self._contents) > 1):
+            old, freed = self._contents.popleft()
+            self._held -= freed
+            old.forget()
+
+    def planned(self, turn: Turn) -> None:
+        """A turn was changed to fit; of an old one only what tells of its plan is kept, not all it was made from.
+
+        Its content is as large as what came, which may be many times what is sent.
+        """
+        self._plans.append(turn)
+        if self._contents and self._contents[-1][0] is turn and turn.original is not None:
+            _, size = self._contents.pop()
+            came = sum(len(message.raw) for message in turn.original.messages)
+            self._contents.append((turn, max(size, came)))
+            self._held += max(size, came) - size
+            self._let_go()
+
+    def finish(self, turn: Turn) -> None:
+        """Note a turn that has ended, however it did."""
+        self.recent.append(turn)
+        while len(self._plans) > MOST_PLANS:
+            self._plans.popleft().let_go()
+        self.metrics.ended(turn)
+        if turn.changed or turn.outcome not in ("done", "gone"):
+            self._log(turn)
+        if self._keeper is not None and turn.model:
+            self._waiting.append(_record(turn))
+            self._wake.set()
+        for hook in self.hooks:
+            hook(turn)
+        for queue in self._watchers:
+            if not queue.full():
+                queue.put_nowait(turn)
+
+    def keep_usage(self, record: UsageRecord) -> None:
+        """Write the numbers of a call that is no turn with the next flush."""
+        if self._keeper is not None:
+            self._waiting.append(record)
+            self._wake.set()
+
+    def keep_value(self, name: str, value: bytes) -> None:
+        """Write a small value with the next flush."""
+        if self._keeper is not None:
+            self._values[name] = value
+            self._wake.set()
+
+    def watch(self) -> asyncio.Queue[Turn | None]:
+        """A queue of turns as they finish, and of None when no more come; hand it to `unwatch` at the end."""
+        queue: asyncio.Queue[Turn | None] = asyncio.Queue(1_000)
+        self._watchers.add(queue)
+        return queue
+
+    def unwatch(self, queue: asyncio.Queue[Turn | None]) -> None:
+        self._watchers.discard(queue)
+
+    def end_watching(self) -> None:
+        """Tell all who watch that it is over."""
+        for queue in self._watchers:
+            if queue.full():
+                queue.get_nowait()
+            queue.put_nowait(None)
+
+    async def _write(self) -> None:
+        while True:
+            await self._wake.wait()
+            await asyncio.sleep(FLUSH_SECONDS)
+            self._wake.clear()
+            try:
+                await asyncio.to_thread(self._flush)
+            except Exception as problem:  # the outermost handler of this task: one bad write must not end all others
+                incidents.note("store", problem)
+                self.metrics.add("brim_faults_total", ("store",))
+
+    def _flush(self) -> None:
+        assert self._keeper is not None
+        records, self._waiting = self._waiting, []
+        values, self._values = self._values, {}
+        try:
+            if records:
+                self._keeper.add_usages(records)
+        except BaseException:
+            self._waiting[:0] = records[-MOST_WAITING:]  # for the next time
+            raise
+        for name, value in values.items():
+            self._keeper.put_value(name, value)
+
+    async def close(self) -> None:
+        """Write what is waiting, and stop."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
+        if self._keeper is not None:
+            await asyncio.to_thread(self._flush)
+
+    def _log(self, turn: Turn) -> None:
+        kind = {"done": "fitted", "gone": "client_gone"}.get(turn.outcome, turn.outcome)
+        fields: dict[str, Any] = {
+            "session": turn.session,
+            "turn": turn.number,
+            "model": turn.model,
+            "upstream": turn.upstream,
+            "before": turn.before,
+            "after": turn.after,
+            "limit": turn.limit,
+            "folded": turn.folded,
+            "refits": turn.refits,
+            "recalls": turn.recalls,
+            "status": turn.status,
+            "added_ms": round(turn.added_ms, 2),
+        }
+        if turn.note:
+            fields["note"] = turn.note
+        tell(kind, logging.INFO if turn.outcome == "done" else logging.WARNING, **fields)
+
+
+def _record(turn: Turn) -> UsageRecord:
+    usage = turn.usage
+    return UsageRecord(
+        request=turn.id,
+        at=turn.at,
+        provider=turn.upstream,
+        model=turn.model,
+        estimated=turn.after,
+        upper=turn.upper,
+        actual_in=usage.input if usage else None,
+        actual_out=usage.output if usage else None,
+        cached=usage.cached if usage else 0,
+        status="success" if turn.outcome == "done" and turn.status < 400 else "failed",
+    )

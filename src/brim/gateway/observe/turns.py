@@ -1,0 +1,230 @@
+"""One turn: what a request was, what was sent for it, what came of it. Numbers here; content stays in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import msgspec
+
+from brim import apis, fitting
+from brim.apis import Usage
+from brim.conversation import Conversation, decode
+from brim.errors import BadBody
+from brim.models import Model, Prices
+from brim.planning.policies.policy import Policy
+from brim.planning.report import Report, level_of
+
+Outcome = Literal["running", "done", "refused", "failed", "gone", "incomplete"]
+
+
+class Turn(msgspec.Struct, eq=False):
+    """A request that passed through. `original` and `sent` are its conversation before and after; `report` says why."""
+
+    id: str
+    number: int
+    session: str
+    at: float
+    api: str
+    model: str
+    upstream: str
+    client: str
+    tenant: str = ""
+    streamed: bool = False
+    before: int = 0
+    after: int = 0
+    upper: int = 0
+    limit: int = 0
+    window: int = 0
+    folded: int = 0
+    changed: bool = False
+    refits: int = 0
+    recalls: int = 0
+    faults: int = 0
+    """Faults inside Brim that it survived."""
+    status: int = 0
+    outcome: Outcome = "running"
+    note: str = ""
+    added_ms: float = 0.0
+    total_ms: float = 0.0
+    usage: Usage | None = None
+    cost: float | None = None
+    saved: float | None = None
+    found: Model | None = None
+    policy: Policy | None = None
+    came: Conversation | None = None
+    went: Conversation | None = None
+    unread: bytes | None = None
+    """The body of a request that nobody has read yet."""
+    about: bool = False
+    """Its tokens were not counted but told by its size, and by what the provider said of the request before it."""
+    fitted: fitting.Fitted | None = None
+    told: Callable[[], Report] | None = None
+    made: Report | None = None
+
+    @property
+    def original(self) -> Conversation | None:
+        """The conversation as it came, while it is among the last; read when it is first asked for."""
+        if self.came is None and self.unread is not None:
+            body, self.unread = self.unread, None
+            try:
+                self.came = slim(apis.parse(body, self.api, model=self.model))
+            except BadBody:
+                return None
+        return self.came
+
+    @property
+    def sent(self) -> Conversation | None:
+        """The conversation as it was sent, while it is among the last."""
+        return self.went or self.original
+
+    def forget(self) -> None:
+        """Let go of all content; the numbers stay."""
+        self.came = self.went = self.unread = self.fitted = self.told = self.made = None
+
+    @property
+    def overflowing(self) -> bool:
+        """Whether the request as it came would not have fitted."""
+        return bool(self.limit) and self.before > self.limit
+
+    @property
+    def error(self) -> float | None:
+        """How far the count was off; None where nothing was counted. Example: counted 103, actual 100 -> 0.03"""
+        if self.about or not self.usage or not self.usage.input or not self.after:
+            return None
+        return self.after / self.usage.input - 1
+
+    @property
+    def report(self) -> Report | None:
+        """What became of every item as it was sent; made when it is first asked for, None if it is not known any more.
+
+        A request that passed as it was can be planned once more: the same comes out. One that was changed cannot, as
+        its session has gone on, and another plan is not what was sent.
+        """
+        if self.made is None and self.fitted is not None:
+            self.made = self._as_counted(self.fitted.report)
+        elif self.made is None and self.told is not None:
+            self.made = self._as_counted(self.told())
+        elif self.made is None and not self.changed and self.original is not None and self.found is not None:
+            self.made = self._as_counted(self.replanned(max(self.limit, self.before)).report)
+        return self.made
+
+    def let_go(self) -> None:
+        """Keep what tells of the plan, and let go of all that it was made from."""
+        if self.told is None:
+            self.told = _known(self.report)
+        self.fitted = None
+
+    def _as_counted(self, report: Report) -> Report:
+        """The report with the counts of its time: what was learnt since would give others."""
+        return replace(report, before=self.before, after=self.after) if self.after else report
+
+    def replanned(self, budget: int) -> fitting.Fitted:
+        """The same request at another budget."""
+        assert self.original is not None
+        conversation = self.original
+        return fitting.fit(
+            [message.value for message in conversation.messages],
+            model=self.found,
+            budget=budget,
+            api=conversation.api,
+            policy=self.policy,
+            tools=_value(conversation.tools),
+            system=conversation.system.value if conversation.system else None,
+        )
+
+    def settle(self, usage: Usage | None, before_last: int, extra: Sequence[Usage] = ()) -> None:
+        """Take the provider's numbers and what they cost; `extra` is what recalls took on top."""
+        self.usage = usage
+        prices = self.found.prices if self.found else None
+        if usage is not None and prices is not None:
+            recalls = sum(cost_of(one, prices) for one in extra) if extra else 0.0
+            self.cost = cost_of(usage, prices) + recalls
+            self.saved = (saving_of(self, usage, prices, before_last) if self.changed else 0.0) - recalls
+
+    def as_dict(self) -> dict[str, Any]:
+        """The numbers, for the JSON API; no content."""
+        used = self.after / self.limit if self.limit else 0.0
+        return {
+            "id": self.id,
+            "number": self.number,
+            "session": self.session,
+            "at": round(self.at, 3),
+            "api": self.api,
+            "model": self.model,
+            "upstream": self.upstream,
+            "client": self.client,
+            "tenant": self.tenant,
+            "streamed": self.streamed,
+            "tokens_before": self.before,
+            "tokens_after": self.after,
+            "upper": self.upper,
+            "limit": self.limit,
+            "window": self.window,
+            "used": round(used, 4),
+            "level": level_of(used),
+            "folded": self.folded,
+            "changed": self.changed,
+            "would_have_overflowed": self.overflowing,
+            "refits": self.refits,
+            "recalls": self.recalls,
+            "status": self.status,
+            "outcome": self.outcome,
+            "note": self.note,
+            "added_ms": round(self.added_ms, 3),
+            "total_ms": round(self.total_ms, 3),
+            "usage": _usage(self.usage),
+            "error": None if self.error is None else round(self.error, 5),
+            "cost_usd": None if self.cost is None else round(self.cost, 8),
+            "saved_usd": None if self.saved is None else round(self.saved, 8),
+        }
+
+
+def _known(report: Report | None) -> Callable[[], Report] | None:
+    return None if report is None else lambda: report
+
+
+def _value(raw: bytes | None) -> Any:
+    return decode(raw) if raw else None
+
+
+def _usage(usage: Usage | None) -> dict[str, int] | None:
+    if usage is None:
+        return None
+    return {"input": usage.input, "output": usage.output, "cached": usage.cached, "written": usage.written}
+
+
+def slim(conversation: Conversation) -> Conversation:
+    """The conversation without the body that it came from: its messages are shared with every other turn's."""
+    return Conversation(
+        conversation.api,
+        conversation.messages,
+        conversation.system,
+        conversation.tools,
+        model=conversation.model,
+        max_output=conversation.max_output,
+        asked_output=conversation.asked_output,
+    )
+
+
+def cost_of(usage: Usage, prices: Prices) -> float:
+    """USD for one request: fresh, cached and written input at their own prices."""
+    fresh = max(0, usage.input - usage.cached - usage.written)
+    return prices.cost(fresh, usage.cached, usage.written, usage.output)
+
+
+def saving_of(turn: Turn, usage: Usage, prices: Prices, before_last: int) -> float:
+    """USD less than sending everything, net of cache effects.
+
+    Sending everything would have read the whole of the last request from the cache, if this provider caches at all:
+    so a fold that loses the cache shows as a loss here until it has paid for itself.
+    """
+    if not turn.changed or not turn.after:
+        return 0.0
+    scale = usage.input / turn.after
+    whole = round(turn.before * scale)
+    caches = prices.cached is not None and (usage.cached > 0 or usage.written > 0)
+    cached = min(whole, round(before_last * scale)) if caches else 0
+    written = whole - cached if usage.written else 0
+    return cost_of(Usage(whole, usage.output, cached, written), prices) - cost_of(usage, prices)

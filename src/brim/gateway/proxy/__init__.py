@@ -1,0 +1,1 @@
+"""One request of a client, on to its provider and back."""

@@ -1,0 +1,524 @@
+"""One request of a client, from its arrival to the last byte of its answer."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from brim import apis, incidents
+from brim.apis import Usage, error_bodies, streamed_usage
+from brim.deadline import OutOfTime
+from brim.errors import BadBody, BrimError, BudgetTooSmall, TooDeep
+from brim.fitting import cut_output
+from brim.gateway.fitting.fit_result import FitResult
+from brim.gateway.fitting.fitter import last_model_key
+from brim.gateway.fitting.large import fit_large, in_pieces, learn_large, refit_large
+from brim.gateway.observe.logs import log, tell
+from brim.gateway.observe.turns import Outcome, Turn, slim
+from brim.gateway.proxy import overflow
+from brim.gateway.proxy.asked import AskedFor, peek
+from brim.gateway.proxy.controls import Controls, controls_of
+from brim.gateway.proxy.downstream import JSON, ClientSide
+from brim.gateway.proxy.faults import ClientGone, Fault, Refused, UpstreamFault
+from brim.gateway.proxy.headers import Pairs, forwarded, returned
+from brim.gateway.proxy.outgoing import Outgoing
+from brim.gateway.proxy.provider_options import prepared
+from brim.gateway.proxy.routes import Route, api_of
+from brim.gateway.proxy.upstream_response import Answer
+from brim.gateway.proxy.upstreams import Target, choose, without
+from brim.gateway.recall import RECALLING, offered, relay_with_recall
+from brim.gateway.server import access, bodies
+from brim.gateway.server.client_watch import Lookout
+from brim.gateway.server.concurrency_limit import Gates
+from brim.gateway.server.protocol import LINES
+from brim.incidents import Incident
+
+if TYPE_CHECKING:
+    from brim.gateway.server.app import Gateway
+
+# So many bytes of a message or an answer are written to a log that was asked for.
+LONGEST_LOGGED = 100_000
+
+
+class Exchange(ClientSide):
+    """Reads, fits, sends, relays; and notes what came of it."""
+
+    def __init__(
+        self,
+        gateway: Gateway,
+        scope: Mapping[str, Any],
+        receive: Any,
+        send: Any,
+        headers: dict[bytes, bytes],
+        route: Route,
+        tenant: str = "",
+    ) -> None:
+        super().__init__(send)
+        self.gateway = gateway
+        self.options = gateway.options
+        self.scope = scope
+        self.receive = receive
+        self.headers = headers
+        self.route = route
+        self.tenant = tenant
+        self.api = api_of(route, headers)
+        self.began = time.perf_counter()
+        self.result: FitResult | None = None
+        self.reader: streamed_usage.Reader | None = None
+        self.rounds: list[Usage] = []
+        self.spoken: list[bytes] = []
+        self._lookout = Lookout(receive, headers, gateway.lookouts, gateway.options.gateway.body_timeout)
+        self._gates: Gates | None = None
+        self._held = gateway.holding.by(tenant)
+
+    async def run(self) -> None:
+        """Serve the request. Faults become answers in the provider's shape; nothing is raised."""
+        self._lookout.begin()
+        try:
+            if self.route.kind == "fit":
+                # No name here holds what came: it goes when the answer begins, which may be streamed for minutes.
+                outgoing = await self._fitted(await self._read())
+                if outgoing is not None:
+                    await self._exchange(outgoing)
+            else:
+                await self._passed()
+        except ClientGone:
+            self._finish("gone")
+        except asyncio.CancelledError:
+            await self._cancelled()
+        except Fault as fault:
+            await self.fail(fault)
+        except Exception:
+            log.exception("fault inside the gateway")
+            await self.fail(Fault(500, "a fault inside the gateway: its log has the details", "gateway_fault"))
+        finally:
+            self._lookout.end()
+            self._held.release()
+            if self._gates is not None:
+                self._gates.leave(self.tenant)
+
+    async def _read(self) -> bodies.Incoming:
+        """The body. Only who has sent it takes a place among the requests in work."""
+        incoming = await bodies.read(
+            self.receive,
+            self.headers,
+            self.options.gateway.body_limit,
+            hold=self._held.add,
+            known=self.gateway.fitter.mostly_known,
+        )
+        self._lookout.uploaded()
+        await self._enter()
+        return incoming
+
+    async def _enter(self) -> None:
+        gates = self.gateway.gates
+        await gates.enter(self.tenant)
+        self._gates = gates
+
+    async def _cancelled(self) -> None:
+        """The work was stopped: because the client left, because its body did not come, or from outside."""
+        if not self._lookout.stopped:
+            self._finish("failed")
+            raise asyncio.CancelledError
+        if self._lookout.slow:
+            await self.fail(bodies.too_slow())
+            return
+        # A client that leaves after the last event has all it wanted.
+        ended = self.reader is not None and self.started and self.reader.ended
+        self._finish("done" if ended else "gone")
+
+    async def _passed(self) -> None:
+        """Relay a request that is not fitted: the body is streamed through as it comes."""
+        await self._enter()
+        target = self.target_of(self.route.model)
+        access.check_key(self.headers, self.options, target)
+        headers = forwarded(self.scope["headers"], target, self.api, fitted=False, token=self.gateway.token_bytes)
+        length = self.headers.get(b"content-length")
+        body = None
+        if length not in (None, b"0") or b"transfer-encoding" in self.headers:
+            body = bodies.Upload(self.receive, self.headers, self.options.gateway.body_limit)
+            if length is not None:
+                headers.append((b"content-length", length))
+        else:
+            self._lookout.uploaded()
+        try:
+            answer = await self.send_upstream(target, headers, body.pieces() if body else None)
+        except UpstreamFault:
+            if body is not None and body.problem is not None:  # the upload was at fault, not the upstream
+                raise body.problem from None
+            raise
+        async with answer:
+            if not self._lookout.has_body:
+                self._lookout.uploaded()
+            if self.route.kind == "models" and answer.status == 200:
+                await self._models(answer, target)
+            else:
+                await self.relay(answer, [])
+
+    def target_of(self, model: str) -> Target:
+        """The upstream of this request. Where a path tells no API and none speaks the likely one, it is the first."""
+        targets, host = self.options.targets, self.route.host
+        spoken = {api for target in targets for api in target.apis}
+        if not self.route.api and not self.route.upstream and self.api not in spoken and targets:
+            self.api = targets[0].own_api
+        return choose(targets, host if host in spoken else self.api, model, self.route.upstream)
+
+    async def _models(self, answer: Answer, target: Target) -> None:
+        """Relay a list of models, and learn their windows from it."""
+        body = await answer.read(16 << 20)
+        if not answer.header("content-encoding"):
+            self.gateway.discovery.learn(target, body)
+        await self.respond(answer.status, returned(answer.headers), body)
+
+    def send_upstream(self, target: Target, headers: Pairs, body: Any) -> Awaitable[Answer]:
+        query = without(self.scope["query_string"].decode("latin-1"), self.options.token)
+        url = target.address(self.route.path, query, self.api)
+        if isinstance(body, tuple):
+            headers = [*headers, (b"content-length", b"%d" % sum(map(len, body)))]
+            body = in_pieces(body)
+        return self.gateway.client.send(self.scope["method"], url, headers, body)
+
+    async def _fitted(self, incoming: bodies.Incoming) -> Outgoing | None:
+        """The request as it is to be sent; None where it was answered here, because it cannot be made to fit."""
+        if incoming.large:
+            return await fit_large(self, incoming)
+        controls = controls_of(self.headers, self.options.policy, self.tenant)
+        content = incoming.content
+        # Whatever the model, there may be only one place to go to: then the body is read once, by the fit.
+        target = None if self.route.upstream or controls.bypass else self.options.only.get(self.route.host or self.api)
+        asked = peek(content) if target is None else AskedFor()
+        if target is None:
+            target = self.target_of(self.route.model or asked.model)
+        access.check_key(self.headers, self.options, target)
+        self.open_turn(target, controls, asked)
+        if not controls.bypass:
+            if self.options.recall == "tool" and not controls.dry_run and self.api in RECALLING:
+                content = offered(content, self.api, self.route.streamed, self.scope["query_string"])
+            try:
+                self.result = await self._fit(content, target, controls)
+            except BudgetTooSmall as refusal:
+                assert self.turn is not None
+                self.turn.model = self.turn.model or peek(content).model
+                await self.too_long(refusal)
+                return None
+        result = self.result
+        if result is None:
+            content = incoming.content  # nothing is offered in a request that Brim could not read
+        sent = content if result is None or controls.dry_run else result.body
+        assert self.turn is not None
+        if result is not None:
+            self.note_fit(result)
+        elif not self.turn.model:
+            self.turn.model = peek(content).model
+        headers = forwarded(self.scope["headers"], target, self.api, fitted=True, token=self.gateway.token_bytes)
+        if self.api == "anthropic" and self.options.context_management and not controls.bypass:
+            sent, headers = prepared(sent, headers, self.turn.model, self.options.context_management)
+        self.turn.added_ms = (time.perf_counter() - self.began) * 1e3
+        if sent is incoming.content:
+            sent = incoming.raw  # as it came, packed or not
+        else:
+            headers = [pair for pair in headers if pair[0] != b"content-encoding"]
+        return Outgoing(target, headers, sent, content, controls)
+
+    async def _fit(self, content: bytes, target: Target, controls: Controls) -> FitResult | None:
+        """Fit the request. One that cannot be read is forwarded as it came, or refused, by setting."""
+        with incidents.collected() as found:
+            try:
+                return await self._fit_anyhow(content, target, controls)
+            except (BudgetTooSmall, Fault):
+                raise
+            except TooDeep as problem:
+                raise Refused(400, str(problem)[:300], "nested_too_deep") from None
+            except BadBody as problem:
+                self.unfitted(f"not fitted, {problem}", 400)
+            except BrimError as problem:  # settings that make no sense for it: no limit, so nothing to hold
+                raise Refused(500, f"not fitted, {problem}"[:300], "not_fitted") from None
+            finally:
+                self._survived(found)
+        return None
+
+    async def _fit_anyhow(self, content: bytes, target: Target, controls: Controls) -> FitResult:
+        """Fit the request; where Brim fails at that, by the plain planner. What is too large is never forwarded."""
+        settings, fitter = self.options.gateway, self.gateway.fitter
+        given = (content, self.api, self.route.model, target.name, controls)
+        unread = settings.fail == "open" and not settings.log_content
+        try:
+            return await fitter.fit(*given, unread=unread)
+        except BrimError:
+            raise
+        except OutOfTime as problem:
+            incidents.note("timeout", problem)
+        except Exception as problem:
+            incidents.note("planning", problem)
+        try:
+            return await fitter.plainly(*given)
+        except BrimError:
+            raise
+        except Exception as problem:
+            log.exception("the plain planner failed")
+            incident = incidents.note("planning", problem)
+            raise Refused(500, f"not fitted, {incident.fingerprint} inside Brim", "not_fitted") from None
+
+    def _survived(self, found: list[Incident]) -> None:
+        """Count faults that the request survived, and say so in its note."""
+        for incident in found:
+            self.gateway.metrics.add("brim_faults_total", (incident.kind,))
+        if found and self.turn is not None:
+            self.turn.faults += len(found)
+            self.turn.note = self.turn.note or str(found[-1])[:300]
+
+    def unfitted(self, note: str, status: int) -> None:
+        assert self.turn is not None
+        self.turn.note = note[:300]
+        if self.options.gateway.fail == "closed":
+            raise Refused(status, note[:300], "not_fitted")
+
+    async def _exchange(self, out: Outgoing) -> None:
+        """Send; refit once if the upstream says too long; relay."""
+        answer = await self.send_upstream(out.target, out.headers, out.body)
+        over, held = await overflow.told(answer) if overflow.may_tell(answer, self.api) else (None, [])
+        if over is not None:
+            self.gateway.metrics.add("brim_faults_total", ("overflow",))
+            again = await self._refit(over, out)
+            if again is not None:
+                answer.close()
+                plain = [pair for pair in out.headers if pair[0] != b"content-encoding"]
+                out.body = again
+                answer, held = await self.send_upstream(out.target, plain, out.body), []
+        async with answer:
+            tooled = self.options.recall == "tool" and self.result is not None and not out.controls.dry_run
+            if tooled and answer.status == 200 and self.api in RECALLING:
+                body = b"".join(out.body) if isinstance(out.body, tuple) else out.body
+                await relay_with_recall(self, answer, held, out.target, out.headers, body)
+            else:
+                out.answered()
+                if self.result is not None and not self.options.gateway.log_content:
+                    self.result.answered()
+                await self.relay(answer, held)
+
+    async def _refit(self, over: overflow.Overflow, out: Outgoing) -> bytes | tuple[bytes, ...] | None:
+        """The request fitted below what the upstream stated; None where that cannot be done."""
+        turn = self.turn
+        if self.result is None or out.controls.dry_run or turn is None:
+            return None
+        again: FitResult | None
+        body: bytes | tuple[bytes, ...]
+        with incidents.collected() as found:
+            try:
+                if self.result.number is not None:
+                    large = await refit_large(self, over, out.target, out.controls)
+                    again, body = large if large is not None else (None, ())
+                else:
+                    again = await self.gateway.fitter.refit(
+                        self.result, out.content, out.target.name, out.controls, over.tokens, over.window
+                    )
+                    body = again.body if again is not None else b""
+            except BrimError as problem:
+                turn.note = f"not refitted, {problem}"[:300]
+                return None
+            except (Exception, OutOfTime) as problem:  # the client gets what the upstream said
+                incident = incidents.note("timeout" if isinstance(problem, OutOfTime) else "planning", problem)
+                turn.note = f"not refitted, {incident.fingerprint} inside Brim"[:300]
+                return None
+            finally:
+                self._survived(found)
+        if again is None:
+            return None
+        turn.refits += 1
+        self.result = again
+        self.note_fit(again)
+        return body
+
+    async def relay(self, answer: Answer, held: list[bytes]) -> None:
+        """Stream an answer to the client as it comes, looking at it in passing."""
+        if self.turn is not None:
+            self.turn.status = answer.status
+            self.reader = streamed_usage.reader_for(
+                self.api, answer.header("content-type"), answer.header("content-encoding")
+            )
+        feed: Callable[[bytes], None] = self.reader.feed if self.reader is not None else _ignore
+        if self.options.gateway.log_content and self.turn is not None:
+            feed = self._overheard(feed)
+        await self._begin(answer)
+        send = self.send
+        for chunk in held:
+            feed(chunk)
+            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        length = answer.header("content-length")
+        left = int(length) - sum(map(len, held)) if length.isdigit() else -1
+        if left == 0 or not await self._rest(answer, feed, left):
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        self.done()
+
+    def _begin(self, answer: Answer) -> Awaitable[None]:
+        """Start the answer: the upstream's headers, and Brim's own, ready made where the server takes them so."""
+        headers = returned(answer.headers)
+        add = self.scope.get("extensions", {}).get(LINES)
+        lines = self.brim_lines() if add is not None else None
+        if lines is not None:
+            add(lines)
+        else:
+            headers += self.brim_headers()
+        return self.start(answer.status, headers)
+
+    async def _rest(self, answer: Answer, feed: Callable[[bytes], None], left: int) -> bool:
+        """Relay what comes, so many bytes or (if negative) to the end; whether the last piece was told to be it."""
+        read, at_end, send = answer.next, answer.at_end, self.send
+        with answer.faults():
+            answer.waiting = True
+            while chunk := await read():
+                answer.waiting = False
+                feed(chunk)
+                left = 0 if left < 0 and at_end() else left - len(chunk)
+                await send({"type": "http.response.body", "body": chunk, "more_body": left != 0})
+                answer.waiting = True
+        return left == 0
+
+    def _overheard(self, feed: Callable[[bytes], None]) -> Callable[[bytes], None]:
+        """Keep a copy of the beginning of an answer, for a log that was asked for."""
+
+        def both(chunk: bytes) -> None:
+            feed(chunk)
+            if sum(map(len, self.spoken)) < LONGEST_LOGGED:
+                self.spoken.append(chunk)
+
+        return both
+
+    def _log_content(self, turn: Turn) -> None:
+        """Write prompt and answer to the log, which masks what is to be masked."""
+        asked = [message.text[:LONGEST_LOGGED] for message in turn.sent.messages] if turn.sent else []
+        said = b"".join(self.spoken)[:LONGEST_LOGGED].decode("utf-8", "replace")
+        # The request as it came, whole, so that `brim replay` can take it from the log.
+        came = apis.value_of(self.result.original) if self.result and self.result.number is None else None
+        about: dict[str, Any] = {"session": turn.session, "turn": turn.number, "api": turn.api, "model": turn.model}
+        tell("content", **about, body=came, request=asked, answer=said)
+
+    def done(self) -> None:
+        reader, turn = self.reader, self.turn
+        if turn is None or reader is None:
+            return
+        if turn.status == 200 and not reader.ended:
+            turn.note = turn.note or "the stream ended without its last event"
+            self._finish("incomplete")
+        else:
+            self._finish("done")
+
+    async def fail(self, fault: Fault) -> None:
+        """End with an error in the provider's shape; an answer that has begun is cut, lest it be taken as whole."""
+        if isinstance(fault, UpstreamFault):
+            self.gateway.metrics.add("brim_faults_total", (fault.code or "upstream",))
+        if self.turn is not None:
+            self.turn.note = self.turn.note or fault.message
+            self.turn.status = self.turn.status if self.started else fault.status
+        if not self.started:
+            body = error_bodies.error(self.api, fault.status, fault.message, fault.code)
+            extra: Pairs = [(b"connection", b"close")] if fault.status in (408, 413) else []
+            extra += [(b"www-authenticate", b'Bearer realm="brim"')] if fault.status == 401 else []
+            await self.respond(fault.status, [JSON, *extra, *self.brim_headers()], body)
+        self._finish("refused" if isinstance(fault, Refused) else "failed")
+
+    async def too_long(self, refusal: BudgetTooSmall) -> None:
+        """The provider's own words for a prompt that cannot be made to fit, with what Brim knows in headers."""
+        turn = self.turn
+        assert turn is not None
+        found = self.gateway.fitter.model_of(turn.model, turn.upstream, self.tenant)
+        window = found.window if found else refusal.budget
+        turn.status, turn.before, turn.after, turn.limit = 400, refusal.needed, 0, refusal.budget
+        turn.window = window
+        turn.note = str(refusal)[:300]
+        body = error_bodies.too_long(self.api, refusal.needed, refusal.budget, window, max(0, window - refusal.budget))
+        told = [
+            (b"x-brim-needed", b"%d" % refusal.needed),
+            (b"x-brim-budget", b"%d" % refusal.budget),
+        ]
+        await self.respond(400, [JSON, *self.brim_headers(), *told], body)
+        self._finish("refused")
+
+    def open_turn(self, target: Target, controls: Controls, asked: AskedFor) -> Turn:
+        self.turn = Turn(
+            id=self.gateway.next_id(),
+            number=0,
+            session=controls.session,
+            at=time.time(),
+            api=self.api,
+            model=self.route.model or asked.model,
+            upstream=target.name,
+            client=controls.client,
+            tenant=controls.tenant,
+            streamed=self.route.streamed or asked.stream is True,
+            policy=controls.policy or self.options.policy,
+        )
+        return self.turn
+
+    def note_fit(self, result: FitResult) -> None:
+        turn = self.turn
+        assert turn is not None
+        live = result.live
+        turn.model = turn.model or result.name
+        turn.streamed = turn.streamed or result.streamed
+        if not turn.number:
+            self.gateway.fitter.conversations.add(live, turn)
+            self.gateway.journal.opened(turn, len(result.body))
+        live.client, live.model, live.api = turn.client or live.client, turn.model or live.model, turn.api
+        turn.session = live.id
+        turn.before, turn.after, turn.upper, turn.limit = result.before, result.after, result.upper, result.limit
+        turn.folded, turn.changed = result.folded, result.changed
+        turn.found, turn.window = result.model, result.model.window if result.model else 0
+        turn.about = result.parsed is None and result.number is None
+        turn.unread = result.body if turn.about else None
+        turn.came = slim(result.parsed) if result.parsed is not None else None
+        turn.went = slim(result.planned) if result.planned is not None else None
+        turn.fitted, turn.told = result.fitted, result.told
+        if result.fitted is not None:
+            self.gateway.journal.planned(turn)
+            result.fitted = result.told = None  # they hold the whole log, which a long answer must not
+        if result.model is None:
+            turn.note = f"not fitted, nothing is known of the model {turn.model!r}"[:300]
+            self.gateway.discovery.wanted(turn.upstream, self.scope["headers"], self.gateway.token_bytes)
+        elif result.parsed is not None:
+            for notice in cut_output(result.parsed, result.model.window):
+                turn.note = notice.message
+                tell("answer cut", logging.WARNING, session=turn.session, model=turn.model, **notice.numbers)
+        if self.gateway.fitter.used_model(turn.client, self.tenant, turn.model):
+            self.gateway.journal.keep_value(last_model_key(turn.client, self.tenant), turn.model.encode())
+
+    def _finish(self, outcome: Outcome) -> None:
+        turn = self.turn
+        if turn is None or turn.outcome != "running":
+            return
+        turn.outcome = outcome
+        turn.total_ms = (time.perf_counter() - self.began) * 1e3
+        last = self.reader.usage() if self.reader is not None else None
+        # The first round is the request that was fitted; what recalls took after it is paid for, and teaches nothing.
+        found, extra = (self.rounds[0], [*self.rounds[1:], last]) if self.rounds else (last, [])
+        result = self.result
+        if result is not None:
+            turns = result.live.turns
+            turn.settle(found, turns[-2].before if len(turns) > 1 else 0, [one for one in extra if one])
+        else:
+            turn.usage = found
+        self.gateway.journal.finish(turn)
+        if self.options.gateway.log_content:
+            self._log_content(turn)
+        edited = self.api == "anthropic" and self.reader is not None and self.reader.edited
+        if result is not None and found is not None and turn.status == 200 and not edited:
+            if result.number is not None:
+                self.gateway.beside(learn_large(self, found.input))
+            elif not self._learn(result, found.input):
+                self.gateway.metrics.add("brim_usage_ignored_total", (self.api,))
+        if result is not None:
+            self.gateway.fitter.summarize(result.live)
+
+    def _learn(self, result: FitResult, tokens: int) -> bool:
+        """Learn what the provider reported; whether it was believed. Faults on the way are counted."""
+        with incidents.collected() as found:
+            believed = self.gateway.fitter.record(result, tokens)
+        self._survived(found)
+        return believed
+
+
+def _ignore(_: bytes) -> None:
+    """Nothing is learnt from answers of routes that are not fitted."""

@@ -1,0 +1,190 @@
+"""An upstream's answer on its connection, and the end of those that fall silent. Only `client` knows aiohttp too."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from types import TracebackType
+from typing import Any, Final
+
+from brim.errors import MissingExtra
+from brim.gateway.proxy.faults import UpstreamFault
+
+try:
+    import aiohttp
+    from aiohttp.connector import Connection
+except ImportError as problem:  # pragma: no cover, the extra is not installed
+    raise MissingExtra("the gateway", "gateway") from problem
+
+
+class Faults:
+    """Turns what goes wrong in a block into UpstreamFault. It holds nothing, so one serves all."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(problem, aiohttp.ServerTimeoutError):
+            raise UpstreamFault(504, "the upstream fell silent in its answer", "upstream_timeout") from None
+        if isinstance(problem, aiohttp.ClientError):
+            text = f"the upstream broke off its answer ({kind_of(problem)})"
+            raise UpstreamFault(502, text, "upstream_reset") from None
+
+
+_FAULTS: Final = Faults()
+
+
+class Answer:
+    """An answer: when `begun` its head is here, and its body comes as it is read."""
+
+    __slots__ = (
+        "_connection", "_content", "_protocol", "_transport", "at_end", "fields", "headers", "next", "quiet", "seen",
+        "silence", "status", "upload", "waiting",
+    )  # fmt: skip
+
+    def __init__(self, connection: Connection, silence: Silence) -> None:
+        assert connection.protocol is not None
+        self._connection: Connection | None = connection
+        self._protocol: Any = connection.protocol
+        self._transport: Any = connection.protocol.transport
+        self._content: aiohttp.StreamReader | None = None
+        self.upload: asyncio.Task[None] | None = None
+        self.status = 0
+        self.headers: tuple[tuple[bytes, bytes], ...] = ()
+        self.waiting = True
+        self.seen = 0
+        self.silence = silence
+        self.quiet = silence.watch(self)
+        self.next: Callable[[], Awaitable[bytes]]
+        """The next piece of the body; empty at its end. Call it inside `faults`, and with `waiting` set."""
+        self.at_end: Callable[[], bool]
+
+    async def begun(self) -> None:
+        """Wait for the head; what comes before it (1xx) says nothing."""
+        while True:
+            message, content = await self._protocol.read()
+            if not 100 <= message.code <= 199 or message.code == 101:
+                break
+        self.waiting = False
+        self.status = message.code
+        self.headers = message.raw_headers
+        self.fields = message.headers
+        self._content = content
+        self.next = content.readany
+        self.at_end = content.at_eof
+        content.on_eof(self._ended)
+
+    def _ended(self) -> None:
+        """The whole answer has come: the connection is the next one's, unless the request was not wholly sent."""
+        connection = self._connection
+        if connection is None or self._protocol.upgraded:
+            return
+        self._connection = None
+        self.silence.forget(self)
+        if self._transport.get_write_buffer_size() or self._stop_upload():
+            connection.close()
+        else:
+            connection.release()
+
+    def _stop_upload(self) -> bool:
+        """Send no more of the request; whether there was more to send."""
+        return self.upload is not None and self.upload.cancel()
+
+    def silent(self, now: float, most: float) -> bool:
+        """Whether nothing has come for so long although someone waits for it; then it ends with an error."""
+        content = self._content
+        # As long as the request is still being taken, the upstream is not silent.
+        seen = content.total_bytes if content is not None else -self._transport.get_write_buffer_size()
+        if not self.waiting or seen != self.seen or (self.upload is not None and not self.upload.done()):
+            self.seen, self.quiet = seen, now
+        elif now - self.quiet >= most:
+            (self._protocol if content is None else content).set_exception(aiohttp.SocketTimeoutError("silence"))
+            return True
+        return False
+
+    def header(self, name: str) -> str:
+        found: str = self.fields.get(name, "")
+        return found
+
+    def faults(self) -> Faults:
+        """What goes wrong while the body is read, as UpstreamFault."""
+        return _FAULTS
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The body as it arrives; what is not read is not fetched, so a slow reader slows the upstream."""
+        with self.faults():
+            self.waiting = True
+            while chunk := await self.next():
+                self.waiting = False
+                yield chunk
+                self.waiting = True
+
+    async def read(self, limit: int) -> bytes:
+        """The whole body; UpstreamFault if it is larger than `limit`."""
+        found: list[bytes] = []
+        size = 0
+        async for chunk in self.chunks():
+            size += len(chunk)
+            if size > limit:
+                self.close()
+                raise UpstreamFault(502, f"the upstream's answer is larger than {limit:,} bytes", "answer_too_large")
+            found.append(chunk)
+        return b"".join(found)
+
+    def close(self) -> None:
+        """Let go: a connection whose answer was not read to its end is cut, which tells the upstream to stop."""
+        connection = self._connection
+        if connection is not None:
+            self._connection = None
+            self.silence.forget(self)
+            self._stop_upload()
+            connection.close()
+
+    async def __aenter__(self) -> Answer:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class Silence:
+    """Ends answers in which nothing comes any more. A timer for each would be set anew with each piece."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._step = min(max(seconds / 8, 0.01), 5.0)
+        self._watched: dict[Answer, None] = {}
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def watch(self, answer: Answer) -> float:
+        """Look after an answer until it is forgotten; the time from which on it is."""
+        self._watched[answer] = None
+        if self._timer is None:
+            self._timer = self._loop.call_later(self._step, self._look)
+        return self._loop.time()
+
+    def forget(self, answer: Answer) -> None:
+        self._watched.pop(answer, None)
+
+    def _look(self) -> None:
+        now = self._loop.time()
+        for answer in [one for one in self._watched if one.silent(now, self._seconds)]:
+            self.forget(answer)
+        self._timer = self._loop.call_later(self._step, self._look) if self._watched else None
+
+    def end(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+
+def kind_of(problem: BaseException) -> str:
+    """What went wrong, without addresses or headers. Example: ClientConnectorError -> "connector error" """
+    name = type(problem).__name__.removeprefix("Client")
+    return "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in name).strip()

@@ -1,0 +1,140 @@
+"""Upstreams: which provider a request goes to, at which address, with whose key.
+
+Only what is configured can be reached: a request names an upstream or a model, never an address.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from urllib.parse import parse_qsl, unquote_plus, urlencode
+
+from brim.gateway.proxy import paths
+from brim.gateway.proxy.faults import Refused
+from brim.settings import Settings, Upstream
+
+OPENAI = frozenset({"openai_chat", "openai_responses"})
+# Ollama speaks OpenAI's APIs beside its own.
+OLLAMA = OPENAI | {"ollama"}
+ALL = OLLAMA | {"anthropic", "gemini"}
+# What an upstream is asked in, where a path tells no API: the first of these that it speaks.
+APIS = ("openai_chat", "anthropic", "gemini")
+# Where the providers' own SDKs go; used when no upstream is configured.
+KNOWN = (
+    ("openai", "https://api.openai.com/v1", OPENAI),
+    ("anthropic", "https://api.anthropic.com", frozenset({"anthropic"})),
+    ("gemini", "https://generativelanguage.googleapis.com", frozenset({"gemini"})),
+)
+_KEY_HEADERS = (b"authorization", b"x-api-key", b"x-goog-api-key", b"api-key")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One upstream: where it is, what it speaks, and the key that Brim adds (None: the client's own is used)."""
+
+    name: str
+    base_url: str
+    apis: frozenset[str]
+    models: tuple[str, ...] = ()
+    key: str | None = field(default=None, repr=False)
+
+    def serves(self, model: str) -> bool:
+        return not self.models or any(fnmatch.fnmatchcase(model, pattern) for pattern in self.models)
+
+    def address(self, path: str, query: str, api: str = "openai_chat") -> str:
+        """The URL of a request. A path in the base address stands for what is before the endpoint.
+
+        Example: base https://api.groq.com/openai/v1, path /v1/models -> https://api.groq.com/openai/v1/models
+        """
+        if query and self.key is not None:
+            query = urlencode([pair for pair in parse_qsl(query, keep_blank_values=True) if pair[0] != "key"])
+        url = paths.address(self.base_url, path, api)
+        return f"{url}?{query}" if query else url
+
+    @property
+    def root(self) -> str:
+        """Where the server itself is, without a version. Example: http://127.0.0.1:8080/v1 -> http://127.0.0.1:8080"""
+        return paths.without_version(self.base_url)
+
+    @property
+    def well_known(self) -> bool:
+        """Whether this is a provider's own service."""
+        return any(self.root == paths.without_version(url) for _, url, _ in KNOWN)
+
+    @property
+    def own_api(self) -> str:
+        """The API that it is asked for its models in."""
+        return next(name for name in APIS if name in self.apis)
+
+    def key_headers(self, api: str) -> list[tuple[bytes, bytes]]:
+        """The header that carries Brim's own key for this upstream; none if the client's is used."""
+        if self.key is None:
+            return []
+        key = self.key.encode()
+        if api == "anthropic":
+            return [(b"x-api-key", key)]
+        if api == "gemini":
+            return [(b"x-goog-api-key", key)]
+        return [(b"authorization", b"Bearer " + key)]
+
+
+def targets_of(settings: Settings, given: str = "") -> tuple[Target, ...]:
+    """The upstreams in force: the one given for this run, else those of the settings, else the providers' own."""
+    if given:
+        return (Target("upstream", given, ALL),)
+    if settings.upstreams:
+        return tuple(_target(name, entry, settings) for name, entry in settings.upstreams.items())
+    return tuple(Target(name, url, apis) for name, url, apis in KNOWN)
+
+
+def _target(name: str, entry: Upstream, settings: Settings) -> Target:
+    apis = OPENAI if entry.api in OPENAI else OLLAMA if entry.api == "ollama" else frozenset({entry.api})
+    key = settings.secret(entry.key_env) if entry.key_env else None
+    return Target(name, entry.base_url, apis, entry.models, key)
+
+
+def choose(targets: Sequence[Target], api: str, model: str, name: str = "") -> Target:
+    """The upstream for a request: the one its path names, else the first that speaks its API and has the model.
+
+    A request that names no model goes to the first that speaks its API.
+    """
+    if name:
+        for target in targets:
+            if target.name == name:
+                return target
+        raise Refused(404, f"no upstream is called {name!r}: configured are {_names(targets)}", "unknown_upstream")
+    speaking = [target for target in targets if api in target.apis]
+    for target in speaking:
+        if not model or target.serves(model):
+            return target
+    if speaking:
+        raise Refused(404, f"no upstream serves the model {model!r}: see upstreams.NAME.models", "model_not_found")
+    raise Refused(404, f"no upstream speaks {api}: configured are {_names(targets)}", "unknown_upstream")
+
+
+def only_targets(targets: Sequence[Target]) -> dict[str, Target]:
+    """The upstream of each API that has just one, for whatever model."""
+    speaking = {api: [target for target in targets if api in target.apis] for api in sorted(ALL)}
+    return {api: found[0] for api, found in speaking.items() if len(found) == 1 and not found[0].models}
+
+
+def _names(targets: Iterable[Target]) -> str:
+    return ", ".join(target.name for target in targets) or "none"
+
+
+def without(query: str, secret: str | None) -> str:
+    """A query without what holds a secret. Example: "alt=sse&key=SECRET" -> "alt=sse" """
+    if secret is None or not query or secret not in unquote_plus(query):
+        return query
+    return urlencode([pair for pair in parse_qsl(query, keep_blank_values=True) if not any(secret in x for x in pair)])
+
+
+def is_key_header(name: bytes) -> bool:
+    return name in _KEY_HEADERS
+
+
+def lacking_keys(settings: Settings) -> Mapping[str, str]:
+    """The upstreams whose key is named but not set, with the variable. Example: {"groq": "GROQ_API_KEY"}"""
+    named = {name: entry.key_env for name, entry in settings.upstreams.items() if entry.key_env}
+    return {name: variable for name, variable in named.items() if settings.secret(variable) is None}

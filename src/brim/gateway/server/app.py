@@ -1,0 +1,287 @@
+"""The ASGI application: proxy routes by hand, everything of Brim's own through Starlette."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import secrets
+from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
+from typing import Any
+
+from brim.apis import error_bodies
+from brim.gateway.admin.http_api import admin_app
+from brim.gateway.admin.views import Views
+from brim.gateway.fitting.fitter import Fitter
+from brim.gateway.fitting.large_store import StoreFile
+from brim.gateway.fitting.summarizing import Summarizing
+from brim.gateway.observe.journal import Journal
+from brim.gateway.observe.logs import Redaction, log, tell
+from brim.gateway.observe.metrics import Metrics
+from brim.gateway.proxy.client import Client
+from brim.gateway.proxy.discovery import Discovery, key_of
+from brim.gateway.proxy.exchange import Exchange
+from brim.gateway.proxy.faults import Refused
+from brim.gateway.proxy.routes import api_of, route_of
+from brim.gateway.server import access
+from brim.gateway.server.client_watch import Lookouts
+from brim.gateway.server.concurrency_limit import Gates, Holding
+from brim.gateway.server.memory_trim import Trimming
+from brim.gateway.server.offload import Offload
+from brim.gateway.server.options import Options
+from brim.gateway.server.origins import foreign_origin, is_preflight, preflight
+from brim.gateway.server.tenant import Tenants
+from brim.gateway.server.tokenizer_preload import Warming
+from brim.stores.protocol import Store
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+DashboardMaker = Callable[[Views], App]
+_OWN = ("/brim", "/metrics", "/healthz", "/readyz")
+_NO_WEBSOCKET = (
+    "the gateway speaks HTTP, not WebSocket: open realtime sessions at the provider's own address "
+    "(such as wss://api.openai.com/v1/realtime), and send chat, responses and messages here"
+)
+_DRAINING = "the gateway is shutting down and takes no more requests: send this one again in a moment"
+
+
+class Gateway:
+    """Everything that lives as long as the gateway, and the entry of every request.
+
+    `store` keeps usage, models and calibration over restarts; without one they live in memory. `large_store` is the
+    file of the processes that large bodies are handled in.
+    """
+
+    def __init__(
+        self,
+        options: Options,
+        *,
+        store: Store | None = None,
+        large_store: StoreFile | None = None,
+        dashboard: DashboardMaker | None = None,
+    ) -> None:
+        self.options = options
+        self.store = store
+        self.metrics = Metrics()
+        self.journal = Journal(self.metrics, store)
+        self.tenants = Tenants(store)
+        self._trimming = Trimming()
+        self.lookouts = Lookouts()
+        self.fitter = Fitter(
+            options.policy,
+            options.catalog(),
+            store,
+            recall=options.recall,
+            fit_timeout=options.gateway.fit_timeout,
+        )
+        self.fitter.large_store = large_store
+        self._warming = Warming(self.fitter, options)
+        self.summarizing = self.fitter.summarizer = self._summarizing(options)
+        self.redact = Redaction(options.gateway.redact)
+        self.token_bytes = options.token.encode() if options.token else None
+        self.draining = False
+        self.ready = False
+        self.client: Client
+        self.discovery: Discovery
+        self.views = Views(self)
+        self._own = admin_app(self, dashboard(self.views) if dashboard else None)
+        self._bound(options)
+        self.offload = Offload(large_store, workers=options.gateway.workers, seconds=options.gateway.large_timeout)
+        self._beside: set[asyncio.Task[None]] = set()
+        self._boot = secrets.token_hex(6)
+        self._ids = itertools.count(1)
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    def _summarizing(self, options: Options) -> Summarizing | None:
+        if options.summarizer is None:
+            return None
+        return Summarizing(options.settings.summarizer, options.summarizer, self.fitter.model_of, self.journal)
+
+    def beside(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something that no request waits for."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._beside.add(task)
+        task.add_done_callback(self._beside.discard)
+
+    def next_id(self) -> str:
+        """A name for a request that no other process gives."""
+        return f"{self._boot}{next(self._ids):08x}"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            await self._http(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await self._lifespan(receive, send)
+        else:
+            await send({"type": "websocket.close", "code": 1008, "reason": "the gateway speaks HTTP only"})
+
+    def _http(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        headers = dict(scope["headers"])
+        path = scope["raw_path"].decode("latin-1")
+        method = scope["method"]
+        prefix = self.options.gateway.path_prefix
+        if prefix and path.startswith(f"{prefix}/"):
+            path = path[len(prefix) :]
+            scope = {**scope, "root_path": prefix}
+        origins = self.options.origins
+        if origins.configured:
+            send = origins.added_to(send, foreign_origin(headers))
+        if path == "/healthz":
+            return self._own(scope, receive, send)
+        try:
+            if is_preflight(method, headers):
+                return self._preflight(headers, send)
+            access.check(headers, self.options, method, own=path.startswith(_OWN))
+            tenant = self.tenants.of(scope, self.options)
+            if headers.get(b"upgrade", b"").lower() == b"websocket":
+                raise Refused(501, _NO_WEBSOCKET, "websocket_not_supported")
+            if path == "/":
+                return self._root(headers, method, send, scope.get("root_path", ""))
+            if path.startswith(_OWN):
+                scope["brim.tenant"] = tenant
+                scope["brim.viewer"] = viewer = access.viewer(headers, self.options, self.tenants, tenant)
+                access.check_viewer(viewer, path, self.options)
+                return self._own(scope, receive, send)
+            route = route_of(method, path)
+            if route is None:
+                raise Refused(404, f"{path} is nothing that a provider has", "unknown_route")
+        except Refused as refused:
+            return _refuse(refused, send)
+        if self.draining:
+            return _refuse(Refused(503, _DRAINING, "draining"), send, api_of(route, headers))
+        return self._proxy(Exchange(self, scope, receive, send, headers, route, tenant))
+
+    def _preflight(self, headers: dict[bytes, bytes], send: Send) -> Awaitable[None]:
+        """Answer what a browser asks before a request; it sends no token with that."""
+        origin = foreign_origin(headers)
+        if origin is not None:
+            access.check_origin(origin, self.options)
+        return _answer(send, 204, None, preflight(headers))
+
+    async def _proxy(self, exchange: Exchange) -> None:
+        self.metrics.running += 1
+        self._idle.clear()
+        try:
+            await exchange.run()
+        finally:
+            self.metrics.running -= 1
+            if not self.metrics.running:
+                self._idle.set()
+
+    async def _root(self, headers: dict[bytes, bytes], method: str, send: Send, prefix: str) -> None:
+        """`HEAD /` is how clients ask whether anyone is there; people are sent to the dashboard."""
+        if method == "GET" and b"text/html" in headers.get(b"accept", b""):
+            await _answer(send, 307, b"", [(b"location", f"{prefix}/brim/".encode())])
+        else:
+            await _answer(send, 200, b'{"name":"brim","dashboard":"/brim/"}' if method == "GET" else b"")
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        await receive()
+        await self.start()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await self.close()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def start(self) -> None:
+        """Open connections and begin to learn; the models that were known last time are known at once."""
+        self._connect(self.options)
+        self.journal.start()
+        self._trimming.start()
+        self._warming.start()
+        if self.store is not None:
+            for target in self.options.targets:
+                self.discovery.remember(target, self.store.get_value(key_of(target)))
+        self.discovery.start()
+        self.ready = True
+
+    def _bound(self, options: Options) -> None:
+        """Bound what is in work at once; what is counts by the old bounds to its end."""
+        settings = options.gateway
+        self.gates = Gates(settings.concurrency, settings.tenant_concurrency)
+        self.holding = Holding(settings.held_bytes, settings.tenant_bytes)
+
+    def _connect(self, options: Options) -> None:
+        settings = options.gateway
+        self.client = Client(
+            connect_timeout=settings.connect_timeout,
+            read_timeout=settings.read_timeout,
+            connections=settings.concurrency,
+        )
+        self.discovery = Discovery(self.client, options.targets, self.fitter.catalog, self.journal.keep_value)
+
+    async def reload(self, options: Options) -> None:
+        """Take new options; requests in work end by the old ones. Where it listens and what it learnt stays."""
+        client, discovery, summarizing = self.client, self.discovery, self.summarizing
+        self.options = options
+        self.redact = Redaction(options.gateway.redact)
+        self.token_bytes = options.token.encode() if options.token else None
+        self.fitter.policy = options.policy
+        self.fitter.catalog = options.catalog()
+        self.fitter.recall = options.recall
+        self.fitter.fit_timeout = options.gateway.fit_timeout
+        self.summarizing = self.fitter.summarizer = self._summarizing(options)
+        self._bound(options)
+        self._connect(options)
+        self.discovery.go_on_from(discovery)
+        self.discovery.start()
+        await discovery.close()
+        if summarizing is not None:
+            await summarizing.close()
+        tell("reloaded", upstreams=[target.name for target in options.targets])
+        # The old connections are needed until the requests on them have ended.
+        self._closing = asyncio.get_running_loop().create_task(self._close_later(client))
+
+    async def _close_later(self, client: Client) -> None:
+        await self._idle.wait()
+        await client.close()
+
+    def drain(self) -> None:
+        """Take no more requests, and end the streams that would go on for ever."""
+        self.draining = True
+        self.journal.end_watching()
+
+    async def drained(self) -> None:
+        """Return when no request is in work."""
+        await self._idle.wait()
+
+    async def close(self) -> None:
+        self.ready = False
+        await self._trimming.close()
+        await self._warming.close()
+        if self.summarizing is not None:
+            await self.summarizing.close()
+        await self.discovery.close()
+        await self.client.close()
+        await self.journal.close()
+        self.fitter.close()
+        await self.offload.close()
+        if self.store is not None:
+            await asyncio.to_thread(self.store.close)
+        log.log(logging.INFO, "stopped")
+
+
+# What goes along with a refusal: a browser asks for the token, a client comes again, or not on this connection.
+_WITH_REFUSAL = {
+    401: [(b"www-authenticate", b'Basic realm="brim"')],
+    501: [(b"connection", b"close")],
+    503: [(b"retry-after", b"1"), (b"connection", b"close")],
+}
+
+
+async def _refuse(refused: Refused, send: Send, api: str = "") -> None:
+    body = error_bodies.error(api, refused.status, refused.message, refused.code)
+    await _answer(send, refused.status, body, _WITH_REFUSAL.get(refused.status))
+
+
+async def _answer(
+    send: Send, status: int, body: bytes | None, headers: list[tuple[bytes, bytes]] | None = None
+) -> None:
+    told = list(headers or [])
+    if body is not None:
+        told[:0] = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": status, "headers": told})
+    await send({"type": "http.response.body", "body": body or b""})

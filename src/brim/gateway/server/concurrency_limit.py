@@ -1,0 +1,135 @@
+"""What bounds the requests in work: a gate that lets so many in at once, and the bytes of bodies that are held."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, deque
+
+from brim.gateway.proxy.faults import Refused
+
+
+class Gate:
+    """Half of what asyncio's semaphore costs where there is room, which is nearly always."""
+
+    def __init__(self, places: int) -> None:
+        self._free = places
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    def full(self) -> bool:
+        """Take a place, if one is free. Where it is full, `wait` takes it."""
+        if self._free > 0:
+            self._free -= 1
+            return False
+        return True
+
+    async def wait(self) -> None:
+        place = asyncio.get_running_loop().create_future()
+        self._waiting.append(place)
+        try:
+            await place
+        except asyncio.CancelledError:
+            if place.done() and not place.cancelled():
+                self.leave()  # it had come just now: it is the next one's
+            raise
+
+    def leave(self) -> None:
+        while self._waiting:
+            place = self._waiting.popleft()
+            if not place.done():
+                place.set_result(None)
+                return
+        self._free += 1
+
+
+class Gates:
+    """The requests in work: so many at once, and so many of one tenant. The others wait in order."""
+
+    def __init__(self, places: int, each: int) -> None:
+        self._all = Gate(places)
+        self._places = min(places, each)
+        self._each: dict[str, Gate] = {}
+        self._inside: Counter[str] = Counter()
+
+    async def enter(self, tenant: str) -> None:
+        """Take a place: first among the tenant's own, so that those who wait there keep no one else waiting."""
+        self._inside[tenant] += 1
+        own = self._each.get(tenant)
+        if own is None:
+            own = self._each[tenant] = Gate(self._places)
+        try:
+            if own.full():
+                await own.wait()
+            try:
+                if self._all.full():
+                    await self._all.wait()
+            except asyncio.CancelledError:
+                own.leave()
+                raise
+        except asyncio.CancelledError:
+            self._forget(tenant)
+            raise
+
+    def leave(self, tenant: str) -> None:
+        self._all.leave()
+        self._each[tenant].leave()
+        self._forget(tenant)
+
+    def _forget(self, tenant: str) -> None:
+        self._inside[tenant] -= 1
+        if not self._inside[tenant]:
+            del self._inside[tenant], self._each[tenant]
+
+
+class Holding:
+    """The bytes of bodies that are in memory, of all tenants together and of each."""
+
+    def __init__(self, most: int, most_each: int) -> None:
+        self._most, self._most_each = most, most_each
+        self._all = 0
+        self._each: Counter[str] = Counter()
+
+    @property
+    def bytes(self) -> int:
+        return self._all
+
+    def by(self, tenant: str) -> Held:
+        return Held(self, tenant)
+
+    def grow(self, tenant: str, size: int) -> None:
+        """Take so many bytes more. Raises Refused (429), where the tenant or all together hold too many."""
+        mine = self._each[tenant] + size
+        if (mine > self._most_each and self._each[tenant]) or (self._all + size > self._most and self._all):
+            whose = "all clients" if mine <= self._most_each else "this client"
+            name = "held_bytes" if mine <= self._most_each else "tenant_bytes"
+            text = f"the bodies of {whose} take too much memory at once: send this one again in a moment"
+            raise Refused(429, f"{text} (gateway.{name})", "too_many_bytes")
+        self._each[tenant] = mine
+        self._all += size
+
+    def shrink(self, tenant: str, size: int) -> None:
+        self._all -= size
+        self._each[tenant] -= size
+        if not self._each[tenant]:
+            del self._each[tenant]
+
+
+class Held:
+    """What one request holds."""
+
+    __slots__ = ("_holding", "_size", "_tenant")
+
+    def __init__(self, holding: Holding, tenant: str) -> None:
+        self._holding = holding
+        self._tenant = tenant
+        self._size = 0
+
+    def add(self, size: int) -> None:
+        """Hold so many bytes more. Raises Refused."""
+        if size:
+            self._holding.grow(self._tenant, size)
+            self._size += size
+
+    def release(self) -> None:
+        if self._size:
+            self._holding.shrink(self._tenant, self._size)
+            self._size = 0

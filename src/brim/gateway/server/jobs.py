@@ -1,0 +1,141 @@
+"""What the gateway and its worker processes say to each other: small values, and bodies in pieces behind them.
+
+Both ends are Brim, and the socket between them has no name that another could open.
+"""
+
+from __future__ import annotations
+
+import pickle
+import socket
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from brim.gateway.proxy.controls import Controls
+from brim.models import Model
+from brim.planning.policies.policy import Policy
+
+# So much of a body is read at once: no copy of it takes longer than a tenth of a millisecond.
+STEP: Final = 1 << 18
+_HEAD: Final = struct.Struct("!QQ")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadJob:
+    """Read a body, which follows, and say what it asks for."""
+
+    api: str
+    packing: str
+    limit: int
+    path_model: str
+    streamed: bool
+    query: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class BodyAsks:
+    """What a body asks for besides its content, and its bytes when it is unpacked."""
+
+    model: str = ""
+    stream: bool = False
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FitJob:
+    """Fit the body that was read."""
+
+    model: Model | None
+    upstream: str
+    controls: Controls
+    policy: Policy
+    recall: str
+    ship: bool
+    """Send what was archived along: the store of the gateway is not one that both can open."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefitJob:
+    """Fit the last body again, below what its upstream stated."""
+
+    number: int
+    model: Model | None
+    upstream: str
+    controls: Controls
+    tokens: int | None
+    window: int | None
+    ship: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LearnJob:
+    """Learn what the provider says the last request took."""
+
+    number: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class FitDone:
+    """What a fit came to; where `changed` the new body follows."""
+
+    number: int
+    live: str
+    engaged: bool
+    name: str
+    streamed: bool
+    before: int
+    after: int
+    upper: int
+    limit: int
+    folded: int
+    changed: bool
+    window: int | None = None
+    """What the upstream has stated as its window, if that can be believed."""
+    report: bytes = field(default=b"", repr=False)
+    handles: dict[str, int] = field(default_factory=dict, repr=False)
+    archived: tuple[bytes, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class JobFailed:
+    """Why nothing came of it: the error of Brim that is to be raised, or the name of another one."""
+
+    kind: str
+    given: tuple[Any, ...] = ()
+
+
+class Channel:
+    """One end of the socket. Raises EOFError where the other end is gone, TimeoutError where it is silent."""
+
+    def __init__(self, end: socket.socket) -> None:
+        self._end = end
+
+    def send(self, value: Any, pieces: Sequence[bytes] = ()) -> None:
+        head = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+        try:
+            self._end.sendall(_HEAD.pack(len(head), sum(map(len, pieces))) + head)
+            for piece in pieces:
+                self._end.sendall(piece)
+        except (BrokenPipeError, ConnectionResetError):
+            raise EOFError from None
+
+    def receive(self) -> tuple[Any, list[bytes]]:
+        size, more = _HEAD.unpack(b"".join(self._pieces(_HEAD.size)))
+        value = pickle.loads(b"".join(self._pieces(size)))
+        return value, list(self._pieces(more))
+
+    def _pieces(self, size: int) -> Any:
+        while size > 0:
+            try:
+                piece = self._end.recv(min(size, STEP))
+            except ConnectionResetError:
+                raise EOFError from None
+            if not piece:
+                raise EOFError
+            size -= len(piece)
+            yield piece
+
+    def close(self) -> None:
+        self._end.close()

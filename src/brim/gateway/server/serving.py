@@ -1,0 +1,195 @@
+"""Running the gateway: uvicorn, signals, draining and reloads."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import importlib
+import importlib.util
+import logging
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from functools import partial
+
+from brim.errors import BadSetting, BrimError, MissingExtra
+from brim.gateway.fitting.large_store import StoreFile
+from brim.gateway.observe.logs import Redaction, set_up, tell
+from brim.gateway.proxy.upstreams import lacking_keys
+from brim.gateway.server.app import DashboardMaker, Gateway
+from brim.gateway.server.memory_trim import keep_little
+from brim.gateway.server.options import Options, options_of
+from brim.gateway.server.protocol import Doors, LimitedProtocol
+from brim.settings import Settings
+from brim.stores.protocol import Limits
+from brim.stores.resilient import open_store
+
+try:
+    import uvicorn
+except ImportError as problem:  # pragma: no cover, the extra is not installed
+    raise MissingExtra("the gateway", "gateway") from problem
+
+BACKLOG = 2_048
+# A thread that plans lets the loop have its turn after so long. With Python's 5 ms a request that needs ten turns waits
+# 50 ms beside it.
+SWITCH_SECONDS = 0.0005
+# The part of the drain time that is kept for connections to close, and what is cut at its end to be noted.
+CLOSING_SECONDS = 1
+
+
+class Server(uvicorn.Server):
+    """uvicorn with Brim's signals: TERM and INT drain, HUP reloads."""
+
+    def __init__(self, gateway: Gateway, reload: Callable[[], Options] | None = None) -> None:
+        settings = gateway.options.gateway
+        config = uvicorn.Config(
+            gateway,
+            host=settings.host,
+            port=settings.port,
+            http=partial(LimitedProtocol, doors=Doors(lambda: gateway.options.gateway)),  # type: ignore[arg-type]
+            ws="none",
+            lifespan="on",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            date_header=False,
+            proxy_headers=False,
+            timeout_keep_alive=75,
+            timeout_graceful_shutdown=CLOSING_SECONDS,
+            backlog=BACKLOG,
+        )
+        super().__init__(config)
+        self.gateway = gateway
+        self.ready = asyncio.Event()
+        self._stop = asyncio.Event()
+        self._now = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._reload = reload
+
+    def handle_exit(self, sig: int, frame: object) -> None:
+        """The first signal drains, the second stops at once."""
+        if self.should_exit:
+            self.force_exit = True
+            if self._loop is not None:
+                self._loop.call_soon_threadsafe(self._now.set)
+        else:
+            self.gateway.draining = True
+            tell("draining", running=self.gateway.metrics.running)
+        self.stop()
+
+    def stop(self) -> None:
+        """End: running requests are given their time, then the rest is cut. May be called from any thread."""
+        self.should_exit = True
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._stop.set)
+
+    async def main_loop(self) -> None:
+        """Sleep until it is time to end; uvicorn would wake ten times a second."""
+        self._loop = asyncio.get_running_loop()
+        self.ready.set()
+        if not self.should_exit:
+            await self._stop.wait()
+        await self._drain()
+
+    async def _drain(self) -> None:
+        """Let running requests end in their time. Until then the port stays open: `/readyz` tells of it."""
+        self.gateway.drain()
+        waiting = {asyncio.ensure_future(self.gateway.drained()), asyncio.ensure_future(self._now.wait())}
+        # A little is left for what comes after, so that all is over when the time is.
+        seconds = max(0.0, self.gateway.options.gateway.shutdown_grace - 1.25 * CLOSING_SECONDS)
+        _, late = await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        for task in late:
+            task.cancel()
+
+    def listen(self) -> socket.socket:
+        """Bind first, so that a free port is known before anything starts; BadSetting if it is taken."""
+        settings = self.gateway.options.gateway
+        family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+        found = socket.socket(family, socket.SOCK_STREAM)
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            found.bind((settings.host.strip("[]"), settings.port))
+            found.listen(BACKLOG)  # whoever comes before everything is up waits a moment
+        except OSError as problem:
+            found.close()
+            raise BadSetting(
+                "gateway.port", f"{settings.host}:{settings.port} cannot be used: {problem.strerror}"
+            ) from None
+        return found
+
+    async def run_on(self, bound: socket.socket) -> None:
+        if self._reload is not None and hasattr(signal, "SIGHUP"):
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._on_hup)
+        await self.serve(sockets=[bound])
+
+    def _on_hup(self) -> None:
+        """Read the settings again; if they are bad, the ones in force stay."""
+        assert self._reload is not None
+        try:
+            options = self._reload()
+        except BrimError as problem:
+            tell("not reloaded", logging.ERROR, problem=str(problem))
+            return
+        set_up(Redaction(options.gateway.redact))
+        self._reloading = asyncio.get_running_loop().create_task(self.gateway.reload(options))
+
+
+def serve(
+    load: Callable[[], Settings],
+    upstream: str = "",
+    clear_tool_uses: tuple[str, ...] = (),
+    *,
+    in_memory: bool = False,
+    otel: bool = False,
+) -> None:
+    """Serve by settings until a signal ends it; HUP loads them again."""
+
+    def options() -> Options:
+        return options_of(load(), upstream=upstream, clear_tool_uses=clear_tool_uses)
+
+    first = options()
+    for name, variable in lacking_keys(first.settings).items():
+        tell("no key", logging.WARNING, upstream=name, variable=variable)
+    limits = limits_of(first.settings)
+    path = first.settings.store.path
+    store = open_store(None if in_memory else path, limits)
+    file = None if in_memory else StoreFile.beside(path, limits)
+    gateway = Gateway(first, store=store, large_store=file, dashboard=dashboard())
+    if otel or first.gateway.otel:
+        gateway.journal.hooks.append(importlib.import_module("brim.gateway.observe.telemetry").exporting())
+    server = Server(gateway, options)
+    bound = server.listen()
+    print(f"Brim listens on {address(bound)} (dashboard: {address(bound)}/brim/)", file=sys.stderr, flush=True)
+    run(server, bound)
+
+
+def limits_of(settings: Settings) -> Limits:
+    return Limits(max_bytes=settings.store.max_bytes, max_age_days=settings.store.max_age_days)
+
+
+def dashboard() -> DashboardMaker | None:
+    """What makes the pages, where they are installed."""
+    if importlib.util.find_spec("brim.dashboard.app") is None:
+        return None
+    maker: DashboardMaker = importlib.import_module("brim.dashboard.app").create
+    return maker
+
+
+def run(server: Server, bound: socket.socket) -> None:
+    """Serve until a signal ends it."""
+    set_up(server.gateway.redact)
+    keep_little()
+    # What is loaded now stays: the collector need not walk it with every request's garbage.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+    sys.setswitchinterval(SWITCH_SECONDS)
+    with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
+        runner.run(server.run_on(bound))
+
+
+def address(bound: socket.socket) -> str:
+    """Example: a socket on port 8787 of 127.0.0.1 -> "http://127.0.0.1:8787" """
+    host, port = bound.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -1,0 +1,205 @@
+"""A process that reads and fits large bodies, one after the other, so that no other request waits for them.
+
+It is started by `offload` with one end of a socket and ends when the other end is closed. It fits with the same code as
+the gateway, in sessions of its own; where the gateway's store is a file it opens that too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import pickle
+import signal
+import socket
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from brim.deadline import OutOfTime
+from brim.errors import BadBody, BrimError, BudgetTooSmall, TooDeep
+from brim.gateway.fitting.fit_result import FitResult
+from brim.gateway.fitting.fitter import Fitter
+from brim.gateway.proxy.asked import peek
+from brim.gateway.proxy.faults import Refused
+from brim.gateway.recall import RECALLING, offered
+from brim.gateway.server import bodies
+from brim.gateway.server.jobs import BodyAsks, Channel, FitDone, FitJob, JobFailed, LearnJob, ReadJob, RefitJob
+from brim.gateway.server.memory_trim import keep_little
+from brim.models import Catalog, Model
+from brim.planning.policies.policy import Policy
+from brim.stores.protocol import Limits
+from brim.stores.resilient import open_store
+
+try:
+    import resource
+except ImportError:  # pragma: no cover, Windows
+    resource = None  # type: ignore[assignment]
+
+# Below the gateway: whoever waits for a small request goes first.
+NICE: Final = 10
+# A body of 64 MB takes at most about 2 GB to read and plan; what asks for more than this is refused.
+MOST_MEMORY: Final = 6 << 30
+# Planning of a large body that takes longer is ended, and the plain planner takes over; counting comes on top.
+FIT_SECONDS: Final = 8.0
+# Reports that are longer when they are written are not kept by the gateway.
+LONGEST_REPORT: Final = 1 << 20
+
+
+class Laborer(Fitter):
+    """A fitter that knows the one model that it was told, and the windows that upstreams have stated to it."""
+
+    told: Model | None = None
+
+    def model_of(self, name: str, upstream: str, tenant: str = "") -> Model | None:
+        window = self.learned.window(upstream, tenant, name)
+        if self.told is None:
+            return super().model_of(name, upstream, tenant) if window else None
+        return self._narrowed(self.told, window) if window and window < self.told.window else self.told
+
+
+class LargeBodies:
+    """What is done for the other end."""
+
+    def __init__(self, path: str | None, limits: Limits) -> None:
+        self._fitter = Laborer(Policy.named("agent"), Catalog(), open_store(path, limits), fit_timeout=FIT_SECONDS)
+        self._models: dict[Model, Model] = {}
+        self._number = 0
+        self._read: ReadJob | None = None
+        self._content = b""
+        self._last: FitResult | None = None
+
+    def do(self, job: Any, pieces: Sequence[bytes]) -> tuple[Any, Sequence[bytes]]:
+        """The answer to a job, and the body that goes with it."""
+        try:
+            if isinstance(job, ReadJob):
+                return self._asked(job, pieces), ()
+            if isinstance(job, FitJob):
+                return self._fitted(job)
+            if isinstance(job, RefitJob):
+                return self._refitted(job)
+            if isinstance(job, LearnJob):
+                self._learn(job)
+            return None, ()
+        except BudgetTooSmall as problem:
+            return JobFailed("budget", (problem.needed, problem.budget, problem.must_stay)), ()
+        except TooDeep as problem:
+            return JobFailed("refused", (400, str(problem)[:300], "nested_too_deep")), ()
+        except BadBody as problem:
+            return JobFailed("body", (problem.at, problem.problem)), ()
+        except Refused as problem:
+            return JobFailed("refused", (problem.status, problem.message, problem.code)), ()
+        except BrimError as problem:
+            return JobFailed("brim", (str(problem),)), ()
+        except (MemoryError, RecursionError):
+            return JobFailed(
+                "refused", (413, "the request body takes too much memory to be read", "request_too_large")
+            ), ()
+        except (Exception, OutOfTime) as problem:
+            return JobFailed(type(problem).__name__), ()
+
+    def _asked(self, job: ReadJob, pieces: Sequence[bytes]) -> BodyAsks:
+        self._last, self._content, self._read = None, b"", job
+        raw = b"".join(pieces)
+        self._content = bodies.unpack(raw, job.packing, job.limit) if job.packing else raw
+        found = peek(self._content)
+        return BodyAsks(found.model, found.stream is True, len(self._content))
+
+    def _fitted(self, job: FitJob) -> tuple[FitDone, Sequence[bytes]]:
+        read = self._read
+        assert read is not None
+        fitter = self._fitter
+        fitter.policy, fitter.recall, fitter.told = job.policy, job.recall, self._same(job.model)
+        content = self._content
+        if job.recall == "tool" and not job.controls.dry_run and read.api in RECALLING:
+            content = offered(content, read.api, read.streamed, read.query)
+        self._number += 1
+        self._last = asyncio.run(self._fit(content, read.api, read.path_model, job.upstream, job.controls))
+        return self._told(self._last, job.ship)
+
+    async def _fit(self, *given: Any) -> FitResult:
+        """Fit; where Brim fails at that, by the plain planner."""
+        try:
+            return await self._fitter.fit(*given)
+        except (BrimError, MemoryError, RecursionError):
+            raise
+        except (Exception, OutOfTime):
+            return await self._fitter.plainly(*given)
+
+    def _refitted(self, job: RefitJob) -> tuple[FitDone | None, Sequence[bytes]]:
+        if self._last is None or job.number != self._number:
+            return None, ()
+        self._fitter.told = self._same(job.model)
+        again = asyncio.run(
+            self._fitter.refit(self._last, self._content, job.upstream, job.controls, job.tokens, job.window)
+        )
+        if again is None:
+            return None, ()
+        self._last = again
+        told, pieces = self._told(again, job.ship)
+        window = self._fitter.learned.window(job.upstream, job.controls.tenant, again.name)
+        return replace(told, window=window), pieces
+
+    def _learn(self, job: LearnJob) -> None:
+        if self._last is not None and job.number == self._number:
+            self._fitter.record(self._last, job.tokens)
+
+    def _same(self, model: Model | None) -> Model | None:
+        """The same object for the same model each time, as counters go by it."""
+        return None if model is None else self._models.setdefault(model, model)
+
+    def _told(self, result: FitResult, ship: bool) -> tuple[FitDone, Sequence[bytes]]:
+        fitted = result.fitted
+        changed = result.body != self._content
+        archived = fitted.stash if fitted is not None else {}
+        report = pickle.dumps(fitted.report) if fitted is not None else b""
+        told = FitDone(
+            number=self._number,
+            live=result.live.id,
+            engaged=result.live.engaged,
+            name=result.name,
+            streamed=result.streamed,
+            before=result.before,
+            after=result.after,
+            upper=result.upper,
+            limit=result.limit,
+            folded=result.folded,
+            changed=changed,
+            report=report if len(report) <= LONGEST_REPORT else b"",
+            handles=dict(result.live.stash),
+            archived=tuple(text.encode("utf-8", "surrogatepass") for text in archived.values()) if ship else (),
+        )
+        return told, [result.body] if changed else ()
+
+
+def serve(end: socket.socket, path: str | None = None, limits: Limits = Limits()) -> None:  # noqa: B008
+    """Work until the other end is closed."""
+    channel = Channel(end)
+    work = LargeBodies(path, limits)
+    with contextlib.suppress(EOFError):
+        while True:
+            job, pieces = channel.receive()
+            answer = work.do(job, pieces)
+            del pieces
+            channel.send(*answer)
+
+
+def main() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the gateway ends it
+    logging.disable(logging.CRITICAL)  # what goes wrong is told to the gateway, whose log masks what is to be masked
+    if hasattr(os, "nice"):
+        os.nice(NICE)
+    if resource is not None and sys.platform == "linux":
+        resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    keep_little()
+    end = socket.socket(fileno=int(sys.argv[1]))
+    if len(sys.argv) == 5:
+        serve(end, sys.argv[2], Limits(max_bytes=int(sys.argv[3]), max_age_days=float(sys.argv[4])))
+    else:
+        serve(end)
+
+
+if __name__ == "__main__":
+    main()

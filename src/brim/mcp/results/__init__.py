@@ -1,0 +1,1 @@
+"""Tool results within their budget."""

@@ -1,0 +1,41 @@
+"""`brim_recall`: give back the original of a compacted result, by page or by what is looked for."""
+
+from __future__ import annotations
+
+from brim.errors import NotFound
+from brim.mcp.results.archive import Stash
+from brim.mcp.tools.tool_groups import RECALL
+from brim.mcp.transport.json_rpc import Json
+from brim.recall import Count, asked, read
+
+
+def recall_tool() -> Json:
+    return {
+        "name": RECALL,
+        "description": (
+            "The original of a shortened result, by the brim: handle in its mark: from `offset` on, or the "
+            "lines that match `query`."
+        ),
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "handle": {"type": "string"},
+                "offset": {"type": "integer", "description": "character to start at, default 0"},
+                "query": {"type": "string", "description": "words or an exact string to look for inside it"},
+            },
+            "required": ["handle"],
+        },
+        "annotations": {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False},
+    }
+
+
+def recall(stash: Stash, arguments: Json, budget: int, count: Count) -> tuple[str, bool]:
+    """The answer of the tool, and whether it is an error."""
+    what = asked(arguments)
+    if not what.handle:
+        return "handle is missing: it stands in the mark of a shortened result, such as brim:3f2a…", True
+    try:
+        text = stash.get(what.handle)
+    except NotFound as error:
+        return str(error), True
+    return read(text, what, budget, count), False

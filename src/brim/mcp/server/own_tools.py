@@ -1,0 +1,137 @@
+"""What Brim's own MCP server can do, without the protocol around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from brim import counting, fitting
+from brim.content import Hint, Ladder
+from brim.content.reshape import REPO_MAP, SEARCH_HITS, SEMANTIC_DIFF, apply
+from brim.content.types import Room
+from brim.docsearch import FEATURES, LEARNINGS, Collection, search
+from brim.errors import BadInput, NotFound
+from brim.mcp.code import diffing, mapping
+from brim.mcp.code import search as finding
+from brim.mcp.code.repository import Repository
+from brim.mcp.options import LEVELS, Level
+from brim.mcp.results.archive import MemoryStash
+from brim.mcp.results.compacting import count_tokens
+from brim.mcp.results.recall_tool import recall
+from brim.mcp.transport.json_rpc import Json
+
+_RECALL_TOKENS = 4_000
+_DOC_TOKENS = 8_000
+
+
+@dataclass(slots=True)
+class Tools:
+    """The tools for one project: its documents, its learnings, its code."""
+
+    root: Path
+    docs: Path
+    learnings: Path
+    stash: MemoryStash = field(default_factory=MemoryStash)
+    _repository: Repository | None = None
+
+    @property
+    def repository(self) -> Repository:
+        if self._repository is None:
+            self._repository = Repository(self.root)
+        return self._repository
+
+    def count_tokens(self, text: str, model: str) -> Json:
+        counted = counting.count(text, model=model)
+        return {"tokens": counted.tokens, "upper": counted.upper, "source": counted.source}
+
+    def compact(self, text: str, budget: int | None, kind: str | None, query: str) -> Json:
+        """Without a budget losslessly, else within it; the original of a lossy form is one recall away."""
+        if budget is not None and budget < 1:
+            raise BadInput("budget", f"{budget} is not a number of tokens")
+        ladder = Ladder(text, count_tokens, kind, Hint())
+        if budget is None:
+            dense = ladder.dense()
+            short, fidelity, handle = (dense.text if dense else text), "lossless", ""
+        else:
+            handle = self.stash.put(text)
+            rung = ladder.at(Room(budget, count_tokens, handle, bool(handle), query))
+            short, fidelity = rung.text, rung.fidelity
+            handle = handle if fidelity == "recoverable" else ""
+        found: Json = {"text": short, "tokens": count_tokens(short), "of": ladder.tokens, "fidelity": fidelity}
+        return {**found, "kind": ladder.kind, **({"handle": handle} if handle else {})}
+
+    def recall(self, handle: str, offset: int, query: str) -> Json:
+        arguments = {"handle": handle, "offset": offset, "query": query}
+        text, missing = recall(self.stash, arguments, _RECALL_TOKENS, count_tokens)
+        if missing:
+            raise NotFound(text)
+        return {"text": text}
+
+    def search_docs(self, keywords: list[str]) -> Json:
+        return self._documents(self.docs, keywords, FEATURES)
+
+    def search_learnings(self, keywords: list[str]) -> Json:
+        return self._documents(self.learnings, keywords, LEARNINGS)
+
+    def _documents(self, folder: Path, keywords: list[str], collection: Collection) -> Json:
+        """The seed's whole files, unless they are more than a result should be: then their best sections."""
+        found = search(folder, keywords, collection=collection)
+        if count_tokens(found.text) > _DOC_TOKENS:
+            found = search(folder, keywords, collection=collection, rank="bm25", budget=_DOC_TOKENS)
+        return {"text": found.text, "files": [hit.path for hit in found.hits], "matched": found.matched}
+
+    def context_report(self, messages: list[Json], model: str, budget: int | None) -> Json:
+        """How full a conversation makes a model's window, by layer, and what fitting it would change."""
+        report = fitting.fit(messages, model=model, budget=budget).report
+        layers = [{"layer": one.layer, "name": one.name, "tokens": one.before} for one in report.layers]
+        found: Json = {
+            "model": report.model,
+            "tokens": report.before,
+            "limit": report.limit,
+            "used": round(report.before / max(report.limit, 1), 4),
+            "layers": layers,
+        }
+        if report.after != report.before:
+            found["fitted"] = {
+                "tokens": report.after,
+                "compacted": report.compacted,
+                "folded": report.folded,
+            }
+        if report.warnings:
+            found["warnings"] = list(report.warnings)
+        return found
+
+    # Code
+
+    def map_repo(self, path: str, level: Level) -> Json:
+        """Each level leaves out more: the lines of files; names but in trees; all below the first folders."""
+        known = _known(level)
+        found = mapping.map_repo(self.repository, path, 1 if known == "minimal" else None, lines=known == "full")
+        if known == "minimal":
+            found = {key: value for key, value in found.items() if key not in ("dependencies", "test_layout")}
+            known = "compact"
+        shaped: Json = apply(found, REPO_MAP, known)
+        return shaped
+
+    def search(
+        self, query: str, mode: Literal["definitions", "references", "lexical"], limit: int, level: Level
+    ) -> Json:
+        shaped: Json = apply(finding.search(self.repository, query, mode, limit), SEARCH_HITS, _known(level))
+        return shaped
+
+    def search_def_and_refs(self, symbol: str, limit: int, level: Level) -> Json:
+        found = finding.search_def_and_refs(self.repository, symbol, limit)
+        shaped: Json = apply(found, SEARCH_HITS, _known(level))
+        return shaped
+
+    def semantic_diff(self, base: str, target: str, level: Level) -> Json:
+        shaped: Json = apply(diffing.semantic_diff(self.repository, base, target), SEMANTIC_DIFF, _known(level))
+        return shaped
+
+
+def _known(level: Any) -> Level:
+    if level not in LEVELS:
+        raise BadInput("level", f"{level!r} is none of {', '.join(LEVELS)}")
+    found: Level = level
+    return found

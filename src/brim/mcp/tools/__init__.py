@@ -1,0 +1,1 @@
+"""Tool lists in fewer tokens."""

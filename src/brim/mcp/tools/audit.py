@@ -1,0 +1,134 @@
+"""What the tools of a server cost in every prompt, and what the wrapper would save."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from brim.errors import BrimError
+from brim.mcp.options import Options
+from brim.mcp.results.compacting import count_tokens
+from brim.mcp.tools.definition_shrinking import shrink
+from brim.mcp.tools.tool_list import ToolList, tokens_of
+from brim.mcp.transport import json_rpc
+from brim.mcp.transport.child_process import Log
+from brim.mcp.transport.json_rpc import Json, Message
+from brim.mcp.transport.upstream import Upstream
+from brim.mcp.wrapper.proxy import Wrapper
+
+_WAIT = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCost:
+    """Tokens of one tool: all of it, its description, its schema, and what is left when it is shrunk."""
+
+    name: str
+    tokens: int
+    description: int
+    schema: int
+    shrunk: int
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What a tool list costs. `grouped` is the cost when the tools stand behind meta-tools."""
+
+    tools: tuple[ToolCost, ...]
+    tokens: int
+    shrunk: int
+    grouped: int
+
+
+def measure(tools: ToolList) -> Audit:
+    """The costs of a filled tool list, the dearest tool first."""
+    costs = []
+    for entry in tools.entries.values():
+        tool = {**entry.original, "name": entry.name}
+        small = shrink(tool, limit=tools.options.description_tokens, count=tools.count)
+        costs.append(
+            ToolCost(
+                entry.name,
+                tokens_of(tool, tools.count),
+                tools.count(str(tool.get("description") or "")),
+                tools.count(json_rpc.dump(tool.get("inputSchema")).decode()),
+                tokens_of(small.tool, tools.count),
+            )
+        )
+    costs.sort(key=lambda cost: (-cost.tokens, cost.name))
+    meta = ToolList(Options(grouping="meta"), tools.count)
+    meta.entries = tools.entries
+    meta.fill(_by_owner(tools), prefixed=False)
+    grouped = sum(tokens_of(tool, tools.count) for tool in meta.shown(virtual=False, recall=False))
+    total = sum(cost.tokens for cost in costs)
+    return Audit(tuple(costs), total, sum(cost.shrunk for cost in costs), grouped)
+
+
+def _by_owner(tools: ToolList) -> list[tuple[str, list[Json]]]:
+    found: dict[str, list[Json]] = {}
+    for entry in tools.entries.values():
+        found.setdefault(entry.owner, []).append({**entry.original, "name": entry.name})
+    return list(found.items())
+
+
+async def audit(upstreams: Sequence[Upstream], options: Options, log: Log) -> Audit:
+    """Start the servers, read their tools, stop them."""
+    answers: asyncio.Queue[Message] = asyncio.Queue()
+    wrapper = Wrapper(upstreams, options, lambda line: answers.put_nowait(json_rpc.decode(line)), log=log)
+    await wrapper.start()
+    try:
+        hello = {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "brim-audit", "version": "1"},
+        }
+        await _exchange(wrapper, answers, 1, "initialize", hello)
+        wrapper.from_client(json_rpc.notification("notifications/initialized"))
+        await _exchange(wrapper, answers, 2, "tools/list", {})
+        return measure(wrapper.tools)
+    finally:
+        await asyncio.gather(*(upstream.stop() for upstream in upstreams))
+
+
+async def _exchange(wrapper: Wrapper, answers: asyncio.Queue[Message], id: int, method: str, params: Json) -> None:
+    wrapper.from_client(json_rpc.request(id, method, params))
+    while True:
+        try:
+            message = await asyncio.wait_for(answers.get(), _WAIT)
+        except TimeoutError as error:
+            raise BrimError(f"the server gave no answer to {method} in {_WAIT:g} s") from error
+        if message.is_response and message.id == id:
+            if message.failed:
+                raise BrimError(f"{method} failed: {message.error().get('message')}")
+            return
+
+
+def render(report: Audit, *, as_json: bool = False) -> str:
+    """The report for a terminal, or as JSON."""
+    if as_json:
+        return json.dumps(asdict(report)) + "\n"
+    table = Table(box=None, pad_edge=False)
+    table.add_column("tool")
+    for title in ("tokens", "description", "schema", "shrunk"):
+        table.add_column(title, justify="right")
+    for cost in report.tools:
+        name = Text("".join(one if one.isprintable() else " " for one in cost.name))  # it is the server's
+        table.add_row(name, *(f"{n:,}" for n in (cost.tokens, cost.description, cost.schema, cost.shrunk)))
+    out = io.StringIO()
+    console = Console(file=out, width=110, force_terminal=False)
+    console.print(table)
+    total = max(report.tokens, 1)
+    console.print(f"\n{len(report.tools)} tools, {report.tokens:,} tokens in every prompt")
+    console.print(f"shrunk {report.shrunk:,} ({1 - report.shrunk / total:.0%} less)")
+    console.print(f"behind meta-tools {report.grouped:,} ({report.grouped / total:.1%} of it)")
+    return out.getvalue()
+
+
+__all__ = ["Audit", "ToolCost", "audit", "count_tokens", "measure", "render"]

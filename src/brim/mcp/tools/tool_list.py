@@ -1,0 +1,187 @@
+"""The tool list that a client gets: renamed, shrunk, or behind a few meta-tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from brim.mcp.options import Options
+from brim.mcp.results.meta_budgets import MAX_CHARS_KEY, is_read_only, is_round_trip
+from brim.mcp.results.recall_tool import recall_tool
+from brim.mcp.tools import tool_groups
+from brim.mcp.tools.definition_shrinking import Shrunk, shrink
+from brim.mcp.tools.tool_search import ToolIndex
+from brim.mcp.transport.json_rpc import Json, dump, meta_of
+
+Count = Callable[[str], int]
+SEPARATOR = "__"
+_CHARS_A_TOKEN = 5
+# A search shows the best tools in full, and from the best groups the names of this many others.
+_POOL = 60
+_NEAR_GROUPS = 8
+_SIBLINGS = 14
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A tool of a server: its definition there, and its name here."""
+
+    name: str
+    owner: str
+    original: Json
+
+    @property
+    def original_name(self) -> str:
+        return str(self.original.get("name", ""))
+
+
+@dataclass(slots=True)
+class ToolList:
+    """All tools behind the wrapper, and how they are shown."""
+
+    options: Options
+    count: Count
+    entries: dict[str, Entry] = field(default_factory=dict)
+    opened: dict[str, None] = field(default_factory=dict)
+    _index: ToolIndex | None = None
+    _full: list[Json] = field(default_factory=list)
+    _tokens: int = 0
+
+    def fill(self, tools_by_owner: list[tuple[str, list[Json]]], *, prefixed: bool) -> None:
+        """Take the tools of the servers, in their order; with several servers each name gets a prefix."""
+        self.entries = {}
+        for owner, tools in tools_by_owner:
+            for tool in tools:
+                bare = str(tool.get("name", ""))
+                name = f"{owner}{SEPARATOR}{bare}" if prefixed else bare
+                self.entries.setdefault(name, Entry(name, owner, tool))
+        self._full = [{**entry.original, "name": entry.name} for entry in self.entries.values()]
+        self._tokens = sum(tokens_of(tool, self.count) for tool in self._full)
+        self._index = None
+
+    def get(self, name: str) -> Json | None:
+        entry = self.entries.get(name)
+        return entry.original if entry else None
+
+    def exempt(self, name: str) -> bool:
+        """Whether results of the tool pass untouched."""
+        tool = self.get(name)
+        return self.options.exempts(name) or (tool is not None and is_round_trip(tool))
+
+    def read_only(self, name: str) -> bool:
+        return is_read_only(self.get(name))
+
+    @property
+    def grouped(self) -> bool:
+        mode, options = self.options.grouping, self.options
+        if mode in ("meta", "virtual"):
+            return len(self.entries) > 0
+        return mode == "auto" and (len(self.entries) > options.tool_threshold or self._tokens > options.tool_tokens)
+
+    def shown(self, *, virtual: bool, recall: bool) -> list[Json]:
+        """The list for the client. `virtual` is for clients of the versions whose lists may change."""
+        if not self.grouped:
+            tools, cut = self._slim(list(self.entries))
+            extra = [tool_groups.describe_tool()] if cut else []
+        elif virtual and self.options.grouping == "virtual":
+            tools, extra = self._virtual()
+        else:
+            tools, extra = (
+                [],
+                [
+                    tool_groups.find_tool(self.groups(), self._tokens, self.count),
+                    tool_groups.describe_tool(),
+                    tool_groups.call_tool(),
+                ],
+            )
+        if recall:
+            tool = recall_tool()
+            tool["_meta"] = {MAX_CHARS_KEY: self.options.recall_tokens * _CHARS_A_TOKEN}
+            extra.append(tool)
+        return [*tools, *(tool for tool in extra if tool["name"] not in self.entries)]
+
+    def groups(self) -> list[tool_groups.Group]:
+        names = list(self.entries)
+        return tool_groups.groups(names, [entry.owner for entry in self.entries.values()])
+
+    def _virtual(self) -> tuple[list[Json], list[Json]]:
+        tools: list[Json] = []
+        doors: list[Json] = []
+        cut = False
+        for group in self.groups():
+            if group.name in self.opened:
+                slim, some = self._slim(list(group.tools))
+                tools += slim
+                cut = cut or some
+                doors.append(tool_groups.close_tool(group))
+            else:
+                doors.append(tool_groups.open_tool(group, self.count))
+        return tools, [*doors, *([tool_groups.describe_tool()] if cut else [])]
+
+    def _slim(self, names: list[str]) -> tuple[list[Json], bool]:
+        done = [self._one(self.entries[name]) for name in names]
+        return [one.tool for one in done], any(one.cut for one in done)
+
+    def _one(self, entry: Entry) -> Shrunk:
+        tool = {**entry.original, "name": entry.name}
+        compacted = self.options.compact and not self.exempt(entry.name)
+        if compacted and MAX_CHARS_KEY not in meta_of(tool):
+            largest = max(self.options.result_tokens.values()) * _CHARS_A_TOKEN
+            tool["_meta"] = {**meta_of(tool), MAX_CHARS_KEY: largest}
+        if compacted:
+            # A result that may come compacted has no structured content, so it must not be promised.
+            tool.pop("outputSchema", None)
+        if not self.options.shrink:
+            return Shrunk(tool, False)
+        return shrink(tool, limit=self.options.description_tokens, count=self.count, drop_output=compacted)
+
+    def find(self, query: str, limit: int) -> str:
+        """What `brim_find` answers: the best tools, and the names of others in the groups that match best."""
+        if self._index is None:
+            owners = [entry.owner for entry in self.entries.values()]
+            self._index = ToolIndex(self._full, owners)
+        ranked = [str(self._full[place]["name"]) for place in self._index.search(query, _POOL)]
+        if not ranked:
+            names = ", ".join(group.name for group in self.groups())
+            return f"No tool matches {query!r}. Groups: {names}"
+        best = ranked[: max(1, min(limit, 20))]
+        lines = [tool_groups.signature(self._named(name), 60, self.count) for name in best]
+        owning = {name: group for group in self.groups() for name in group.tools}
+        for group in list(dict.fromkeys(owning[name] for name in ranked))[:_NEAR_GROUPS]:
+            near = [name for name in ranked if owning[name] is group]
+            others = [name for name in dict.fromkeys([*near, *group.tools]) if name not in best]
+            if others:
+                more = f" and {len(others) - _SIBLINGS} more" if len(others) > _SIBLINGS else ""
+                lines.append(f"also {group.name}: {', '.join(others[:_SIBLINGS])}{more}")
+        return "\n".join(lines)
+
+    def describe(self, wanted: str) -> tuple[str, bool]:
+        """The definitions of the tools that are named, in full, and whether none is known."""
+        names = [name.strip() for name in wanted.split(",") if name.strip()]
+        found = [{**entry.original, "name": name} for name in names if (entry := self.entries.get(name))]
+        if not found:
+            return f"no tool is called {wanted!r}; {tool_groups.FIND} searches them", True
+        keys = ("name", "description", "inputSchema")
+        slim = [{key: tool[key] for key in keys if tool.get(key) is not None} for tool in found]
+        return "\n".join(dump(tool).decode() for tool in slim), False
+
+    def door(self, name: str) -> str | None:
+        """Open or close a group by its tool's name; the text that says what happened, or None."""
+        for group in self.groups():
+            if name == tool_groups.OPEN + tool_groups.slug(group.name):
+                self.opened[group.name] = None
+                lines = [tool_groups.signature(self._named(tool), 40, self.count) for tool in group.tools]
+                return f"{group.name} is open:\n" + "\n".join(lines)
+            if name == tool_groups.CLOSE + tool_groups.slug(group.name):
+                self.opened.pop(group.name, None)
+                return f"{group.name} is closed."
+        return None
+
+    def _named(self, name: str) -> Json:
+        return {**self.entries[name].original, "name": name}
+
+
+def tokens_of(tool: Json, count: Count) -> int:
+    """What a tool costs in a prompt: its name, description and input schema."""
+    seen = {key: tool[key] for key in ("name", "description", "inputSchema") if tool.get(key) is not None}
+    return count(dump(seen).decode())

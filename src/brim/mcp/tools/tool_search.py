@@ -1,0 +1,129 @@
+"""Find tools by what they do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from brim.docsearch.bm25 import Bm25, words
+from brim.mcp.transport.json_rpc import Json
+
+# Words that people use for the same thing when they name tools: the query's word, the tool's word.
+_SAME = """get fetch retrieve read load show view obtain access
+write save create store export generate make produce
+search find lookup query discover locate
+delete remove drop clear
+update edit modify change set
+run execute start launch invoke
+send post publish
+list enumerate browse
+file document filesystem
+directory folder path
+web website page url html http internet online scrape crawl browser
+image picture photo png jpg
+chart plot graph visualization visualize diagram
+spreadsheet excel xlsx csv sheet workbook
+presentation powerpoint pptx slide ppt
+stock share ticker finance financial market
+paper article academic research publication
+shell command terminal process script code python cli
+map location geocode address place coordinate
+news story headline
+pdf docx word
+calculate compute math arithmetic
+database sql table query
+note memory remember
+music audio song sound
+weather forecast
+product shopping price ecommerce
+summary summarize extract"""
+_SAME_WORTH = 0.5
+# A word that no tool has may be misspelt, or two words written as one.
+_MEANT_WORTH = 0.8
+_LIKENESS = 0.8
+_SHORTEST_MEANT = 4
+_MEANINGS = 2
+_NAME_WORTH = 4
+_GROUP_WORTH = 2
+_MARKUP = re.compile(r"<[^<>\n]{1,40}>|\b(?:server|tool)s?\s*:", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"(?<=[.!?。])\s|\n\n")
+
+
+def _near() -> dict[str, tuple[str, ...]]:
+    near: dict[str, dict[str, None]] = {}
+    for line in _SAME.splitlines():
+        stems = [stem for word in line.split() for stem in words(word)]
+        for stem in stems:
+            near.setdefault(stem, {}).update(dict.fromkeys(stems))
+    return {stem: tuple(other for other in others if other != stem) for stem, others in near.items()}
+
+
+_NEAR = _near()
+
+
+class ToolIndex:
+    """BM25 over names, groups, descriptions and parameters, with words that mean the same and misspelt ones.
+
+    Example: ToolIndex([{"name": "read_file"}, {"name": "send_mail"}]).search("open a document") -> [0]
+    """
+
+    def __init__(self, tools: Sequence[Json], groups: Sequence[str] | None = None) -> None:
+        named = groups if groups is not None else [""] * len(tools)
+        self._names = [str(tool.get("name", "")) for tool in tools]
+        documents = [_words_of(tool, group) for tool, group in zip(tools, named, strict=True)]
+        self._bm25 = Bm25(documents, b=0.6)
+        self._known = dict.fromkeys(word for document in documents for word in document)
+        self._by_start: dict[str, list[str]] = {}
+        for word in self._known:
+            self._by_start.setdefault(word[:1], []).append(word)
+
+    def search(self, query: str, limit: int = 5) -> list[int]:
+        """The places of the best tools, best first; a tool that is named in the query comes first of all."""
+        asked = words(_MARKUP.sub(" ", query))
+        scores = self._bm25.scores(asked)
+        for word, worth in self._further(list(dict.fromkeys(asked))).items():
+            for place, score in self._bm25.scores((word,)).items():
+                scores[place] = scores.get(place, 0.0) + worth * score
+        # A name of one plain word, such as "search", says nothing when it stands in a sentence.
+        named = frozenset(word for word in re.findall(r"[\w.-]+", query) if not word.isalpha() or not word.islower())
+        order = sorted(scores, key=lambda place: (self._names[place] not in named, -scores[place], place))
+        return order[:limit]
+
+    def _further(self, asked: list[str]) -> dict[str, float]:
+        """Words that the query does not have and may mean, with what they are worth."""
+        found: dict[str, float] = {}
+        for word in asked:
+            if word not in self._known and word not in _NEAR:
+                found.update(dict.fromkeys(self._meant(word), _MEANT_WORTH))
+        for word in asked:
+            for near in _NEAR.get(word, ()):
+                found.setdefault(near, _SAME_WORTH)
+        return {word: worth for word, worth in found.items() if word not in asked}
+
+    def _meant(self, word: str) -> list[str]:
+        """What a word that no tool has may stand for.
+
+        Example: "direktori" -> ["directori"], "readfil" -> ["read", "file"]
+        """
+        if len(word) < _SHORTEST_MEANT or not word.isalpha():
+            return []
+        for cut in range(2, len(word) - 1):
+            first, second = words(word[:cut]), words(word[cut:])
+            if len(first) == len(second) == 1 and first[0] in self._known and second[0] in self._known:
+                return [first[0], second[0]]
+        return get_close_matches(word, self._by_start.get(word[0], ()), _MEANINGS, _LIKENESS)
+
+
+def _words_of(tool: Json, group: str) -> list[str]:
+    text = str(tool.get("description") or "")
+    found = words(str(tool.get("name", ""))) * _NAME_WORTH + words(group) * _GROUP_WORTH
+    found += words(_SENTENCE_END.split(text.strip(), maxsplit=1)[0][:300]) + words(text[:1_500])
+    schema = tool.get("inputSchema")
+    properties: Any = schema.get("properties") if isinstance(schema, dict) else None
+    if isinstance(properties, dict):
+        for name, value in properties.items():
+            said = value.get("description") if isinstance(value, dict) else None
+            found += words(name) + words(said[:200] if isinstance(said, str) else "")
+    return found

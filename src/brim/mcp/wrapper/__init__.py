@@ -1,0 +1,1 @@
+"""The proxy between one client and its servers."""

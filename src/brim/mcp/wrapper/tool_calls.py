@@ -1,0 +1,251 @@
+"""Tool calls on their way through the wrapper."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from brim import incidents
+from brim.deadline import OutOfTime, run_within
+from brim.mcp.results.compacting import count_tokens
+from brim.mcp.results.meta_budgets import RESULT_KEY, Budget, budget_of
+from brim.mcp.results.recall_tool import recall
+from brim.mcp.results.session_fill import Session, Sessions
+from brim.mcp.results.within_budget import SMALL_BYTES, Fitted, Limits, fit_result, plain_result, text_result
+from brim.mcp.tools import tool_groups
+from brim.mcp.transport import json_rpc
+from brim.mcp.transport.json_rpc import Id, Json, Message, is_modern, meta_of
+from brim.mcp.wrapper.deferred_results import Tasks
+from brim.mcp.wrapper.repeated_calls import Repeats
+
+if TYPE_CHECKING:
+    from brim.mcp.wrapper.proxy import Wrapper
+
+# Above this size a result is compacted beside the loop, so that other messages do not wait for it.
+_ASIDE_BYTES = 128 << 10
+_QUERY_NAMES = ("query", "q", "pattern", "search", "keywords", "keyword", "symbol", "question", "term", "text")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call: what the client asked for, and under which conditions."""
+
+    id: Id
+    tool: str
+    arguments: Any
+    budget: Budget
+    session: Session
+    modern: bool
+    repeat_key: bytes
+
+
+class Calls:
+    """Answers the wrapper's own tools, and compacts the results of the others."""
+
+    def __init__(self, wrapper: Wrapper) -> None:
+        self._wrapper = wrapper
+        self._options = wrapper.options
+        self._sessions = Sessions(wrapper.options)
+        self._repeats = Repeats(wrapper.options.repeat_seconds)
+        self._tasks: Tasks[Call] = Tasks()
+
+    @property
+    def idle(self) -> bool:
+        """Whether no rule applies to any call, so that they pass without a look."""
+        options = self._options
+        plain = not options.compact and options.grouping == "off" and not options.shrink
+        return plain and not options.max_calls and options.repeat_seconds <= 0 and len(self._wrapper.upstreams) == 1
+
+    def request(self, message: Message, id: Id) -> None:
+        """Take a `tools/call` of the client."""
+        params = message.params()
+        name = params.get("name")
+        modern = is_modern(params)
+        rewritten = False
+        if name == tool_groups.CALL and tool_groups.CALL not in self._wrapper.tools.entries:
+            inner = params.get("arguments")
+            inner = inner if isinstance(inner, dict) else {}
+            params = {**params, "name": str(inner.get("name")), "arguments": inner.get("arguments") or {}}
+            name, rewritten = params["name"], True
+            if name not in self._wrapper.tools.entries:
+                self._say(id, f"no tool is called {name!r}; {tool_groups.FIND} searches them", modern, error=True)
+                return
+        tool = str(name)
+        if self._own(tool, params, id, modern):
+            return
+        budget = budget_of(params, self._wrapper.tools.get(tool))
+        session = self._sessions.of(budget.session, modern=modern)
+        if session.spent:
+            most = self._options.max_calls
+            text = f"the cap of {most} tool calls for this session is reached: finish with what you have"
+            self._say(id, text, modern, error=True)
+            return
+        session.calls += 1
+        arguments = params.get("arguments")
+        key = self._repeat_key(tool, arguments, budget) if "task" not in params else b""
+        again = self._repeats.look(key) if key else None
+        if again is not None:
+            self._wrapper.send(json_rpc.response(id, again))
+            return
+        if not key:
+            self._repeats.clear()
+        self._forward(message, params, Call(id, tool, arguments, budget, session, modern, key), rewritten)
+
+    def _repeat_key(self, tool: str, arguments: object, budget: Budget) -> bytes:
+        if self._options.repeat_seconds <= 0 or not self._wrapper.tools.read_only(tool):
+            return b""
+        return self._repeats.key(f"{tool} {budget}", arguments)
+
+    def _forward(self, message: Message, params: Json, call: Call, rewritten: bool) -> None:
+        owner = self._wrapper.owner_of(call.tool)
+        if owner is None:
+            self._say(call.id, f"no server has a tool called {call.tool!r}", call.modern, error=True)
+            return
+        upstream, name = owner
+        line = None
+        if rewritten or name != call.tool:
+            line = json_rpc.request(call.id, "tools/call", {**params, "name": name})
+            message = json_rpc.decode(line)
+        self._wrapper.forward(message, upstream, line, lambda answer: self._answer(answer, call))
+        waiting = self._wrapper.pending.get(call.id)
+        if waiting is not None:
+            waiting.modern = call.modern
+
+    def task(self, message: Message, id: Id) -> bool:
+        """Take a request about a task that a call became; False when it is about none that is known."""
+        began = self._tasks.call(message.params())
+        owner = self._wrapper.owner_of(began.tool) if began is not None else None
+        if began is None or owner is None:
+            return False
+        call = replace(began, id=id, repeat_key=b"")
+        finish: dict[str, Callable[[Message], None]] = {
+            "tasks/result": lambda answer: self._answer(answer, call),
+            "tasks/get": lambda answer: self._polled(answer, call),
+        }
+        self._wrapper.forward(message, owner[0], finish=finish.get(message.method or ""))
+        return True
+
+    # The wrapper's own tools
+
+    def _own(self, tool: str, params: Json, id: Id, modern: bool) -> bool:
+        if not tool.startswith("brim_") or tool in self._wrapper.tools.entries:
+            return False
+        arguments = params.get("arguments")
+        arguments = arguments if isinstance(arguments, dict) else {}
+        tools = self._wrapper.tools
+        if tool == tool_groups.RECALL and self._wrapper.recalls:
+            budget = budget_of(params, None).tokens or self._options.recall_tokens
+            text, error = recall(self._wrapper.stash, arguments, max(budget, 60), count_tokens)
+        elif tool == tool_groups.FIND:
+            limit = arguments.get("limit")
+            text, error = tools.find(str(arguments.get("query", "")), limit if isinstance(limit, int) else 5), False
+        elif tool == tool_groups.DESCRIBE:
+            text, error = tools.describe(str(arguments.get("name", "")))
+        elif tool.startswith((tool_groups.OPEN, tool_groups.CLOSE)):
+            said = tools.door(tool)
+            text, error = (said, False) if said else (f"no group for {tool}", True)
+            if said and not modern:
+                self._wrapper.tools_changed()
+        else:
+            return False
+        self._say(id, text, modern, error=error)
+        return True
+
+    def _say(self, id: Id, text: str, modern: bool, *, error: bool = False) -> None:
+        self._wrapper.send(json_rpc.response(id, text_result(text, error=error, modern=modern)))
+
+    # Results
+
+    def _answer(self, answer: Message, call: Call) -> None:
+        raw = answer.raw_result()
+        if self._tasks.began(raw, call):
+            self._wrapper.send(answer.line)
+        elif answer.failed or not self._compacts(call) or (len(raw) < SMALL_BYTES and not _limited(call.budget)):
+            call.session.count(len(raw) // 4)
+            self._keep(call, answer, None)
+            self._wrapper.send(answer.line)
+        elif len(raw) > _ASIDE_BYTES:
+            self._wrapper.background(self._aside(answer, call))
+        else:
+            self._finish(answer, call, self._fit(answer.result(), call))
+
+    def _compacts(self, call: Call) -> bool:
+        return self._options.compact and not self._wrapper.tools.exempt(call.tool)
+
+    async def _aside(self, answer: Message, call: Call) -> None:
+        fitted = await asyncio.to_thread(lambda: self._fit(answer.result(), call))
+        self._finish(answer, call, fitted)
+
+    def _polled(self, answer: Message, call: Call) -> None:
+        """The state of a task; where it holds the task's result, that is compacted."""
+        state = answer.result() if not answer.failed and self._compacts(call) else {}
+        inner = state.get("result")
+        fitted = self._fit(inner, call) if isinstance(inner, dict) else None
+        if fitted is None or not fitted.changed:
+            self._wrapper.send(answer.line)
+        else:
+            self._wrapper.send(json_rpc.response(call.id, {**state, "result": fitted.result}))
+
+    def _fit(self, result: Json, call: Call) -> Fitted:
+        if result.get("resultType", "complete") != "complete" or not isinstance(result.get("content"), list):
+            return Fitted(result, 0, 0, False)  # an interim result: not ours to shorten
+        limits, stash = self._limits(call), self._wrapper.stash
+        with incidents.collected() as found:
+            try:
+                query = _query(call.arguments)
+                make = partial(fit_result, result, limits, call.tool, stash, query)
+                fitted = run_within(self._options.fit_timeout, make)
+            except OutOfTime as problem:
+                incidents.note("timeout", problem)
+                fitted = plain_result(result, limits, stash)
+            except Exception as problem:
+                # The outermost handler of a call: whatever is wrong with it, the result is within its budget.
+                incidents.note("planning", problem)
+                fitted = plain_result(result, limits, stash)
+        for incident in found:
+            self._wrapper.faults[incident.kind] += 1
+            self._wrapper.log.say(f"a result of {call.tool}: {incident.kind} failed, {incident.fingerprint}")
+        return fitted
+
+    def _limits(self, call: Call) -> Limits:
+        level = call.budget.level or call.session.level
+        tokens = call.budget.tokens or self._options.result_tokens[level]
+        wrapper = self._wrapper
+        links = wrapper.links(call.modern)
+        return Limits(level, tokens, call.budget.chars, wrapper.recalls, links, self._options.shapes)
+
+    def _finish(self, answer: Message, call: Call, fitted: Fitted) -> None:
+        call.session.count(fitted.tokens, fitted.saved)
+        if not fitted.changed:
+            self._keep(call, answer, None)
+            self._wrapper.send(answer.line)
+            return
+        result = fitted.result
+        if meta_of(result).get(RESULT_KEY, {}).get("fidelity") == "recoverable":
+            hint = call.session.hint(call.session.level, self._wrapper.recalls)
+            if hint:
+                result = {**result, "content": [*result["content"], {"type": "text", "text": hint}]}
+        self._keep(call, answer, result)
+        self._wrapper.send(json_rpc.response(call.id, result))
+
+    def _keep(self, call: Call, answer: Message, result: Json | None) -> None:
+        if call.repeat_key and not answer.failed:
+            size = len(answer.line)
+            if result is not None or size <= 1 << 20:
+                self._repeats.keep(call.repeat_key, result if result is not None else answer.result(), size)
+
+
+def _limited(budget: Budget) -> bool:
+    return budget.tokens is not None or budget.chars is not None or budget.level is not None
+
+
+def _query(arguments: object) -> str:
+    """What the caller is after, as far as its arguments say."""
+    if not isinstance(arguments, dict):
+        return ""
+    found = [arguments[name] for name in _QUERY_NAMES if name in arguments]
+    words = [item for value in found for item in (value if isinstance(value, list) else [value])]
+    return " ".join(str(item) for item in words if isinstance(item, str | int))[:500]

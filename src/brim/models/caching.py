@@ -1,0 +1,59 @@
+"""What a provider's prompt cache is worth: from how long a prefix on it works, and what reading from it costs."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from brim.models.model import Model
+
+# The shortest prefix that is cached, in tokens, as the providers document it (2026); the first pattern that is found
+# in the model's name decides. No model has one that is shorter than the last of its provider.
+_LEAST: dict[str, tuple[tuple[str, int], ...]] = {
+    "anthropic": (
+        (r"haiku-4[.-]5|4[.-]5-haiku|opus-4[.-][56]\b|4[.-][56]-opus", 4_096),
+        (r"haiku|opus-4[.-]7", 2_048),
+        (r"", 1_024),
+    ),
+    "google": ((r"flash", 1_024), (r"", 4_096)),
+    "deepseek": ((r"", 64),),
+}
+_USUAL = 1_024
+# Where no price is known: what most providers take for cached input, and for output, of what fresh input costs.
+_READING, _ANSWERING = 0.1, 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Caching:
+    """Prices as shares of what a token of fresh input costs; prefixes shorter than `least` are never cached.
+
+    `reading` is 1 where cached input costs as much as fresh input, so that there is nothing to lose.
+    """
+
+    least: int
+    reading: float
+    writing: float
+    answering: float
+
+    def lost(self, tokens: int) -> float:
+        """What it costs, in tokens of fresh input, to send so many tokens anew that could have come from the cache."""
+        return tokens * max(0.0, self.writing - self.reading)
+
+
+def caching_of(model: Model) -> Caching:
+    """What the cache of a model's provider is worth.
+
+    Example: caching_of(find("claude-sonnet-4-5")) -> Caching(least=1024, reading=0.1, writing=1.25, answering=5.0)
+    """
+    prices = model.prices
+    if prices is None or prices.fresh <= 0:
+        return Caching(_least(model), _READING, 1.0, _ANSWERING)
+    reading = prices.fresh if prices.cached is None else prices.cached
+    writing = prices.fresh if prices.written is None else prices.written
+    return Caching(_least(model), reading / prices.fresh, writing / prices.fresh, prices.output / prices.fresh)
+
+
+def _least(model: Model) -> int:
+    provider = "anthropic" if model.api == "anthropic" else "google" if model.api == "gemini" else model.provider
+    rows = _LEAST.get(provider, ())
+    return next((tokens for pattern, tokens in rows if re.search(pattern, model.name)), _USUAL)

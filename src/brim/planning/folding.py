@@ -1,0 +1,57 @@
+"""What is folded: kept by its handle, and told message by message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from brim.content import handle_of
+from brim.conversation import Message
+from brim.planning.draft import Draft
+from brim.planning.report import Decision, Rung
+from brim.planning.work import Work
+
+# So many messages are joined at once to name them.
+TOGETHER = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Folded messages under one handle. Their text, which may be megabytes, is made when somebody wants it."""
+
+    handle: str
+    messages: Sequence[Message]
+
+    @classmethod
+    def of(cls, messages: Sequence[Message]) -> Fold:
+        return cls(handle_of(_pieces(messages)), messages)
+
+    @property
+    def text(self) -> str:
+        """The messages as JSON, a line each."""
+        return b"".join(_pieces(self.messages)).decode("utf-8", "surrogatepass")
+
+
+def _pieces(messages: Sequence[Message]) -> Iterator[bytes]:
+    """Messages as lines of JSON, many at a time."""
+    for start in range(0, len(messages), TOGETHER):
+        joined = b"\n".join([message.raw for message in messages[start : start + TOGETHER]])
+        yield b"\n" + joined if start else joined
+
+
+def kept_whole(messages: Sequence[Message]) -> dict[str, str]:
+    """Folded messages as one entry of the stash; nothing for none."""
+    if not messages:
+        return {}
+    fold = Fold.of(messages)
+    return {fold.handle: fold.text}
+
+
+def told(work: Work, indexes: Iterable[int], rung: Rung, reason: str, stash: Mapping[str, str]) -> list[Decision]:
+    """A decision for every folded message of the conversation that was given; `stash` is what `kept_whole` made."""
+    messages, name = work.conversation.messages, Draft(work.conversation).name
+    size, handle = work.counter.message, next(iter(stash), "")
+    return [
+        Decision(name(index), messages[index].role, 4, "text", size(messages[index]), 0, rung, reason, handle)
+        for index in indexes
+    ]

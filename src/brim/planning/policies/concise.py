@@ -1,0 +1,186 @@
+"""Policy `concise`: a history of so many characters; when it is longer, the last two user turns stay verbatim and
+one structured summary stands for the rest. Tool calls with their results count as history wherever they stand: where
+the turns that stay are still too long, their oldest complete steps go into the summary too. Instructions are a message
+of their own, and the first one.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+
+from brim import apis
+from brim.content import plain_text
+from brim.content.types import Room
+from brim.conversation import Conversation, Message
+from brim.planning.attachments import attached, originals
+from brim.planning.draft import Draft
+from brim.planning.folding import kept_whole, told
+from brim.planning.items import current, grouped
+from brim.planning.policies import agent
+from brim.planning.policies.summaries import asked
+from brim.planning.report import Rung
+from brim.planning.task import Notice, Outcome
+from brim.planning.work import Work
+from brim.summaries import deterministic
+from brim.summaries.deterministic import HEADER
+
+log = logging.getLogger("brim")
+INSTRUCTIONS = "[SYSTEM INSTRUCTIONS]\n\n"
+# A summariser is told a number of tokens: about so many characters are one.
+CHARS = 4
+
+
+def plan(work: Work) -> Outcome:
+    draft = Draft(work.conversation) if work.policy.system_role else without_system_role(work.conversation)
+    leading = [index for index in range(len(draft.messages)) if _instructs(draft, index)]
+    at = [index for index in range(len(draft.messages)) if not _instructs(draft, index)]
+    talk = [draft.messages[index] for index in at]
+    now = max(0, current(tuple(talk)))
+    cut, steps, made, warnings = shortened(work, talk, now)
+    gone = [*range(cut), *steps]
+    if gone:
+        folded = draft.given(at[number] for number in gone)
+        draft = draft.ordered([*leading, *(at[number] for number in range(len(talk)) if number not in set(gone))])
+        for message in made:
+            draft = draft.inserted(len(leading), message, "summary")
+    draft = attached(draft, work.context, work.carried, work.policy.preview_chars)
+    outcome = agent.enforce(work, draft)
+    outcome.folded = draft.given(outcome.folded)
+    if gone:
+        log.info("history truncated: %d messages folded, %d kept", len(gone), len(talk) - len(gone) - 1)
+        rung: Rung = "summary" if made else "dropped"
+        reason = "before the last user turns; in the summary" if made else "older than the last messages"
+        kept, older = kept_whole([talk[number] for number in gone]), "an older step of a turn that is too long"
+        outcome.steps = told(work, folded[:cut], rung, reason, kept) + told(work, folded[cut:], rung, older, kept)
+        outcome.stash = kept | outcome.stash
+        outcome.folded = [*folded, *outcome.folded]
+    outcome.stash = originals(work.carried) | outcome.stash
+    outcome.warnings = [*warnings, *outcome.warnings]
+    return outcome
+
+
+def _instructs(draft: Draft, index: int) -> bool:
+    """Whether a message is instructions: by its role, or because Brim made it of what had that role."""
+    return draft.messages[index].role == "system" or draft.layers.get(index) == 1
+
+
+def shortened(work: Work, talk: Sequence[Message], now: int) -> tuple[int, list[int], list[Message], list[Notice]]:
+    """How many messages at the start are folded, which steps after them, what stands for them, and what to know.
+
+    Where the characters cannot be counted the last ten messages stay, where nothing can be summarised the last four.
+    """
+    policy, history = work.policy, talk[:now]
+    size, counted = characters(history)
+    if size + characters(talk[now + 1 :])[0] <= policy.history_chars:
+        if counted or len(history) <= policy.uncounted_messages:
+            return 0, [], [], []
+        kept = _last(history, policy.uncounted_messages)
+        warning = f"the history cannot be counted in characters: only its last {len(kept)} messages stay"
+        return len(history) - len(kept), [], [], [Notice(warning, {"messages": len(history), "kept": len(kept)})]
+    asks = [number for number in range(_earlier(talk), now) if _asks(talk[number])]
+    cut = asks[-policy.recent_user_turns] if len(asks) >= policy.recent_user_turns else 0
+    steps = _oldest_steps(work, talk, cut, now)
+    if not cut and not steps:
+        return 0, [], [], []
+    text = _summary(work, talk, [*range(cut), *steps])
+    if text:
+        return cut, steps, [apis.text_message(work.conversation.api, "user", text)], []
+    numbers = {"messages": len(history), "kept": len(history)}
+    if not cut:
+        warning = f"{len(steps)} messages of older steps cannot be summarised, and are left out"
+        return 0, steps, [], [Notice(warning, numbers | {"kept": len(history) - len(steps)})]
+    kept = _last(history, policy.fallback_messages)
+    warning = f"the history cannot be summarised: only its last {len(kept)} messages stay"
+    cut = len(history) - len(kept)
+    steps = [number for number in steps if number >= cut]
+    return cut, steps, [], [Notice(warning, numbers | {"kept": len(kept)})]
+
+
+def _summary(work: Work, talk: Sequence[Message], gone: Sequence[int]) -> str:
+    """The summary message for what goes: the caller's summariser writes it if there is one and it says something.
+
+    Else it is made without a model; nothing where nothing can be summarised.
+    """
+    policy = work.policy
+    earlier = _earlier(talk)
+    previous = talk[0].text.removeprefix(HEADER).strip() if earlier else ""
+    room = policy.summary_chars - len(HEADER) - 2
+    text = asked(work, [talk[number] for number in gone if number >= earlier], previous, room // CHARS)
+    text = plain_text.extract(text.removeprefix(HEADER).strip(), Room(room, len)) if text else ""
+    if text:
+        return f"{HEADER}\n\n{text}"
+    return deterministic.concise([talk[number] for number in gone], policy.summary_chars, policy.topic_chars)
+
+
+def _earlier(talk: Sequence[Message]) -> int:
+    """1 if what stands first is the summary of an earlier fit: nothing later is, whatever it begins with."""
+    return int(bool(talk) and _asks(talk[0]) and talk[0].text.startswith(HEADER))
+
+
+def _oldest_steps(work: Work, talk: Sequence[Message], cut: int, now: int) -> list[int]:
+    """Complete steps from `cut` on that go into the summary, the oldest first, until what stays is short enough.
+
+    A step goes with its calls and all their results; what users and answers say stays, and so does the newest step.
+    """
+    policy = work.policy
+    left = characters([*talk[cut:now], *talk[now + 1 :]])[0]
+    found: list[int] = []
+    for group in grouped(tuple(talk[cut:]))[:-1]:
+        if left <= policy.history_chars - policy.summary_chars:
+            break
+        members = [cut + number for number in group]
+        messages = [talk[number] for number in members]
+        if _is_step(messages) or (members[0] == 0 and _earlier(talk)):  # an earlier summary goes on
+            left -= characters(messages)[0]
+            found += members
+    return found
+
+
+def _is_step(messages: Sequence[Message]) -> bool:
+    """Whether these are calls with all their results, and nothing that a user said."""
+    calls = {call for message in messages for call in message.calls}
+    answers = {answer for message in messages for answer in message.answers}
+    said = any(message.role == "user" and any(part.kind != "result" for part in message.parts) for message in messages)
+    return bool(calls) and calls <= answers and not said
+
+
+def _asks(message: Message) -> bool:
+    """Whether the user speaks in it, rather than a tool."""
+    return message.role == "user" and not message.answers
+
+
+def characters(messages: Sequence[Message]) -> tuple[int, bool]:
+    """The characters of a history, and whether that is all: media and unknown blocks have a size but no characters."""
+    parts = [part for message in messages for part in message.parts]
+    counted = not any(part.kind in ("image", "audio", "file", "opaque") for part in parts)
+    return sum(len(part.text) for part in parts), counted
+
+
+def _last(history: Sequence[Message], number: int) -> Sequence[Message]:
+    """The last messages, from the first of them in which the user speaks."""
+    start = max(0, len(history) - number)
+    while start < len(history) and not _asks(history[start]):
+        start += 1
+    return history[start:]
+
+
+def without_system_role(conversation: Conversation) -> Draft:
+    """For APIs and models that know no system role: instructions as a first user message that says what it is.
+
+    Such a message of an earlier fit stays what it is; one that says the same as the instructions is not said again.
+    """
+    draft, messages = Draft(conversation), conversation.messages
+    ours = all(map(_asks, messages[:2])) and len(messages) > 1 and messages[0].text.startswith(INSTRUCTIONS)
+    system = [index for index, message in enumerate(messages) if message.role == "system"]
+    texts = [conversation.system.text] if conversation.system else []
+    texts += [messages[index].text for index in system]
+    if not texts:
+        return replace(draft, layers={0: 1}) if ours else draft
+    first = apis.text_message(conversation.api, "user", INSTRUCTIONS + "\n\n".join(texts))
+    again = next((index for index, message in enumerate(messages) if message.role != "system"), None)
+    if again is not None and messages[again].digest == first.digest and len(messages) - len(system) > 1:
+        system.append(again)
+    draft = draft.without(system).inserted(0, first, "system", 1)
+    return replace(draft, conversation=replace(draft.conversation, system=None))

@@ -1,0 +1,270 @@
+"""Policy `rolling`: the last messages verbatim, one summary of what came before, context in what is left.
+
+The prompt is, in this order: instructions, context (trimmed to what the rest leaves, to nothing if need be),
+the summary, the recent messages, the current message once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from brim import apis
+from brim.content import handle_of, plain_text
+from brim.content.selection import shares
+from brim.content.types import Room
+from brim.conversation import Conversation, Message
+from brim.planning.attachments import Attachment, named
+from brim.planning.draft import Draft, own_name
+from brim.planning.folding import kept_whole, told
+from brim.planning.items import current
+from brim.planning.policies import agent
+from brim.planning.policies.summaries import summary
+from brim.planning.rebuild import with_text
+from brim.planning.report import Decision, Rung
+from brim.planning.task import Outcome
+from brim.planning.work import Work, query_of
+
+PREFIX = "Conversation summary: "
+END = "--- END ---"
+CONTEXT = "You have access to the following document:\n--- BEGIN ---\n{}\n" + END
+# The share of the room that a summary may take; the last resort makes it very short.
+SUMMARY, CONCISE_SUMMARY = 0.25, 0.08
+# What a summary's own words and the message around it take.
+FRAME = 16
+# The least that is left of a recent message that is compressed.
+LEAST = 24
+
+
+def plan(work: Work) -> Outcome:
+    draft, talk = Draft(work.conversation), _Talk.of(work.conversation)
+    if talk.whole and not (work.context or work.carried) and work.fits(work.conversation):
+        return Outcome(work.conversation, work.total(work.conversation), planned=work.conversation, draft=draft)
+    pieces = (*work.carried, *work.context)
+    held = [piece for piece in pieces if not piece.recoverable]
+    fixed = draft.ordered(talk.instructions)
+    if held:  # what cannot be fetched again takes its room before anything else
+        fixed = fixed.inserted(len(fixed.messages), _document(work, _joined(held)), named(held), 3, held=True)
+    window = _Window(work, talk, work.limit - work.total(fixed.conversation))
+    window.choose()
+    folded = kept_whole(talk.messages[: window.cut])
+    reason = "older than the messages that are kept; in the summary"
+    steps = told(work, talk.at[: window.cut], "summary", reason, folded)
+    stash = folded | window.stash
+    context = [piece for piece in pieces if piece.recoverable]
+    added: list[tuple[Message, str, int | None]] = []
+    added += [(message, named(context), 3) for message in _context(work, context, window.left, steps, stash)]
+    added += [(message, "summary", None) for message in window.summary]
+    draft = draft.ordered([*talk.instructions, *talk.at[window.cut :]])
+    draft = draft.showing([*draft.messages[: len(talk.instructions)], *window.kept])
+    for message, name, layer in reversed(added):
+        draft = draft.inserted(len(talk.instructions), message, name, layer)
+    if held:
+        message = fixed.messages[-1]
+        draft = draft.inserted(len(talk.instructions), message, named(held), 3, held=True)
+    outcome = agent.enforce(work, draft)
+    outcome.steps = [*steps, *window.steps]
+    outcome.folded = [*talk.at[: window.cut], *draft.given(outcome.folded)]
+    outcome.stash = stash | outcome.stash
+    return outcome
+
+
+def with_document(work: Work) -> Draft:
+    """The request as it was given, and all its context whole."""
+    draft, pieces = Draft(work.conversation), (*work.carried, *work.context)
+    at = next((n for n, message in enumerate(draft.messages) if message.role != "system"), len(draft.messages))
+    return draft.inserted(at, _document(work, _joined(pieces)), named(pieces), 3) if pieces else draft
+
+
+def _joined(pieces: Iterable[Attachment]) -> str:
+    return "\n\n".join(piece.text for piece in pieces)
+
+
+def _document(work: Work, text: str) -> Message:
+    """Context as the document that the model is told of; a text that would end it is changed."""
+    enclosed = text.replace(END, END.replace("END", "\\END"))
+    return apis.text_message(work.conversation.api, "user", CONTEXT.format(enclosed))
+
+
+@dataclass(frozen=True, slots=True)
+class _Talk:
+    """A conversation apart: instructions, the summary of an earlier compaction, and who said what."""
+
+    instructions: list[int]
+    previous: str
+    messages: list[Message]
+    at: list[int]
+    whole: bool  # the talk is the conversation as it was given: nothing was said twice
+
+    @classmethod
+    def of(cls, conversation: Conversation) -> _Talk:
+        messages = conversation.messages
+        summaries = _summaries(conversation)
+        previous = [messages[index].text.removeprefix(PREFIX) for index in summaries]
+        instructions = [n for n, one in enumerate(messages) if one.role == "system" and n not in summaries]
+        at = [n for n, one in enumerate(messages) if one.role != "system" and n not in summaries]
+        last = [messages[index] for index in at[-2:]]
+        repeated = len(last) == 2 and last[1].role == "user" and last[0].digest == last[1].digest
+        if repeated:  # the current message was added to the history and then said again
+            at.pop()
+        return cls(instructions, "\n".join(previous), [messages[index] for index in at], at, not repeated)
+
+
+def _summaries(conversation: Conversation) -> list[int]:
+    """Summaries of earlier fits: system messages before anything was said.
+
+    Where an API has none in its list, the first message, if it begins as a summary does and the user goes on after it:
+    what users say themselves is answered.
+    """
+    messages = conversation.messages
+    first = next((n for n, message in enumerate(messages) if not _beside(message)), len(messages))
+    found = [n for n in range(first) if messages[n].role == "system" and messages[n].text.startswith(PREFIX)]
+    if found or apis.text_message(conversation.api, "system", PREFIX).role == "system":
+        return found
+    ours = len(messages) > 1 and all(message.role == "user" and not message.answers for message in messages[:2])
+    return [0] if ours and messages[0].text.startswith(PREFIX) else []
+
+
+def _beside(message: Message) -> bool:
+    """Whether a message stands before what was said: instructions, and the document of an earlier fit."""
+    return message.role == "system" or (message.role == "user" and message.text.startswith(CONTEXT[:60]))
+
+
+class _Window:
+    """Which messages stay, and what stands for the others: chosen step by step until it all fits the room."""
+
+    def __init__(self, work: Work, talk: _Talk, room: int) -> None:
+        self.work = work
+        self.room = room
+        self.talk = talk.messages
+        self.at = talk.at
+        self.previous = talk.previous
+        # A window starts where the user speaks: then no result loses its call, and every API takes it.
+        starts = [number for number, message in enumerate(self.talk) if message.role == "user" and not message.answers]
+        self.starts = starts or [0]
+        self.cut = 0
+        self.kept: Sequence[Message] = self.talk
+        self.summary: list[Message] = []
+        self.steps: list[Decision] = []
+        self.stash: dict[str, str] = {}
+
+    @property
+    def left(self) -> int:
+        return self.room - self._size(self.summary, self.kept)
+
+    def choose(self) -> None:
+        """Everything if it fits; else fewer recent messages, then shorter ones, then only the current one."""
+        policy = self.work.policy
+        self._take(0, SUMMARY)
+        if self.left >= 0:
+            return
+        sizes = [self.work.counter.message(message) for message in self.talk]
+        for keep in range(policy.recent_messages_to_keep, policy.min_recent_messages_to_keep - 1, -1):
+            cut = self._cut(keep)
+            if self.work.size(sum(sizes[cut:])) <= self.room * (1 - SUMMARY):
+                self._take(cut, SUMMARY)
+                if self.left >= 0:
+                    return
+        self._take(self._cut(policy.min_recent_messages_to_keep), CONCISE_SUMMARY)
+        if self.left < 0:
+            self._compress()
+        if self.left < 0:
+            self._last_resort()
+
+    def _size(self, *parts: Sequence[Message]) -> int:
+        return self.work.size(sum(self.work.counter.message(message) for part in parts for message in part))
+
+    def _cut(self, keep: int) -> int:
+        """Where the last `keep` messages start, or the turn that the first of them is in."""
+        wanted = max(0, len(self.talk) - keep)
+        return max((start for start in self.starts if start <= wanted), default=0)
+
+    def _take(self, cut: int, share: float) -> None:
+        """Keep the talk from `cut` on, with a summary of what stands before it."""
+        self.cut, self.kept = cut, self.talk[cut:]
+        text = self.previous
+        if cut:
+            tokens = max(LEAST, int(share * self.room) - FRAME)
+            text = summary(self.work, self.talk[:cut], self.previous, tokens)
+        self.summary = [apis.text_message(self.work.conversation.api, "system", PREFIX + text)] if text else []
+
+    def _compress(self) -> None:
+        """Shorten the recent messages before the current one to what it leaves; the current one stays verbatim."""
+        now = max((start for start in self.starts if start <= current(tuple(self.talk))), default=0)
+        older = self.talk[self.cut : now]
+        sizes = [self.work.counter.message(message) for message in older]
+        room = self.room - self._size(self.summary, self.talk[now:])
+        if not older or room < LEAST * len(older):
+            return
+        for _ in range(4):  # sizes have margins, and an extract is not exact
+            self.steps, self.stash = [], {}
+            new = [self._shortened(self.cut + n, size) for n, size in enumerate(shares(sizes, room))]
+            over = self._size(self.summary, new, self.talk[now:]) - self.room
+            if over <= 0:
+                self.kept = [*new, *self.talk[now:]]
+                return
+            room -= over + LEAST
+        self.steps, self.stash = [], {}
+
+    def _shortened(self, number: int, tokens: int) -> Message:
+        """A message whose texts are extracts, in about so many tokens."""
+        message, count = self.talk[number], self.work.counter.text
+        before = self.work.counter.message(message)
+        if before <= tokens:
+            return message
+        parts = [n for n, part in enumerate(message.parts) if part.text and part.kind in ("text", "result")]
+        parts = [n for n in parts if not message.parts[n].fixed and not message.parts[n].json]
+        sizes = [count(message.parts[n].text) for n in parts]
+        frame = before - sum(sizes)
+        query = query_of(self.work.conversation)
+        texts: dict[int, str] = {}
+        for n, size, share in zip(parts, sizes, shares(sizes, max(0, tokens - frame - 2)), strict=True):
+            if share < size:
+                text = message.parts[n].text
+                room = Room(max(1, share), count, handle_of(text), self.work.recall, query)
+                texts[n] = plain_text.extract(text, room) or room.mark("left out")
+                self.stash[handle_of(text)] = text
+        new = with_text(self.work.conversation.api, message, texts) if texts else message
+        name, after = own_name(self.work.conversation, self.at[number]), self.work.counter.message(new)
+        reason = "a recent message that is too long beside the current one"
+        handle = handle_of(message.parts[min(texts)].text) if texts else ""
+        self.steps.append(Decision(name, message.role, 4, "text", before, after, "extract", reason, handle))
+        return new
+
+    def _last_resort(self) -> None:
+        """A very short summary of everything, and the current message with what belongs to it.
+
+        What stands between the oldest recent message and that is folded turn by turn before it comes to this.
+        """
+        now = current(tuple(self.talk))
+        starts = [start for start in self.starts if self.cut < start <= now] or [self.cut]
+        for cut in starts:
+            self._take(cut, CONCISE_SUMMARY)
+            if self.left >= 0:
+                return
+
+
+def _context(
+    work: Work, pieces: Sequence[Attachment], room: int, steps: list[Decision], stash: dict[str, str]
+) -> list[Message]:
+    """The context in what the messages leave; nothing if they leave nothing."""
+    text, count = _joined(pieces), work.counter.text
+    if not text:
+        return []
+    whole = _document(work, text)
+    if work.size(work.counter.message(whole)) <= room:
+        return [whole]
+    spare = room - work.size(work.counter.message(_document(work, "")))
+    stash[handle_of(text)] = text
+    short = ""
+    while spare >= LEAST:
+        short = plain_text.extract(text, Room(spare, count, handle_of(text), work.recall, query_of(work.conversation)))
+        over = work.size(work.counter.message(_document(work, short))) - room
+        if over <= 0:
+            break
+        short, spare = "", spare - over
+    reason = "context in what the messages leave" if short else "the messages leave no room for context"
+    rung: Rung = "extract" if short else "dropped"
+    name, handle = named(pieces), handle_of(text)
+    steps.append(Decision(name, "user", 3, "block", count(text), count(short), rung, reason, handle))
+    return [_document(work, short)] if short else []

@@ -1,0 +1,90 @@
+"""Summaries inside policies: by the caller's summariser if there is one, else, or if that fails, without a model."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+
+from brim import apis
+from brim.content import Ladder, handle_of, plain_text
+from brim.content.types import Room
+from brim.conversation import Message
+from brim.planning.work import Summarize, Work, query_of
+from brim.summaries import deterministic
+
+log = logging.getLogger("brim")
+
+
+def summary(work: Work, messages: Sequence[Message], previous: str, tokens: int) -> str:
+    """At most `tokens` tokens on what the messages said, the summary before them included."""
+    count = work.counter.text
+    text = asked(work, messages, previous, tokens)
+    return plain_text.extract(text, Room(tokens, count)) if text else naive(messages, previous, tokens, count)
+
+
+def asked(work: Work, messages: Sequence[Message], previous: str, tokens: int) -> str:
+    """What the caller's summariser says; nothing where there is none or it fails."""
+    return _asked(work.summarize, messages, previous, tokens) if work.summarize is not None else ""
+
+
+def _asked(summarize: Summarize, messages: Sequence[Message], previous: str, tokens: int) -> str:
+    """What a summariser says; nothing where it fails, which is told with its trace.
+
+    All exceptions, since this is where Brim calls other people's code: the errors of model clients have no base in
+    common (openai's, anthropic's and httpx's derive from Exception), and a fit raises nothing but its own.
+    """
+    try:
+        return summarize(messages, previous, tokens).strip()
+    except Exception as problem:
+        told = (type(problem).__name__, problem)
+        log.warning("the summariser failed (%s: %s); a summary without a model stands in", *told, exc_info=True)
+        return ""
+
+
+def block_summary(work: Work, text: str, tokens: int) -> str:
+    """A large block in at most `tokens` tokens: by map and reduce where there is a summariser, else by its ladder."""
+    count = work.counter.text
+    room = Room(tokens, count, handle_of(text), work.recall, query_of(work.conversation))
+    if work.summarize is not None:
+        head = room.mark(f"a summary of {len(text):,} characters")
+        joined = _mapped(work, work.summarize, text, max(16, tokens - count(head) - 1))
+        if joined and count(f"{head}\n{joined}") <= tokens:
+            return f"{head}\n{joined}"
+    return Ladder(text, count).at(room).text
+
+
+def _mapped(work: Work, summarize: Summarize, text: str, tokens: int) -> str:
+    """The summaries of a text's chunks, and their summary where they are too long together; "" if one fails."""
+    chunks = _chunks(text, work.policy.block_chars)
+    done: list[str] = []
+    for chunk in chunks:
+        done.append(_asked(summarize, [_as_message(work, chunk)], "", max(16, tokens // len(chunks))))
+        if not done[-1]:
+            return ""
+    joined = "\n".join(done)
+    if work.counter.text(joined) <= tokens:
+        return joined
+    return _asked(summarize, [_as_message(work, joined)], "", tokens)
+
+
+def _chunks(text: str, size: int) -> list[str]:
+    """A text in pieces of at most `size` characters, cut at the ends of paragraphs, lines or words."""
+    found: list[str] = []
+    at = 0
+    while len(text) - at > size:
+        cuts = (text.rfind(sign, at + size // 2, at + size) + len(sign) for sign in ("\n\n", "\n", " "))
+        end = next((cut for cut in cuts if cut > at + size // 2), at + size)
+        found.append(text[at:end])
+        at = end
+    return [*found, text[at:]]
+
+
+def _as_message(work: Work, text: str) -> Message:
+    return apis.text_message(work.conversation.api, "user", text)
+
+
+def naive(messages: Sequence[Message], previous: str, tokens: int, count: Callable[[str], int]) -> str:
+    """A summary made of the messages' own words, cut to size."""
+    notes = deterministic.ledger(messages, max(200, tokens * 3))
+    text = f"{previous}\n{notes}".strip()
+    return plain_text.extract(text, Room(max(1, tokens), count))

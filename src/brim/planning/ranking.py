@@ -1,0 +1,102 @@
+"""How relevant each message of a conversation is to what is asked now."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+
+from brim.apis.plain_messages import Columns
+from brim.conversation import Conversation, Message
+from brim.planning.items import current
+from brim.relevance import Index, Unread, quick_scores
+from brim.relevance.packing import pack
+from brim.relevance.term_spread import Column, scale, zeros
+
+# A longer history is ranked by nothing but the words of the question: counting all of it costs more than a fit may.
+PACKED = 1_500
+# A user's words count so much more than an equally relevant answer. Up to SHORT tokens a message is ranked by its score
+# alone, a longer one by its score for so many: a short fact must not lose to a long answer.
+USER, SHORT = 1.1, 100
+# A time at the start of a message, as logs of chats have it: it holds until the next one.
+_DATED = re.compile(r"\s*\[([^\[\]\n]{0,40}\d[^\[\]\n]{3,40})\]\s*")
+
+
+@dataclass(slots=True)
+class Chat:
+    """An index of messages that knows when they were said, where a time stands at their start."""
+
+    index: Index = field(default_factory=Index)
+    times: list[str] = field(default_factory=lambda: [""])  # of each part of the chat
+    parts: list[int] = field(default_factory=list)  # of each message
+
+    def add(self, text: str, tokens: int) -> None:
+        """Append a message. Example: "[8 May, 13:56] Ann: hello" opens a part of the chat that was said then"""
+        dated = _DATED.match(text[:80])
+        if dated is not None:
+            self.times.append(dated.group(1))
+            text = text[dated.end() :]
+        part = len(self.times) - 1
+        self.index.add(text, when=self.times[part], session=part, tokens=tokens)
+        self.parts.append(part)
+
+    def cut(self, length: int) -> None:
+        """Forget the messages from a number on, as if they had never been added."""
+        if length < len(self.parts):
+            self.index.cut(length)
+            del self.parts[length:]
+            del self.times[(self.parts[-1] if self.parts else 0) + 1 :]
+
+
+def relevance(
+    conversation: Conversation,
+    query: str,
+    sizes: Callable[[Message], int],
+    room: int,
+    columns: Columns | None = None,
+) -> Column | None:
+    """One number for each message: 0 where it is not history, from 0 to 1 by relevance, 1 more where it should stay.
+
+    `room` is how many tokens of the history can stay. None if nothing is asked.
+    """
+    if not query.strip() or room <= 0:
+        return None
+    messages = conversation.messages
+    picked: list[int] = []
+    columns = columns or Columns.of(messages)
+    others = {current(messages), *columns.systems}
+    if len(messages) - len(others) > PACKED:
+        texts = list(columns.texts)
+        for number in others:
+            texts[number] = ""
+        scores = quick_scores(texts, query)
+    else:
+        scores, picked = _packed(messages, others, query, sizes, room)
+    if not scale(scores):
+        return None
+    for number in others:
+        scores[number] = 0.0
+    for number in picked:
+        scores[number] += 1.0
+    return scores
+
+
+def _packed(
+    messages: Sequence[Message], others: Collection[int], query: str, sizes: Callable[[Message], int], room: int
+) -> tuple[Column, list[int]]:
+    """A score for every message but some others, and the numbers of those that should stay within `room` tokens."""
+    chat = Chat(Unread())
+    places = [number for number in range(len(messages)) if number not in others]
+    for number in places:
+        chat.add(messages[number].text, sizes(messages[number]))
+    found = chat.index.score(query, room / max(1, chat.index.total_tokens))
+    near = chat.index.nearness(query)
+    if near is None:
+        for number, place in enumerate(places):
+            said = USER if messages[place].role == "user" else 1.0
+            found[number] *= said * min(1.0, SHORT / max(1, chat.index.tokens[number]))
+    picked = pack(found, chat.index.tokens, room, near)
+    scores = zeros(len(messages))
+    for number, score in zip(places, found, strict=True):
+        scores[number] = max(0.0, score)
+    return scores, [places[number] for number in picked]

@@ -1,0 +1,252 @@
+"""Reports from outcomes: what became of every item, in words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from html import unescape
+from itertools import takewhile
+from math import ceil
+
+from brim.content import handle_of
+from brim.conversation import Conversation, Message
+from brim.planning.attachments import attached
+from brim.planning.draft import ADDED, Draft, own_name
+from brim.planning.items import SYSTEM, Group, Item, Itemizer, current
+from brim.planning.policies import rolling
+from brim.planning.report import Decision, Report, Rung, layer_uses
+from brim.planning.task import Notice, Outcome
+from brim.planning.work import Work
+from brim.tokens.actuals import shared_out
+
+# A last turn that takes more than this share of the budget is worth a warning.
+CROWDED = 0.9
+# And so are instructions and tools that take this share of it.
+INSTRUCTED = 0.5
+# A block of attached context, and where it is from.
+_SOURCE = re.compile(r"""<(?:prior_)?context source=["']([^"'\n]*)["'] type=""")
+# What stands before a message of the user and is none itself: context, and what a session brings back or summarises.
+BESIDE = ("<context ", "<prior_context ", rolling.CONTEXT[:20], "[Brim")
+
+
+# What becomes of a message that is not sent any more.
+GONE = ("folded", "summary", "dropped")
+
+
+def report_of(work: Work, outcome: Outcome) -> Report:
+    """What became of a request. Without a draft, the outcome's steps tell of every item."""
+    decisions = tuple(_decisions(work, outcome))
+    given, sent = _given(work), outcome.conversation
+    counted = work.counter.total(given.conversation), work.counter.total(sent)
+    before, after = work.counter.likely(given.conversation), work.counter.likely(sent)
+    if counted != (before, after):
+        decisions = tuple(_corrected(one, before / max(1, counted[0]), after / max(1, counted[1])) for one in decisions)
+    count = work.counter.count(sent)
+    folded = _folded(work, outcome, decisions)
+    compacted = [one for one in decisions if one.rung != "full" and one.item.partition(".parts")[0] not in folded]
+    return Report(
+        model=work.model.name,
+        policy=work.policy.name,
+        limit=work.stated_limit,
+        before=before,
+        after=after,
+        upper=max(count.upper, ceil(after)),
+        source=count.source,
+        layers=layer_uses(
+            _adding_up(
+                before, _layers(work, given.conversation, given.layers, _pasted(outcome, lambda item: item.tokens))
+            ),
+            _adding_up(after, _layers(work, sent, _known(outcome), _pasted(outcome, lambda item: item.shown_tokens))),
+        ),
+        decisions=decisions,
+        kept=len(sent.messages),
+        compacted=len(compacted),
+        folded=len(folded),
+        turns_dropped=bool(folded),
+        warnings=tuple(notice.message for notice in (*outcome.warnings, *notices(work, outcome))),
+    )
+
+
+def _corrected(decision: Decision, before: float, after: float) -> Decision:
+    """A decision in the provider's tokens, which are so many for each that was counted."""
+    return replace(decision, before=round(before * decision.before), after=round(after * decision.after))
+
+
+def _adding_up(total: int, layers: list[int]) -> list[int]:
+    """Layers in the tokens of a total, where they were counted in others."""
+    return layers if sum(layers) == total else shared_out(total, layers) or layers
+
+
+def _given(work: Work) -> Draft:
+    """What was asked for: the request, and all that was attached to it."""
+    if work.policy.name == "rolling":
+        return rolling.with_document(work)
+    return attached(Draft(work.conversation), work.context, work.carried, None)
+
+
+def _folded(work: Work, outcome: Outcome, decisions: Iterable[Decision]) -> set[str]:
+    """The caller's messages that are not sent any more, by their names."""
+    if outcome.draft is not None:
+        return {own_name(work.conversation, index) for index in outcome.folded}
+    return {one.item for one in decisions if one.rung in GONE and one.item.startswith("messages[")}
+
+
+def _known(outcome: Outcome) -> dict[int, int]:
+    """The layers of what was sent, by index, as far as the plan knows them."""
+    layers = outcome.draft.layers if outcome.draft is not None else {}
+    places = outcome.places or range(len(outcome.conversation.messages)) if layers else ()
+    return {number: layers[place] for number, place in enumerate(places) if place in layers}
+
+
+def _pasted(outcome: Outcome, size: Callable[[Item], int]) -> dict[int, int]:
+    """The tokens of context blocks inside the current message, by their layer, where the plan saw them."""
+    found: dict[int, int] = {}
+    for group in outcome.groups:
+        for item in group.items if group.layer == 5 and group.kept else ():
+            if item.layer != 5:
+                found[item.layer] = found.get(item.layer, 0) + size(item)
+    return found
+
+
+def _layers(work: Work, conversation: Conversation, known: Mapping[int, int], pasted: Mapping[int, int]) -> list[int]:
+    """Tokens by layer; `known` are those of some messages, `pasted` is what of the current message is context."""
+    found = [0] * 5
+    found[0] = work.counter.head(conversation)
+    messages = conversation.messages
+    now = current(messages)
+    this_turn = _begins(messages, now)
+    for number, message in enumerate(messages):
+        size, text = work.counter.message(message), message.text
+        if text.startswith(rolling.CONTEXT[:20]) and known.get(number, 3) == 3 and number != now:
+            earlier = _earlier(work, text, size)
+            found[1] += earlier
+            size, layer = size - earlier, 3
+        elif number in known:
+            layer = known[number]
+        elif text.startswith(rolling.PREFIX) and number != now:
+            layer = 4  # a summary of what was said, though a system message carries it
+        elif message.role == "system":
+            layer = 1
+        elif number == now:
+            layer = 5
+        elif text.startswith("<prior_context ") or (text.startswith("<context ") and number < this_turn):
+            layer = 2
+        else:
+            layer = 3 if text.startswith("<context ") else 4
+        found[layer - 1] += size
+    for layer, tokens in pasted.items():
+        moved = min(tokens, found[4])
+        found[4] -= moved
+        found[layer - 1] += moved
+    return found
+
+
+def _begins(messages: Sequence[Message], now: int) -> int:
+    """Where this turn begins: after the last message before the current one in which the user asked for something."""
+    for number in range(now - 1, -1, -1):
+        message = messages[number]
+        if message.role == "user" and not message.answers and not message.text.startswith(BESIDE):
+            return number
+    return 0
+
+
+def _earlier(work: Work, text: str, size: int) -> int:
+    """Of a document that holds context, what is context of earlier turns."""
+    held = [piece for piece in (*work.carried, *work.context) if not piece.recoverable and piece.text in text]
+    pieces = [piece for piece in (*work.carried, *work.context) if piece in held or not held]
+    every = sum(len(piece.text) for piece in pieces)
+    return size * sum(len(piece.text) for piece in pieces if piece in work.carried) // every if every else 0
+
+
+def notices(work: Work, outcome: Outcome) -> Iterable[Notice]:
+    """What a user should know of the sizes of what is sent."""
+    messages, size = outcome.conversation.messages, work.counter.message
+    if not messages or work.limit <= 0:
+        return
+    known = _known(outcome)
+    leads = takewhile(lambda place: messages[place].role == "system" or known.get(place) == 1, range(len(messages)))
+    instructions = sum(size(messages[place]) for place in leads if not messages[place].text.startswith(rolling.PREFIX))
+    for tokens, least, what in (
+        (size(messages[current(messages)]), CROWDED, "the last turn alone takes"),
+        (work.counter.head(outcome.conversation) + instructions, INSTRUCTED, "instructions and tools take"),
+    ):
+        if tokens >= least * work.limit:
+            numbers = {"tokens": work.counter.corrected(tokens), "budget": work.stated_limit}
+            yield Notice(f"{what} {tokens / work.limit:.0%} of the budget", numbers)
+
+
+def _decisions(work: Work, outcome: Outcome) -> Iterable[Decision]:
+    yield from outcome.steps
+    draft = outcome.draft
+    if draft is None:
+        return
+    told = {step.item for step in outcome.steps}
+    folded = "" if outcome.fold is None else outcome.fold.handle
+    for group in outcome.groups or _as_they_are(work, draft):
+        if not group.items and not group.kept:
+            for member in group.members:
+                yield _passed(work, draft, member, folded)
+        for item in group.items:
+            name = _name(draft, item)
+            # What a policy told of in a step is told of once, unless the planner changed it again.
+            if not (told and group.kept and item.shown is None and {name, name.partition(".parts")[0]} & told):
+                yield _decision(draft, group, item, name, folded, not outcome.groups)
+
+
+def _as_they_are(work: Work, draft: Draft) -> list[Group]:
+    """The items of a conversation that fits: made for its report, which nobody may ask for."""
+    itemizer = Itemizer(draft.conversation, work.counter.sizes, work.counter.text, draft.layers, held=draft.held)
+    groups = itemizer.groups()
+    for group in groups:
+        group.kept = True
+    return groups
+
+
+def _passed(work: Work, draft: Draft, index: int, handle: str) -> Decision:
+    """A message of a history so long that nobody looked at it."""
+    message = draft.messages[index]
+    reason, preview = "older, or less to the point, than so much as the budget holds", _preview(message.text)
+    size = work.counter.message(message)
+    return Decision(draft.name(index), message.role, 4, "text", size, 0, "folded", reason, handle, preview)
+
+
+def _name(draft: Draft, item: Item) -> str:
+    at = f" at {item.start:,}" if item.start else ""
+    if item.message == SYSTEM or draft.place(item.message) != ADDED:
+        where = "system" if item.message == SYSTEM else draft.name(item.message)
+        return f"{where}.parts[{item.part}]{at}"
+    source = _SOURCE.match(item.text)
+    return f"context {unescape(source.group(1))}".strip() if source else draft.name(item.message) + at
+
+
+def _decision(draft: Draft, group: Group, item: Item, name: str, folded: str, fits: bool) -> Decision:
+    role = "system" if item.message == SYSTEM else draft.messages[item.message].role
+    rung, reason = _rung(group, item, fits, item.message in draft.held)
+    after = 0 if not group.kept else item.tokens if item.shown is None else item.shown_tokens
+    handle = handle_of(item.text) if item.text and rung in ("extract", "stub", "dropped") else ""
+    if rung == "folded":
+        handle = folded
+    return Decision(name, role, item.layer, item.kind, item.tokens, after, rung, reason, handle, _preview(item.text))
+
+
+def _preview(text: str) -> str:
+    return " ".join(text[:120].split())[:80]
+
+
+def _rung(group: Group, item: Item, fits: bool, held: bool) -> tuple[Rung, str]:
+    if not group.kept:
+        return "folded", f"worth less than what was kept (weight {item.weight:.1f})"
+    if item.shown is None:
+        if held:
+            return "full", "must stay: it cannot be fetched again"
+        if item.must:
+            return "full", "must stay: " + ("instructions" if item.layer == 1 else "the current turn")
+        return "full", "there is room for all" if fits else f"worth its place (weight {item.weight:.1f})"
+    if item.fidelity == "lossless":
+        return "dense", "re-encoded without loss"
+    if not item.shown:
+        return "dropped", f"worth less than what was kept (weight {item.weight:.1f})"
+    if item.shown_tokens <= 24:
+        return "stub", f"only its name stays (weight {item.weight:.1f})"
+    return "extract", f"the most useful {item.shown_tokens / max(1, item.tokens):.0%} of it (weight {item.weight:.1f})"

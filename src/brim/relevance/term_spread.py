@@ -1,0 +1,195 @@
+"""What a term gives to the entries that hold it, and to their neighbours: they speak of the same."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import log, sqrt
+from typing import TypeAlias
+
+from brim.relevance.entries import ASKS, Entries
+
+try:
+    from brim.relevance import _share as _compiled
+except ImportError:  # installed without a compiler
+    _compiled = None  # type: ignore[assignment]
+
+# The entries that hold a term, each as often as it does, with the weight of the term.
+Found = list[tuple[list[int], float]]
+Column: TypeAlias = "array[float]"
+
+_K1, _B = 1.2, 0.5
+# What follows a question gets so much more, and what is left below this share of a hit reaches no further.
+_ANSWER, _FAINTEST = 1.2, 0.1
+# It lets entries that match nothing still differ by what they are.
+_LEAST = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Bm25:
+    """What a term is worth in an entry that holds it: more the rarer it is, and the shorter the entry."""
+
+    entries: Entries
+    flat: float
+    slope: float
+
+    @classmethod
+    def of(cls, entries: Entries) -> Bm25:
+        mean = max(1.0, entries.total_length / max(1, len(entries.texts)))
+        return cls(entries, _K1 * (1 - _B), _K1 * _B / mean)
+
+    def rarity(self, holders: int) -> float:
+        return log(1 + (len(self.entries.texts) - holders + 0.5) / (holders + 0.5))
+
+    def hits(self, held: Sequence[int], weight: float) -> dict[int, float]:
+        """What a term gives to each entry that holds it."""
+        counts = counted(held)
+        top = weight * self.rarity(len(counts)) * (_K1 + 1)
+        lengths, flat, slope = self.entries.lengths, self.flat, self.slope
+        return {n: top * count / (count + flat + slope * lengths[n]) for n, count in counts.items()}
+
+
+def counted(held: Sequence[int]) -> Mapping[int, int]:
+    """How often each number stands in a list. Example: [1, 4, 4] -> {1: 1, 4: 2}"""
+    once = dict.fromkeys(held, 1)  # most entries hold a term once, and this is far cheaper
+    return once if len(once) == len(held) else Counter(held)
+
+
+def zeros(size: int) -> Column:
+    return array("d", [0.0]) * size
+
+
+def gather(found: Found, totals: Column, roots: Column, bm25: Bm25, widest: float) -> None:
+    """Add what a term gives to the totals, and its roots to the roots: to those that hold it, and to their neighbours.
+
+    `found` tells of the term and of words that are related to it: of all those the best counts. More than `widest`
+    hits are not shared with neighbours.
+    """
+    if _compiled is None:
+        plain_gather(found, totals, roots, bm25, widest)
+        return
+    entries = bm25.entries
+    arrays = entries.lengths, entries.decay, entries.kind
+    _compiled.gather(
+        found, totals, roots, *arrays, bm25.flat, bm25.slope, _K1 + 1, widest, ASKS, _ANSWER, _FAINTEST
+    )  # fmt: skip
+
+
+def plain_gather(found: Found, totals: Column, roots: Column, bm25: Bm25, widest: float) -> None:
+    """The same in plain Python."""
+    hits: dict[int, float] = {}
+    for held, weight in found:
+        for number, value in bm25.hits(held, weight).items():
+            if value > hits.get(number, 0.0):
+                hits[number] = value
+    for number, value in (_shared(hits, bm25.entries) if len(hits) <= widest else hits).items():
+        totals[number] += value
+        roots[number] += sqrt(value)
+
+
+def share(hits: dict[int, float], totals: Column, entries: Entries) -> None:
+    """Add hits to the totals, for neighbours too.
+
+    A neighbour gets the best that reaches it, an answer a little more: not the sum, since a word that is said three
+    times in a row is still one sign.
+    """
+    if _compiled is None:
+        plain_share(hits, totals, entries)
+    else:
+        _compiled.share(hits, totals, entries.decay, entries.kind, ASKS, _ANSWER, _FAINTEST)
+
+
+def plain_share(hits: dict[int, float], totals: Column, entries: Entries) -> None:
+    """The same in plain Python."""
+    for number, value in _shared(hits, entries).items():
+        totals[number] += value
+
+
+def _shared(hits: dict[int, float], entries: Entries) -> dict[int, float]:
+    """What reaches each entry that something reaches."""
+    best = dict(hits)
+    get, decay, kind, last = best.get, entries.decay, entries.kind, len(entries.decay) - 1
+    for number, value in hits.items():
+        faintest = value * _FAINTEST
+        later, carried = number, value * _ANSWER if kind[number] & ASKS else value
+        while later < last:
+            later += 1
+            carried *= decay[later]
+            if carried < faintest or get(later, 0.0) >= carried:
+                break
+            best[later] = carried
+        earlier, carried = number, value
+        while earlier > 0:
+            carried *= decay[earlier]
+            earlier -= 1
+            if carried < faintest or get(earlier, 0.0) >= carried:
+                break
+            best[earlier] = carried
+    return best
+
+
+def meet(totals: Column, roots: Column, together: float) -> None:
+    """Add to each total the share `together` of the geometric means of what each two of its terms give.
+
+    The square of a sum of roots is the sum, and twice the root of each product.
+    """
+    if _compiled is None:
+        plain_meet(totals, roots, together)
+    else:
+        _compiled.meet(totals, roots, together)
+
+
+def plain_meet(totals: Column, roots: Column, together: float) -> None:
+    """The same in plain Python."""
+    for number, (total, root) in enumerate(zip(totals, roots, strict=True)):
+        totals[number] = total + together * (root * root - total) / 2
+
+
+def raise_kinds(totals: Column, kinds: bytearray, gain: Sequence[float]) -> None:
+    """Raise each total by the gain of its kind."""
+    if _compiled is None:
+        plain_raise_kinds(totals, kinds, gain)
+    else:
+        _compiled.raise_kinds(totals, kinds, array("d", gain), _LEAST)
+
+
+def plain_raise_kinds(totals: Column, kinds: bytearray, gain: Sequence[float]) -> None:
+    """The same in plain Python."""
+    for number, (total, kind) in enumerate(zip(totals, kinds, strict=True)):
+        totals[number] = (total + _LEAST) * gain[kind]
+
+
+def scale(totals: Column) -> bool:
+    """Divide all by the largest; says whether it is above 0, without which nothing is done."""
+    return plain_scale(totals) if _compiled is None else _compiled.scale(totals)
+
+
+def plain_scale(totals: Column) -> bool:
+    """The same in plain Python."""
+    top = max(totals, default=0.0)
+    if top > 0:
+        totals[:] = array("d", [total / top for total in totals])
+    return top > 0
+
+
+def choose_best(ranks: Column, lengths: list[int], left: float, chosen: set[int]) -> None:
+    """Add the best entries to those that are chosen, best first, until one is longer than what is left.
+
+    Of equal ones the newer is the better.
+    """
+    if _compiled is None:
+        plain_choose_best(ranks, lengths, left, chosen)
+    else:
+        _compiled.choose_best(ranks, lengths, left, chosen)
+
+
+def plain_choose_best(ranks: Column, lengths: list[int], left: float, chosen: set[int]) -> None:
+    """The same in plain Python."""
+    for number in sorted(range(len(ranks) - 1, -1, -1), key=ranks.__getitem__, reverse=True):
+        if number not in chosen:
+            left -= lengths[number]
+            if left < 0:
+                break
+            chosen.add(number)

@@ -1,0 +1,10 @@
+"""Replay: what other budgets and policies would have done to requests that were recorded."""
+
+from __future__ import annotations
+
+from brim.replays.recorded import Problem, Recorded
+from brim.replays.result import Change, KindUse, Outcome, Replay
+from brim.replays.run import Progress, replay
+from brim.replays.svg import chart
+
+__all__ = ["Change", "KindUse", "Outcome", "Problem", "Progress", "Recorded", "Replay", "chart", "replay"]

@@ -1,0 +1,132 @@
+"""What became of the content of a conversation: which of its items were compacted or folded, each counted once."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+
+from brim.content.detect.hints import Hint, detect
+from brim.conversation import Message
+from brim.fitting import Fitted
+from brim.replays.result import Change, KindUse, Rung
+from brim.sessions.session import Session
+from brim.tokens.counter import Counter
+
+# The rungs of a report by what they mean to a reader of many.
+RUNGS: dict[str, Rung] = {
+    "dense": "compacted",
+    "extract": "compacted",
+    "stub": "compacted",
+    "folded": "folded",
+    "dropped": "folded",
+    "summary": "folded",
+}
+# So many of the largest changes are kept.
+MOST = 10
+Seen = dict[str, Change]
+
+
+class Changes:
+    """Collects changes over many requests: how many of which kind, and the largest.
+
+    An item counts once, in the form that it was last sent in. So many items are remembered for that; those of the
+    conversations that went on least lately are forgotten first.
+    """
+
+    def __init__(self, items: int) -> None:
+        self._most = items
+        self._seen: OrderedDict[str, Seen] = OrderedDict()
+        self._items = 0
+        self._kinds: dict[str, KindUse] = {}
+        self._largest: dict[tuple[str, str], Change] = {}
+        self.compacted = 0
+        self.folded = 0
+
+    def note(self, key: str, found: Callable[[Seen], Iterator[Change]]) -> None:
+        """Take what a request of a conversation changed, less what an earlier one had changed in the same way."""
+        seen = self._seen.setdefault(key, {})
+        self._seen.move_to_end(key)
+        known = len(seen)
+        for change in found(seen):
+            old = seen.get(change.item)
+            if old is not None:
+                self._add(old, -1)
+            seen[change.item] = change
+            self._add(change, 1)
+            self._largest[key, change.item] = change
+        self._items += len(seen) - known
+        while self._items > self._most and len(self._seen) > 1:
+            self._items -= len(self._seen.popitem(last=False)[1])
+        if len(self._largest) > 8 * MOST:
+            self._largest = dict(sorted(self._largest.items(), key=lambda one: -one[1].before)[: 2 * MOST])
+
+    def _add(self, change: Change, times: int) -> None:
+        folded = change.rung == "folded"
+        self.folded += times * folded
+        self.compacted += times * (not folded)
+        old = self._kinds.get(change.kind) or KindUse(change.kind)
+        self._kinds[change.kind] = KindUse(
+            change.kind,
+            old.compacted + times * (not folded),
+            old.folded + times * folded,
+            old.before + times * change.before,
+            old.after + times * change.after,
+        )
+
+    @property
+    def kinds(self) -> tuple[KindUse, ...]:
+        """By kind, those first that made the most room."""
+        return tuple(sorted(self._kinds.values(), key=lambda use: (use.after - use.before, use.kind)))
+
+    @property
+    def largest(self) -> tuple[Change, ...]:
+        order = sorted(self._largest.values(), key=lambda change: (-change.before, change.place, change.item))
+        return tuple(order[:MOST])
+
+
+def in_session(session: Session, counter: Counter, place: str, seen: Seen) -> Iterator[Change]:
+    """The messages of a session that are not sent as they came, and were until now."""
+    shown = {entry.start: entry for entry in session.view.entries if entry.kind in ("as is", "compacted")}
+    for number, message in enumerate(session.log):
+        entry = shown.get(number)
+        if entry is not None and entry.kind == "as is":
+            continue
+        rung: Rung = "folded" if entry is None else "compacted"
+        item = f"messages[{number}]"
+        if item in seen and seen[item].rung == rung:
+            continue
+        kind, name = kind_of(message, session.log)
+        after = entry.tokens if entry is not None else 0
+        yield Change(place, item, kind, name, rung, counter.message(message), after)
+
+
+def in_fitted(fitted: Fitted, messages: tuple[Message, ...], place: str, seen: Seen) -> Iterator[Change]:
+    """The items of a request that was fitted by itself."""
+    for decision in fitted.plan:
+        rung = RUNGS.get(decision.rung)
+        if rung is None or (decision.item in seen and seen[decision.item].rung == rung):
+            continue
+        number = decision.item.partition("[")[2].partition("]")[0]
+        found = messages[int(number)] if number.isdigit() and int(number) < len(messages) else None
+        kind, name = kind_of(found, messages) if found is not None else (f"{decision.role} {decision.kind}", "")
+        yield Change(place, decision.item, kind, name, rung, decision.before, decision.after)
+
+
+def kind_of(message: Message, messages: Sequence[Message]) -> tuple[str, str]:
+    """What a message mostly is, and the tool that it is of.
+
+    Example: a tool message with a log -> ("log result", "run_tests"); a user's text -> ("user text", "")
+    """
+    part = max(message.parts, key=lambda part: len(part.text), default=None)
+    if part is None:
+        return f"{message.role} message", ""
+    if part.kind == "result":
+        tool = part.name or _called(part.call, messages)
+        return f"{detect(part.text, Hint(tool=tool))} result", tool
+    return f"{message.role} text" if part.kind == "text" else part.kind, part.name
+
+
+def _called(call: str, messages: Sequence[Message]) -> str:
+    """The tool that a call was of: most APIs do not say it again with the result."""
+    calls = (part for message in messages if call in message.calls for part in message.parts)
+    return next((part.name for part in calls if part.kind == "call" and part.call == call), "")

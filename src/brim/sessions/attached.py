@@ -1,0 +1,66 @@
+"""Context that was attached to messages of a log: it stands in none of them, and must not be lost for that."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+
+from brim import apis
+from brim.conversation import Message
+from brim.planning.attachments import Attachment
+from brim.sessions.auto_recall import Recollection
+
+Placed = tuple[int, Attachment]
+
+
+class Attached:
+    """The pieces of context of a conversation, each with the number of the message that it was attached to.
+
+    Example: attached.add(0, [Attachment("The shop closes at 18:00.", "hours.md")]); attached.text(0) -> "<context …"
+    """
+
+    def __init__(self, pieces: Iterable[Placed] = ()) -> None:
+        self._pieces = list(pieces)
+        self._shown: list[Message] = []  # for a search
+        self._recollection = Recollection(self._shown)
+
+    def __iter__(self) -> Iterator[Placed]:
+        return iter(self._pieces)
+
+    def add(self, at: int, pieces: Iterable[Attachment]) -> None:
+        self._pieces += [(at, piece) for piece in pieces]
+
+    def at(self, number: int) -> list[Attachment]:
+        """What is attached to a message of the log."""
+        first = bisect_left(self._pieces, number, key=_place)
+        return [piece for _, piece in self._pieces[first : bisect_left(self._pieces, number + 1, key=_place)]]
+
+    def text(self, number: int) -> str:
+        """What is attached to a message as one text; empty if there is nothing."""
+        return "\n\n".join(piece.block() for piece in self.at(number))
+
+    def before(self, number: int) -> list[Placed]:
+        return self._pieces[: bisect_left(self._pieces, number, key=_place)]
+
+    def cut(self, length: int) -> list[Attachment]:
+        """The log was cut: forget what belongs to messages that are gone; return what the first of these had.
+
+        That one is most often said again in other words, and its context is still wanted then.
+        """
+        found = self.at(length)
+        self._pieces = self.before(length)
+        return found
+
+    def search(self, query: str, most: int) -> list[tuple[int, str]]:
+        """The pieces that a query is about, best first, with the numbers of their messages."""
+        if not self._pieces:
+            return []
+        texts = [f"{piece.source}\n{piece.text}" for _, piece in self._pieces]
+        if [message.text for message in self._shown] != texts:
+            self._shown[:] = [apis.text_message("openai_chat", "user", text) for text in texts]
+            self._recollection.rest()
+        return [(self._pieces[n][0], self._pieces[n][1].text) for n in self._recollection.search(query, most)]
+
+
+def _place(piece: Placed) -> int:
+    return piece[0]

@@ -1,0 +1,297 @@
+"""Bringing folded content back by itself: what of a log a message is about."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from math import log
+
+from brim.content import Ladder
+from brim.content.types import Room
+from brim.conversation import Message
+from brim.planning.ranking import Chat
+from brim.relevance import Embedder, Index
+from brim.relevance.packing import chosen
+from brim.relevance.related import related
+from brim.relevance.terms import split, terms
+from brim.sessions.view import View
+
+# What a recalled message must score, of the best that there is, to be worth its place.
+LEAST = 0.45
+# What ranking finds for a new message must score this share of the best to be worth its place.
+GOOD = 0.25
+# A question counts so much of what an equally relevant answer or result counts.
+ASKED = 0.5
+# A search ranks so many messages at once.
+SEGMENT = 1_000
+# A word that stands in more than this share of the messages says little; so many of the others are looked up, each in
+# the last so many messages that it stands in.
+COMMON, TELLING, REACH = 0.08, 12, 48
+# So many of the last messages of a log that was read back are looked at by itself.
+CAUGHT_UP = 4_000
+# How many characters of a message are indexed.
+INDEXED = 20_000
+# So many characters of a message say what it is about, and so many messages come back at most by a quick look. Less
+# room than so many tokens holds nothing.
+QUERY, RECALLED, LEAST_ROOM = 4_000, 8, 40
+# A long message takes at most this part of the room while others wait.
+SHARED = 3
+# A recalled message takes a line, which is less than a message of its own: so many times the room is offered.
+OFFERED = 1.25
+HEADER = "[Brim recalls earlier messages that this is about]"
+_WORD = re.compile(r"\w[\w-]{2,40}")
+# What holds no word of a question scores no more than this. So many occurrences of words are looked up in a segment.
+NOTHING = 0.005
+LOOKED_UP = 400
+
+
+def _is_identifier(word: str) -> bool:
+    """Whether a word is a code that names one thing: letters or signs with digits. Example: ord-02407 -> True"""
+    return (len(word) >= 4 and any(map(str.isdigit, word)) and not word.isdigit()) or (
+        word.isdigit() and len(word) >= 5
+    )
+
+
+def names_something(text: str) -> bool:
+    """Whether a text names an identifier. Example: "what was wrong with ORD-02407?" -> True"""
+    return any(_is_identifier(word) for word in _WORD.findall(text[:QUERY]))
+
+
+def _about(message: Message) -> int:
+    return len(message.raw) // 4
+
+
+@dataclass(slots=True)
+class Ranking:
+    """Messages from number `first` on with their scores and sizes, and what each has to do with the one before."""
+
+    first: int
+    scores: list[float] = field(default_factory=list)
+    sizes: array[int] = field(default_factory=lambda: array("q"))
+    near: array[float] = field(default_factory=lambda: array("d"))
+    broad: bool = False
+
+    def pack(self, room: int, least: float, without: Collection[int] = ()) -> list[int]:
+        """The numbers, best first, of those to show in so many tokens that score this share of the best.
+
+        There may be a few more than there is room for: what a line of each takes decides.
+        """
+        room = int(room * OFFERED)
+        bar = max(least * max(self.scores, default=0.0), NOTHING)
+        first, sizes = self.first, self.sizes
+        good = [at for at, score in enumerate(self.scores) if score >= bar and first + at not in without]
+        if self.broad:  # what stands around them counts too
+            fit = [room + 1] * len(self.scores)  # too large to be taken
+            for at in good:
+                fit[at] = sizes[at]
+            return [first + place for place in chosen(self.scores, fit, room, self.near)]
+        # The newest are those that nothing else parts from the end: one that cannot be taken stands before them.
+        end, newest = len(self.scores), len(good)
+        while newest and good[newest - 1] == end - 1:
+            newest, end = newest - 1, end - 1
+        good.insert(newest, -1)
+        scores = [self.scores[at] if at >= 0 else 0.0 for at in good]
+        fit = [sizes[at] if at >= 0 else room + 1 for at in good]
+        return [first + good[place] for place in chosen(scores, fit, room)]
+
+
+class Recollection:
+    """A log that can be asked what in it a text is about.
+
+    `about` is for every new message: it looks up the few words that tell, so it costs the same however long the log
+    is. `ranked` ranks what was said last, `search` all of it, in segments that are indexed when they are asked.
+    """
+
+    def __init__(
+        self, log: Sequence[Message], size: Callable[[Message], int] = _about, embed: Embedder | None = None
+    ) -> None:
+        self._log = log
+        self._size = size
+        self.embed = embed
+        self._segments: dict[int, Chat] = {}
+        self._postings: dict[str, list[int]] = {}
+        self._lengths: list[int] = []
+        self._first = 0  # the first message that is looked at: of a log that was read back, one of the last
+
+    def cut(self, length: int) -> None:
+        """The log was cut: what was indexed of its end is forgotten."""
+        for number, chat in self._segments.items():
+            chat.cut(max(0, length - number * SEGMENT))
+        if length < self._first + len(self._lengths):
+            del self._lengths[max(0, length - self._first) :]
+            for postings in self._postings.values():
+                del postings[bisect_left(postings, length) :]
+
+    def rest(self) -> None:
+        """Let go of all that was indexed; it is read again when something is asked."""
+        self._segments.clear()
+        self._postings.clear()
+        self._lengths.clear()
+
+    def about(self, text: str, most: int, without: Collection[int] = ()) -> list[int]:
+        """The numbers of the messages that a text is about, best first; only those that are well above the rest.
+
+        A message with an identifier that the text names is before all that merely resemble it, and an answer or a
+        result before a question.
+        """
+        self._catch_up()
+        size = max(1, len(self._lengths))
+        mean = sum(self._lengths[-1000:]) / min(1000, size)
+        words = self._telling(text)
+        named = [word for word in words if _is_identifier(word)]
+        scores: dict[int, float] = {}
+        hits: Counter[int] = Counter()
+        for word in words:
+            postings = self._postings[word]
+            worth = log(1 + size / len(postings))
+            for number in postings[-REACH:]:
+                if number not in without:
+                    scores[number] = scores.get(number, 0.0) + worth
+                    hits[number] += 2 if word in named else 1
+        for number in scores:
+            scores[number] /= 0.7 + 0.3 * self._lengths[number - self._first] / max(1.0, mean)
+            if self._log[number].role == "user" and not self._log[number].answers:
+                scores[number] *= ASKED
+        exact = {number for word in named for number in self._postings[word][-REACH:]}
+        found = [
+            (number not in exact, -score, -number)
+            for number, score in scores.items()
+            if hits[number] >= min(2, len(words)) and (number in exact or not exact)
+        ]
+        found.sort()
+        return [-number for _, score, number in found[:most] if exact or score <= LEAST * found[0][1]]
+
+    def _telling(self, text: str) -> list[str]:
+        """The words of a text that stand in few messages, the rarest first."""
+        size = len(self._lengths)
+        known = [
+            (len(self._postings[word]), word)
+            for word in dict.fromkeys(_WORD.findall(text.casefold()))
+            if self._postings.get(word)
+        ]
+        return [word for stands, word in sorted(known) if stands <= max(COMMON * size, 4)][:TELLING]
+
+    def _catch_up(self) -> None:
+        """Look at the messages that are new."""
+        if not self._lengths:
+            self._first = max(0, len(self._log) - CAUGHT_UP)
+        for number in range(self._first + len(self._lengths), len(self._log)):
+            message = self._log[number]
+            words = dict.fromkeys(_WORD.findall(message.text[:INDEXED].casefold())) if message.role != "system" else {}
+            for word in words:
+                self._postings.setdefault(word, []).append(number)
+            self._lengths.append(len(words))
+
+    def search(self, query: str, most: int) -> list[int]:
+        """The numbers of the messages of the whole log that a query is about, best first."""
+        scores: list[tuple[float, int]] = []
+        for number in range((len(self._log) + SEGMENT - 1) // SEGMENT):
+            for place, score in enumerate(self._segment(number, len(self._log)).score(query)):
+                if score > 0:
+                    scores.append((-score, -(number * SEGMENT + place)))
+        scores.sort()
+        asked = set(terms(split(query)))
+        best = [self._log[-at].text[:INDEXED] for _, at in scores[: max(most, 4)]]
+        if not any(asked & set(terms(split(text))) for text in best):
+            return []  # only the most recent, for want of anything better
+        return [-at for score, at in scores[:most] if score <= LEAST * scores[0][0]]
+
+    def ranked(self, query: str, room: int, end: int) -> Ranking:
+        """The messages before `end` by how much they say about a question, if so many tokens of them have room.
+
+        Looks at the last one or two segments, and at a bounded number of words in them.
+        """
+        last = max(0, end - 1) // SEGMENT
+        found = Ranking(max(0, last - 1) * SEGMENT)
+        for number in range(max(0, last - 1), last + 1):
+            index = self._segment(number, end)
+            share = room / max(1, index.total_tokens)
+            found.scores += index.score(query, share, self.embed, reach=LOOKED_UP)
+            found.sizes.extend(index.tokens)
+            near = index.nearness(query)
+            if near is not None:
+                found.broad = True
+                found.near.extend(near)
+        return found
+
+    def quickly(self, message: Message, room: int, shown: Collection[int], count: Callable[[str], int]) -> str:
+        """What a new message is surely about and is not shown, in so many tokens; empty if there is nothing."""
+        found = self.about(message.text[:QUERY], RECALLED, shown) if room >= LEAST_ROOM else []
+        return recall_text(self._log, found, room, count, message.text[:QUERY])
+
+    def thoroughly(
+        self, message: Message, end: int, room: int, shown: Collection[int], count: Callable[[str], int], least: float
+    ) -> str:
+        """The same by ranking all that was said last before message `end`: what scores this share of the best."""
+        if room < LEAST_ROOM:
+            return ""
+        query = message.text[:QUERY]
+        ranking = self.ranked(query, room, end)
+        return recall_text(self._log, ranking.pack(room, least, shown), room, count)
+
+    def after(self, view: View, room: int, count: Callable[[str], int]) -> str:
+        """The same for the message of a user that a view ends with; empty if it ends with something else."""
+        last = view.entries[-1] if view.entries else None
+        message = self._log[last.start] if last is not None and last.end > last.start else None
+        if message is None or message.role != "user" or message.answers:
+            return ""
+        return self.thoroughly(message, len(self._log) - 1, room, view.whole(), count, 0.0)
+
+    def read(self, end: int, most: int) -> None:
+        """Read some more of the messages before `end`, so that the first question need not wait for all of them."""
+        if not self._segments:
+            related("")  # its table takes a while to load
+            self._segments[0] = Chat()
+            return
+        last = max(0, end - 1) // SEGMENT
+        known = last * SEGMENT + len(self._segments.get(last, Chat()).index)
+        self._segment(last, min(end, known + most) if known < end else end)
+
+    def _segment(self, number: int, end: int) -> Index:
+        """The index of a segment, with the messages before `end` and no others."""
+        chat = self._segments.setdefault(number, Chat())
+        start = number * SEGMENT
+        chat.cut(max(0, end - start))
+        for at in range(start + len(chat.index), min(end, start + SEGMENT)):
+            message = self._log[at]
+            chat.add(message.text[:INDEXED] if message.role != "system" else "", self._size(message))
+        return chat.index
+
+
+def recall_text(
+    log: Sequence[Message], numbers: Sequence[int], tokens: int, count: Callable[[str], int], query: str = ""
+) -> str:
+    """The recalled messages as one text of at most so many tokens, in the order of the log; empty if none fits.
+
+    Of a message that is too long for its share what the query is about is shown.
+    """
+    left = tokens - count(f"{HEADER}\n")
+    chosen: list[tuple[int, str]] = []
+    for at, number in enumerate(numbers):
+        share = max(LEAST_ROOM, left // min(SHARED, len(numbers) - at))
+        line = _recalled(log[number], min(left, share) if query else left, count, query)
+        size = count(f"{line}\n") if line else 0  # with its end, which most tokenizers join to a full stop
+        if line and size <= left:
+            chosen.append((number, line))
+            left -= size
+    return "\n".join([HEADER, *(line for _, line in sorted(chosen))]) if chosen else ""
+
+
+def _recalled(message: Message, tokens: int, count: Callable[[str], int], query: str) -> str:
+    """A message with its role in so many tokens; empty where it does not fit and nothing is asked of it."""
+    head, text = f"{message.role}: ", message.text
+    room = tokens - count(head) - 1
+    if len(text) <= tokens * 40 and count(f"{head}{text}\n") <= tokens:
+        return head + text
+    if not query or room < LEAST_ROOM // 2:
+        return ""
+    named = [word for word in _WORD.findall(query) if _is_identifier(word.casefold())]
+    lines = [line for line in text.splitlines() if any(word in line for word in named)]
+    told = "\n".join(lines)
+    if lines and count(told) <= room:
+        return f"{head}…\n{told}\n…"
+    return head + Ladder(text, count).at(Room(room, count, query=query)).text

@@ -1,0 +1,40 @@
+"""What a session was before a turn, so that a turn that fails halfway leaves no trace."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+from brim.sessions.attached import Attached
+from brim.sessions.view import View
+
+if TYPE_CHECKING:
+    from brim.sessions.held import Held
+
+# What a turn replaces but never changes in place.
+_VALUES = "_context _carried _sent _last _end _begun _tight _head replans".split()
+
+
+class Checkpoint:
+    """A session's log, its view and what waits to be written; `restore` brings them back."""
+
+    def __init__(self, session: Held) -> None:
+        self._values: dict[str, Any] = {name: getattr(session, name) for name in _VALUES}
+        self._log = list(session.log)
+        self._view = View(list(session.view.entries), session.view.settled, session.view.tokens)
+        self._attached = list(session._attached)
+        self._writer = session._writer.copy()
+        self._summary = session.folding.text, session.folding.upto
+
+    def restore(self, session: Held) -> None:
+        """Make the session what it was. What it only derives from its log is made anew when it is needed."""
+        for name, value in self._values.items():
+            setattr(session, name, copy.copy(value) if isinstance(value, list) else value)
+        session.log[:] = self._log
+        session.view = View(list(self._view.entries), self._view.settled, self._view.tokens)
+        session._attached = Attached(self._attached)
+        written, session._writer = session._writer.records, self._writer.copy()
+        if written != self._writer.records:  # the turn was written before it failed: what holds is written after it
+            session._writer.again(self._log, self._attached, [], written)
+        session.folding.restore(*self._summary)
+        session._derive()

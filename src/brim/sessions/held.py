@@ -1,0 +1,410 @@
+"""What a session holds: its log, the view of it that is sent, and how both are kept in a store."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import threading
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+from brim import apis, incidents, models
+from brim.conversation import Conversation, Message
+from brim.errors import BadInput, BrimError, NotFound
+from brim.fallback import FIT_TIMEOUT
+from brim.fitting import OnEvent, check_seconds, limit_of
+from brim.incidents import Incident
+from brim.models import Model
+from brim.planning.attachments import Attachment
+from brim.planning.policies.policy import Policy
+from brim.relevance import Embedder
+from brim.sessions import session_codec, validation
+from brim.sessions.attached import Attached
+from brim.sessions.auto_recall import GOOD, Recollection, names_something
+from brim.sessions.cache_breakpoints import unmarked
+from brim.sessions.embeddings import Embeddings
+from brim.sessions.incoming_results import arrived
+from brim.sessions.model_summaries import Folding, Summarizer
+from brim.sessions.turn_writer import Writer, originals
+from brim.sessions.view import HANDLE, Entry, EntryKind, View, common_length
+from brim.sized_lru import SizedLru
+from brim.stores.protocol import Store
+from brim.tokens.actuals import Actuals
+from brim.tokens.counter import Counter
+
+log = logging.getLogger("brim")
+RECALLS = ("auto", "tool", "off")
+# A turn that the store does not take, because it has lost or got something, is written so often.
+TRIES = 3
+SAVED_BYTES = 16 << 20  # so many bytes of results are remembered as they were saved
+
+
+class Held:
+    """A log that grows, its view, and their place in a store. `Session` makes requests of it."""
+
+    def __init__(
+        self,
+        *,
+        model: str | Model,
+        budget: int | None = None,
+        reserve: int | None = None,
+        policy: Policy | str | None = None,
+        store: Store | str | Path | None = None,
+        id: str | None = None,
+        api: str | None = None,
+        system: Any = None,
+        tools: Any = None,
+        actuals: Actuals | None = None,
+        recall: str = "auto",
+        summarizer: Summarizer | None = None,
+        embed: Embedder | None = None,
+        breakpoints: bool = True,
+        on_event: OnEvent | None = None,
+        fit_timeout: float | None = FIT_TIMEOUT,
+    ) -> None:
+        check_seconds("fit_timeout", fit_timeout)
+        if recall not in RECALLS:
+            raise BadInput("recall", f"{recall!r} is not one of {', '.join(RECALLS)}")
+        self.id = validation.session_id(id or secrets.token_hex(16))
+        self.model = models.model_of(model)
+        self.policy = Policy.of(policy)
+        self.budget = budget
+        self.reserve = reserve
+        self.fit_timeout = fit_timeout
+        self._api = validation.api_name(api or self.model.api)
+        self._stated_limit()  # refuses a budget and a reserve that make no sense
+        self.store: Store = session_codec.opened(validation.store(store))
+        self.actuals = actuals or Actuals(self.store)
+        self.recall_mode = recall
+        self.breakpoints = breakpoints
+        self.log: list[Message] = []
+        self.view = View()
+        self.replans = 0
+        self.folding = Folding(validation.summarizer(summarizer))
+        self._follows = not isinstance(model, Model)  # a model that was given by name yields to one that a body names
+        self._unknown: object = None  # a name of a model that a body named in vain
+        self._told_api = api
+        self._system, self._tools = system, tools
+        self._context: list[Attachment] = []
+        self._attached = Attached()
+        self._carried: list[Attachment] = []
+        self._on_event = validation.function("on_event", on_event)
+        self._sent: Conversation | None = None
+        self._end = (0, "")  # where what was sent last ended
+        self._last: tuple[Any, ...] | None = None  # what it was asked for
+        self._begun = False  # whether a request was ever made of it
+        self._tight = False
+        self._head = 0
+        self._writer = Writer(self.id)
+        self._incidents: list[Incident] = []  # of the turn at work
+        self._embed = Embeddings(validation.function("embed", embed), self.store) if embed is not None else None
+        self._derive()
+        self._results: SizedLru[bytes, Message] = SizedLru(SAVED_BYTES)
+        self._counted: Counter | None = None
+        self._lock = threading.RLock()
+        self._counter().text("Wörter …")  # a tokenizer takes a while to load: better now than in the first turn
+
+    def _derive(self) -> None:
+        """Begin anew with what follows from the log alone."""
+        me = weakref.proxy(self)  # a session that is let go frees its memory at once, not when cycles are looked for
+        self._recollection = Recollection(self.log, lambda message: int(me._counter().message(message)), self._embed)
+
+    def _counter(self) -> Counter:
+        known = self._counted
+        if known is None or known.model != self.model or known.api != self._api or known.actuals is not self.actuals:
+            before = known
+            known = self._counted = Counter(self.model, self._api, self.actuals)
+            if before is not None and _vocabulary(before) != _vocabulary(known):
+                self.view.measure(known.message)
+                self._recollection.rest()
+        return known
+
+    def _check_store(self, messages: Sequence[Message] | None, gone: bool = False) -> None:
+        """See whether the store still holds what this session wrote there, and nothing else.
+
+        What another holder added is taken over where this one only goes on from it; else they part. `messages` is what
+        a client sends, None if Brim holds the conversation.
+        """
+        try:
+            self._compare_store(messages, gone)
+        except BrimError:
+            raise
+        except Exception as problem:  # the turn goes on with what is held here
+            incidents.note("store", problem)
+
+    def _compare_store(self, messages: Sequence[Message] | None, gone: bool) -> None:
+        known = self.store.get_session(self.id)
+        there = known.records if known else 0
+        if there == self._writer.records or self.store.degraded is not None:
+            return
+        if known is None or there < self._writer.records:
+            self._write_again(there)
+        elif not gone and not (known.meta.get("api", self._api) == self._api and self._taken_over(messages)):
+            self._part()
+
+    def _taken_over(self, messages: Sequence[Message] | None) -> bool:
+        """Go on from what another holder of this session wrote; False if that is not what goes on here."""
+        stored = session_codec.read_log(self.store.records(self.id), apis.APIS[self._api].messages.get)
+        here = self.log if messages is None else messages
+        whole = len(self.log) if messages is None else len(stored.messages)
+        last = stored.messages[-1] if stored.messages else None
+        finished = last is None or (last.role == "assistant" and not last.calls)
+        if common_length(stored.messages, here) < whole or (messages is None and not finished):
+            return False
+        self._restore(stored)
+        return True
+
+    def _part(self) -> None:
+        """Go on as a session of its own, with all that this one holds."""
+        name = f"{self.id}-{secrets.token_hex(4)}"
+        log.warning("session %s was gone on with elsewhere: what is said here goes on as session %s", self.id, name)
+        blobs = [self.store.find_blob(handle, self.id) for handle in self.view.handles()]
+        self.id = name
+        self._writer.again(self.log, self._attached, [blob for blob in blobs if blob is not None], 0)
+
+    def _write_again(self, there: int) -> None:
+        """Write all of it once more: the store has lost it. What cannot be recalled any more is planned anew."""
+        log.warning("the store no longer holds all of session %s: it is written again", self.id)
+        texts = [part.text for message in self.log for part in message.parts]
+        blobs, lost = originals(self.view.handles(), [*texts, *(piece.text for _, piece in self._attached)])
+        self._writer.again(self.log, self._attached, blobs, there)
+        if lost:
+            self.view, self._tight = View(), False
+            self._show(0)
+
+    def _follow(self, messages: tuple[Message, ...]) -> None:
+        """Bring the log to what the client sent: append what is new, forget what was edited away."""
+        common = common_length(self.log, messages)
+        if self._context and common == len(self.log) == len(messages) and self.policy.name == "agent":
+            common -= messages[-1].role == "user" and not messages[-1].answers  # it is sent again, with its context
+        if common < len(self.log):
+            common = self._cut(common)
+        self.log[:common] = messages[:common]
+        self.view.renew(self.log)
+        self._append(list(messages[common:]))
+
+    def _cut(self, length: int) -> int:
+        """Forget the log from a message on, or from a little before it; return how much of it is left."""
+        pieces = self._attached.cut(length)
+        if self.policy.name == "agent":
+            self._context = [*pieces, *self._context]
+        length = min(self.view.cut(length), length)
+        del self.log[length:]
+        self._recollection.cut(length)
+        self.folding.cut(length)
+        self._writer.cut(length)
+        for at, piece in self._attached:
+            if at >= length:  # the message is shown anew, its context is the same
+                self._writer.attach(at, [piece])
+        return length
+
+    def _append(self, messages: Sequence[Message]) -> None:
+        counter = self._counter()
+        for left, message in zip(range(len(messages) - 1, -1, -1), messages, strict=True):
+            if not left and message.role == "user" and not message.answers:
+                self._put_before(message, counter)
+            self.log.append(message)
+            self._writer.add(message)
+            self._show(len(self.log) - 1)
+
+    def _show(self, start: int) -> None:
+        """Let the view show the log from a message on, with what is attached there."""
+        size = self._counter().message
+        for number in range(start, len(self.log)):
+            message = self.log[number]
+            self.view.append([*self._context_of(number), Entry(number, number + 1, message, size(message))])
+
+    def _put_before(self, message: Message, counter: Counter) -> None:
+        """What stands before a new message of the user, and stays there: what it is about, and its context."""
+        if self.recall_mode == "auto" and self._tight:
+            spare = self._limit() - self._head - self.view.tokens - 2 * counter.message(message)
+            room = min(int(self.policy.recall * self._free()), spare // 2)
+            shown = self.view.whole()
+            lexical = self._embed is None or names_something(message.text)
+            text = self._recollection.quickly(message, room, shown, counter.text) if lexical else ""
+            if not text:
+                text = self._recollection.thoroughly(message, len(self.log), room, shown, counter.text, GOOD)
+            self.view.append([self._between(text, "recall")] if text else [])
+        if self._context and self.policy.name == "agent":
+            self._place_context(len(self.log))
+
+    def _place_context(self, number: int) -> None:
+        """What is attached now belongs to a message from here on."""
+        self._attached.add(number, self._context)
+        self._writer.attach(number, self._context)
+        self._context = []
+
+    def _context_of(self, number: int) -> list[Entry]:
+        """What is attached to a message of the log, as it stands before it; other policies carry it elsewhere."""
+        text = self._attached.text(number) if self.policy.name == "agent" else ""
+        return [replace(self._between(text, "context"), start=number, end=number)] if text else []
+
+    def _between(self, text: str, kind: EntryKind) -> Entry:
+        message = apis.text_message(self._api, "user", text)
+        return Entry(len(self.log), len(self.log), message, self._counter().message(message), kind)
+
+    def _saved(self, message: Message) -> Message:
+        """A message of a finished turn as it is saved: its results compacted, once, and the same from then on."""
+        known = self._results.get(message.raw)
+        if known is None:
+            known = self._results.put(message.raw, self._arrived(message), len(message.raw))
+        return known
+
+    def _arrived(self, message: Message) -> Message:
+        made = arrived(message, self._counter(), self._free(), self._writer.keep)
+        return unmarked(made) if made is not message and self._api == "anthropic" else made
+
+    def _stated_limit(self, conversation: Conversation | None = None) -> int:
+        return limit_of(self.model, conversation or Conversation(self._api, ()), self.policy, self.budget, self.reserve)
+
+    def _limit(self) -> int:
+        """The limit in the tokens that the view is counted in."""
+        counter, stated = self._counter(), self._stated_limit()
+        return counter.within(stated) if counter.source == "estimated" else stated
+
+    def _free(self) -> int:
+        """What the limit leaves beside the instructions, which may be half of it."""
+        return max(1, self._limit() - self._head)
+
+    def _measure_head(self, conversation: Conversation, messages: Sequence[Message]) -> None:
+        size = self._counter().message
+        instructions = sum(size(message) for message in messages[:4] if message.role == "system")
+        self._head = self._counter().head(conversation) + instructions
+
+    def _save(self) -> None:
+        """Write the turn. A store that fails must not fail the turn: what it lacks is written with the next one."""
+        try:
+            self._write()
+        except BrimError:
+            raise
+        except Exception as problem:
+            incidents.note("store", problem)
+
+    def _write(self) -> None:
+        meta = {"model": self.model.name, "api": self._api, "budget": self.budget, "policy": self.policy.name}
+        settings = self._settings()
+        for _ in range(TRIES):
+            if self._writer.commit(self.store, self.id, self.view, self._state(), meta, settings):
+                return
+            known = self.store.get_session(self.id)
+            if known is not None and known.records > self._writer.records:
+                self._part()
+            else:
+                self._write_again(known.records if known else 0)
+        log.warning("session %s could not be written: the store refuses it", self.id)
+
+    def _state(self) -> dict[str, Any]:
+        return {
+            "settled": self.view.settled,
+            "tight": self._tight,
+            "replans": self.replans,
+            "carried": session_codec.rows_of(self._carried),
+            "summary": self.folding.text,
+            "summarized": self.folding.upto,
+            "pending": session_codec.rows_of(self._context),
+            "end": self._end,
+        }
+
+    def _settings(self) -> dict[str, Any]:
+        given = (self.reserve, self.recall_mode, self.breakpoints, self._system, self._tools)
+        own = {} if self._follows else session_codec.own_model(self.model)
+        return own | session_codec.settings_of(self.policy, dict(zip(session_codec.DEFAULTS, given, strict=True)))
+
+    @classmethod
+    def load(cls, id: str, *, store: Store | str | Path, **settings: Any) -> Self:
+        """The session of this id as it was left: the same log, the same view of it, and what it was made with.
+
+        What is code has to be given again: `embed`, `summarizer`, `on_event`.
+        """
+        kept = session_codec.opened(validation.store(store))
+        found = kept.get_session(validation.session_id(id))
+        if found is None:
+            if kept.degraded is not None:
+                raise NotFound(f"session {id!r} cannot be looked for: the store cannot be used ({kept.degraded})")
+            raise NotFound(f"there is no session {id!r}: `list_sessions()` lists them")
+        session = cls(id=id, store=kept, **{**session_codec.remembered(kept, found), **settings})
+        read = apis.APIS[session._api].messages.get
+        stored = session_codec.read_log(kept.records(id), read)
+        session._context = session_codec.attachments(session._restore(stored).pending)
+        return session
+
+    def _take(self, state: session_codec.State) -> None:
+        self._tight, self.replans, self._end = state.tight, state.replans, state.end
+        self._carried, self._context = (
+            session_codec.attachments(state.carried),
+            session_codec.attachments(state.pending),
+        )
+        self.folding.restore(state.summary, state.summarized)
+
+    def _restore(self, stored: session_codec.Log) -> session_codec.State:
+        """Be what the store holds."""
+        read, size = apis.APIS[self._api].messages.get, self._counter().message
+        common = common_length(self.log, stored.messages)
+        self._recollection.cut(common)
+        self.log[:] = stored.messages
+        self._attached = Attached(stored.attached)
+        self._begun = True
+        state, view, written = session_codec.restored(self.store, self.id, self.log, read, size)
+        self.view, self._writer = view if view is not None else View(), Writer(self.id)
+        self._tight, self.replans, self._end = state.tight, state.replans, state.end
+        self._carried = session_codec.attachments(state.carried)
+        if view is None:
+            self._show(0)
+        self._writer.restored(stored, self.view, written)
+        self.folding.restore(state.summary, state.summarized)
+        return state
+
+    def export(self) -> Iterator[str]:
+        """The session as JSON lines: what it is, each message of its log after what is attached to it, its view."""
+        head = {"id": self.id, "model": self.model.name, "api": self._api, "budget": self.budget}
+        yield from session_codec.exported(head, self._settings(), self.log, self._attached.at)
+        if self._tight or self.folding.text or self._context or self._carried:
+            yield session_codec.shown_row(self.view, self._state(), self._originals())
+
+    def _originals(self) -> list[str]:
+        """What the handles in the view stand for, and those in that."""
+        found: dict[str, str] = {}
+        todo = self.view.handles()
+        while todo:
+            handle = todo.pop()
+            blob = self.store.find_blob(handle, self.id) if handle not in found else None
+            if blob is not None:
+                found[handle] = blob.decode("utf-8", "surrogatepass")
+                todo += HANDLE.findall(found[handle])
+        return list(found.values())
+
+    @classmethod
+    def import_(cls, lines: Iterable[str] | Path, *, store: Store | str | Path | None = None) -> Self:
+        """A session from what `export` wrote. Raises BadInput if the store has one of that id."""
+        given, rows = session_codec.read_export(validation.lines(lines))
+        session = cls(**given, store=store)
+        if session.store.get_session(session.id) is not None:
+            raise BadInput("lines", f"the store has a session {session.id!r} already: delete it, or change the id")
+        read = apis.APIS[session._api].messages.get
+        messages: list[Message] = []
+        shown = rows.pop() if rows and rows[-1].startswith(f'{{"{session_codec.SHOWN}":') else ""
+        for number, row in enumerate(rows, 2):
+            piece, raw = session_codec.imported(row, f"line {number}")
+            if piece is not None:
+                session._attached.add(len(messages), [piece])
+                session._writer.attach(len(messages), [piece])
+            else:
+                messages.append(read(raw, f"line {number}"))
+        session._append(messages)
+        if shown:
+            size = session._counter().message
+            view, state, stash = session_codec.read_shown(shown, f"line {len(rows) + 2}", session.log, read, size)
+            session.view = view
+            session._take(state)
+            session._writer.hold(stash)
+        session._begun = True
+        session._save()
+        return session
+
+
+def _vocabulary(counter: Counter) -> tuple[str, str]:
+    """What the size of a message depends on."""
+    return counter.model.family, counter.framing.key

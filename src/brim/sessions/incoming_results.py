@@ -1,0 +1,40 @@
+"""How a message enters a view that has been full before: results without what costs room and says nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from brim.content import Hint, Ladder, handle_of
+from brim.content.types import Room
+from brim.conversation import Message
+from brim.planning.rebuild import with_text
+from brim.tokens.counter import Counter
+
+# A result smaller than this is not worth another form.
+SMALL = 60
+# A lossless form must save at least this share to be worth reading in place of the original.
+SAVES = 0.1
+# The share of the budget that one saved result may take.
+SAVED_SHARE = 0.1
+
+
+def arrived(
+    message: Message, counter: Counter, limit: int, keep: Callable[[str], str], recall: bool = False
+) -> Message:
+    """The message with its results re-encoded without loss, and cut to the share that one result may take."""
+    texts: dict[int, str] = {}
+    for number, (part, size) in enumerate(zip(message.parts, counter.parts(message), strict=True)):
+        if part.kind != "result" or part.fixed or part.json or size < SMALL:
+            continue
+        steps = Ladder(part.text, counter.text, hint=Hint(tool=part.name))
+        most = max(SMALL, int(SAVED_SHARE * limit))
+        rung = steps.dense()
+        taken = counter.text(rung.text) if rung is not None else size
+        if taken > most:
+            room = Room(most, counter.text, handle_of(part.text), recall)
+            rung, taken = steps.at(room), most
+        if rung is not None and taken <= size * (1 - SAVES):
+            texts[number] = rung.text
+            if rung.fidelity == "recoverable":
+                keep(part.text)
+    return with_text(counter.api, message, texts) if texts else message

@@ -1,0 +1,135 @@
+"""Summaries of folded messages by a model: made after a response, used from the next re-plan on."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol
+
+from brim.conversation import Message
+from brim.errors import BudgetTooSmall
+from brim.fitting import fit
+from brim.models import Model
+from brim.planning.policies.summaries import naive
+from brim.sessions.view import Entry, EntryKind
+from brim.summaries.llm import FRAME, LlmSummarizer
+from brim.tokens.tokenizers import tokenizer
+
+log = logging.getLogger("brim")
+HEADER = "[Brim's summary of the earlier messages]\n"
+# The most tokens that a summary is asked for.
+LARGEST = 1_000
+# By which they are counted; the limit of a request is enforced by its own model's.
+FAMILY: Final = "o200k"
+Folded = tuple[list[Message], int]
+
+
+class Summarizer(Protocol):
+    """What makes summaries: a `LlmSummarizer`, or anything with the same call."""
+
+    async def summarize(self, messages: Sequence[Message], previous: str, tokens: int) -> str | None: ...
+
+
+class Folding:
+    """The running summary of what was folded: its text, and up to where in the log it reaches."""
+
+    def __init__(self, summarizer: Summarizer | None) -> None:
+        if isinstance(summarizer, LlmSummarizer) and summarizer.fit is None:
+            summarizer.fit = within
+        self.summarizer = summarizer
+        self.text = ""
+        self.upto = 0
+        self._refused = 0  # up to here a summary was tried in vain: it is tried again when more is folded
+        self._thread: threading.Thread | None = None
+        self._task: asyncio.Task[bool] | None = None
+        self._version = 0
+
+    def start(self, folded: Callable[[], Folded], keep: Callable[[], None] = lambda: None) -> None:
+        """Summarise what is folded and not yet summarised, beside everything else; nothing without a summariser.
+
+        `keep` is called when there is a new summary.
+        """
+        if self.summarizer is None or self.busy:
+            return
+        work = folded()
+        if not work[0] or work[1] == self._refused:
+            return
+        try:
+            self._task = asyncio.get_running_loop().create_task(self.run(work, keep))
+        except RuntimeError:  # no loop runs here: a thread has one of its own
+            self._thread = threading.Thread(target=lambda: asyncio.run(self.run(work, keep)), daemon=True)
+            self._thread.start()
+
+    @property
+    def busy(self) -> bool:
+        running = self._thread is not None and self._thread.is_alive()
+        return running or (self._task is not None and not self._task.done())
+
+    def wait(self, seconds: float | None = None) -> None:
+        """Wait for a summary that is being made in a thread."""
+        if self._thread is not None:
+            self._thread.join(seconds)
+
+    async def run(self, folded: Folded, keep: Callable[[], None] = lambda: None) -> bool:
+        """Summarise now. What was edited away meanwhile is not taken."""
+        messages, end = folded
+        if self.summarizer is None or not messages:
+            return bool(self.text)
+        version = self._version
+        text = await self._made(self.summarizer, messages)
+        if text and version == self._version:
+            self.text, self.upto = text, end
+            keep()
+        self._refused = 0 if text else end
+        return bool(self.text)
+
+    async def _made(self, summarizer: Summarizer, messages: Sequence[Message]) -> str:
+        try:
+            text = await summarizer.summarize(messages, self.text, LARGEST)
+        except Exception as problem:  # the caller's own code: anything may go wrong there
+            log.warning("a summary failed (%s: %s)", type(problem).__name__, problem)
+            return ""
+        if text is not None and not isinstance(text, str):
+            log.warning("a summary was refused: it is no text but %s", type(text).__name__)
+            return ""
+        return text or ""
+
+    def restore(self, text: str, upto: int) -> None:
+        """Go on from a summary that was kept."""
+        self._version += 1
+        self.text, self.upto = text, upto
+
+    def cut(self, length: int) -> None:
+        """The log was cut: a summary that holds what is gone goes too."""
+        self._version += 1
+        if length < self.upto:
+            self.text, self.upto = "", 0
+
+    def fork(self, length: int) -> Folding:
+        """The summary for a branch that begins with so many messages: none if it holds later ones."""
+        other = Folding(self.summarizer)
+        if self.upto <= length:
+            other.text, other.upto = self.text, self.upto
+        return other
+
+    def entries(self, made: Callable[[str, EntryKind], Entry]) -> list[Entry]:
+        """The summary as an entry for a re-plan to place; none if there is none."""
+        return [made(HEADER + self.text, "summary")] if self.text else []
+
+    def ready(self, messages: Sequence[Message], previous: str, tokens: int) -> str:
+        """What a policy's summary says now: the model's, with what was folded since; empty if there is none yet."""
+        if not self.text:
+            return ""
+        return naive(messages, self.text, tokens, tokenizer(FAMILY))
+
+
+def within(system: str, text: str, window: int, model: str | Model = "gpt-4o") -> str:
+    """The text of a summariser's own call, fitted like any other request."""
+    request = [{"role": "system", "content": system}, {"role": "user", "content": text}]
+    try:
+        fitted = fit(request, model=model, budget=window - FRAME)
+    except BudgetTooSmall:
+        return text[: max(0, window // 4)]
+    return str(fitted.messages[-1]["content"])

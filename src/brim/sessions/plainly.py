@@ -1,0 +1,33 @@
+"""A turn of a session by the plain planner: what the view becomes when planning has failed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from brim.fallback import plain_outcome
+from brim.planning.task import Outcome
+from brim.planning.work import Work
+from brim.sessions.view import Entry, EntryKind, View
+
+
+def plan_plainly(work: Work, entries: list[Entry], view: View) -> Outcome:
+    """Plan the entries of a whole log by size alone, and bring the view to it. Raises BudgetTooSmall."""
+    shown = replace(work.conversation, messages=tuple(entry.message for entry in entries))
+    outcome = plain_outcome(replace(work, conversation=shown))
+    gone = [entries[place] for place in outcome.folded]
+    size = work.counter.message
+    found: list[Entry] = []
+    for message, place in zip(outcome.conversation.messages, outcome.places, strict=True):
+        if place >= 0:
+            entry = entries[place]
+            altered = message is not entry.message and entry.end > entry.start
+            kind: EntryKind = "compacted" if altered else entry.kind
+            found.append(replace(entry, message=message, tokens=size(message), kind=kind))
+        elif gone:  # the first note tells of all that is archived
+            found.append(Entry(gone[0].start, gone[-1].end, message, size(message), "ledger"))
+            gone = []
+        else:
+            at = found[-1].end if found else 0
+            found.append(Entry(at, at, message, size(message), "ledger"))
+    view.replace(0, found, 0)
+    return outcome

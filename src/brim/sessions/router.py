@@ -1,0 +1,187 @@
+"""Which session a request belongs to: by the client's own id, else by what was sent before.
+
+So many sessions are live; the least used are let go and come back from the store when they are needed.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from brim import apis
+from brim.conversation import Conversation, Message
+from brim.errors import NotFound
+from brim.sessions.session import Session
+from brim.sessions.session_codec import opened
+from brim.sessions.tenancy import bare, quoted, scoped, tenant_of
+from brim.sessions.turn_writer import link, start
+from brim.sessions.view import common_length
+from brim.stores.protocol import Store
+
+LIVE = 1_000
+# Sessions that begin alike are compared with a request, the last used first; with more of them prefixes decide.
+ALIKE = 8
+# What changes within so many messages of the end is an edit of the newest turn; before that it is a branch.
+EDIT = 4
+# Conversations with fewer messages in common only begin alike: they are strangers.
+BRANCH = 3
+
+
+class Place(NamedTuple):
+    """Where sessions that may be one stand: whose they are, the client's id, and how they begin."""
+
+    tenant: str
+    client: str
+    first: bytes
+
+
+class Sessions:
+    """The sessions of a store, found by requests. May be used from several threads.
+
+    Example: Sessions(store, budget=20_000).of(body, model="gpt-4o").fit(body)
+    """
+
+    def __init__(self, store: Store | str | Path | None = None, *, live: int = LIVE, **defaults: Any) -> None:
+        self.store = opened(store)
+        self._most = live
+        self._defaults = defaults
+        self._live: OrderedDict[str, Session] = OrderedDict()
+        self._alike: dict[Place, OrderedDict[str, None]] = {}
+        self._places: dict[str, Place] = {}
+        self._lock = threading.RLock()
+
+    def __len__(self) -> int:
+        return len(self._live)
+
+    def of(
+        self, request: Conversation | Any, client_id: str | None = None, *, tenant: str = "", **settings: Any
+    ) -> Session:
+        """The session that a request goes on with: one that is known, a branch of one, or a new one.
+
+        A client's id may cover sub-agents and side calls; how a conversation begins tells them apart. A branch finds
+        the common part as it was sent. Those of another `tenant` are never found. `settings` are those of `Session`;
+        they hold for a new or reloaded one.
+        """
+        conversation = request if isinstance(request, Conversation) else apis.parse(request, settings.get("api"))
+        given = {"model": conversation.model, "api": conversation.api, **self._defaults, **settings}
+        place = Place(tenant, quoted(client_id or ""), _first(conversation.messages))
+        with self._lock:
+            session, common = self._nearest(conversation, place)
+            if session is None:
+                session, common = self._stored(conversation, place, given)
+            if session is not None:
+                if given["model"] and given["model"] not in (session.model, session.model.name):
+                    session.ask(given["model"])
+                lost = len(session.log) - common
+                if not lost or lost <= min(EDIT, common):
+                    return self._keep(session, place)
+                if common >= BRANCH:
+                    return self._keep(session.fork(common, _named(place, secrets.token_hex(8))), place)
+            return self._keep(self._new(given, place), place)
+
+    def get(self, id: str) -> Session:
+        """The session of an id. Raises NotFound."""
+        with self._lock:
+            session = self.held(id) or self._loaded(id, self._defaults)
+            if session is None:
+                raise NotFound(f"there is no session {id!r}")
+            known = self._places.get(id)
+            return self._keep(session, known or Place(tenant_of(id), _client(id), _first(session.log)))
+
+    def held(self, id: str) -> Session | None:
+        """The session of an id if it is in memory; the store is not asked."""
+        with self._lock:
+            session = self._live.get(id)
+            if session is not None and session.id != id:  # it has parted from a session that others went on with
+                self._forget(id)
+                return None
+            return session
+
+    def _nearest(self, conversation: Conversation, place: Place) -> tuple[Session | None, int]:
+        """The live session with the most messages in common, of those that begin alike."""
+        best: Session | None = None
+        most = 0
+        for id in list(reversed(self._alike.get(place, OrderedDict()))):
+            session = self.held(id)
+            if session is None or session._api != conversation.api:
+                continue
+            common = common_length(session.log, conversation.messages)
+            if common > most or (best is None and not session.log):
+                best, most = session, common
+            if common == len(session.log) >= len(conversation.messages) - 2:
+                return session, common  # it only goes on: none can be nearer
+        return best, most
+
+    def _stored(self, conversation: Conversation, place: Place, given: dict[str, Any]) -> tuple[Session | None, int]:
+        """The session that the store knows for the client, or for the longest prefix."""
+        id = _named(place, place.first.hex()[:8]) if place.client else None
+        if id is None or self.store.get_session(id) is None:
+            found = self.store.find_prefix(prefixes(conversation.messages, place.tenant)[:0:-1])
+            same = found is not None and (tenant_of(found[0]), _client(found[0])) == (place.tenant, place.client)
+            id = found[0] if found is not None and same else None
+        session = (self.held(id) or self._loaded(id, given)) if id else None
+        if session is None or session._api != conversation.api:
+            return None, 0
+        return session, common_length(session.log, conversation.messages)
+
+    def _new(self, settings: dict[str, Any], place: Place) -> Session:
+        id = _named(place, place.first.hex()[:8])
+        if id in self._live or self.store.get_session(id) is not None:
+            id = scoped(place.tenant, secrets.token_hex(16))
+        return Session(**{**settings, "id": id, "store": self.store})
+
+    def _loaded(self, id: str, settings: dict[str, Any]) -> Session | None:
+        kept = {key: value for key, value in settings.items() if key not in ("api", "store", "id") and value}
+        try:
+            return Session.load(id, store=self.store, **kept)
+        except NotFound:
+            return None
+
+    def _keep(self, session: Session, place: Place) -> Session:
+        """Hold a session as the last used one, and let go of the least used."""
+        self._live[session.id] = session
+        self._live.move_to_end(session.id)
+        self._places[session.id] = place
+        alike = self._alike.setdefault(place, OrderedDict())
+        alike[session.id] = None
+        alike.move_to_end(session.id)
+        if len(alike) > ALIKE:
+            del alike[next(iter(alike))]
+        while len(self._live) > self._most:
+            self._forget(next(iter(self._live)))
+        return session
+
+    def _forget(self, id: str) -> None:
+        del self._live[id]
+        place = self._places.pop(id)
+        alike = self._alike[place]
+        alike.pop(id, None)
+        if not alike:
+            del self._alike[place]
+
+
+def prefixes(messages: tuple[Message, ...], tenant: str = "") -> list[bytes]:
+    """The digests of a tenant's conversation's first 0, 1, 2, … messages; neither ids nor cache breakpoints count."""
+    chain = [start(tenant)]
+    for message in messages:
+        chain.append(link(chain[-1], message))
+    return chain
+
+
+def _first(messages: Any) -> bytes:
+    """How a conversation begins: the digest of its first message that is no instruction."""
+    found = next((message.digest for message in messages if message.role != "system"), None)
+    return found if found is not None else b""
+
+
+def _named(place: Place, what: str) -> str:
+    """The id of a client's session, or a random one for a client without an id; a name of its tenant."""
+    return scoped(place.tenant, f"{place.client}.{what}" if place.client else secrets.token_hex(16))
+
+
+def _client(id: str) -> str:
+    """The client's id that a session's id is made of. Example: "desk-7.0a1b2c3d" -> "desk-7" """
+    return bare(id).rpartition(".")[0]

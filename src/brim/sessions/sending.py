@@ -1,0 +1,95 @@
+"""What goes out: a view as a conversation, and that in the type of the request that came in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from brim import apis
+from brim.conversation import Conversation, Message, encode
+from brim.fitting import Fitted, in_type
+from brim.planning.draft import own_name
+from brim.planning.report import Report
+from brim.planning.reporting import report_of
+from brim.planning.task import Outcome
+from brim.planning.work import Work
+from brim.sessions.validation import encoded
+from brim.sessions.view import Entry, View, decisions
+
+
+def as_sent(conversation: Conversation, view: View) -> Conversation:
+    """The conversation with the messages of its view."""
+    return replace(conversation, messages=view.messages())
+
+
+def fitted(
+    work: Work,
+    outcome: Outcome,
+    sent: Conversation,
+    view: View,
+    log: Sequence[Message],
+    request: Any,
+    again: Callable[[int], Fitted],
+) -> Fitted:
+    """A turn as its caller gets it. `again` makes the same turn at another budget."""
+    given = work.conversation
+    # What is needed to tell of it later, without the body that it came from and the items of the planner.
+    light = (
+        replace(work, conversation=replace(given, fields={})),
+        replace(outcome, groups=[], stash={}, fold=None, planned=None, draft=None),
+    )
+    report = partial(view_report, *light, replace(sent, fields={}), tuple(view.entries), log)
+    tokens = work.counter.likely(sent)
+    return Fitted(body_of(given, sent, view, request), sent, tokens, outcome.originals, report, again)
+
+
+def body_of(given: Conversation, sent: Conversation, view: View, request: Any) -> Any:
+    """The request in the type that it came in; the caller's own where nothing was changed."""
+    if not request:
+        return [message.value for message in sent.messages]
+    if not given.beside and sent.messages == given.messages and sent.system is given.system:  # the same objects
+        return request
+    if isinstance(request, list):
+        # The caller's own objects where messages are as they were, so that nothing has to be encoded for it.
+        own = [None] * given.lead + request
+        return [
+            own[entry.start] if _is_own(entry, message, given) else message.value
+            for entry, message in zip(view.entries, sent.messages, strict=True)
+        ]
+    return in_type(request, apis.render(sent, request, given))
+
+
+def _is_own(entry: Entry, message: Message, given: Conversation) -> bool:
+    return entry.kind == "as is" and entry.start >= given.lead and message is given.messages[entry.start]
+
+
+def came_back(response: Any, api: str) -> tuple[int | None, list[Message]]:
+    """The input tokens that a response tells, and the messages in it.
+
+    `response` is a response as a dict (or an SDK object), a `wire.Usage`, or a number of input tokens.
+    """
+    if isinstance(response, int):
+        return response, []
+    if isinstance(response, apis.Usage):
+        return response.input, []
+    body = response if isinstance(response, Mapping) else json.loads(encode(response))
+    usage, spec = apis.usage(body, api), apis.APIS[api]
+    replies = [spec.messages.get(encoded("response", value), "response") for value in spec.replies(body)]
+    return usage.input if usage else None, replies
+
+
+def view_report(
+    work: Work, outcome: Outcome, sent: Conversation, entries: Sequence[Entry], log: Sequence[Message]
+) -> Report:
+    """What became of every message of the log, not only of those that this turn planned."""
+    before = replace(work, conversation=replace(work.conversation, messages=tuple(log)))
+    steps = decisions(entries, log, work.counter.message)
+    if work.conversation.lead:  # the log begins with instructions that stood beside the list
+        steps = [replace(step, item=own_name(work.conversation, number)) for number, step in enumerate(steps)]
+    if work.policy.name in ("concise", "layered"):  # these plan the whole log, so their numbers of messages are its own
+        handles = {step.item: step.handle for step in outcome.steps}
+        steps = [replace(step, handle=step.handle or handles.get(step.item, "")) for step in steps]
+    return report_of(before, replace(outcome, conversation=sent, groups=[], folded=[], steps=steps))

@@ -1,0 +1,428 @@
+"""A conversation that grows and stays in its window: sticky decisions, rare re-plans, nothing lost."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from brim import apis, incidents, models
+from brim.conversation import Conversation, Message, decode
+from brim.counting import kept_list
+from brim.deadline import OutOfTime, nested, run_within
+from brim.errors import BrimError, BudgetTooSmall, NotFound, UnknownModel
+from brim.fallback import told
+from brim.fitting import Fitted, answerable, by_window, capped, events, fit, refused, tell
+from brim.models import Model
+from brim.planning.attachments import Attachment, not_in
+from brim.planning.task import Outcome
+from brim.planning.work import Work
+from brim.sessions import session_codec, validation
+from brim.sessions.attached import Attached
+from brim.sessions.bypolicy import plan_by_policy
+from brim.sessions.cache_breakpoints import bare, end_of, ended, lost_marks, with_breakpoints
+from brim.sessions.checkpoint import Checkpoint
+from brim.sessions.compaction import compact
+from brim.sessions.held import Held
+from brim.sessions.plainly import plan_plainly
+from brim.sessions.sending import as_sent, came_back, fitted
+from brim.sessions.view import Entry, View, common_length
+from brim.stores.protocol import SessionRecord, Store
+
+log = logging.getLogger("brim")
+# What a fork has in common with the session that it leaves.
+SHARED = (
+    "reserve actuals recall_mode breakpoints replans"
+    " _api _told_api _follows _system _tools _on_event _begun _tight _head"
+).split()
+
+
+class Session(Held):
+    """One conversation.
+
+    `fit` takes the whole history each time, as most clients send it. `say`, `attach` and `record` are for those who
+    let Brim hold it. May be used from several threads.
+
+    Example: brim.Session(model="gpt-4o", budget=20_000).fit(messages).messages
+    """
+
+    def fit(self, request: Any, *, tools: Any = None, system: Any = None, tool_choice: Any = None) -> Fitted:
+        """Return the request with its history fitted; what was sent before stays as it was sent.
+
+        A list is of the session's `api`, if that was given, and goes with its instructions and tools; a body says its
+        own. Raises BudgetTooSmall if what must stay cannot fit; the session stays usable.
+        """
+        request = kept_list(request)
+        api = None
+        if apis.is_bare(request):
+            api, tools = self._told_api, self._tools if tools is None else tools
+        beside = {"model": self.model, "tools": tools, "tool_choice": tool_choice}
+        conversation = apis.parse(request, api, system=system, **beside)
+        if system is None and self._system is not None and apis.is_bare(request) and not _instructed(conversation):
+            conversation = apis.parse(request, conversation.api, system=self._system, **beside)
+        if self._follows and conversation.model not in (self.model.name, self._unknown):
+            self.ask(conversation.model)
+        return self.fit_parsed(request, conversation)
+
+    def ask(self, model: str | Model) -> None:
+        """Go on with another model: its tokens count from now on, and its window holds. One that is unknown is not."""
+        try:
+            found = model if isinstance(model, Model) else models.find(model)
+        except UnknownModel:
+            log.warning("the model %r is not known: the session goes on with the limits of %s", model, self.model.name)
+            self._unknown = model
+            return
+        with self._lock:
+            self.model = found
+
+    def fit_parsed(self, request: Any, conversation: Conversation) -> Fitted:
+        """`fit` for a request that was parsed already."""
+        with self._lock, incidents.collected() as self._incidents:
+            self._api = conversation.api
+            request, conversation = answerable(request, conversation, self.model, self._counter())
+            try:
+                return self._or_plainly(partial(self._follow_and_fit, request, conversation), conversation, request)
+            except BudgetTooSmall:
+                if self._attached.at(len(self.log) - 1):  # it was not sent: its context waits for what is sent instead
+                    self._cut(len(self.log) - 1)
+                    self._save_in_time()
+                raise
+
+    def _follow_and_fit(self, request: Any, conversation: Conversation) -> Fitted:
+        self._check_store(conversation.messages)
+        self._measure_head(conversation, conversation.messages)
+        self._follow(conversation.messages)
+        return self._fitted(conversation, request)
+
+    def _or_plainly(self, turn: Callable[[], Fitted], given: Conversation, request: Any, said: Any = ()) -> Fitted:
+        """A turn; one that raises or takes too long is undone, and the plain planner makes it.
+
+        `said` is what Brim adds to the log that it holds itself.
+        """
+        before = Checkpoint(self)
+        try:
+            return run_within(self.fit_timeout, turn)
+        except BrimError:
+            raise
+        except OutOfTime as problem:
+            incidents.note("timeout", problem)
+        except Exception as problem:
+            incidents.note("planning", problem)
+        before.restore(self)
+        messages = (*self.log, *said) if said else given.messages
+        return self._plainly(given, request, messages)
+
+    def _plainly(self, conversation: Conversation, request: Any, messages: Sequence[Message]) -> Fitted:
+        """A turn by sizes alone: nothing is ranked, compacted or recalled, and the store may fail."""
+        common = common_length(self.log, messages)
+        if common < len(self.log):
+            pieces = self._attached.cut(common)
+            self._context = [*pieces, *self._context] if self.policy.name == "agent" else self._context
+            self.folding.cut(common)
+            self._writer.cut(common)
+        self.log[:] = messages
+        self._derive()
+        for message in self.log[common:]:
+            self._writer.add(message)
+        if self._context and self.policy.name == "agent" and common < len(self.log):
+            self._place_context(len(self.log) - 1)
+        size = self._counter().message
+        entries = [
+            entry
+            for number, message in enumerate(self.log)
+            for entry in (*self._context_of(number), Entry(number, number + 1, message, size(message)))
+        ]
+        work = self._work(conversation)
+        self._begun = self._tight = True
+        try:
+            outcome = plan_plainly(work, entries, self.view)
+        except BudgetTooSmall as found:
+            self.view.replace(0, entries, 0)
+            refusal = work.refusal(found)
+            tell(self._on_event, refused(refusal))
+            raise refusal from None
+        self.replans += 1
+        return self._sends(work, outcome, as_sent(work.conversation, self.view), request, again=False)
+
+    def say(self, message: Any) -> Fitted:
+        """Add a message (a text is the user's) and return the request to send.
+
+        Raises BudgetTooSmall if it cannot fit; then it was not said.
+        """
+        with self._lock:
+            value = apis.APIS[self._api].text_message("user", message) if isinstance(message, str) else message
+            said = apis.APIS[self._api].messages.get(validation.encoded("message", value), f"message {len(self.log)}")
+            self._check_store(None)
+            system = self._instructed()
+            conversation = apis.parse([], self._api, model=self.model.name, tools=self._tools, system=system)
+            self._measure_head(conversation, self.log)
+            before, context = len(self.log), self._context
+            try:
+                with incidents.collected() as self._incidents:
+                    return self._or_plainly(partial(self._say, said, conversation), conversation, [], [said])
+            except BaseException:
+                self._cut(before)
+                self._context = context
+                self._save_in_time()
+                raise
+
+    def _say(self, said: Message, conversation: Conversation) -> Fitted:
+        self._append([said])
+        return self._fitted(conversation, [])
+
+    def _instructed(self) -> Any:
+        """The instructions for the body; where the API has no field for them, a first message says them once."""
+        if self._system is None or apis.APIS[self._api].system_fields:
+            return self._system
+        value = self._first_message()
+        self._append(
+            [] if self.log else [apis.APIS[self._api].messages.get(validation.encoded("system", value), "system")]
+        )
+        return None
+
+    def _first_message(self) -> Any:
+        return self._system if isinstance(self._system, dict) else {"role": "system", "content": self._system}
+
+    def attach(
+        self, context: str | Attachment, *, source: str = "", type: str = "note", recoverable: bool = True
+    ) -> None:
+        """Attach context to the next message; after a re-plan it is carried along in short."""
+        if not isinstance(context, Attachment):
+            context = Attachment(validation.text("context", context), source, type, recoverable)
+        with self._lock:
+            self._context = [*self._context, context]
+            self._save()
+
+    def record(self, response: Any) -> None:
+        """Take what came back: the answer joins the conversation where Brim holds it, the usage teaches the counter.
+
+        `response` is the response as a dict (or an SDK object), a `wire.Usage`, or the number of input tokens.
+        """
+        with self._lock:
+            used, replies = came_back(validation.response(response), self._api)
+            self._append(replies)
+            if used is not None and self._sent is not None:
+                self._learn(self._sent, used)
+            self._save()
+        self.summarize_later()
+
+    def _learn(self, sent: Conversation, used: int) -> None:
+        try:
+            self._counter().record(sent, used)
+        except BrimError:
+            raise
+        except Exception as problem:  # what is not learnt costs accuracy, not the turn
+            incidents.note("store", problem)
+
+    def summarize_later(self) -> None:
+        """After a response: have folded messages summarised beside everything else, if there is a summariser."""
+        self.folding.start(self._folded_messages, self._keep_summary)
+
+    def fork(self, length: int, id: str | None = None) -> Session:
+        """Another session with the first messages of this one, shown as they are here; both go on by themselves."""
+        validation.whole("length", length)
+        with self._lock:
+            other = Session(model=self.model, budget=self.budget, policy=self.policy, store=self.store, id=id)
+            other._embed = other._recollection.embed = self._embed
+            for name in SHARED:
+                setattr(other, name, getattr(self, name))
+            other.folding = self.folding.fork(length)
+            other._carried = list(self._carried)
+            other.view = View(list(self.view.entries), self.view.settled, self.view.tokens)
+            covered = min(other.view.cut(length), length)
+            other.log += self.log[:covered]
+            other._attached = Attached(self._attached.before(length))
+            handles = other.view.handles()
+            blobs = [blob for handle in handles if (blob := self.store.find_blob(handle, self.id)) is not None]
+            other._writer.forked(self._writer.chain[: covered + 1], other.log, blobs)
+            for at, piece in other._attached:
+                other._writer.attach(at, [piece])
+            other._append(self.log[covered:length])
+            other._context = self._attached.at(length)
+            other._save()
+            return other
+
+    async def summarize(self) -> bool:
+        """Have folded messages summarised now; True if there is a summary that the next re-plan will use."""
+        return await self.folding.run(self._folded_messages(), self._keep_summary)
+
+    def _keep_summary(self) -> None:
+        with self._lock:
+            self._save()
+
+    def recall(self, handle: str) -> str:
+        """The content behind a handle that stands in a fitted request."""
+        digits = validation.text("handle", handle).strip().removeprefix("brim:")
+        found = self.store.find_blob(digits, self.id)
+        if found is None:
+            with self._lock:  # what the store lost is written again
+                self._check_store((), gone=True)
+                self._save()
+            found = self.store.find_blob(digits, self.id)
+        if found is None:
+            raise NotFound(f"nothing is kept under {handle!r} in this session: handles look like brim:3f2a9c01")
+        return found.decode("utf-8", "surrogatepass")
+
+    def search(self, query: str, limit: int = 5) -> list[tuple[int, str]]:
+        """Messages of the whole log, and attached context, that are about a query, best first, with their numbers.
+
+        The number of context is that of the message that it was attached to.
+        """
+        validation.text("query", query), validation.whole("limit", limit)
+        with self._lock:
+            said = [(number, self.log[number].text) for number in self._recollection.search(query, limit)]
+            context = self._attached.search(query, limit)
+            both = [found for pair in zip_longest(said, context) for found in pair if found is not None]
+            return both[:limit]
+
+    def rest(self) -> None:
+        """Let go of the search index, most of a session's memory, until it is asked; not while the session is used."""
+        if self._lock.acquire(blocking=False):
+            self._recollection.rest()
+            self._lock.release()
+
+    def _work(self, conversation: Conversation) -> Work:
+        return Work(
+            conversation=conversation,
+            counter=self._counter(),
+            model=self.model,
+            policy=self.policy,
+            limit=self._stated_limit(conversation),
+            own_limit=by_window(self.model, conversation, self.policy, self.budget, self.reserve),
+            recall=self.recall_mode == "tool",
+            summarize=self.folding.ready if self.folding.summarizer else None,
+            context=tuple(self._context),
+            carried=tuple(not_in(self._carried, self._context)),
+        ).by_estimate()
+
+    def _fitted(self, conversation: Conversation, request: Any) -> Fitted:
+        work = self._work(conversation)
+        again = bool(request) and self._last is not None and self._last == self._asks(work)
+        try:
+            outcome = self._as_before(work) if again else self._bring_under(work)
+            self._begun = True
+        except BudgetTooSmall as found:
+            self._begun = True
+            refusal = work.refusal(found)
+            tell(self._on_event, refused(refusal))
+            self._save()
+            raise refusal from None
+        sent = outcome.conversation if again else self._marked(work, outcome.conversation)
+        return self._sends(work, outcome, sent, request, again=again)
+
+    def _sends(self, work: Work, outcome: Outcome, sent: Conversation, request: Any, *, again: bool) -> Fitted:
+        """Take what was planned as sent: tell of it, and keep it."""
+        outcome.warnings[:0] = capped(work, self.budget)
+        known = list(self._incidents)
+        outcome.warnings += told(known)
+        for event in events(work, outcome):
+            tell(self._on_event, event)
+        self._writer.hold(outcome.originals().values())
+        if self.policy.name != "agent":  # there context is part of the view
+            self._writer.hold(piece.text for piece in self._carried if piece not in work.carried)
+            self._carried = [*work.carried, *self._context]
+            self._place_context(max(0, len(self.log) - 1))
+        self._sent, self._last, self._end = sent, self._asks(work) if request else None, end_of(sent.messages)
+        self._save_in_time()
+        outcome.warnings += told(incident for incident in self._incidents if incident not in known)
+        messages = self.log[:]
+        return fitted(work, outcome, sent, self.view, messages, request, partial(self._at, request, work, messages))
+
+    def _save_in_time(self) -> None:
+        """Save, after a turn that was given up too: then the store has a time of its own."""
+        if nested():
+            self._save()
+            return
+        try:
+            run_within(self.fit_timeout, self._save)
+        except OutOfTime as problem:
+            incidents.note("store", problem)
+
+    def _asks(self, work: Work) -> tuple[Any, ...]:
+        """All that the form of a request depends on: one that is asked for again is sent again as it was."""
+        given = work.conversation
+        what = (given.messages, given.system, given.tools, given.fields, work.stated_limit, work.model, work.policy)
+        return (*what, self.recall_mode, self.view.messages())
+
+    def _as_before(self, work: Work) -> Outcome:
+        assert self._sent is not None
+        sent = replace(work.conversation, system=self._sent.system, messages=self._sent.messages)
+        return Outcome(sent, work.total(sent))
+
+    def _marked(self, work: Work, sent: Conversation) -> Conversation:
+        if not (self.breakpoints and self._tight and self._api == "anthropic"):
+            return sent
+        places = {self.view.settled - 1, ended(self._end, sent.messages), len(sent.messages) - 1}
+        return with_breakpoints(work, sent, sorted(places), lost_marks(self.view, self.log))
+
+    def _at(self, request: Any, work: Work, messages: Sequence[Message], budget: int) -> Fitted:
+        """The same turn at another budget, planned without memory."""
+        given = work.conversation
+        beside = given.fields if given.beside else {}
+        stood = given.messages[0] if given.lead else given.system
+        now = max(0, len(messages) - 1)
+        return fit(
+            request or [message.value for message in messages],
+            model=work.model,
+            budget=budget,
+            reserve=self.reserve,
+            policy=work.policy,
+            api=given.api,
+            tools=_value(beside.get("tools")),
+            tool_choice=_value(beside.get("tool_choice")),
+            system=_value(stood.raw) if given.beside and stood is not None else None,
+            context=work.context or self._attached.at(now),
+            carried=work.carried or [piece for _, piece in self._attached.before(now)],
+        )
+
+    def _bring_under(self, work: Work) -> Outcome:
+        if self.policy.name != "agent":
+            outcome = plan_by_policy(work, self.log, self.view, self._saved)
+            self._tight = self._tight or not self.view.untouched()
+            self.replans += outcome.conversation.messages != self.view.messages() or bool(outcome.folded)
+            return replace(outcome, conversation=replace(outcome.conversation, messages=self.view.messages()))
+        size = work.size(work.counter.head(work.conversation) + self.view.tokens)
+        if size <= self.policy.compact_at * work.limit:
+            return Outcome(as_sent(work.conversation, self.view), size)
+        outcome = compact(work, self.log, self.view, self.folding.entries(self._between), self._context_of)
+        self.replans += 1
+        self._tight = True
+        if self._api == "anthropic":
+            self.view.entries = [bare(entry) for entry in self.view.entries]
+        self._recall_after(work)
+        sent = replace(outcome.conversation, messages=self.view.messages())
+        return replace(outcome, conversation=sent, total=work.total(sent))
+
+    def _recall_after(self, work: Work) -> None:
+        """Spend some of what a compaction left free on what the message that caused it is about."""
+        spare = work.limit - work.size(work.counter.head(work.conversation) + self.view.tokens)
+        room = min(spare // 2 - 8, int(self.policy.recall * work.limit))  # the rest is for what comes
+        text = self._recollection.after(self.view, room, work.counter.text) if self.recall_mode == "auto" else ""
+        if text:
+            *before, last = self.view.entries
+            recalled = replace(self._between(text, "recall"), start=last.start, end=last.start)
+            self.view.replace(len(before), [recalled, last], min(self.view.settled, len(before)))
+
+    def _folded_messages(self) -> tuple[list[Message], int]:
+        with self._lock:
+            return self.view.folded_since(self.folding.upto, self.log)
+
+
+def _value(raw: bytes | None) -> Any:
+    return None if raw is None else decode(raw)
+
+
+def _instructed(conversation: Conversation) -> bool:
+    """Whether a request says its own instructions."""
+    return conversation.system is not None or any(message.role == "system" for message in conversation.messages[:1])
+
+
+def list_sessions(store: Store | str | Path, limit: int = 50, query: str = "") -> list[SessionRecord]:
+    """The last used sessions of a store, newest first."""
+    return session_codec.sessions(
+        validation.store(store), validation.whole("limit", limit), validation.text("query", query)
+    )

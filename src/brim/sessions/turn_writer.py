@@ -1,0 +1,144 @@
+"""What of a session is not written yet, and how a turn of it is written at once."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from brim.content import handle_of
+from brim.conversation import Message, encode
+from brim.planning.attachments import Attachment
+from brim.sessions import session_codec
+from brim.sessions.attached import Placed
+from brim.sessions.tenancy import tenant_of
+from brim.sessions.view import View
+from brim.stores.protocol import Store, Turn
+
+
+class Writer:
+    """Collects what a turn adds to a session, and commits it."""
+
+    def __init__(self, session: str) -> None:
+        self.chain: list[bytes] = [start(tenant_of(session))]  # the digests of the log's first 0, 1, 2, … messages
+        self.records = 0  # so many the store holds of this session
+        self._pending: list[bytes] = []
+        self._blobs: list[bytes] = []
+        self._state = b""
+        self._written: dict[bytes, bytes] = {}
+        self._digests = session_codec.Digests()
+
+    def copy(self) -> Writer:
+        """The same, to go on from when what is added now is given up."""
+        other = copy.copy(self)
+        other.chain, other._pending, other._blobs = list(self.chain), list(self._pending), list(self._blobs)
+        return other
+
+    def add(self, message: Message) -> None:
+        self.chain.append(link(self.chain[-1], message))
+        self._pending.append(session_codec.message_record(message.raw))
+
+    def attach(self, at: int, pieces: Iterable[Attachment]) -> None:
+        """Context was attached to a message: it is part of the log, and its text can be recalled."""
+        for piece in pieces:
+            self._pending.append(session_codec.context_record(at, piece))
+            self.hold([piece.text])
+
+    def cut(self, length: int) -> None:
+        """The log was cut to so many messages."""
+        del self.chain[length + 1 :]
+        self._pending.append(session_codec.cut_record(length))
+
+    def keep(self, text: str) -> str:
+        """Stash an original; return its handle."""
+        self.hold([text])
+        return handle_of(text)
+
+    def hold(self, texts: Iterable[str]) -> None:
+        """Stash originals whose handles are known."""
+        self._blobs += [text.encode("utf-8", "surrogatepass") for text in texts]
+
+    def forked(self, chain: Iterable[bytes], log: Iterable[Message], blobs: Iterable[bytes]) -> None:
+        """Begin with the messages and the originals of another session."""
+        self.chain = list(chain)
+        self._pending = [session_codec.message_record(message.raw) for message in log]
+        self._blobs = list(blobs)
+
+    def again(self, log: Iterable[Message], attached: Iterable[Placed], blobs: Iterable[bytes], records: int) -> None:
+        """Write everything once more after so many records that the store has, which no longer count."""
+        self.records = records
+        self._pending = [session_codec.cut_record(0), *(session_codec.message_record(message.raw) for message in log)]
+        for at, piece in attached:
+            self.attach(at, [piece])
+        self._blobs += blobs
+        self._written, self._state = {}, b""
+
+    def restored(self, log: session_codec.Log, view: View, state: bytes) -> None:
+        """Begin with what a store holds already: the log, and, if there is a state, its view."""
+        self.records = log.records
+        for message in log.messages:
+            self.chain.append(link(self.chain[-1], message))
+        if state:
+            self._written, self._state = dict(self._digests.of(view)), state
+
+    def commit(
+        self,
+        store: Store,
+        session: str,
+        view: View,
+        state: Mapping[str, Any],
+        meta: Mapping[str, Any],
+        settings: Mapping[str, Any],
+    ) -> bool:
+        """Write what is new of this turn; what cannot be written is only lost to later processes.
+
+        `state` are fields of `keeping.State` beside its entries and its settings. False if the store does not hold what
+        this one wrote before, and nothing else: then nothing is written.
+        """
+        digests = self._digests.of(view)
+        if settings:
+            given = encode(settings)
+            digests = digests | {given: hashlib.sha256(given).digest()}
+            state = {**state, "settings": digests[given]}
+        derived = msgspec.msgpack.encode(session_codec.State(session_codec.kept_entries(view, digests), **state))
+        if not self._pending and not self._blobs and derived == self._state:
+            return True
+        fresh = [raw for raw in digests if raw not in self._written]
+        written = store.commit(
+            Turn(
+                session=session,
+                records=tuple(self._pending),
+                blobs=tuple(dict.fromkeys([*self._blobs, *fresh])),
+                state=derived,
+                prefixes=[(self.chain[-1], len(self.chain) - 1)],
+                meta=meta,
+                expected=self.records,
+            )
+        )
+        if written is None:
+            return False
+        self.records += len(self._pending)
+        self._written, self._state = dict(digests), derived
+        self._pending, self._blobs = [], []
+        return True
+
+
+def originals(handles: Iterable[str], texts: Iterable[str]) -> tuple[list[bytes], bool]:
+    """Those of some texts that handles stand for, and whether a handle stands for none of them."""
+    known = {handle_of(text).removeprefix("brim:"): text for text in dict.fromkeys(texts)}
+    wanted = list(handles)
+    found = [known[handle].encode("utf-8", "surrogatepass") for handle in wanted if handle in known]
+    return found, len(found) < len(wanted)
+
+
+def start(tenant: str) -> bytes:
+    """The digest of a tenant's conversation before its first message: no tenant's prefix is another's."""
+    return hashlib.sha256(tenant.encode()).digest() if tenant else b""
+
+
+def link(before: bytes, message: Message) -> bytes:
+    """The digest of a conversation up to and with a message, from the one before it."""
+    return hashlib.sha256(before + message.digest).digest()

@@ -1,0 +1,1 @@
+"""Where sessions, archives and learned sizes are kept."""

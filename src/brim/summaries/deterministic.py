@@ -1,0 +1,282 @@
+"""Summaries without a model: what was asked, decided, found, done and left open, in the words that were used.
+
+Everything in a summary is taken verbatim from the messages; nothing is rephrased, so nothing can be wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate, islice
+
+from brim.conversation import Message
+from brim.sized_lru import SizedLru
+
+HEADER = "[CONVERSATION SUMMARY - Earlier messages summarized to save context space]"
+TITLES = ("Topics discussed:", "Key decisions made:", "Important context:")
+NONE = "- (none noted)"
+_BULLET = re.compile(r"^\s*(?:[-*•+]|\d{1,3}[.)])\s+(\S.*)$")
+_HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(\S.*?)\s*#*$")
+_CONCLUSION = re.compile(
+    r"\b(?:in conclusion|conclud\w*|decid\w*|decision|therefore|so we (?:will|use|go)|we(?:'ll| will| should)|"
+    r"i(?:'ll| will| have| recommend| suggest)|fixed|resolved|implemented|agreed|chose\w*|"
+    r"the (?:answer|fix|cause|result) is)\b",
+    re.IGNORECASE,
+)
+# Each of its matches has one of these.
+_CONCLUDES = (
+    "conclu", "decid", "decision", "therefore", "so we ", "we'll", "we will", "we should", "i'll", "i will", "i have",
+    "i recommend", "i suggest", "fixed", "resolved", "implemented", "agreed", "chose", "answer is", "fix is",
+    "cause is", "result is",
+)  # fmt: skip
+_QUESTION = re.compile(r"[?？]")
+_OPEN = re.compile(
+    r"\b(?:todo|to do|not yet|still (?:need|open|missing|to)|unresolved|pending|blocked|remains? to|next step)\b", re.I
+)
+_LEAVES = ("todo", "to do", "not yet", "still ", "unresolved", "pending", "blocked", "remain", "next step")
+# Letters that are ASCII ones where case is of no account.
+_LIKE_ASCII = "\u017f\u212a\u0130\u0131"
+_MARKS = frozenset("-*•+#")
+_FACT = re.compile(
+    r"[\w.+-]+@[\w-]+\.[\w.]+"  # e-mail
+    r"|https?://[^\s\"'<>)\]]+"
+    r"|(?<![\w/])(?:\.{0,2}/)?(?:[\w.-]+/)+[\w.-]+"  # path
+    r"|\b[0-9a-f]{7,40}\b|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22,27}\b"
+    r"|\b(?=[\w-]{0,63}\d)(?=[\w-]{0,63}[A-Za-z])[A-Za-z0-9][\w-]{3,63}\b"  # codes: letters and digits together
+    r"|[$€£]\s?\d[\d,.]*|\b\d[\d,.]*\s?(?:%|USD|EUR|GB|MB|ms)\b"
+    r"|\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?)?\b|\b\d{3,}\b"
+)
+# Words that may hold a fact, and the word after each: looking only at them is ten times faster.
+_TELLING = re.compile(r"(?<!\S)[^\s\d@/$€£]*+[\d@/$€£]\S*(?=(\s\S+)?)")
+# Each of them has one of these.
+_TELLS = re.compile(r"[\d@/$€£]")
+_SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n")
+
+
+# How many characters of messages one summary reads at most.
+READ = 200_000
+# What is taken over of a line that a model wrote.
+CARRIED = 400
+
+
+@dataclass(slots=True)
+class Notes:
+    """What a span of messages held, each list in order of appearance and without repeats."""
+
+    topics: list[str] = field(default_factory=list)
+    decisions: list[str] = field(default_factory=list)
+    facts: list[str] = field(default_factory=list)
+    done: list[str] = field(default_factory=list)
+    open: list[str] = field(default_factory=list)
+
+
+# By digest, so that it keeps no message alive.
+_known: SizedLru[tuple[bytes, int, int, bool], Notes] = SizedLru(4 << 20)
+
+
+def take_notes(messages: Sequence[Message], topic_chars: int = 80, line_chars: int = 160) -> Notes:
+    """Collect what a summary is made of, from as many of the newest messages as are worth reading for it."""
+    notes = Notes()
+    for number, message in enumerate(_newest(messages, READ)):
+        one = _noted(message, topic_chars, line_chars, earlier=not number and _summarizes(message))
+        notes.topics += one.topics
+        notes.decisions += one.decisions
+        notes.facts += one.facts
+        notes.done += one.done
+        notes.open += one.open
+    for name in ("topics", "decisions", "facts", "done", "open"):
+        setattr(notes, name, list(dict.fromkeys(line for line in getattr(notes, name) if line)))
+    return notes
+
+
+def _summarizes(message: Message) -> bool:
+    """Whether a message that stands first is an earlier summary; what begins so anywhere else is only text."""
+    return message.text.startswith(HEADER)
+
+
+def _noted(message: Message, topic_chars: int, line_chars: int, *, earlier: bool) -> Notes:
+    """What one message holds: read once for as long as it comes back."""
+    key = (message.digest, topic_chars, line_chars, earlier)
+    known = _known.get(key)
+    if known is not None:
+        return known
+    notes = Notes()
+    for part in message.parts:
+        if part.kind == "call":
+            notes.done.append(_call_line(part.name, part.text, line_chars))
+        elif part.kind == "result":
+            notes.facts += facts(_ends(part.text, 20_000), 12)
+        elif part.kind == "text" and earlier:
+            _carry(part.text, notes)
+        elif part.kind == "text" and message.role == "user":
+            notes.topics.append(clip(part.text, topic_chars))
+            notes.facts += facts(_ends(part.text, 20_000), 24)
+        elif part.kind == "text" and message.role == "assistant":
+            notes.decisions += key_points(_ends(part.text, 40_000), line_chars)
+            notes.facts += facts(_ends(part.text, 20_000), 12)
+            notes.open += _open_points(_ends(part.text, 40_000), line_chars)
+    held = (notes.topics, notes.decisions, notes.facts, notes.done, notes.open)
+    return _known.put(key, notes, 800 + sum(60 + len(line) for lines in held for line in lines))
+
+
+def _carry(text: str, notes: Notes) -> None:
+    """Take over what an earlier summary says."""
+    lists = dict(zip(TITLES, (notes.topics, notes.decisions, notes.facts), strict=True))
+    into: list[str] | None = None
+    lines = text.removeprefix(HEADER).splitlines()
+    if not lists.keys() & set(lines):  # a model wrote it, in a form of its own
+        notes.facts += [clip(line, CARRIED) for line in lines]
+    for line in lines:
+        into = lists.get(line, into)
+        if into is not None and line.startswith("- ") and line != NONE:
+            into.append(line[2:])
+
+
+def _newest(messages: Sequence[Message], chars: int) -> Sequence[Message]:
+    """The newest messages that together have about so many characters: a bounded summary needs no more.
+
+    An earlier summary at their start is read as well: it is all that is left of what it stands for.
+    """
+    for start in range(len(messages) - 1, -1, -1):
+        chars -= len(messages[start].raw)
+        if chars < 0:
+            earlier = messages[:1] if start and _summarizes(messages[0]) else ()
+            return [*earlier, *messages[start:]]
+    return messages
+
+
+def _ends(text: str, size: int) -> str:
+    """A long text without its middle: what matters stands at either end more often."""
+    return text if len(text) <= size else f"{text[: size // 2]}\n{text[-size // 2 :]}"
+
+
+def clip(text: str, size: int) -> str:
+    """The start of a text on one line. Example: clip("Fix the\\nlogin bug now", 12) -> "Fix the…" """
+    line = " ".join(text[: size * 8].split())
+    if len(line) <= size:
+        return line
+    cut = line[: size - 1]
+    word = cut.rfind(" ")
+    return (cut[:word] if word > size // 2 else cut) + "…"
+
+
+def key_points(text: str, size: int = 160) -> list[str]:
+    """What an answer decided: its bullets, headings and conclusions."""
+    found: list[str] = []
+    lines = text.splitlines()
+    concluding = holding(text, lines, _CONCLUDES)
+    for number, line in enumerate(lines):
+        first = line.lstrip()[:1]
+        match = (_BULLET.match(line) or _HEADING.match(line)) if first in _MARKS or first.isdecimal() else None
+        if match:
+            found.append(clip(match.group(1), size))
+        elif number in concluding and _CONCLUSION.search(line[:400]):
+            sentence = next((part for part in _SENTENCE_END.split(line) if _CONCLUSION.search(part)), line)
+            found.append(clip(sentence, size))
+    return found
+
+
+def holding(text: str, lines: list[str], signs: tuple[str, ...]) -> Collection[int]:
+    """The numbers of a text's lines in which, in any case, one of some strings of ASCII stands, and perhaps of others.
+
+    Looking for a few strings in the whole text is ten times faster than looking at each line with a pattern.
+    """
+    low = text.lower()
+    if not text.isascii() and (len(low) != len(text) or any(letter in text for letter in _LIKE_ASCII)):
+        return range(len(lines))
+    found: set[int] = set()
+    present = [sign for sign in signs if sign in low]
+    if not present:
+        return found
+    ends = list(accumulate(len(line) for line in text.splitlines(keepends=True)))
+    for sign in present:
+        place = low.find(sign)
+        while place >= 0:
+            number = bisect_right(ends, place)
+            found.add(number)
+            place = low.find(sign, ends[number])
+    return found
+
+
+def _start(text: str, end: int) -> int:
+    """Where the sentence starts that ends there."""
+    before = text[max(0, end - 240) : end]
+    return end - len(before) + max(before.rfind(sign) for sign in ".!?\n。！？") + 1
+
+
+def _open_points(text: str, size: int) -> list[str]:
+    asked = [match.span() for match in _QUESTION.finditer(text)][-2:]
+    found = [clip(text[_start(text, start) : end], size) for start, end in asked]
+    lines = text.splitlines()
+    left = (lines[number] for number in sorted(holding(text, lines, _LEAVES)))
+    return found + [clip(line, size) for line in islice((line for line in left if _OPEN.search(line[:400])), 4)]
+
+
+def _call_line(name: str, arguments: str, size: int) -> str:
+    return clip(f"{name}({arguments})", size) if name else ""
+
+
+def facts(text: str, most: int) -> list[str]:
+    """The first identifiers, paths, numbers, dates and amounts of a text.
+
+    Example: "see ORD-1 and src/a.py, 5 GB" -> ["ORD-1", "src/a.py", "5 GB"]
+    """
+    found: list[str] = []
+    if _TELLS.search(text) is None:
+        return found
+    after = 0
+    for word in _TELLING.finditer(text):
+        if len(found) >= most:
+            break
+        for match in _FACT.finditer(text, max(after, word.start()), word.end(1) if word.group(1) else word.end()):
+            if match.start() >= word.end():
+                break  # the next word speaks for itself
+            found.append(match.group().rstrip(".,;:"))
+            after = match.end()
+    return found[:most]
+
+
+def concise(messages: Sequence[Message], limit: int = 2_000, topic_chars: int = 80) -> str:
+    """The three-part summary in at most `limit` characters: topics, key decisions, important context.
+
+    Empty if the messages say nothing that a summary could hold.
+    """
+    notes = take_notes(messages, topic_chars)
+    parts = (notes.topics, notes.decisions, [*notes.open, *notes.done, *notes.facts])
+    if not any(parts):
+        return ""
+    return _within(HEADER, [(title, lines or [NONE[2:]]) for title, lines in zip(TITLES, parts, strict=True)], limit)
+
+
+def _within(header: str, sections: list[tuple[str, list[str]]], limit: int) -> str:
+    """Fill the sections in turn, the newest lines of each first, until the limit is reached."""
+    chosen: list[set[int]] = [set() for _ in sections]
+    size = len(header) + sum(len(title) + 2 for title, _ in sections) + 1
+    longest = max((len(lines) for _, lines in sections), default=0)
+    for back in range(1, longest + 1):
+        if size >= limit - 8:
+            break
+        for picked, (_, lines) in zip(chosen, sections, strict=True):
+            if back <= len(lines) and size + len(lines[-back]) + 3 <= limit:
+                picked.add(len(lines) - back)
+                size += len(lines[-back]) + 3
+    parts = [header]
+    for (title, lines), picked in zip(sections, chosen, strict=True):
+        if picked:
+            parts.append("\n".join([title, *(f"- {lines[index]}" for index in sorted(picked))]))
+    return "\n\n".join(parts)[:limit]
+
+
+def ledger(messages: Sequence[Message], limit: int) -> str:
+    """One block of the running record: what a folded span asked, decided, found, did and left open."""
+    notes = take_notes(messages)
+    sections = [
+        ("asked:", notes.topics),
+        ("decided:", notes.decisions),
+        ("done, do not redo:", notes.done),
+        ("open:", notes.open),
+        ("facts:", notes.facts),
+    ]
+    return _within("", [(title, lines) for title, lines in sections if lines], limit).strip()

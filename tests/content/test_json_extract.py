@@ -1,0 +1,148 @@
+"""Extracts of JSON: always within the room, identifiers with their columns, errors and outliers first."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rooms import budgets, count, room, stays_inside
+from rooms import texts as any_texts
+from test_json import records, values
+
+from brim.content.json import decode, extract
+from brim.errors import NotDecodable
+
+
+@given(st.one_of(values, records()), budgets)
+@settings(max_examples=300, deadline=None)
+def test_an_extract_never_exceeds_its_room(value: Any, tokens: int) -> None:
+    stays_inside(extract, json.dumps(value), tokens)
+
+
+@given(any_texts, budgets)
+@settings(deadline=None)
+def test_text_that_is_no_json_is_cut_like_any_text(text: str, tokens: int) -> None:
+    for got in (extract(text, room(tokens)), extract(text[: len(text) // 2], room(tokens, "error id"))):
+        assert count(got) <= tokens
+
+
+def issues(number: int = 300) -> list[dict[str, Any]]:
+    return [
+        {
+            "number": 1000 + at,
+            "title": f"Issue about part {at}",
+            "state": "failed" if at == 177 else "open",
+            "url": f"https://api.example.com/issues/{1000 + at}",
+            "milestone": None,
+            "locked": False,
+            "user": {"login": f"user{at % 7}", "id": at % 7, "site_admin": False, "type": "User"},
+            "body": f"Long text number {at}. " * 12,
+        }
+        for at in range(number)
+    ]
+
+
+def columns_of(text: str, name: str) -> str:
+    """The header line that has a column."""
+    return next(line for line in text.split("\n") if line.startswith("%") and name in line)
+
+
+@pytest.mark.parametrize("tokens", [200, 700, 2000, 6000])
+def test_the_room_is_filled(tokens: int) -> None:
+    got = extract(json.dumps(issues()), room(tokens))
+    assert 0.85 * tokens <= count(got) <= tokens
+
+
+def test_identifiers_stay_when_texts_go_and_keep_their_columns() -> None:
+    got = extract(json.dumps(issues()), room(6500))
+    assert "number" in columns_of(got, "number")
+    lines = got.split("\n")
+    for at in range(300):
+        assert any(line.startswith(f"{1000 + at},") for line in lines)
+    assert "login" in got
+    assert "milestone" not in got
+
+
+def test_what_is_left_out_is_said_with_the_handle() -> None:
+    text = json.dumps(issues())
+    got = extract(text, room(300, handle="brim:3f2a", recall=True))
+    assert "recall brim:3f2a]" in got
+    assert "of 300 rows" in got.replace("307", "300")
+    plain = extract(text, room(300))
+    assert "recall" not in plain
+
+
+def test_the_odd_row_survives_when_rows_go() -> None:
+    got = extract(json.dumps(issues()), room(250))
+    assert "1177" in got
+    assert "failed" in got
+    assert "1000" in got
+    assert "1299" in got
+
+
+def test_errors_outlast_other_texts() -> None:
+    runs = [{"id": at, "note": f"all is well in step {at}", "error": None} for at in range(200)]
+    runs[91]["error"] = "Connection refused by host db-7"
+    got = extract(json.dumps(runs), room(900))
+    assert "Connection refused by host db-7" in got
+
+
+def test_rows_that_speak_of_the_query_come_first() -> None:
+    rows = [{"id": at, "title": f"Item {at}", "text": "something else " * 8} for at in range(400)]
+    rows[233]["title"] = "Quarterly invoice totals"
+    got = extract(json.dumps(rows), room(150, "where are the invoice totals?"))
+    assert "Quarterly invoice totals" in got
+
+
+def test_long_texts_are_cut_before_fields_go() -> None:
+    value = {"id": 7, "path": "a/b.py", "text": "word " * 2000, "tags": [f"tag{at}" for at in range(500)]}
+    got = extract(json.dumps(value), room(300))
+    assert "id:7" in got
+    assert "path:a/b.py" in got
+    assert "text:word word" in got
+    assert count(got) > 200
+
+
+def test_long_lists_show_their_ends() -> None:
+    got = extract(json.dumps([f"word{at}" for at in range(1000)]), room(100))
+    assert "word0,word1" in got
+    assert "word999" in got
+    assert "items" in got
+
+
+def test_an_extract_does_not_pass_for_the_whole() -> None:
+    with pytest.raises(NotDecodable):
+        decode(extract(json.dumps(issues()), room(500)))
+
+
+def test_a_text_whose_dense_form_fits_is_given_whole() -> None:
+    text = json.dumps(issues(20))
+    got = extract(text, room(count(text) * 9 // 10))
+    assert decode(got) == json.loads(text)
+
+
+def test_json_lines_are_extracted_as_rows() -> None:
+    text = "\n".join(json.dumps(row) for row in issues())
+    got = extract(text, room(400))
+    assert "number" in got
+    assert count(got) <= 400
+    assert "1000" in got
+
+
+def test_the_middle_of_a_huge_list_is_counted_too() -> None:
+    got = extract(json.dumps(list(range(50_000))), room(60))
+    assert "of 50,000 items]" in got
+    rows = extract(json.dumps([{"id": at, "name": f"n{at}"} for at in range(30_000)]), room(200))
+    assert "10,000 more items]" in rows
+    assert "29999" in rows
+
+
+def test_ten_megabytes_take_a_moment() -> None:
+    text = json.dumps(issues(20_000))
+    assert len(text) > 8_000_000
+    got = extract(text, room(500))
+    assert count(got) <= 500
+    assert "1000" in got

@@ -1,0 +1,71 @@
+"""Memory that is free goes back to the system."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+import pytest
+
+from brim.gateway.server import memory_trim
+from brim.gateway.server.memory_trim import Trimming
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems give memory back by themselves")
+def test_trimming_goes_on_until_it_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[bool] = []
+
+    def noted(trim: object = memory_trim.trim) -> bool:
+        assert callable(trim)
+        calls.append(bool(trim()))
+        return True
+
+    monkeypatch.setattr(memory_trim, "trim", noted)
+
+    async def run() -> int:
+        task = Trimming(0.001, 0)
+        task.start()
+        while len(calls) < 3:
+            await asyncio.sleep(0.001)
+        await task.close()
+        return len(calls)
+
+    made = asyncio.run(run())
+    assert len(calls) == made >= 3
+
+
+def test_a_process_is_trimmed_when_it_has_grown_since_the_last_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = [50, 40, 45, 49, 51, 42, 43, 51]  # trimmed at 50 and at 51, to 40 and to 42
+    calls: list[int] = []
+
+    def trim() -> bool:
+        calls.append(len(sizes))
+        return True
+
+    monkeypatch.setattr(memory_trim, "resident", lambda: sizes.pop(0) if sizes else 0)
+    monkeypatch.setattr(memory_trim, "trim", trim)
+
+    async def run() -> None:
+        task = Trimming(0.001, 10)
+        task.start()
+        while sizes:
+            await asyncio.sleep(0.001)
+        await task.close()
+
+    asyncio.run(run())
+    assert calls == [7, 3]
+
+
+def test_a_system_that_offers_no_trimming_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "other")
+    assert memory_trim.trim() is False
+    assert memory_trim.keep_little() is False
+
+    async def run() -> None:
+        task = Trimming(0.001, 0)
+        task.start()
+        assert task._task is not None
+        await asyncio.wait_for(task._task, 5)
+        await task.close()
+
+    asyncio.run(run())
