@@ -72,7 +72,8 @@ def _id(one: ToolCall) -> str:
 
 
 def _result(one: ToolCallResult) -> str:
-    return str(one.result) if isinstance(one.result, str) else text_of([_block(part) for part in one.result])
+    result: Any = one.result
+    return result if isinstance(result, str) else text_of([_block(part) for part in result])
 
 
 def _blocks(message: ChatMessage) -> list[tuple[Chat, Any]]:

@@ -101,10 +101,11 @@ def content_of(blocks: Sequence[Chat]) -> str | list[Chat]:
 
 
 def text_of(content: Any) -> str:
-    """The text of a chat message's content."""
+    """The text of a message's content, of chat blocks or of Gemini's parts."""
     if isinstance(content, str):
         return content
-    return "\n".join(block.get("text", "") for block in content or () if block.get("type") == "text")
+    blocks = content.get("parts", ()) if isinstance(content, dict) else content or ()
+    return "\n".join(block["text"] for block in blocks if isinstance(block.get("text"), str))
 
 
 def parts_of(content: Any, known: Sequence[tuple[Chat, P]], text: Callable[[str], P]) -> list[P]:
