@@ -68,7 +68,7 @@ class HaystackCodec:
 
 
 def _id(one: ToolCall) -> str:
-    return one.id or one.tool_name
+    return str(one.id or one.tool_name)
 
 
 def _result(one: ToolCallResult) -> str:

@@ -57,7 +57,7 @@ class StrandsCodec:
         if original is None:
             return {"role": chats[0]["role"], "content": [{"text": text_of(chats[0]["content"])}]}
         results = {chat["tool_call_id"]: text_of(chat["content"]) for chat in chats if chat["role"] == "tool"}
-        said = next((chat for chat in chats if chat["role"] != "tool"), {"content": []})
+        said: Chat = next((chat for chat in chats if chat["role"] != "tool"), {"content": []})
         calls = {one["id"]: arguments_of(one) for one in said.get("tool_calls", ())}
         content: list[Any] = [block for block in original["content"] if "reasoningContent" in block]
         for block in original["content"]:
