@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         UnknownModel,
     )
     from brim.fitting import Event, Fitted, fit
+    from brim.integrations.sdks import wrap
     from brim.models import Model
     from brim.planning.attachments import Attachment
     from brim.planning.policies.policy import Policy
@@ -73,6 +74,7 @@ __all__ = [
     "record",
     "replay",
     "reshape",
+    "wrap",
 ]
 
 _HOMES = {
@@ -90,6 +92,7 @@ _HOMES = {
         "UnknownModel",
     ),
     "brim.fitting": ("Event", "Fitted", "fit"),
+    "brim.integrations.sdks": ("wrap",),
     "brim.content": ("Compacted", "Hint", "compact", "decode", "ladder"),
     "brim.content.reshape": ("Shape", "reshape"),
     "brim.sessions.session": ("Session", "list_sessions"),

@@ -14,6 +14,7 @@ from brim import content as ladders
 from brim import models as catalog
 from brim.conversation import encode
 from brim.errors import BadInput, BadSetting, BrimError, BudgetTooSmall, NotFound, UnknownModel
+from brim.gateway.admin.compressing import CompressBody, Compressor, counted_as, room_of
 from brim.gateway.admin.openapi import document
 from brim.gateway.admin.views import Views
 from brim.gateway.observe.redaction import without_content
@@ -94,6 +95,7 @@ class Admin:
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
+        self._compressor = Compressor(gateway.fitter.sessions.store)
 
     def _views(self, request: Request) -> Views:
         """What whoever asks may see."""
@@ -147,6 +149,21 @@ class Admin:
         )
         told = {"text": found.text, "tokens": found.tokens, "kind": found.kind, "fidelity": found.fidelity}
         return Json({**told, "handle": found.handle, "kept": round(found.kept, 4)})
+
+    async def compress(self, request: Request) -> Response:
+        body = await self._body(request, CompressBody)
+        tenant = request.scope["brim.tenant"]
+        try:
+            known = self._gateway.fitter.catalog.find(body.model)
+        except UnknownModel:
+            known = None
+        room = room_of(body, known.window if known is not None else None)
+        told = await asyncio.to_thread(self._compressor.compress, body, tenant, counted_as(body.model), room)
+        return Json(told)
+
+    async def retrieve(self, request: Request) -> Response:
+        hash, tenant = request.path_params["hash"], request.scope["brim.tenant"]
+        return Json(await asyncio.to_thread(self._compressor.retrieve, hash, tenant))
 
     async def live(self, request: Request) -> Response:
         return Json(self._views(request).live(_number(request, "limit", 50, 500)))
@@ -294,6 +311,8 @@ class Admin:
             Route("/healthz", self.health, methods=get),
             Route("/readyz", self.ready, methods=get),
             Route("/metrics", self.metrics, methods=get),
+            Route("/v1/compress", self.compress, methods=post),
+            Route("/v1/retrieve/{hash}", self.retrieve, methods=get),
             api,
         ]
 

@@ -40,6 +40,8 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 DashboardMaker = Callable[[Views], App]
 _OWN = ("/brim", "/metrics", "/healthz", "/readyz")
+# Brim's answers where clients of a compression service look for them; no provider has these.
+_COMPRESSING = ("/v1/compress", "/v1/retrieve/")
 _NO_WEBSOCKET = (
     "the gateway speaks HTTP, not WebSocket: open realtime sessions at the provider's own address "
     "(such as wss://api.openai.com/v1/realtime), and send chat, responses and messages here"
@@ -144,6 +146,9 @@ class Gateway:
                 scope["brim.tenant"] = tenant
                 scope["brim.viewer"] = viewer = access.viewer(headers, self.options, self.tenants, tenant)
                 access.check_viewer(viewer, path, self.options)
+                return self._own(scope, receive, send)
+            if path.startswith(_COMPRESSING):
+                scope["brim.tenant"] = tenant
                 return self._own(scope, receive, send)
             route = route_of(method, path)
             if route is None:

@@ -1,0 +1,71 @@
+"""The conversations of one client: each request goes to its session, and what came back teaches the counter."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from brim import apis
+from brim.conversation import encode
+from brim.errors import BrimError
+from brim.fitting import Fitted
+from brim.sessions.router import Sessions
+from brim.sessions.session import Session
+from brim.stores.protocol import Store
+from brim.tokens.counter import Counter
+
+log = logging.getLogger("brim")
+# Where a response, or an event of a stream, keeps its usage: at its top, or in the response that the event tells of.
+HOLDERS = ("message", "response")
+USAGES = ("usage", "usageMetadata")
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A request as it was fitted, and by which session."""
+
+    session: Session
+    fitted: Fitted
+
+    @property
+    def body(self) -> Any:
+        return self.fitted.body
+
+    def told(self, response: Any) -> int:
+        """The input tokens that a response, or an event of a stream, tells of; 0 if it does not."""
+        for holder in (response, *(_inside(response, name) for name in HOLDERS)):
+            if holder is not None and any(_inside(holder, name) for name in USAGES):
+                value = holder if isinstance(holder, Mapping) else json.loads(encode(holder))
+                found = apis.usage(value, self.fitted.conversation.api)
+                if found is not None and found.input:
+                    return found.input
+        return 0
+
+    def learn(self, tokens: int) -> None:
+        """Let the next counts start from what the provider counted."""
+        sent = self.fitted.conversation
+        try:
+            Counter(self.session.model, sent.api, self.session.actuals).record(sent, tokens)
+        except BrimError as problem:  # the answer is there: what is not learnt costs accuracy, not the answer
+            log.warning("the usage of a response was not learnt: %s", problem)
+
+
+class Conversing:
+    """Fits the requests of one client. May be used from several threads."""
+
+    def __init__(self, store: Store | str | Path | None, **settings: Any) -> None:
+        self._sessions = Sessions(store, **settings)
+
+    def fit(self, body: Mapping[str, Any], api: str, model: str = "") -> Sent:
+        """A request as its conversation's session sends it. Raises BudgetTooSmall, UnknownModel."""
+        conversation = apis.parse(body, api, model=model)
+        session = self._sessions.of(conversation)
+        return Sent(session, session.fit_parsed(body, conversation))
+
+
+def _inside(holder: Any, name: str) -> Any:
+    return holder.get(name) if isinstance(holder, Mapping) else getattr(holder, name, None)
