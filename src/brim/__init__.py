@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         NotFound,
         UnknownModel,
     )
-    from brim.fitting import Event, Fitted, fit
+    from brim.fitting import Event, Fitted, afit, fit
     from brim.integrations.sdks import wrap
     from brim.models import Model
     from brim.planning.attachments import Attachment
@@ -65,6 +65,7 @@ __all__ = [
     "Session",
     "Shape",
     "UnknownModel",
+    "afit",
     "compact",
     "count",
     "decode",
@@ -91,7 +92,7 @@ _HOMES = {
         "NotFound",
         "UnknownModel",
     ),
-    "brim.fitting": ("Event", "Fitted", "fit"),
+    "brim.fitting": ("Event", "Fitted", "afit", "fit"),
     "brim.integrations.sdks": ("wrap",),
     "brim.content": ("Compacted", "Hint", "compact", "decode", "ladder"),
     "brim.content.reshape": ("Shape", "reshape"),

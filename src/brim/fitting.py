@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -89,6 +90,9 @@ class Fitted:
         """For every item its rung and the reason."""
         return self.report.decisions
 
+    def __repr__(self) -> str:
+        return f"Fitted({self.report.before:,} -> {self.tokens:,} tokens, {self.report.folded} messages archived)"
+
     def at(self, budget: int) -> Fitted:
         """The same request at another budget."""
         return self._again(budget)
@@ -152,6 +156,11 @@ def fit(
         return at(other)
 
     return at(budget)
+
+
+async def afit(request: Any, **arguments: Any) -> Fitted:
+    """`fit` for programs with an event loop: the work is done in a thread, and the loop goes on meanwhile."""
+    return await asyncio.to_thread(fit, request, **arguments)
 
 
 def in_type(request: Any, body: Any) -> Any:

@@ -37,7 +37,7 @@ class Item(msgspec.Struct, gc=False):
     layer: int
     start: int = 0
     must: bool = False
-    weight: float = 0.0
+    rule: str = ""  # why the plan gives it what it does, for the report
     name: str = ""
     fixed: bool = False
     droppable: bool = True

@@ -105,13 +105,25 @@ class Planner:
         room = self.task.limit - fixed
         if self._relevance is None and self.task.relevance:
             self._relevance = self.task.relevance(room)
-        self._keep_context(room)
-        self._keep_user_words(room)
-        self._keep_exchange(room)
-        self._keep_newest(room)
+        for keep, rule in (
+            (self._keep_context, "given for this turn"),
+            (self._keep_user_words, "the user's own words"),
+            (self._keep_exchange, "the last exchange"),
+            (self._keep_newest, "the newest steps and the last answer"),
+        ):
+            keep(room)
+            self._name_rule(rule)
         self._share_rest()
         self._fill()
+        self._name_rule("its share of the room, by relevance and recency")
         return self._enforce()
+
+    def _name_rule(self, rule: str) -> None:
+        """Say by which rule everything is shown that no earlier rule kept."""
+        for group in self.groups:
+            for item in group.items if group.kept else ():
+                if not item.rule and not item.must:
+                    item.rule = rule if item.shown_tokens > self.forms.floor(item) or item.shown is None else ""
 
     # Rule 1
 

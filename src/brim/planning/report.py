@@ -92,14 +92,19 @@ class Report:
         return {**asdict(self), "biggest": biggest, "used": round(self.used, 4), "level": self.level}
 
     def __str__(self) -> str:
-        parts = [f"{self.before:,} -> {self.after:,} tokens", f"{self.kept} kept"]
+        done = [_several(self.kept, "message", "kept")]
         if self.compacted:
-            parts.append(f"{self.compacted} compacted")
+            done.append(_several(self.compacted, "part", "shortened"))
         if self.folded:
-            parts.append(f"{self.folded} folded")
-        lines = [" · ".join(parts)]
+            done.append(_several(self.folded, "message", "archived"))
+        lines = [f"{self.before:,} -> {self.after:,} tokens: {', '.join(done)}"]
         lines += [f"warning: {warning}" for warning in self.warnings]
         return "\n".join(lines)
+
+
+def _several(number: int, what: str, done: str) -> str:
+    """Example: 2, "message", "kept" -> "2 messages kept" """
+    return f"{number:,} {what}{'' if number == 1 else 's'} {done}"
 
 
 def level_of(used: float) -> Level:

@@ -236,17 +236,18 @@ def _preview(text: str) -> str:
 
 def _rung(group: Group, item: Item, fits: bool, held: bool) -> tuple[Rung, str]:
     if not group.kept:
-        return "folded", f"worth less than what was kept (weight {item.weight:.1f})"
+        return "folded", "archived: older, and less to the point than what was kept; the summary tells of it"
     if item.shown is None:
         if held:
             return "full", "must stay: it cannot be fetched again"
         if item.must:
             return "full", "must stay: " + ("instructions" if item.layer == 1 else "the current turn")
-        return "full", "there is room for all" if fits else f"worth its place (weight {item.weight:.1f})"
+        return "full", "there is room for all" if fits else item.rule or "small enough to stay whole"
+    why = f": {item.rule}" if item.rule else ""
     if item.fidelity == "lossless":
-        return "dense", "re-encoded without loss"
+        return "dense", f"re-encoded without loss{why}"
     if not item.shown:
-        return "dropped", f"worth less than what was kept (weight {item.weight:.1f})"
+        return "dropped", "archived: the room went to the rest of its message"
     if item.shown_tokens <= 24:
-        return "stub", f"only its name stays (weight {item.weight:.1f})"
-    return "extract", f"the most useful {item.shown_tokens / max(1, item.tokens):.0%} of it (weight {item.weight:.1f})"
+        return "stub", "only its name stays: it belongs to something that had to stay"
+    return "extract", f"the most useful {item.shown_tokens / max(1, item.tokens):.0%} of it{why}"

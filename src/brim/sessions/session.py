@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -173,6 +174,18 @@ class Session(Held):
     def _say(self, said: Message, conversation: Conversation) -> Fitted:
         self._append([said])
         return self._fitted(conversation, [])
+
+    async def afit(self, request: Any, **beside: Any) -> Fitted:
+        """`fit` in a thread, so that an event loop goes on meanwhile."""
+        return await asyncio.to_thread(self.fit, request, **beside)
+
+    async def asay(self, message: Any) -> Fitted:
+        """`say` in a thread, so that an event loop goes on meanwhile."""
+        return await asyncio.to_thread(self.say, message)
+
+    async def arecord(self, response: Any) -> None:
+        """`record` in a thread, so that an event loop goes on meanwhile."""
+        await asyncio.to_thread(self.record, response)
 
     def _instructed(self) -> Any:
         """The instructions for the body; where the API has no field for them, a first message says them once."""
