@@ -9,6 +9,7 @@ from typing import Any
 from brim import apis, models
 from brim.conversation import encode
 from brim.errors import BadInput
+from brim.framework_messages import reads_frameworks
 from brim.models import Model
 from brim.sized_lru import SizedLru
 from brim.tokens.actuals import MARGINS, Actuals
@@ -18,6 +19,7 @@ from brim.tokens.counter import Count, Counter
 _counted: SizedLru[tuple[Any, ...], Count] = SizedLru(16 << 20)
 
 
+@reads_frameworks(back=False)
 def count(
     request: Any,
     *,

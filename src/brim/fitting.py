@@ -14,6 +14,7 @@ from brim.conversation import Conversation, decode
 from brim.counting import kept_list
 from brim.errors import BadInput, BadSetting, BudgetTooSmall
 from brim.fallback import FIT_TIMEOUT, plain_outcome, planned
+from brim.framework_messages import reads_frameworks
 from brim.models import Model
 from brim.planning.attachments import Attachment, made
 from brim.planning.policies import strategies
@@ -98,6 +99,7 @@ class Fitted:
         return self._again(budget)
 
 
+@reads_frameworks(back=True)
 def fit(
     request: Any,
     *,
@@ -119,8 +121,9 @@ def fit(
 ) -> Fitted:
     """Return `request` fitted into `budget` tokens; raise BudgetTooSmall if that cannot be done.
 
-    `request` is a list of messages or a request body (dict or JSON bytes) of any API that Brim knows; what comes
-    back has the same type. Without `budget` the model's own input limit holds, and no budget goes beyond its window.
+    `request` is a list of messages or a request body (dict or JSON bytes) of any API that Brim knows, or a list of
+    LangChain's or pydantic-ai's messages; what comes back has the same type. Without `budget` the model's own input
+    limit holds, and no budget goes beyond its window.
     What must stay (instructions, tools, the newest turn) stays; a tool result never loses its call.
 
     A fault inside Brim, or planning that takes more than `fit_timeout` seconds (None: any time), does not reach the

@@ -174,3 +174,23 @@ def test_blocks_of_anthropic_keep_their_calls_and_thinking_when_text_is_shortene
     written = codec.write([chat], message)
     assert written.content == [blocks[0], {"type": "text", "text": "short"}, blocks[2]]
     assert (written.tool_calls, written.id) == (message.tool_calls, "m")
+
+
+def test_messages_given_to_fit_and_count_directly_come_back_as_what_they_were() -> None:
+    messages: list[Any] = [SystemMessage(SYSTEM), HumanMessage(FIRST, id="first")]
+    for step in range(STEPS):
+        call = {"name": "read_log", "args": {"day": step}, "id": f"call_{step}"}
+        messages += [
+            AIMessage("", tool_calls=[call]),
+            ToolMessage(output(step), tool_call_id=f"call_{step}", id=f"t{step}"),
+        ]
+    fitted = brim.fit(messages, model=MODEL, budget=BUDGET)
+    assert fitted.messages[1] is messages[1]
+    assert fitted.messages[-1] is messages[-1]
+    assert all(type(message) in (SystemMessage, HumanMessage, AIMessage, ToolMessage) for message in fitted.messages)
+    assert brim.count(fitted.messages, model=MODEL).tokens <= BUDGET < brim.count(messages, model=MODEL).tokens
+    assert (
+        brim.count(messages, model=MODEL).tokens == brim.count(convert_to_openai_messages(messages), model=MODEL).tokens
+    )
+    assert brim.count(fitted.at(5_000).messages, model=MODEL).tokens <= 5_000
+    assert isinstance(brim.fit(tuple(messages), model=MODEL, budget=BUDGET).messages, tuple)

@@ -150,3 +150,17 @@ def test_texts_come_back_in_the_shape_that_they_had(kind: type) -> None:
     codec = PydanticCodec()
     [chat] = codec.read(request)
     assert codec.write([{**chat, "content": "new"}], request).parts[0].content == "new"
+
+
+def test_messages_given_to_fit_and_count_directly_come_back_as_what_they_were() -> None:
+    messages: list[Any] = [ModelRequest(parts=[UserPromptPart(FIRST)])]
+    for step in range(STEPS):
+        messages.append(ModelResponse(parts=[ToolCallPart("read_log", {"day": step}, tool_call_id=f"call_{step}")]))
+        messages.append(ModelRequest(parts=[ToolReturnPart("read_log", output(step), tool_call_id=f"call_{step}")]))
+    fitted = brim.fit(messages, model=MODEL, budget=BUDGET)
+    assert fitted.messages[0] is messages[0]
+    assert fitted.messages[-1] is messages[-1]
+    assert all(isinstance(message, (ModelRequest, ModelResponse)) for message in fitted.messages)
+    assert brim.count(chats(fitted.messages, None), model=MODEL, api="openai_chat").tokens <= BUDGET
+    assert brim.count(messages, model=MODEL).tokens > BUDGET
+    assert brim.count(fitted.at(5_000).messages, model=MODEL).tokens <= 5_000

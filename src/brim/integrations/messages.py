@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from typing import Any, Protocol, TypeVar
 
@@ -50,6 +52,17 @@ def from_chat(fitted: Sequence[Chat], given: Sequence[Chat], messages: Sequence[
         else:
             found.append(codec.write([bare(chat) for chat in group], messages[origin]))
     return found
+
+
+def fitted_back(fitted: brim.Fitted, given: Sequence[Chat], messages: Sequence[M], codec: Codec[M]) -> brim.Fitted:
+    """A fit of chat messages as one of the framework's messages, at this budget and at others."""
+    body = from_chat(fitted.messages, given, messages, codec)
+    again = partial(_again, fitted, given, messages, codec)
+    return replace(fitted, body=tuple(body) if isinstance(messages, tuple) else body, _again=again)
+
+
+def _again(fitted: brim.Fitted, given: Any, messages: Any, codec: Any, budget: int) -> brim.Fitted:
+    return fitted_back(fitted.at(budget), given, messages, codec)
 
 
 def count(messages: Iterable[M], codec: Codec[M], model: str | Model) -> int:

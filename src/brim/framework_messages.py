@@ -1,0 +1,45 @@
+"""Messages of a framework given to `brim.fit` or `brim.count` directly: read as chat messages, given back as they were.
+
+No framework is imported for this: whoever has its messages has it loaded.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+# By the package in which a message's class is: the module and the class that read it.
+CODECS = {
+    "langchain_core": ("brim.integrations.langchain_messages", "LangChainCodec"),
+    "pydantic_ai": ("brim.integrations.pydantic_ai_messages", "PydanticCodec"),
+}
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def codec_of(request: Any) -> Any:
+    """What reads the messages of a list; None where they are no framework's."""
+    if not isinstance(request, Sequence) or isinstance(request, (str, bytes, bytearray, memoryview)) or not request:
+        return None
+    home = CODECS.get(type(request[0]).__module__.partition(".")[0])
+    return None if home is None else getattr(importlib.import_module(home[0]), home[1])()
+
+
+def reads_frameworks(back: bool) -> Callable[[Function], Function]:
+    """Let a function that takes a request take a framework's messages too; `back` says whether it returns a request."""
+
+    def decorate(function: Function) -> Function:
+        @functools.wraps(function)
+        def call(request: Any, **given: Any) -> Any:
+            codec = codec_of(request)
+            if codec is None:
+                return function(request, **given)
+            messages = importlib.import_module("brim.integrations.messages")
+            chats = messages.to_chat(request, codec)
+            made = function(chats, **{**given, "api": "openai_chat"})
+            return messages.fitted_back(made, chats, request, codec) if back else made
+
+        return call  # type: ignore[return-value]
+
+    return decorate
