@@ -44,7 +44,11 @@ _collecting: ContextVar[list[Incident] | None] = ContextVar("brim_incidents", de
 
 def note(kind: IncidentKind, problem: BaseException) -> Incident:
     """Log a fault, and hand it to whoever collects them for the request at work."""
-    incident = Incident(kind, fingerprint(problem))
+    return tell(Incident(kind, fingerprint(problem)))
+
+
+def tell(incident: Incident) -> Incident:
+    """The same for a fault that another process noted."""
     found = _collecting.get()
     if found is None or incident not in found:  # what breaks for each of a thousand messages is one event
         log.warning("%s", incident)

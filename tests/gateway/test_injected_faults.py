@@ -4,17 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 import threading
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 import brim
 from brim.deadline import OutOfTime
+from brim.gateway.fitting.fitter import Fitter
+from brim.gateway.proxy.controls import Controls
 from brim.gateway.server import planning_threads
+from brim.gateway.server.jobs import FitDone, FitJob, ReadJob
+from brim.gateway.server.worker import LargeBodies
+from brim.models import Catalog
+from brim.planning.policies.policy import Policy
+from brim.stores.inmemory import InMemoryStore
+from brim.stores.protocol import Limits
+from brim.stores.resilient import open_store
+from brim.stores.sqlite import SqliteStore
 from brim.testing import FakeProvider
-from tests.sabotage import FAULTS, GROUPS, Target, agent_run, broken, chat, chosen
+from tests.sabotage import FAULTS, GROUPS, Target, agent_run, broken, chat, chosen, targets
 
 from .conftest import Running, Start
+from .test_large import TEXT
 
 BUDGET = 900
 SECONDS = 0.12
@@ -79,3 +95,98 @@ def test_planning_that_blocks_for_ever_costs_a_bounded_number_of_threads(monkeyp
         threads.close()
 
     asyncio.run(scene())
+
+
+def blocking(blocked: threading.Event, locked: bool = False) -> Callable[..., Any]:
+    """The method of a store that waits outside Python; as a file on a dead disk does, with the store `locked`."""
+
+    def waits(store: Any, *_: Any, **__: Any) -> Any:
+        with store._lock if locked else nullcontext():
+            return blocked.wait()
+
+    return waits
+
+
+def answered(running: Running, fake: FakeProvider) -> None:
+    """Requests are answered within their budget; so are one that names no model and one that fits and teaches."""
+    sent = len(fake.posts)
+    assert send(running) == [200, 200]
+    unnamed = {"messages": chat(next(_seeds))}
+    assert running.ask("POST", "/v1/chat/completions", unnamed, {"user-agent": "editor/1"}).status == 200
+    assert running.chat({"messages": [{"role": "user", "content": f"Hello, {next(_seeds)}."}]}).status == 200
+    sizes = [brim.count(post.json["messages"], model="gpt-4o").tokens for post in fake.posts[sent : sent + 2]]
+    assert max(sizes) <= BUDGET
+
+
+# Actuals are asked for without a thread, and `commit` with the lock of this store held: the next test has them.
+OTHERS = [one for one in targets("stores") if one.name not in ("commit", "get_actual", "put_actual")]
+
+
+@pytest.mark.parametrize("target", OTHERS, ids=lambda target: target.name)
+def test_a_store_that_blocks_outside_python_holds_up_no_request(
+    start: Start, fake: FakeProvider, monkeypatch: pytest.MonkeyPatch, target: Target
+) -> None:
+    running, blocked = start(gateway={"fit_timeout": SECONDS}), threading.Event()
+    monkeypatch.setattr(InMemoryStore, target.name, blocking(blocked))
+    try:
+        answered(running, fake)
+    finally:
+        blocked.set()
+        running.settled()
+
+
+@pytest.mark.parametrize("name", ["commit", "put_blobs", "find_prefix", "get_value"])
+def test_a_file_that_blocks_for_one_request_holds_up_no_other(
+    start: Start, fake: FakeProvider, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    running = start(gateway={"fit_timeout": SECONDS}, store=open_store(tmp_path / "brim.db"))
+    blocked = threading.Event()
+    monkeypatch.setattr(SqliteStore, name, blocking(blocked, locked=True))
+    try:
+        answered(running, fake)
+        answered(running, fake)
+        assert faults(running) > 0 or name == "put_blobs"  # a commit brings its blobs along
+    finally:
+        blocked.set()
+        running.settled()
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_fault_on_a_large_body_is_left_to_the_plain_planner(group: str, fault: str) -> None:
+    work = LargeBodies(None, Limits())
+
+    def fitted() -> FitDone:
+        body = json.dumps({"model": "gpt-4o", "messages": agent_run(next(_seeds))}).encode()
+        work.do(ReadJob("openai_chat", "", 1 << 20, "", False, b""), [body])
+        job = FitJob(Catalog().find("gpt-4o"), "up", Controls(budget=BUDGET), Policy.named("agent"), "auto", True)
+        told, pieces = work.do(job, ())
+        assert isinstance(told, FitDone), told
+        assert brim.count(json.loads(b"".join(pieces)), model="gpt-4o").tokens <= BUDGET
+        return told
+
+    called = chosen(group, fitted, 2 + FAULTS.index(fault))
+    work._fitter.fit_timeout = SECONDS
+    for target in called:
+        with broken(target, fault) as sabotage:
+            told = fitted()
+        assert not sabotage.calls or told.incidents, str(target)
+    with broken(Target(Fitter, "fit"), "raises"):
+        assert [incident.kind for incident in fitted().incidents] == ["planning"]
+
+
+@pytest.mark.parametrize("fault", [*FAULTS, "blocks"])
+def test_a_store_that_fails_costs_the_archive_of_a_large_request_and_not_its_answer(
+    start: Start, fake: FakeProvider, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    running, blocked = start(gateway={"fit_timeout": SECONDS}), threading.Event()
+    target = Target(InMemoryStore, "put_blobs")
+    with broken(target, fault):
+        if fault == "blocks":
+            monkeypatch.setattr(InMemoryStore, "put_blobs", blocking(blocked))
+        got = running.chat({"messages": [{"role": "user", "content": TEXT}, *chat(1)]}, x_brim_budget="5000")
+        blocked.set()
+        monkeypatch.undo()
+    assert (got.status, got.number("tokens-after") <= 5_000) == (200, True)
+    assert faults(running) == 1
+    assert running.last.faults == 1

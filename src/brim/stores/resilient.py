@@ -90,6 +90,9 @@ class ResilientStore:
     @property
     def _disk(self) -> SqliteStore:
         """The store in the file, which is opened now if it could not be before."""
+        file = self._file
+        if file is not None:
+            return file  # without the lock, which a write may hold for long
         with self._lock:
             if self._file is None:
                 if time.monotonic() < self._retry_at:
@@ -196,7 +199,13 @@ class ResilientStore:
         return self._read(lambda disk: disk.get_actual(key), None) if held is None else held
 
     def put_actual(self, key: bytes, tokens: int) -> None:
-        self._attempt(lambda disk: disk.put_actual(key, tokens), lambda: self._memory.put_actual(key, tokens))
+        if self.degraded is not None:
+            self._attempt(lambda disk: disk.put_actual(key, tokens), lambda: self._memory.put_actual(key, tokens))
+            return
+        try:  # without the lock, which a write may hold for long
+            self._on_disk(lambda disk: disk.put_actual(key, tokens))
+        except _Unusable:
+            self._memory.put_actual(key, tokens)
 
     def add_usage(self, record: UsageRecord) -> None:
         self.add_usages([record])

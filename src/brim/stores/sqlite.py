@@ -7,6 +7,7 @@ import os
 import sqlite3
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,6 +29,11 @@ MISS_SECONDS = 30.0
 ACTUALS_BYTES, HELD = 4 << 20, 230
 # So many actuals wait for the next commit before they are written by themselves.
 MOST_WAITING = 1_000
+# Seconds that a look at actuals waits for a write that takes long; after one in vain the next do not wait for so long.
+# They are asked for where all other requests wait too, and an estimate can stand in for each of them.
+SOON, BUSY = 0.05, 1.0
+# So many that were put meanwhile are kept.
+MOST_LATE = 10_000
 # The limits are looked at with the first commit and then after so many, for so long at most.
 EVICT_EVERY, EVICT_SECONDS = 512, 0.01
 # So many digests are looked up by one statement.
@@ -58,6 +64,8 @@ class SqliteStore:
         self._packer = Packer()
         self._actuals: SizedLru[bytes, tuple[int | None, float]] = SizedLru(ACTUALS_BYTES)
         self._waiting: dict[bytes, int] = {}
+        self._late: deque[tuple[bytes, int]] = deque(maxlen=MOST_LATE)
+        self._busy_until = 0.0
         self._commits = 0
         self._eviction = Eviction(self._write, self._read, self._packer, limits)
         self._connect()
@@ -162,7 +170,10 @@ class SqliteStore:
     # Actuals, usage, values
 
     def get_actual(self, key: bytes) -> int | None:
-        with self._lock:
+        """What a provider said; None also while a write holds the file for long."""
+        with self._soon() as free:
+            if not free:
+                return None
             known = self._actuals.get(key)
             if known is not None and (known[0] is not None or time.monotonic() < known[1]):
                 return known[0]
@@ -173,16 +184,37 @@ class SqliteStore:
             return self._actuals.put(key, (tokens, time.monotonic() + MISS_SECONDS), len(key) + HELD)[0]
 
     def put_actual(self, key: bytes, tokens: int) -> None:
-        with self._lock:
-            self._actuals.put(key, (tokens, 0.0), len(key) + HELD)
-            self._waiting[key] = tokens
+        self._late.append((key, tokens))
+        with self._soon() as free:
+            if not free:
+                return  # it is taken with the next one
+            self._take_late()
             if len(self._waiting) >= MOST_WAITING:
                 self.flush()
+
+    def _take_late(self) -> None:
+        while self._late:
+            key, tokens = self._late.popleft()
+            self._actuals.put(key, (tokens, 0.0), len(key) + HELD)
+            self._waiting[key] = tokens
+
+    @contextmanager
+    def _soon(self) -> Iterator[bool]:
+        """The lock, if it can be had soon: says whether it is."""
+        waits = time.monotonic() >= self._busy_until
+        free = self._lock.acquire(timeout=SOON if waits else 0.0)
+        try:
+            if not free and waits:
+                self._busy_until = time.monotonic() + BUSY
+            yield free
+        finally:
+            if free:
+                self._lock.release()
 
     def flush(self) -> None:
         """Write the actuals that wait for a commit."""
         with self._lock:
-            if self._waiting:
+            if self._waiting or self._late:
                 with self._write():
                     pass  # every write takes them along
 
@@ -275,6 +307,7 @@ class SqliteStore:
         """A transaction that is written whole or not at all, with the actuals that wait."""
         with self._lock:
             db = self._live()
+            self._take_late()
             waiting = list(self._waiting.items())
             db.execute("BEGIN IMMEDIATE")
             try:

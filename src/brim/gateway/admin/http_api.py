@@ -191,7 +191,8 @@ class Admin:
         return self._told(await asyncio.to_thread(self._views(request).replanned, id, number, body.budget))
 
     async def stashed(self, request: Request) -> Response:
-        return self._told(self._views(request).stashed(request.path_params["id"], request.path_params["handle"]))
+        id, handle = request.path_params["id"], request.path_params["handle"]
+        return self._told(await asyncio.to_thread(self._views(request).stashed, id, handle))
 
     def _told(self, view: dict[str, Any]) -> Response:
         """A view with content in it, which is left out unless `gateway.log_content` is on."""

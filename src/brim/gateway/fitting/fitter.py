@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -47,6 +47,8 @@ T = TypeVar("T")
 COLD_BYTES = 16_000
 # Times the timeout of planning after which its thread is left behind: planning, the plain planner, and the store.
 PATIENCE = 3
+# The same for a single look into the store, and for what is archived there.
+STORE_PATIENCE = 1.5
 # What a refit leaves free below the size that an upstream stated, for what neither side counts the same.
 REFIT_SHARE = 0.97
 # A little more than what must stay, where that is tried although an estimate says that it does not fit.
@@ -105,7 +107,7 @@ class Fitter:
             return passed
         small = len(raw) <= COLD_BYTES
         conversation, live = await self._apart(small, self._read, raw, api, model, controls)
-        named = conversation.model or self.last_model(controls.client, controls.tenant)
+        named = conversation.model or await self.find_last_model(controls.client, controls.tenant)
         found, actuals = self.model_of(named, upstream, controls.tenant), self.learned.of(upstream, controls.tenant)
         found = found or self._opened(conversation)
         if found is None:
@@ -154,15 +156,32 @@ class Fitter:
     async def plainly(self, raw: bytes, api: str, model: str, upstream: str, controls: Controls) -> FitResult:
         """Fit a request body by the plain planner, for when `fit` has failed. Raises BadBody, BudgetTooSmall."""
         conversation, live = await self._apart(len(raw) <= COLD_BYTES, self._read, raw, api, model, controls)
-        last = self._last_models.get((controls.tenant, controls.client), "")
-        found = self.model_of(conversation.model or last, upstream) or self._opened(conversation)
+        last = self.last_model(controls.client, controls.tenant)
+        found = self.model_of(conversation.model or last, upstream, controls.tenant) or self._opened(conversation)
         if found is None:
             return FitResult(raw, live, api, conversation.model, _streamed(conversation), conversation)
         loop = asyncio.get_running_loop()
         context = contextvars.copy_context()
-        return await loop.run_in_executor(
+        result = await loop.run_in_executor(
             self._threads, context.run, self._plain_now, raw, conversation, live, found, controls
         )
+        if result.fitted is not None and not controls.dry_run:
+            await self.archive(live, [_blob(text) for text in result.fitted.stash.values()])
+        return result
+
+    async def archive(self, live: Live, blobs: Sequence[bytes]) -> None:
+        """Keep what was left out of a request; where the store fails or hangs, the request goes on without it."""
+        if not blobs:
+            return
+        try:
+            await self.in_time(self.store.put_blobs, blobs, live.id)
+        except (Exception, OutOfTime) as problem:
+            incidents.note("store", problem)
+
+    async def in_time(self, work: Callable[..., T], *given: Any) -> T:
+        """What a look into the store gives. Raises OutOfTime, also for one that blocks outside Python."""
+        seconds = self.fit_timeout
+        return await self._planning.run(STORE_PATIENCE * seconds, run_within, seconds, partial(work, *given))
 
     def _plain_now(
         self, raw: bytes, conversation: Conversation, live: Live, model: Model, controls: Controls
@@ -181,7 +200,7 @@ class Fitter:
 
         fitted = fitting.fit_plainly(raw, work, again)
         if not controls.dry_run:
-            self._keep(live, fitted)
+            live.stash.update((handle, len(text)) for handle, text in fitted.stash.items())
         upper = counter.count(fitted.conversation).upper
         folded = fitted.report.folded + fitted.report.compacted
         return FitResult(
@@ -431,7 +450,7 @@ class Fitter:
         for handle, text in fitted.stash.items():
             live.stash[handle] = len(text)
         if not live.engaged and fitted.stash:
-            texts = [text.encode("utf-8", "surrogatepass") for text in fitted.stash.values()]
+            texts = [_blob(text) for text in fitted.stash.values()]
             try:
                 run_within(self.fit_timeout, lambda: self.store.put_blobs(texts, live.id))
             except (Exception, OutOfTime) as problem:  # the request is fitted, and can be sent without it
@@ -576,12 +595,19 @@ class Fitter:
             session.summarize_later()
 
     def last_model(self, client: str, tenant: str) -> str:
-        """The model that a client of a tenant used last; empty if it has not been here."""
-        if client and (tenant, client) not in self._last_models:
-            name = last_model_key(client, tenant)
-            kept = run_within(self.fit_timeout, partial(self.store.get_value, name))
-            _put(self._last_models, (tenant, client), kept.decode() if kept else "")
+        """The model that a client of a tenant used last; empty if it has not been here since the start."""
         return self._last_models.get((tenant, client), "")
+
+    async def find_last_model(self, client: str, tenant: str) -> str:
+        """The same, also where it was here before the start; empty while the store cannot tell."""
+        if client and (tenant, client) not in self._last_models:
+            try:
+                kept = await self.in_time(self.store.get_value, last_model_key(client, tenant))
+            except (Exception, OutOfTime) as problem:
+                incidents.note("store", problem)
+                return ""
+            _put(self._last_models, (tenant, client), kept.decode() if kept else "")
+        return self.last_model(client, tenant)
 
     def last_models(self, tenant: str | None = None) -> dict[str, str]:
         """The model that each client used last since the start: those of a tenant, or of all."""
@@ -619,6 +645,10 @@ def _streamed(conversation: Conversation) -> bool:
     """Whether the request asks for its answer piece by piece, or does not say that it wants it whole."""
     asked = conversation.fields.get("stream")
     return asked == b"true" or (asked in (None, b"null") and apis.APIS[conversation.api].streams_unasked)
+
+
+def _blob(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _put(names: dict[Any, Any], name: Any, value: Any) -> None:

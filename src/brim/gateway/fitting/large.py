@@ -1,23 +1,23 @@
 """A large request: a worker reads and fits it, and its bytes pass through the gateway in pieces.
 
-What the gateway keeps of it are numbers, and the report. A fault of the worker refuses the request: nobody knows then
-whether it fits, and it is never sent as it came.
+What the gateway keeps of it are numbers, and the report. Where planning fails in the worker, the plain planner runs
+there; where that fails too, the request is refused: nobody knows then whether it fits, and it is never sent as it came.
 """
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from brim import incidents
 from brim.errors import BadBody, BrimError, BudgetTooSmall
 from brim.gateway.fitting.fit_result import FitResult
 from brim.gateway.proxy import overflow
 from brim.gateway.proxy.asked import AskedFor
 from brim.gateway.proxy.controls import Controls, controls_of
-from brim.gateway.proxy.faults import Fault, Refused
+from brim.gateway.proxy.faults import Refused
 from brim.gateway.proxy.headers import forwarded
 from brim.gateway.proxy.outgoing import Outgoing
 from brim.gateway.proxy.provider_options import prepared
@@ -44,11 +44,14 @@ async def fit_large(exchange: Exchange, incoming: bodies.Incoming) -> Outgoing |
         turn = exchange.open_turn(target, controls, AskedFor(asked.model, asked.stream))
         pieces: Sequence[bytes] = ()
         if not controls.bypass:
-            try:
-                exchange.result, pieces = await _fitted(exchange, visit, target, controls, asked.model)
-            except BudgetTooSmall as refusal:
-                await exchange.too_long(refusal)
-                return None
+            with incidents.collected() as found:
+                try:
+                    exchange.result, pieces = await _fitted(exchange, visit, target, controls, asked.model)
+                except BudgetTooSmall as refusal:
+                    await exchange.too_long(refusal)
+                    return None
+                finally:
+                    exchange.survived(found)
     result = exchange.result
     if result is not None:
         exchange.note_fit(result)
@@ -68,7 +71,7 @@ async def _fitted(
 ) -> tuple[FitResult | None, Sequence[bytes]]:
     """What the worker makes of a request; nothing of one that it could not read, which is the upstream's to judge."""
     gateway, fitter = exchange.gateway, exchange.gateway.fitter
-    known = name or exchange.route.model or fitter.last_model(controls.client, controls.tenant)
+    known = name or exchange.route.model or await fitter.find_last_model(controls.client, controls.tenant)
     model = fitter.model_of(known, target.name, controls.tenant)
     ship = gateway.offload.store is None
     job = FitJob(model, target.name, controls, fitter.policy, fitter.recall, ship)
@@ -78,8 +81,8 @@ async def _fitted(
         exchange.unfitted(f"not fitted, {problem}", 400)
         return None, ()
     except WorkerFault as problem:
-        gateway.metrics.add("brim_faults_total", ("fitting",))
-        raise Fault(500, f"the request could not be fitted: {problem}"[:300], "not_fitted") from None
+        incidents.note("planning", problem)
+        raise Refused(500, f"not fitted, {problem}"[:300], "not_fitted") from None
     assert done is not None
     return await _result(exchange, done, model), pieces
 
@@ -90,8 +93,9 @@ async def _result(exchange: Exchange, done: FitDone, model: Model | None) -> Fit
     live = gateway.fitter.conversations.known_as(done.live)
     live.engaged, live.large = live.engaged or done.engaged, True
     live.stash.update(done.handles)
-    if done.archived:
-        await asyncio.to_thread(gateway.fitter.store.put_blobs, done.archived, live.id)
+    for incident in done.incidents:
+        incidents.tell(incident)
+    await gateway.fitter.archive(live, done.archived)
     return FitResult(
         b"",
         live,

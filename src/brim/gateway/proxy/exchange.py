@@ -237,7 +237,7 @@ class Exchange(ClientSide):
             except BrimError as problem:  # settings that make no sense for it: no limit, so nothing to hold
                 raise Refused(500, f"not fitted, {problem}"[:300], "not_fitted") from None
             finally:
-                self._survived(found)
+                self.survived(found)
         return None
 
     async def _fit_anyhow(self, content: bytes, target: Target, controls: Controls) -> FitResult:
@@ -262,7 +262,7 @@ class Exchange(ClientSide):
             incident = incidents.note("planning", problem)
             raise Refused(500, f"not fitted, {incident.fingerprint} inside Brim", "not_fitted") from None
 
-    def _survived(self, found: list[Incident]) -> None:
+    def survived(self, found: list[Incident]) -> None:
         """Count faults that the request survived, and say so in its note."""
         for incident in found:
             self.gateway.metrics.add("brim_faults_total", (incident.kind,))
@@ -324,7 +324,7 @@ class Exchange(ClientSide):
                 turn.note = f"not refitted, {incident.fingerprint} inside Brim"[:300]
                 return None
             finally:
-                self._survived(found)
+                self.survived(found)
         if again is None:
             return None
         turn.refits += 1
@@ -516,7 +516,7 @@ class Exchange(ClientSide):
         """Learn what the provider reported; whether it was believed. Faults on the way are counted."""
         with incidents.collected() as found:
             believed = self.gateway.fitter.record(result, tokens)
-        self._survived(found)
+        self.survived(found)
         return believed
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from brim import apis
+from brim import apis, incidents
 from brim.apis import error_bodies, streamed_usage
 from brim.apis.anthropic.recall import MessagesRound
 from brim.apis.gemini.recall import GeminiRound
@@ -13,6 +13,7 @@ from brim.apis.openai_chat.recall import ChatRound
 from brim.apis.openai_responses.recall import ResponsesRound
 from brim.apis.recall_dialect import Round, Splice, events_in
 from brim.conversation import decode, encode
+from brim.deadline import OutOfTime
 from brim.gateway.fitting.conversations import Live
 from brim.gateway.fitting.fitter import Fitter
 from brim.gateway.observe.logs import tell
@@ -130,12 +131,23 @@ class _Loop:
         splice.round += 1
         if splice.round > ROUNDS:
             raise UpstreamFault(502, f"the model recalled {ROUNDS - 1} times without an answer", "recall_loop")
-        answers = [self._recalled(one.arguments) for one in made.asked]
+        answers = [await self._recalled_in_time(one.arguments) for one in made.asked]
         if exchange.turn is not None:
             exchange.turn.recalls += len(answers)
         field = apis.APIS[exchange.api].list_field
         self.body = extended(self.body, field, made.turns(answers))
         return await exchange.send_upstream(self.target, self.headers, self.body)
+
+    async def _recalled_in_time(self, arguments: Any) -> str:
+        """What was asked for; a store that fails or hangs costs this answer, and not the one of the model."""
+        with incidents.collected() as found:
+            try:
+                return await self.exchange.gateway.fitter.in_time(self._recalled, arguments)
+            except (Exception, OutOfTime) as problem:
+                incidents.note("store", problem)
+                return "[the archive cannot be read now: go on without it, or ask again later]"
+            finally:
+                self.exchange.survived(found)
 
     def _recalled(self, arguments: Any) -> str:
         result = self.exchange.result

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from brim.gateway.proxy.controls import Controls
+from brim.incidents import Incident
 from brim.models import Model
 from brim.planning.policies.policy import Policy
 
@@ -96,6 +97,8 @@ class FitDone:
     report: bytes = field(default=b"", repr=False)
     handles: dict[str, int] = field(default_factory=dict, repr=False)
     archived: tuple[bytes, ...] = field(default=(), repr=False)
+    incidents: tuple[Incident, ...] = ()
+    """Faults inside Brim that it survived."""
 
 
 @dataclass(frozen=True, slots=True)

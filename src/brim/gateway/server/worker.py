@@ -14,10 +14,11 @@ import pickle
 import signal
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from brim import incidents
 from brim.deadline import OutOfTime
 from brim.errors import BadBody, BrimError, BudgetTooSmall, TooDeep
 from brim.gateway.fitting.fit_result import FitResult
@@ -77,7 +78,7 @@ class LargeBodies:
             if isinstance(job, ReadJob):
                 return self._asked(job, pieces), ()
             if isinstance(job, FitJob):
-                return self._fitted(job)
+                return self._fitted_anyhow(job)
             if isinstance(job, RefitJob):
                 return self._refitted(job)
             if isinstance(job, LearnJob):
@@ -107,26 +108,36 @@ class LargeBodies:
         found = peek(self._content)
         return BodyAsks(found.model, found.stream is True, len(self._content))
 
-    def _fitted(self, job: FitJob) -> tuple[FitDone, Sequence[bytes]]:
-        read = self._read
-        assert read is not None
+    def _fitted_anyhow(self, job: FitJob) -> tuple[FitDone, Sequence[bytes]]:
+        """The body that was read, fitted; where Brim fails at that, by the plain planner."""
         fitter = self._fitter
         fitter.policy, fitter.recall, fitter.told = job.policy, job.recall, self._same(job.model)
-        content = self._content
-        if job.recall == "tool" and not job.controls.dry_run and read.api in RECALLING:
-            content = offered(content, read.api, read.streamed, read.query)
         self._number += 1
-        self._last = asyncio.run(self._fit(content, read.api, read.path_model, job.upstream, job.controls))
+        with incidents.collected() as found:
+            try:
+                told, pieces = self._fitted(job, self._content_of(job), fitter.fit)
+            except (BrimError, MemoryError):
+                raise
+            except (Exception, OutOfTime) as problem:
+                incidents.note("timeout" if isinstance(problem, OutOfTime) else "planning", problem)
+                told, pieces = self._fitted(job, self._content, fitter.plainly)
+        return replace(told, incidents=tuple(found)), pieces
+
+    def _fitted(
+        self, job: FitJob, content: bytes, fit: Callable[..., Coroutine[Any, Any, FitResult]]
+    ) -> tuple[FitDone, Sequence[bytes]]:
+        read = self._read
+        assert read is not None
+        self._last = asyncio.run(fit(content, read.api, read.path_model, job.upstream, job.controls))
         return self._told(self._last, job.ship)
 
-    async def _fit(self, *given: Any) -> FitResult:
-        """Fit; where Brim fails at that, by the plain planner."""
-        try:
-            return await self._fitter.fit(*given)
-        except (BrimError, MemoryError, RecursionError):
-            raise
-        except (Exception, OutOfTime):
-            return await self._fitter.plainly(*given)
+    def _content_of(self, job: FitJob) -> bytes:
+        """The body, with the recall tool where that is offered."""
+        read = self._read
+        assert read is not None
+        if job.recall == "tool" and not job.controls.dry_run and read.api in RECALLING:
+            return offered(self._content, read.api, read.streamed, read.query)
+        return self._content
 
     def _refitted(self, job: RefitJob) -> tuple[FitDone | None, Sequence[bytes]]:
         if self._last is None or job.number != self._number:
