@@ -26,11 +26,17 @@ COMMANDS = {
     "settings": "show the settings in force and where they come from",
     "search": "search a folder of Markdown documents",
     "serve": "run the gateway that any OpenAI, Anthropic or Gemini client can point at",
+    "wrap": "run a coding agent through the gateway, for this run only",
+    "setup": "point a coding agent at the gateway for good, or undo that",
+    "doctor": "check the installation, and say what to fix",
+    "init": "write a brim.toml with every setting as a comment",
     "top": "watch a running gateway in the terminal",
     "status": "one line on a running gateway, for a status line",
     "sessions": "list, show, export, import and delete the conversations of a store",
     "usage": "requests, tokens and cost by day and model",
     "mcp": "make MCP servers frugal, audit their tools, serve Brim's own",
+    "completion": "complete commands and flags in bash, zsh or fish",
+    "version": "show the versions of Brim and Python",
     "bench": "measure Brim and the libraries beside it",
 }
 _FIRST = """Brim keeps every LLM request inside its context window: full to the brim, never over.
@@ -77,8 +83,13 @@ def _run(given: list[str]) -> int:
         return 2
     logging.basicConfig(format="brim: %(message)s", level=logging.ERROR)
     parser = argparse.ArgumentParser(prog="brim")
-    importlib.import_module(f"brim.cli.{given[0]}").add(parser.add_subparsers(dest="command_name"))
-    args = parser.parse_args(given)
+    command = importlib.import_module(f"brim.cli.{given[0]}")
+    command.add(parser.add_subparsers(dest="command_name"))
+    after: list[str] = []
+    if getattr(command, "STARTS_A_PROGRAM", False) and "--" in given:  # what follows is the program's, flags and all
+        end = given.index("--")
+        given, after = given[:end], given[end + 1 :]
+    args = parser.parse_args(given, argparse.Namespace(after=after))
     try:
         return int(args.run(args))
     except BrimError as problem:

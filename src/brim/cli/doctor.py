@@ -1,0 +1,153 @@
+"""`brim doctor`: look at everything that Brim needs, and say what to fix."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import socket
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import brim
+from brim import settings
+from brim.cli.agents import AGENTS
+from brim.cli.setup import backup_of
+from brim.cli.wrap import answers
+from brim.errors import BrimError
+
+_EXAMPLES = """examples:
+  brim doctor            check everything, and say what to fix
+  brim doctor --offline  without asking the upstreams
+  brim doctor --json
+"""
+# What each extra brings, by a module of it.
+EXTRAS = {
+    "code": "tree_sitter", "html": "trafilatura", "gateway": "starlette", "mcp": "mcp", "otel": "opentelemetry.sdk",
+}  # fmt: skip
+# Signatures of requests and certificates stop holding at a few minutes of difference.
+CLOCK_SECONDS = 120
+State = Literal["ok", "note", "wrong"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that was looked at. `fix` says what to do, where there is something to do."""
+
+    what: str
+    state: State
+    found: str
+    fix: str = ""
+
+
+def add(subparsers: Any) -> None:
+    """Register `doctor` with the command line."""
+    parser = subparsers.add_parser(
+        "doctor",
+        help="check the installation and say what to fix",
+        description="Check installation, extras, settings, store, port, upstreams, clock and agents.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--offline", action="store_true", help="ask no upstream")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    found = list(findings(args.offline))
+    if args.json:
+        print(json.dumps([asdict(finding) for finding in found]))
+    else:
+        for finding in found:
+            print(f"{finding.state:5}  {finding.what}: {finding.found}")
+            if finding.fix:
+                print(f"       → {finding.fix}")
+    return 1 if any(finding.state == "wrong" for finding in found) else 0
+
+
+def findings(offline: bool) -> Iterator[Finding]:
+    yield Finding("brim", "ok", f"{brim.__version__} on Python {sys.version.split()[0]}")
+    yield from _extras()
+    try:
+        loaded = settings.load()
+    except BrimError as problem:
+        yield Finding("settings", "wrong", str(problem), "correct the file; `brim init --stdout` shows every setting")
+        return
+    yield Finding("settings", "ok", "read without an error")
+    yield _store(loaded)
+    yield _port(loaded)
+    if not offline:
+        yield from _upstreams(loaded)
+    yield from _agents(f"http://127.0.0.1:{loaded.gateway.port}")
+
+
+def _extras() -> Iterator[Finding]:
+    for name, module in EXTRAS.items():
+        if importlib.util.find_spec(module.partition(".")[0]) is not None:
+            yield Finding(f"extra {name}", "ok", "installed")
+        else:
+            yield Finding(f"extra {name}", "note", "not installed", f"pip install 'brim[{name}]' if you need it")
+
+
+def _store(loaded: settings.Settings) -> Finding:
+    path = Path(loaded.store.path).expanduser()
+    folder = next(parent for parent in path.parents if parent.exists())
+    try:
+        probe = folder / ".brim-doctor"
+        probe.touch()
+        probe.unlink()
+    except OSError as problem:
+        return Finding("store", "wrong", f"{path}: {problem.strerror}", "make the folder writable, or set store.path")
+    return Finding(
+        "store", "ok", f"{path} ({path.stat().st_size:,} bytes)" if path.exists() else f"{path}, not yet made"
+    )
+
+
+def _port(loaded: settings.Settings) -> Finding:
+    port = loaded.gateway.port
+    if answers(f"http://127.0.0.1:{port}"):
+        return Finding("port", "ok", f"a gateway of Brim answers at {port}")
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return Finding("port", "wrong", f"something else listens at {port}", "set gateway.port to a free one")
+    return Finding("port", "note", f"nothing listens at {port}", "start the gateway with `brim serve`")
+
+
+def _upstreams(loaded: settings.Settings) -> Iterator[Finding]:
+    for name, upstream in loaded.upstreams.items():
+        try:
+            with urllib.request.urlopen(upstream.base_url, timeout=5) as answer:
+                date = answer.headers.get("date")
+        except urllib.error.HTTPError as refused:  # it is there, and wants a key
+            date = refused.headers.get("date")
+        except (OSError, ValueError) as problem:
+            yield Finding(
+                f"upstream {name}", "wrong", f"{upstream.base_url}: {problem}", "check the address and the network"
+            )
+            continue
+        yield Finding(f"upstream {name}", "ok", f"{upstream.base_url} answers")
+        if date and abs(parsedate_to_datetime(date).timestamp() - time.time()) > CLOCK_SECONDS:
+            yield Finding("clock", "wrong", f"differs from {name}'s: {date}", "set this machine's clock")
+
+
+def _agents(url: str) -> Iterator[Finding]:
+    for name, agent in AGENTS.items():
+        path = Path.home() / agent.file
+        pointed = path.exists() and url in path.read_text(encoding="utf-8", errors="replace")
+        if pointed:
+            state: State = "ok" if answers(url) else "wrong"
+            fix = "" if state == "ok" else f"`brim serve`, or `brim setup {name} --undo`"
+            yield Finding(f"agent {name}", state, f"{path} points at {url}", fix)
+        elif backup_of(name).exists():
+            yield Finding(f"agent {name}", "note", f"{path} was set up, and changed since", f"brim setup {name} --undo")

@@ -1,0 +1,76 @@
+"""`brim setup`: point a coding agent at the gateway for good, and `--undo` to the byte."""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import json
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from brim import settings
+from brim.cli.agents import AGENTS, agent_of
+from brim.errors import BadInput, NotFound
+
+_EXAMPLES = """examples:
+  brim setup claude            Claude Code asks the gateway from now on
+  brim setup claude --undo     its configuration is as it was, to the byte
+"""
+
+
+def add(subparsers: Any) -> None:
+    """Register `setup` with the command line."""
+    parser = subparsers.add_parser(
+        "setup",
+        help="point a coding agent at the gateway for good",
+        description="Point a coding agent at the gateway in its own configuration, with a backup.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("agent", choices=tuple(AGENTS), help=f"one of {', '.join(AGENTS)}")
+    parser.add_argument("--undo", action="store_true", help="put the configuration back as it was")
+    parser.add_argument("--force", action="store_true", help="undo although the file was changed since")
+    parser.add_argument("--url", metavar="URL", help="the gateway's address (from the settings: http://127.0.0.1:8787)")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    agent = agent_of(args.agent)
+    path, backup = Path.home() / agent.file, backup_of(agent.name)
+    if args.undo:
+        _undo(path, backup, args.force)
+        print(f"{path} is as it was")
+        return 0
+    if backup.exists():
+        raise BadInput("agent", f"{agent.name} is set up already: `brim setup {agent.name} --undo` first")
+    url = (args.url or f"http://127.0.0.1:{settings.load().gateway.port}").rstrip("/")
+    before = path.read_bytes() if path.exists() else None
+    after = agent.edited((before or b"").decode(), url).encode()
+    kept = None if before is None else base64.b64encode(before).decode()
+    backup.parent.mkdir(parents=True, exist_ok=True)
+    backup.write_text(json.dumps({"path": str(path), "before": kept, "after": sha256(after).hexdigest()}))
+    backup.chmod(0o600)  # a configuration may hold a key
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(after)
+    print(f"{path} points at {url}; `brim setup {agent.name} --undo` takes it back")
+    return 0
+
+
+def backup_of(name: str) -> Path:
+    """Where the configuration of an agent is kept as it was."""
+    return Path.home() / ".local/state/brim/setup" / f"{name}.json"
+
+
+def _undo(path: Path, backup: Path, force: bool) -> None:
+    if not backup.exists():
+        raise NotFound(f"{path} was not changed by `brim setup`: there is nothing to undo")
+    kept = json.loads(backup.read_text())
+    now = path.read_bytes() if path.exists() else b""
+    if sha256(now).hexdigest() != kept["after"] and not force:
+        raise BadInput(str(path), "was changed since: --force puts the old one back, and your changes are lost")
+    if kept["before"] is None:
+        path.unlink(missing_ok=True)
+    else:
+        path.write_bytes(base64.b64decode(kept["before"]))
+    backup.unlink()
