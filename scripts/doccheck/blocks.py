@@ -7,10 +7,8 @@
 
 from __future__ import annotations
 
-import argparse
 import ast
 import contextlib
-import importlib
 import io
 import json
 import os
@@ -24,7 +22,7 @@ from functools import cache
 from pathlib import Path
 
 from brim import settings
-from brim.cli import COMMANDS
+from brim.cli import COMMANDS, parsed
 from brim.errors import BrimError
 
 BLOCK = re.compile(r"^<!-- (example|output): (.+?) -->\n(```[a-z]*\n)(.*?)^```[ \t]*$", re.M | re.S)
@@ -149,12 +147,10 @@ def command_problem(words: list[str]) -> str:
     """What is wrong with a command line of brim; empty if it would be taken."""
     if words[0] not in COMMANDS:
         return f"there is no command {words[0]}"
-    parser = argparse.ArgumentParser(prog="brim")
-    importlib.import_module(f"brim.cli.{words[0]}").add(parser.add_subparsers(dest="command_name"))
     said = io.StringIO()
     with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
         try:
-            parser.parse_args([NUMBER.sub("1", word) for word in words])
+            parsed([NUMBER.sub("1", word) for word in words])
         except SystemExit as end:
             return said.getvalue().strip().splitlines()[-1] if end.code else ""
     return ""

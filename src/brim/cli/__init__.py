@@ -82,14 +82,7 @@ def _run(given: list[str]) -> int:
         print(f"brim: there is no command {given[0]!r}\n{hint}", file=sys.stderr)
         return 2
     logging.basicConfig(format="brim: %(message)s", level=logging.ERROR)
-    parser = argparse.ArgumentParser(prog="brim")
-    command = importlib.import_module(f"brim.cli.{given[0]}")
-    command.add(parser.add_subparsers(dest="command_name"))
-    after: list[str] = []
-    if getattr(command, "STARTS_A_PROGRAM", False) and "--" in given:  # what follows is the program's, flags and all
-        end = given.index("--")
-        given, after = given[:end], given[end + 1 :]
-    args = parser.parse_args(given, argparse.Namespace(after=after))
+    args = parsed(given)
     try:
         return int(args.run(args))
     except BrimError as problem:
@@ -114,6 +107,18 @@ def _run(given: list[str]) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
+
+
+def parsed(given: list[str]) -> argparse.Namespace:
+    """A command line as its command reads it; of one that starts a program, `after` is what the program gets."""
+    command = importlib.import_module(f"brim.cli.{given[0]}")
+    parser = argparse.ArgumentParser(prog="brim")
+    command.add(parser.add_subparsers(dest="command_name"))
+    after: list[str] = []
+    if getattr(command, "STARTS_A_PROGRAM", False) and "--" in given:
+        end = given.index("--")
+        given, after = given[:end], given[end + 1 :]
+    return parser.parse_args(given, argparse.Namespace(after=after))
 
 
 def overview() -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from brim.cli import COMMANDS
 
 _EXAMPLES = """examples:
-  eval "$(brim completion bash)"                                     in ~/.bashrc
+  brim completion bash > ~/.local/share/bash-completion/completions/brim
   brim completion zsh > "${fpath[1]}/_brim"
   brim completion fish > ~/.config/fish/completions/brim.fish
 """

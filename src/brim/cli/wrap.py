@@ -22,7 +22,7 @@ from brim.errors import BrimError, NotFound
 
 _EXAMPLES = """examples:
   brim wrap claude                                        Claude Code through the gateway
-  brim wrap codex -- exec "Fix the failing test"          what stands after -- is the agent's
+  brim wrap codex -- exec "Fix the failing test"          what stands after -- goes to the agent
   brim wrap aider --upstream http://127.0.0.1:8080 -- --model openai/tiny
 """
 # A gateway listens after a second or two; a cold disk may take longer.
