@@ -29,7 +29,7 @@ SAMPLES: list[tuple[str, str]] = [
     ("test", "=== RUN   TestA\n--- FAIL: TestA (0.00s)\n    a_test.go:9: got 1\nFAIL\nFAIL\texample.com/a\t0.012s\n"),
     ("test", "running 2 tests\ntest a ... ok\ntest b ... FAILED\n\ntest result: FAILED. 1 passed; 1 failed;\n"),
     ("test", "PASS src/a.test.js\nFAIL src/b.test.js\n  ✕ adds (3 ms)\n\nTests:       1 failed, 1 passed, 2 total\n"),
-    ("test", "src/a.c:12:3: error: expected ';'\nsrc/a.c:14:1: warning: unused\nmake: *** [all] Error 1\n"),
+    ("build", "src/a.c:12:3: error: expected ';'\nsrc/a.c:14:1: warning: unused\nmake: *** [all] Error 1\n"),
     ("trace", 'Traceback (most recent call last):\n  File "a.py", line 3, in <module>\n    f()\nValueError: no\n'),
     ("trace", 'Exception in thread "main" java.lang.Error: x\n\tat com.a.B.c(B.java:12)\n\tat com.a.D.e(D.java:3)\n'),
     ("trace", "TypeError: x is not a function\n    at f (/a/b.js:1:2)\n    at g (/a/b.js:4:5)\n"),

@@ -61,15 +61,17 @@ def pack(
     notes: Mapping[int, str] | None = None,
     sizes: Sequence[int] | None = None,
     also: str = "",
+    longest: float = 0.25,
 ) -> str:
     """Return at most room.tokens tokens of `lines`, in their order, with one mark for all that is missing.
 
     `head` goes before them if it takes no more than `head_share`, `gap` stands where lines are missing between
     two kept ones (empty: nowhere), `notes` are lines of our own that follow a kept one, and `sizes` says for how many
     units each entry of `lines` stands if that is not one. `also` names what is missing from all lines.
+    A line that takes more than the share `longest` is clipped.
     """
     total = sum(sizes) if sizes is not None else len(lines)
-    taker = _Taker(lines, room, gap, notes or {}, sizes, total, unit, also)
+    taker = _Taker(lines, room, gap, notes or {}, sizes, total, unit, also, longest)
     mark = taker.mark(total)
     budget = room.tokens - room.count(mark) - 1
     head_cost = room.count(head) + 1 if head else 0
@@ -119,10 +121,11 @@ class _Taker:
     total: int
     unit: str
     also: str
+    longest: float
 
     def take(self, order: Iterable[int], picks: _Picks, limit: int, whole: int) -> None:
         """Take lines of `order` into `picks` until `limit` tokens are spent."""
-        largest = whole if len(self.lines) < 4 else max(_CLIP_TOKENS, whole // 4)
+        largest = whole if len(self.lines) < 4 else max(_CLIP_TOKENS, int(whole * self.longest))
         misses = 0
         for index in order:
             if index in picks.texts:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from brim.content.detect import line_patterns
+from brim.content.detect import command_patterns, line_patterns, structure
 
 _HEAD, _MIDDLE, _TAIL = 4_000, 2_000, 2_000
 _MOST_LINES = 48
@@ -218,7 +218,11 @@ def is_trace(sample: Sample) -> bool:
 
 
 def is_log(sample: Sample) -> bool:
-    return len(sample.lines) >= 2 and sample.share(line_patterns.LOG_LINE) >= 0.5
+    if len(sample.lines) < 2:
+        return False
+    if sample.share(line_patterns.LOG_LINE) < 0.5:
+        return structure.has_stamps(sample.lines)
+    return not structure.has_bars_of_keys(sample.lines)
 
 
 def is_tree(sample: Sample) -> bool:
@@ -234,7 +238,9 @@ def is_tree(sample: Sample) -> bool:
     if paths > 0.85:
         return True
     named = sum(1 for line in lines if "." in line) >= 0.3 * len(lines) or paths > 0.1
-    return named and len(lines) >= 5 and paths + sample.share(line_patterns.FILE_LINE) > 0.95
+    if named and len(lines) >= 5 and paths + sample.share(line_patterns.FILE_LINE) > 0.95:
+        return True
+    return structure.is_listed(lines)
 
 
 def is_csv(sample: Sample) -> bool:
@@ -345,10 +351,108 @@ def is_prose(sample: Sample) -> bool:
     wide = sum(1 for c in body[:500] if c >= "\u2e80")
     if wide > 0.3 * min(500, len(body)):
         return bool(line_patterns.SENTENCE.search(body))
+    lines = sample.lines
+    # Sentences begin at the margin; reports of programs set most of their lines in.
+    if sum(1 for line in lines if line[0].isspace()) > 0.5 * len(lines) and len(lines) > 5:
+        return False
     words = line_patterns.WORDS.findall(body)
     if len(words) < max(4, 3 * min(24, len(sample.lines))) or not line_patterns.SENTENCE.search(body):
         return False
     return sum(map(len, words)) > 0.6 * (len(body) - body.count(" ") - body.count("\n"))
+
+
+def is_history(sample: Sample) -> bool:
+    """Commits one after another, each with its hash at the head or on a line of its own."""
+    if command_patterns.COMMIT.match(sample.start):
+        return True
+    lines = [line for line in sample.lines if not command_patterns.GRAPH.match(line)]
+    subjects = sum(1 for line in lines if command_patterns.SUBJECT.match(line))
+    return len(lines) >= 3 and subjects >= 0.8 * len(lines) and not sample.number(command_patterns.BLAME)
+
+
+def is_matches(sample: Sample) -> bool:
+    """What a search found: a path and a line number before each line, or numbered lines below paths."""
+    lines = [line for line in sample.lines if line != "--"]
+    if len(lines) < 3:
+        return False
+    found = [line for line in lines if command_patterns.MATCH.match(line)]
+    if len(found) >= 0.6 * len(lines):
+        return True
+    if sample.number(command_patterns.BLAME) >= 0.8 * len(lines):
+        return True
+    if sum(1 for line in lines if command_patterns.MATCH_COUNT.match(line)) >= 0.9 * len(lines):
+        return True
+    below = [int(match.group(1)) for line in lines if (match := command_patterns.MATCH_BELOW.match(line))]
+    paths = sum(1 for line in lines if command_patterns.PATH_ALONE.match(line))
+    rising = sum(1 for one, two in pairwise(below) if one < two)
+    return len(below) >= 2 and len(below) + paths >= 0.9 * len(lines) and rising >= 0.6 * (len(below) - 1)
+
+
+def is_build(sample: Sample) -> bool:
+    """Diagnostics with their places, or the steps of a build tool or an installer."""
+    told = sample.number(command_patterns.DIAGNOSTIC)
+    if told >= 2 and told >= 0.25 * len(sample.lines):
+        return True
+    steps = sample.number(command_patterns.STEP)
+    summed = sample.number(command_patterns.SUMMARY) > 0
+    if steps and any(mark in sample.text for mark in command_patterns.ERRORS):
+        return True
+    if told and (summed or steps) and told + steps >= 0.08 * len(sample.lines):
+        return True
+    return len(sample.lines) >= 3 and steps >= (0.3 if summed else 0.5) * len(sample.lines)
+
+
+def is_manual(sample: Sample) -> bool:
+    """A manual page or the help of a program: how it is used, headings at the margin, options below them."""
+    if not sample.number(command_patterns.USAGE):
+        return False
+    options = sample.number(command_patterns.OPTION)
+    indented = sum(1 for line in sample.lines if line[0].isspace())
+    headings = sample.number(command_patterns.MANUAL_HEADING)
+    return (options >= 2 or headings >= 2) and indented + options >= 0.5 * len(sample.lines)
+
+
+def is_table(sample: Sample) -> bool:
+    if sample.number(line_patterns.MARKDOWN_RULE):  # Markdown keeps its own tables
+        return False
+    return structure.is_table(sample.lines) or (len(sample.lines) > 2 and structure.is_measured(sample.lines))
+
+
+def is_keyed(sample: Sample) -> bool:
+    """Lines of `Key words: short value`, as `/proc/cpuinfo`, package managers and `--version` print them."""
+    lines = sample.lines
+    if len(lines) < 4 or sample.share(command_patterns.KEYED) < 0.8:
+        return False
+    return sum(map(len, lines)) < 70 * len(lines) and sample.number(line_patterns.ENDS_SAID) < 0.3 * len(lines)
+
+
+def is_directives(sample: Sample) -> bool:
+    """Instructions in capitals at the margin (SQL, Dockerfiles), macros, shell, or blocks of balanced braces."""
+    lines = sample.lines
+    if len(lines) < 4:
+        return False
+    if sample.number(command_patterns.MACRO) >= 2 or sample.number(command_patterns.SHELL) >= max(3, 0.1 * len(lines)):
+        return True
+    if sample.share(command_patterns.DIRECTIVE) >= 0.5 or sample.share(command_patterns.REQUIRED) >= 0.5:
+        return True
+    opened = sum(1 for line in lines if line.rstrip()[-1:] in "{[(")
+    closed = sum(1 for line in lines if line.strip()[:1] in "}])")
+    return min(opened, closed) >= 2 and opened + closed >= 0.25 * len(lines)
+
+
+def is_stamped(sample: Sample) -> bool:
+    """A log whose lines begin with a stamp of any form, or are calls or a protocol's lines."""
+    lines = sample.lines
+    if len(lines) < 3:
+        return False
+    for pattern in (command_patterns.CALL, command_patterns.STAMP, command_patterns.PROTOCOL):
+        if sample.share(pattern) >= 0.6:
+            return True
+    return structure.has_moving_head(lines) or structure.shares_prefix(lines)
+
+
+def is_templated(sample: Sample) -> bool:
+    return structure.has_few_templates(sample.lines)
 
 
 TESTS: tuple[tuple[str, Callable[[Sample], bool]], ...] = (
@@ -359,15 +463,24 @@ TESTS: tuple[tuple[str, Callable[[Sample], bool]], ...] = (
     ("xml", is_xml),
     ("binary", is_binary),
     ("snapshot", is_snapshot),
+    ("history", is_history),
     ("test", is_test),
+    ("build", is_build),
     ("trace", is_trace),
+    ("matches", is_matches),
     ("tree", is_tree),
     ("log", is_log),
-    ("code", is_code),
-    ("csv", is_csv),
-    ("markdown", is_markdown),
+    ("manual", is_manual),
     ("code", is_settings),
+    ("table", is_table),
+    ("code", is_code),
+    ("code", is_directives),
+    ("csv", is_csv),
+    ("code", is_keyed),
+    ("log", is_stamped),
+    ("markdown", is_markdown),
     ("prose", is_prose),
+    ("log", is_templated),
 )
 
 

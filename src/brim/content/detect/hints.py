@@ -1,6 +1,7 @@
 """Which ladder a content goes to: by its content first, with the tool, path and MIME type as hints.
 
-Kinds: json jsonl csv log test trace html code diff tree markdown xml snapshot binary prose text
+Kinds: json jsonl csv log test build history matches table manual trace html code diff tree
+markdown xml snapshot binary prose text
 """
 
 from __future__ import annotations
@@ -16,6 +17,11 @@ KINDS = (
     "csv",
     "log",
     "test",
+    "build",
+    "history",
+    "matches",
+    "table",
+    "manual",
     "trace",
     "html",
     "code",
@@ -95,17 +101,35 @@ _BY_TOOL = (
 _YIELDS = {
     "json": ("json",),
     "jsonl": ("json", "jsonl"),
-    "csv": ("csv", "text", "prose", "tree", "code", "log"),
-    "log": ("log", "text", "prose", "csv", "markdown", "code"),
+    "csv": ("csv", "table", "text", "prose", "tree", "code", "log"),
+    "log": ("log", "table", "build", "text", "prose", "csv", "markdown", "code"),
     "html": ("html", "xml", "text", "prose", "markdown"),
     "diff": ("diff",),
-    "markdown": ("markdown", "prose", "text", "code", "csv", "tree", "html"),
+    "markdown": ("markdown", "manual", "table", "build", "prose", "text", "code", "csv", "tree", "html"),
     "xml": ("xml", "html"),
     "binary": ("binary",),
     "snapshot": ("snapshot", "text", "markdown", "code"),
-    "test": ("test", "log", "text", "prose", "trace"),
-    "tree": ("tree", "text", "csv"),
-    "code": ("code", "text", "prose", "markdown", "csv", "tree", "test", "log", "trace", "xml", "html", "snapshot"),
+    "test": ("test", "build", "log", "text", "prose", "trace"),
+    "tree": ("tree", "text", "csv", "table"),
+    "code": (
+        "code",
+        "text",
+        "prose",
+        "markdown",
+        "csv",
+        "tree",
+        "test",
+        "log",
+        "trace",
+        "xml",
+        "html",
+        "snapshot",
+        "build",
+        "matches",
+        "table",
+        "manual",
+        "history",
+    ),
 }
 
 

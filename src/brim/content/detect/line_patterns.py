@@ -45,19 +45,16 @@ TEST_SIGN = re.compile(
     r"|test result: (?:ok|FAILED)|running \d+ tests?$|test \S+ \.\.\. "
     r"|(?:PASS|FAIL) \S+\.(?:test|spec)\.\w+|Tests:\s+\d+ |Test Suites:\s+\d+|\s+[✓✕✗×✔] .+|\s+\d+ (?:passing"
     r"|failing|pending)\b"
-    r"|\[(?:INFO|ERROR|WARNING)\] (?:Tests run:|BUILD |Running |Compiling )|Tests run: \d+"
+    r"|\[(?:INFO|ERROR|WARNING)\] (?:Tests run:|Running )|Tests run: \d+"
     r"|(?:not )?ok \d+ - |\d+ examples?, \d+ failures?"
-    r"|npm (?:ERR!|error)|error(?:\[E\d+\])?: .+|warning: .+|make(?:\[\d+\])?: (?:\*\*\*|Entering|Leaving)"
-    r"|BUILD (?:FAILED|SUCCESSFUL)"
-    r"|\S+?[(:]\d+[,:]\d+\)?: (?:fatal )?(?:error|warning|note)\b|> Task :|\s*Compiling \S+ v\d"
-    r"|\[\s*\d+%\] (?:Building|Linking|Built)"
-    r"|Successfully installed |Collecting \S+|FAILURE: Build failed|\S+\(\d+,\d+\): error TS\d+",
+    r"|\d+\.\.\d+$|# (?:pass|fail|tests) +\d+|ℹ (?:pass|fail|tests) \d+|t/\S+ \.+|Files=\d+, Tests=\d+",
 )
 STRONG_TEST = re.compile(
     r"=+ (?:test session starts|FAILURES|short test summary info) =+|Ran \d+ tests? in |test result: (?:ok|FAILED)"
     r"|Test Suites:\s+\d+|(?:ok|FAIL)\s+\t?\S+/\S+\s+[\d.]+s|\s*--- FAIL: |=+ .{0,60}\b(?:passed"
     r"|failed)\b.{0,60} in [\d.]+s"
-    r"|\[(?:INFO|ERROR)\] BUILD |BUILD (?:FAILED|SUCCESSFUL)|\d+ examples?, \d+ failures?|npm (?:ERR!|error) code",
+    r"|\[(?:INFO|ERROR)\] Tests run:|\d+ examples?, \d+ failures?|\s+\d+ (?:passing|failing)\b|# (?:pass|fail) +\d+$"
+    r"|ℹ (?:pass|fail) \d+|Files=\d+, Tests=\d+|=+ .{0,90} in [\d.]+ seconds =+",
 )
 
 TRACE_HEAD = re.compile(
@@ -120,6 +117,7 @@ YAML_LINE = re.compile(r"\s*(?:- )?[\w./\"'-]+:(?: .*)?$|\s*- \S.*$|\s*#.*$|---$
 INI_LINE = re.compile(r"\s*(?:\[[\w. \"':-]+\]|\[\[[\w.-]+\]\]|[\w.-]+\s?=\s?.*|[#;].*)$")
 
 MARKDOWN_FIRM = re.compile(r"#{1,6} \S|```|~~~|\|[ :|-]+\|\s*$|(?:\d+[.)]|[-*+]) \*\*|> \S|(?:={3,}|-{3,})\s*$")
+MARKDOWN_RULE = re.compile(r"\s*\|?(?: ?:?-{3,}:? ?\|)+[ :-]*$")
 HEADING = re.compile(r"#{1,6} \S[^;{}]*$")
 LIST_ITEM = re.compile(r"\s{0,6}(?:[-*+]|\d{1,3}[.)]) \S")
 WORDS = re.compile(r"[^\W\d_]{2,}")

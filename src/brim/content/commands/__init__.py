@@ -1,0 +1,1 @@
+"""What commands print: histories, search matches, build output, tables in columns, manuals."""
