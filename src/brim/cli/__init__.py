@@ -22,6 +22,8 @@ COMMANDS = {
     "explain": "show what a fit would do, and why",
     "replay": "what other budgets and policies would have done to recorded requests",
     "compact": "make a log, JSON, diff, page … smaller",
+    "run": "run a command and print its output in fewer tokens",
+    "recall": "print what a handle stands for",
     "models": "list models with their windows and prices",
     "settings": "show the settings in force and where they come from",
     "search": "search a folder of Markdown documents",
