@@ -27,7 +27,7 @@ from tests.shapes import shapes
 for name, shape in shapes().items():
     for api in MAKERS:
         body = MAKERS[api](shape.turns, shape.system)
-        fitted = brim.fit(json.dumps(body).encode(), model=MODELS[api][0], budget=8_000, api=api)
+        fitted = brim.fit(json.dumps(body).encode(), model=MODELS[api][0], budget=8_000, api=api, fit_timeout=None)
         print(name, api, hashlib.sha256(fitted.body + str(fitted.plan).encode()).hexdigest())
 """
 
