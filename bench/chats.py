@@ -74,9 +74,7 @@ def locomo(chats: list[dict[str, Any]], every: int) -> Iterator[Row]:
 
 def answerable(chat: dict[str, Any], texts: dict[str, str]) -> list[dict[str, Any]]:
     """The questions whose evidence stands in the chat."""
-    return [
-        each for each in chat["qa"] if each["cat"] != ADVERSARIAL and any(turn in texts for turn in each["ev"])
-    ]
+    return [each for each in chat["qa"] if each["cat"] != ADVERSARIAL and any(turn in texts for turn in each["ev"])]
 
 
 def qmsum(meetings: list[dict[str, Any]], every: int) -> Iterator[Row]:
@@ -155,7 +153,13 @@ def sessions(chats: list[dict[str, Any]], every: int) -> Iterator[Row]:
     yield from means.rows("LoCoMo sessions, R@10:")
 
 
-WHATS = ("delayed at the depot", "sent back by the customer", "packed in two boxes", "paid by invoice", "lost in transit")
+WHATS = (
+    "delayed at the depot",
+    "sent back by the customer",
+    "packed in two boxes",
+    "paid by invoice",
+    "lost in transit",
+)
 
 
 def log_lines(draw: random.Random, count: int, names: list[str]) -> list[str]:

@@ -147,3 +147,39 @@ def test_of_recalled_messages_the_best_are_shown_in_the_order_of_the_log() -> No
     assert [message.text in text for message in log] == [True, False, True]
     assert text.index(log[0].text) < text.index(log[2].text)
     assert count(text) <= room
+
+
+def test_a_search_puts_the_log_that_holds_the_asked_identifier_first() -> None:
+    session = Session(model="gpt-4o", budget=50_000)
+    messages = []
+    for number in range(60):
+        messages.append({"role": "user", "content": f"Why was order ORD-{700_000 + (number + 7) % 60 * 10} delayed?"})
+        lines = [f"order ORD-{700_000 + number * 10 + line}: delayed at depot {line}, order kept" for line in range(10)]
+        messages.append({"role": "assistant", "content": "\n".join(lines)})
+    session.fit(messages)
+    for number in (0, 17, 59):
+        found = session.search(f"why was order ORD-{700_000 + number * 10} delayed?", 3)
+        assert found[0][0] == 2 * number + 1
+
+
+def test_a_search_returns_as_many_messages_as_are_asked_for_where_so_many_match() -> None:
+    session = Session(model="gpt-4o", budget=50_000)
+    talk = [
+        {"role": "user", "content": f"The lighthouse keeper wrote letter {n}. {'So it was. ' * n}"} for n in range(30)
+    ]
+    session.fit([*talk, {"role": "user", "content": "Lighthouse, lighthouse, keeper!"}])
+    assert len(session.search("lighthouse keeper", 25)) == 25
+    assert len(session.search("lighthouse keeper", 100)) == 31
+
+
+def test_a_search_never_returns_the_question_itself() -> None:
+    session = Session(model="gpt-4o", budget=50_000)
+    question = "Where did Ann park the green van?"
+    session.fit(
+        [
+            {"role": "user", "content": "Ann: I left the green van behind the mill."},
+            {"role": "assistant", "content": "Noted."},
+            {"role": "user", "content": question},
+        ]
+    )
+    assert [number for number, _ in session.search(f" {question.lower()} ", 5)] == [0, 1]

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from brim.relevance.entries import Entries, gains
+from brim.relevance.identifiers import holders, identifiers
 from brim.relevance.matching import Matcher
 from brim.relevance.packing import pack
 from brim.relevance.question import parse_question
@@ -95,9 +96,25 @@ class Index:
         matcher.raise_named(totals)
         gain = gains(broad=question.broad, asks_when=question.asks_when)
         raise_kinds(totals, self._entries.kind, gain)
+        for number, top in self._raised(query, totals):
+            totals[number] += top
         if embeddings is not None:
             return self._vectors.blend(totals, query, self._entries.texts, embeddings)
         return totals
+
+    def naming(self, query: str) -> list[int]:
+        """The entries that hold an identifier which a query names, once it has been scored."""
+        found: dict[int, None] = {}
+        for name in identifiers(query):
+            held = [self._postings.get(term, []) for term in terms(split(name))]
+            found |= dict.fromkeys(holders(name, self._entries.texts, min(held, key=len)) if held else ())
+        return list(found)
+
+    def _raised(self, query: str, totals: Column) -> list[tuple[int, float]]:
+        """What lifts the entries that hold an asked identifier above all others."""
+        named = self.naming(query)
+        top = max(totals) if named else 0.0
+        return [(number, top) for number in named]
 
     def pack(self, query: str, budget_tokens: int, embeddings: Embedder | None = None) -> list[int]:
         """The numbers, in order, of the entries to keep for `query` within `budget_tokens`.

@@ -15,6 +15,7 @@ from brim.content.types import Room
 from brim.conversation import Message
 from brim.planning.ranking import Chat
 from brim.relevance import Embedder, Index
+from brim.relevance.identifiers import identifiers, is_identifier
 from brim.relevance.packing import chosen
 from brim.relevance.related import related
 from brim.relevance.terms import split, terms
@@ -49,16 +50,9 @@ NOTHING = 0.005
 LOOKED_UP = 400
 
 
-def _is_identifier(word: str) -> bool:
-    """Whether a word is a code that names one thing: letters or signs with digits. Example: ord-02407 -> True"""
-    return (len(word) >= 4 and any(map(str.isdigit, word)) and not word.isdigit()) or (
-        word.isdigit() and len(word) >= 5
-    )
-
-
 def names_something(text: str) -> bool:
     """Whether a text names an identifier. Example: "what was wrong with ORD-02407?" -> True"""
-    return any(_is_identifier(word) for word in _WORD.findall(text[:QUERY]))
+    return bool(identifiers(text))
 
 
 def _about(message: Message) -> int:
@@ -142,7 +136,7 @@ class Recollection:
         size = max(1, len(self._lengths))
         mean = sum(self._lengths[-1000:]) / min(1000, size)
         words = self._telling(text)
-        named = [word for word in words if _is_identifier(word)]
+        named = [word for word in words if is_identifier(word)]
         scores: dict[int, float] = {}
         hits: Counter[int] = Counter()
         for word in words:
@@ -154,7 +148,7 @@ class Recollection:
                     hits[number] += 2 if word in named else 1
         for number in scores:
             scores[number] /= 0.7 + 0.3 * self._lengths[number - self._first] / max(1.0, mean)
-            if self._log[number].role == "user" and not self._log[number].answers:
+            if self._asks(number):
                 scores[number] *= ASKED
         exact = {number for word in named for number in self._postings[word][-REACH:]}
         found = [
@@ -187,18 +181,34 @@ class Recollection:
             self._lengths.append(len(words))
 
     def search(self, query: str, most: int) -> list[int]:
-        """The numbers of the messages of the whole log that a query is about, best first."""
-        scores: list[tuple[float, int]] = []
-        for number in range((len(self._log) + SEGMENT - 1) // SEGMENT):
-            for place, score in enumerate(self._segment(number, len(self._log)).score(query)):
-                if score > 0:
-                    scores.append((-score, -(number * SEGMENT + place)))
-        scores.sort()
+        """The numbers of the messages of the whole log that a query is about, best first; never the query itself.
+
+        What holds an identifier that the query names is before the rest, and of that answers and results before what
+        was asked.
+        """
+        found: list[tuple[bool, float, int]] = []
+        for segment in range((len(self._log) + SEGMENT - 1) // SEGMENT):
+            index = self._segment(segment, len(self._log))
+            scores = index.score(query)
+            named = set(index.naming(query))
+            for place, score in enumerate(scores):
+                if score > NOTHING:
+                    number = segment * SEGMENT + place
+                    exact = place in named
+                    worth = score * ASKED if exact and self._asks(number) else score
+                    found.append((not exact, -worth, -number))
+        found.sort()
+        said = query.strip().casefold()
+        others = [-number for _, _, number in found if self._log[-number].text.strip().casefold() != said]
         asked = set(terms(split(query)))
-        best = [self._log[-at].text[:INDEXED] for _, at in scores[: max(most, 4)]]
-        if not any(asked & set(terms(split(text))) for text in best):
-            return []  # only the most recent, for want of anything better
-        return [-at for score, at in scores[:most] if score <= LEAST * scores[0][0]]
+        if not any(asked & set(terms(split(self._log[number].text[:INDEXED]))) for number in others[: max(most, 4)]):
+            return []  # nothing but what stands near, or means about the same
+        return others[:most]
+
+    def _asks(self, number: int) -> bool:
+        """Whether a message asks something of the assistant."""
+        message = self._log[number]
+        return message.role == "user" and not message.answers
 
     def ranked(self, query: str, room: int, end: int) -> Ranking:
         """The messages before `end` by how much they say about a question, if so many tokens of them have room.
@@ -289,7 +299,7 @@ def _recalled(message: Message, tokens: int, count: Callable[[str], int], query:
         return head + text
     if not query or room < LEAST_ROOM // 2:
         return ""
-    named = [word for word in _WORD.findall(query) if _is_identifier(word.casefold())]
+    named = [word for word in _WORD.findall(query) if is_identifier(word.casefold())]
     lines = [line for line in text.splitlines() if any(word in line for word in named)]
     told = "\n".join(lines)
     if lines and count(told) <= room:
