@@ -1,6 +1,6 @@
 """Chats: is what answers a question still in the request, and does a search find it?
 
-    python bench/chats.py --data DIR [--only locomo,qmsum,beam,beam-session,sessions,search] [--half odd|even] [--every N]
+    python bench/chats.py --data DIR [--only locomo,qmsum,…] [--half odd|even] [--every N]
 
 Chats with odd line numbers are for tuning, even ones for reporting; both are printed. `--every 3` asks every third
 question.

@@ -1,4 +1,4 @@
-"""Identifiers: words that name one thing. A text that holds the one that is asked for is before all that resemble it."""
+"""Identifiers: words that name one thing. A text that holds the asked one is before all that merely resemble it."""
 
 from __future__ import annotations
 
