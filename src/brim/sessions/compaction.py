@@ -43,10 +43,11 @@ def compact(
     view: View,
     carried: Sequence[Entry] = (),
     context: Callable[[int], Sequence[Entry]] = lambda number: (),
+    to: float = 0.0,
 ) -> Outcome:
     """Bring a view down to `compact_to` of the budget, or raise BudgetTooSmall and leave it as it was.
 
-    `carried` are messages to stand before the newest step, `context` tells what is attached to a message of the log.
+    `to` may be a larger share. `carried` are messages to stand before the newest step, `context` tells what is attached to a message of the log.
     """
     units = _units(work, log, context)
     newest = grouped(tuple([unit.message for unit in units]))[-1][0] if units else 0
@@ -56,18 +57,18 @@ def compact(
     conversation = replace(work.conversation, messages=tuple([unit.message for unit in units]))
     now = current(conversation.messages)
     layers = {place: 3 if place + 1 >= now else 2 for place, unit in enumerate(units) if unit.attached}
-    target = target_of(work, log)
+    target = target_of(work, log, to)
     outcome = agent.enforce(work, Draft(conversation, layers=layers), target=target, planned=True)
     entries = _entries(work, outcome, units, len(log))
     view.replace(0, entries, len(entries))
     return outcome
 
 
-def target_of(work: Work, log: Sequence[Message]) -> int:
-    """Where a compaction ends: `compact_to` of what the budget leaves beside instructions and tools."""
+def target_of(work: Work, log: Sequence[Message], to: float = 0.0) -> int:
+    """Where a compaction ends: `compact_to`, or more, of what the budget leaves beside instructions and tools."""
     instructions = sum(work.counter.message(message) for message in log[:4] if message.role == "system")
     fixed = work.size(work.counter.head(work.conversation) + instructions)
-    return fixed + int(work.policy.compact_to * max(0, work.limit - fixed))
+    return fixed + int(max(to, work.policy.compact_to) * max(0, work.limit - fixed))
 
 
 def _units(work: Work, log: Sequence[Message], context: Callable[[int], Sequence[Entry]]) -> list[Unit]:

@@ -97,6 +97,7 @@ class Held:
         self._last: tuple[Any, ...] | None = None  # what it was asked for
         self._begun = False  # whether a request was ever made of it
         self._tight = False
+        self._misses = False  # whether the newest message asks for what is archived
         self._head = 0
         self._writer = Writer(self.id)
         self._incidents: list[Incident] = []  # of the turn at work
@@ -219,7 +220,11 @@ class Held:
 
     def _put_before(self, message: Message, counter: Counter) -> None:
         """What stands before a new message of the user, and stays there: what it is about, and its context."""
-        if self.recall_mode == "auto" and self._tight:
+        self._misses = False
+        if self.recall_mode == "auto" and self._tight and self._is_chat():
+            room = int(self.policy.compact_to * self._free())
+            self._misses = self._recollection.misses(message, len(self.log), room, self.view.whole())
+        if self.recall_mode == "auto" and self._tight and not self._misses:
             spare = self._limit() - self._head - self.view.tokens - 2 * counter.message(message)
             room = min(int(self.policy.recall * self._free()), spare // 2)
             shown = self.view.whole()
@@ -230,6 +235,10 @@ class Held:
             self.view.append([self._between(text, "recall")] if text else [])
         if self._context and self.policy.name == "agent":
             self._place_context(len(self.log))
+
+    def _is_chat(self) -> bool:
+        """Whether no tools are used: then what answers a question may stand anywhere, and mostly not at the end."""
+        return self.policy.name == "agent" and not any(message.calls or message.answers for message in self.log)
 
     def _place_context(self, number: int) -> None:
         """What is attached now belongs to a message from here on."""

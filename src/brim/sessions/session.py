@@ -35,6 +35,9 @@ from brim.sessions.view import Entry, View, common_length
 from brim.stores.protocol import SessionRecord, Store
 
 log = logging.getLogger("brim")
+# A compaction for a message that asks for what is archived ends here, or at `compact_to` if that is more: what answers
+# it is worth more than room for turns to come. Such messages are rare.
+ASKED_TO = 0.9
 # What a fork has in common with the session that it leaves.
 SHARED = (
     "reserve actuals recall_mode breakpoints replans"
@@ -399,16 +402,32 @@ class Session(Held):
             self.replans += outcome.conversation.messages != self.view.messages() or bool(outcome.folded)
             return replace(outcome, conversation=replace(outcome.conversation, messages=self.view.messages()))
         size = work.size(work.counter.head(work.conversation) + self.view.tokens)
-        if size <= self.policy.compact_at * work.limit:
+        if size <= self.policy.compact_at * work.limit and not self._misses:
             return Outcome(as_sent(work.conversation, self.view), size)
-        outcome = compact(work, self.log, self.view, self.folding.entries(self._between), self._context_of)
+        to = ASKED_TO if self._asks_for_archived() else self.policy.compact_to
+        outcome = compact(work, self.log, self.view, self.folding.entries(self._between), self._context_of, to)
         self.replans += 1
+        self._misses = False
         self._tight = True
         if self._api == "anthropic":
             self.view.entries = [bare(entry) for entry in self.view.entries]
         self._recall_after(work)
         sent = replace(outcome.conversation, messages=self.view.messages())
         return replace(outcome, conversation=sent, total=work.total(sent))
+
+    def _asks_for_archived(self) -> bool:
+        """Whether a chat ends with a message that asks for what is archived, or what a first compaction would archive."""
+        last = self.log[-1]
+        if self._tight or self.recall_mode != "auto" or last.role != "user" or last.answers or not self._is_chat():
+            return self._misses
+        room = left = int(self.policy.compact_to * self._free())
+        shown: set[int] = set()
+        for entry in reversed(self.view.entries):
+            left -= entry.tokens
+            if left < 0:
+                break
+            shown.update(range(entry.start, entry.end))
+        return self._recollection.misses(last, len(self.log) - 1, room, shown)
 
     def _recall_after(self, work: Work) -> None:
         """Spend some of what a compaction left free on what the message that caused it is about."""
