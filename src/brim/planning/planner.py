@@ -233,7 +233,7 @@ class Planner:
 
     @property
     def _answered(self) -> bool:
-        """Whether anyone but the user speaks: a transcript in one role asks nothing of anybody, and its end is no answer.
+        """Whether anyone but the user speaks: a transcript in one role asks nothing of anybody; its end is no answer.
 
         Spans kept of meetings, tuned half, 5/10/25%: .302/.464/.643 without, .284/.446/.639 with (bench/chats.py).
         """

@@ -47,7 +47,8 @@ def compact(
 ) -> Outcome:
     """Bring a view down to `compact_to` of the budget, or raise BudgetTooSmall and leave it as it was.
 
-    `to` may be a larger share. `carried` are messages to stand before the newest step, `context` tells what is attached to a message of the log.
+    `to` may be a larger share. `carried` are messages to stand before the newest step,
+    `context` tells what is attached to a message of the log.
     """
     units = _units(work, log, context)
     newest = grouped(tuple([unit.message for unit in units]))[-1][0] if units else 0

@@ -416,7 +416,7 @@ class Session(Held):
         return replace(outcome, conversation=sent, total=work.total(sent))
 
     def _asks_for_archived(self) -> bool:
-        """Whether a chat ends with a message that asks for what is archived, or what a first compaction would archive."""
+        """Whether a chat ends with a message that asks for what is archived, or what a first compaction archives."""
         last = self.log[-1]
         if self._tight or self.recall_mode != "auto" or last.role != "user" or last.answers or not self._is_chat():
             return self._misses
