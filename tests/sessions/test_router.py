@@ -53,7 +53,7 @@ def test_side_calls_under_one_id_are_sessions_of_their_own() -> None:
 
 
 def test_a_branch_leaves_the_first_session_as_it_was_and_keeps_the_common_part() -> None:
-    sessions = Sessions(budget=9_000)
+    sessions = Sessions(budget=10_000)
     messages = chat(60, words=300)
     for end in range(1, 120, 2):
         first = sessions.of(body(messages[:end]))

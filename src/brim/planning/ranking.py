@@ -15,6 +15,8 @@ from brim.relevance.term_spread import Column, scale, zeros
 
 # A longer history is ranked by nothing but the words of the question: counting all of it costs more than a fit may.
 PACKED = 1_500
+# A user's words count so much more than an equally relevant answer.
+USER = 1.1
 # A message of the user of so many tokens is short, whatever the user's others have.
 SHORT = 100
 # The answer to the message that matches best stays beside it up to this share of the room. BEAM at 8,000 tokens, tuned
@@ -119,7 +121,7 @@ def weigh(scores: Column, sizes: Sequence[int], by_user: Sequence[bool], named: 
     factor, usual = min(1.0, usual / max(1.0, sum(answers) / len(answers))), max(SHORT, usual)
     for number, user in enumerate(by_user):
         if number not in named:
-            scores[number] *= min(1.0, usual / max(1, sizes[number])) ** 0.5 if user else factor
+            scores[number] *= USER * min(1.0, usual / max(1, sizes[number])) ** 0.5 if user else factor
 
 
 def _raise_answer(scores: Column, sizes: Sequence[int], by_user: Sequence[bool], most: float) -> None:
