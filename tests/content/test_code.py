@@ -1,10 +1,16 @@
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from rooms import budgets, count, room, stays_inside, texts
 
-from brim.content.code import language, outline, source
+import brim
+from brim.content.code import language, outline
+from brim.content.code import source as code
+from brim.content.code.recognition import is_source
 
 BODY = "".join(f"        value_{i} = compute(value_{i - 1}, {i})\n" for i in range(1, 12))
 PYTHON = (
@@ -41,28 +47,42 @@ UNKNOWN = "program first;\n" + "".join(
 
 @given(texts, budgets, texts)
 def test_an_extract_never_exceeds_its_room(text, tokens, query):
-    stays_inside(source.extract, text, tokens, query[:30])
+    stays_inside(code.extract, text, tokens, query[:30])
 
 
 @given(budgets)
-def test_kept_lines_are_verbatim(tokens):
+def test_every_number_is_that_of_the_line_it_stands_before(tokens):
     for text in (PYTHON, JAVASCRIPT, UNKNOWN):
-        got = source.extract(text, room(tokens))
-        left = iter(text.split("\n"))
-        assert all(line in left for line in got.split("\n") if line.strip() and "…" not in line)
+        lines = text.split("\n")
+        for shown in code.extract(text, room(tokens)).split("\n")[1:]:
+            match = re.match(r"\s*(\d+) (?!imports)(.*)$", shown)
+            if match and "…" not in shown:
+                assert re.findall(r"\w+", match[2])[0] in " ".join(lines[max(0, int(match[1]) - 2) : int(match[1])])
 
 
-def test_signatures_stay_and_bodies_are_folded():
-    got = source.extract(PYTHON, room(200))
-    assert "@frozen\nclass Store:\n" in got
-    for name in ("alpha", "beta", "gamma", "delta", "epsilon"):
-        assert f"    def method_{name}(self, key: str) -> int:\n" in got
-    assert "def main(argv):\n" in got
-    assert "        … 13 lines\n" in got or "        … 14 lines\n" in got
+def test_signatures_stay_with_their_line_numbers_and_one_line_says_what_is_missing():
+    got = code.extract(PYTHON, room(140, handle="brim:1234"))
+    assert re.match(r"Python, 92 lines \[… \d+ lines, brim:1234\]\n", got)
+    assert got.count("…") == 1
+    assert "\n10 @frozen class Store" in got
+    for number, name in enumerate(("alpha", "beta", "gamma", "delta", "epsilon")):
+        assert f"  {13 + 15 * number} def method_{name}(self, key: str) -> int" in got
+    assert "value_1" not in got
+    assert "imports os, typing" in got
+
+
+def test_names_stay_under_their_class_when_signatures_have_no_room():
+    got = code.extract(PYTHON, room(60))
+    held = got[got.index("class Store") :] if "class Store" in got else got[got.index("10 Store") :]
+    assert all(f"{13 + 15 * n} method_{name}" in held for n, name in enumerate(("alpha", "beta", "gamma", "delta")))
+
+
+def test_the_first_line_says_the_name_of_a_file_where_it_is_known():
+    assert code.extract(PYTHON, replace(room(140), name="src/store.py")).startswith("store.py, 92 lines ")
 
 
 def test_the_body_that_the_query_asks_for_is_kept_first():
-    got = source.extract(PYTHON, room(350, query="what does method_gamma return?"))
+    got = code.extract(PYTHON, room(350, query="what does method_gamma return?"))
     assert BODY + "        return 'gamma'\n" in got
     assert "return 'beta'" not in got
     assert "def method_beta" in got
@@ -81,7 +101,7 @@ def test_the_language_is_told_and_its_signatures_found(text, name, signature):
     bare = text.split("\n")
     assert language.by_content(bare) == name
     assert signature in {bare[one.body - 1].strip() for one in outline.outline(bare, name).definitions}
-    assert signature in source.extract(text, room(160))
+    assert signature.rstrip(" {:") in code.extract(text, room(100))
 
 
 @pytest.mark.parametrize(("path", "name"), [("a/b.tsx", "tsx"), ("x.PY", "python"), ("Makefile", ""), ("a.txt", "")])
@@ -90,17 +110,17 @@ def test_a_path_tells_the_language(path, name):
 
 
 def test_an_unknown_language_is_folded_by_indentation():
-    got = source.extract(UNKNOWN, room(60))
+    got = code.extract(UNKNOWN, room(60))
     for name in ("A", "B", "C"):
-        assert f"procedure do{name}(x)\n" in got
-    assert "    … " in got
+        assert f"do{name}" in got
+    assert got.startswith("Source, 55 lines [… ")
 
 
 def test_without_the_extra_indentation_tells_the_outline(monkeypatch):
     monkeypatch.setattr(outline, "get_parser", None)
-    got = source.extract(PYTHON, room(200))
-    assert "    def method_gamma(self, key: str) -> int:\n" in got
-    assert "def main(argv):\n" in got
+    got = code.extract(PYTHON, room(200))
+    assert "43 def method_gamma(self, key: str) -> int\n" in got
+    assert "89 def main(argv)" in got
 
 
 def test_a_language_that_no_grammar_knows_is_read_by_indentation():
@@ -108,11 +128,9 @@ def test_a_language_that_no_grammar_knows_is_read_by_indentation():
 
 
 def test_a_numbered_listing_keeps_its_numbers():
-    text = "".join(f"{number:6}\t{line}\n" for number, line in enumerate(PYTHON.split("\n"), 1))
-    got = source.extract(text, room(300))
-    kept = [line for line in got.split("\n") if line and "…" not in line]
-    assert any(line.endswith("\t    def method_beta(self, key: str) -> int:") for line in kept)
-    assert all(line in text for line in kept)
+    text = "".join(f"{number:6}\t{line}\n" for number, line in enumerate(PYTHON.split("\n"), 101))
+    got = code.extract(text, room(140))
+    assert "128 def method_beta(self, key: str) -> int" in got
 
 
 def test_a_decorated_definition_begins_at_its_decorator_and_knows_its_docstring():
@@ -123,4 +141,20 @@ def test_a_decorated_definition_begins_at_its_decorator_and_knows_its_docstring(
 
 
 def test_the_room_is_filled():
-    assert count(source.extract(PYTHON, room(500))) >= 475
+    assert count(code.extract(PYTHON, room(500))) >= 475
+
+
+def test_long_comments_do_not_make_prose_of_a_module():
+    text = '"""Rules.\n\n1. One thing first. Then another.\n2. More words follow here, and here.\n"""\n\n' + "".join(
+        f"# What stage {n} does is said here in a sentence. It goes on for a while, as such comments do.\n"
+        f"# A second line of it says why. A third one would say more.\n\ndef stage_{n}(task):\n    task.run({n})\n\n"
+        for n in range(12)
+    )
+    made = brim.compact(text, 120)
+    assert made.kind == "code"
+    assert all(f"stage_{n}" in made.text for n in range(12))
+
+
+def test_words_about_code_are_not_code():
+    text = "The function below opens a file. It is short.\n\n    def read(path):\n        return open(path)\n" * 6
+    assert not is_source(text)

@@ -16,6 +16,7 @@ from typing import Any
 
 from brim import incidents, tokens
 from brim.content import plain_text
+from brim.content.code.recognition import is_source
 from brim.content.detect import Hint, detect
 from brim.content.selection import is_escaped
 from brim.content.types import Counter, Fidelity, Room, Rung
@@ -89,6 +90,8 @@ def _kind_of(text: str, hint: Hint | None) -> str:
     """
     try:
         kind = detect(text, hint)
+        if kind in ("prose", "markdown", "text", "csv") and is_source(text):
+            return "code"
         return "text" if kind in ("prose", "code", "markdown") and len(text) > 1_000 and is_escaped(text) else kind
     except Exception as problem:
         incidents.note("detector", problem)
@@ -101,6 +104,7 @@ class Ladder:
     def __init__(self, text: str, count: Counter, kind: str | None = None, hint: Hint | None = None) -> None:
         self.text = text
         self.kind = kind or _kind_of(text, hint)
+        self._name = hint.path if hint else ""
         self._count = count
         self._module = module_of(self.kind)
         self._tokens: int | None = None
@@ -149,6 +153,7 @@ class Ladder:
     def _extract(self, room: Room) -> str:
         """What the kind's compactor makes of it; where that fails, its beginning and end."""
         extract = getattr(self._module, "extract", plain_text.extract)
+        room = replace(room, name=room.name or self._name)
         try:
             try:
                 return str(extract(self.text, room))

@@ -23,7 +23,7 @@ class Room:
 
     `handle` is where the original can be found ("brim:3f2a…"), empty when nothing keeps it. `recall` says
     whether the reader really has a tool to fetch it: only then does a mark tell them to. `query` is what
-    the reader is after; relevant parts stay first.
+    the reader is after; relevant parts stay first. `name` is what the content is called, where that is known.
 
     Example: Room(200, count, "brim:3f2a", recall=True).mark("74 more rows")
              -> "[… 74 more rows, recall brim:3f2a]"
@@ -34,6 +34,7 @@ class Room:
     handle: str = ""
     recall: bool = False
     query: str = ""
+    name: str = ""
 
     def mark(self, left_out: str) -> str:
         if not self.handle:

@@ -53,6 +53,14 @@ _SIGNS: tuple[tuple[str, int, re.Pattern[str]], ...] = tuple(
     )
 )  # fmt: skip
 
+_SPELLED = {"javascript": "JavaScript", "typescript": "TypeScript", "tsx": "TypeScript", "cpp": "C++", "csharp": "C#",
+    "php": "PHP", "ocaml": "OCaml"}  # fmt: skip
+
+
+def spelled(language: str) -> str:
+    """A language as people write it. Example: "cpp" -> "C++"; "" -> "Source" """
+    return _SPELLED.get(language, language.capitalize()) or "Source"
+
 
 def by_path(path: str) -> str:
     """Example: "src/app.tsx" -> "tsx"; "notes.txt" -> "" """

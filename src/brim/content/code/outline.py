@@ -26,19 +26,34 @@ _DEFINES = re.compile(
     r"(?:function|method|class|struct|enum|trait|interface|impl|namespace|constructor|protocol|extension|record|union|object"
     r"|module|mod|singleton|getter|setter|actor|contract|fun|subroutine)(?:_|$)|arrow_function|type_(?:spec|alias|definition)"
 )
-_NOT = re.compile(r".*(?:_call|_type|_invocation|_list|_name|_modifiers?|_body|_pattern|_literal|_creation.*)$|object$")
+_NOT = re.compile(
+    r".*(?:_call|_type|_invocation|_list|_name|_modifiers?|_body|_pattern|_literal|_creation.*|_declarator|_heritage"
+    r"|_value|_parameters?|_argument)$|object$|enum_(?:variant|constant|assignment|member.*|entry|case)$"
+)
+# Where a grammar keeps the name of a definition; of one that has none, what it is assigned to has.
+_NAMES = ("name", "declarator", "type", "left", "key", "property")
+_NAMELESS = re.compile(r"arrow_function|function_expression|function$|class$|.*lambda.*")
+_HOLDERS = re.compile(r"variable_declarator|assignment.*|pair|.*field_definition|property_.*")
+_NAME = re.compile(r"[\w$~][\w$.:?!]*")
+# A name written out in full is no longer than this; an `impl` for a generic type can be.
+_LONGEST_NAME = 60
 _IMPORTS = re.compile(r".*(?:import|include|use_declaration|using_directive|package|extern_crate|namespace_use)")
 _COMMENT = re.compile(r".*comment")
 
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """Lines [first, body) are the signature, [body, end) the body; `doc` is where its own description stands."""
+    """Lines [first, body) are the signature, [body, end) the body; `doc` is where its own description stands.
+
+    `at` is the line that names it: decorators stand before it.
+    """
 
     first: int
     body: int
     end: int
     depth: int
+    name: str
+    at: int
     doc: tuple[int, int] = (0, 0)
 
 
@@ -48,6 +63,7 @@ class Outline:
 
     definitions: list[Definition]
     imports: list[int]
+    parsed: bool = False  # whether a grammar read it, which also says that the language is right
 
 
 def outline(lines: Sequence[str], language: str) -> Outline:
@@ -94,34 +110,63 @@ def _parsed(lines: Sequence[str], language: str) -> Outline | None:
             comment = -1
             if depth == 0 and _IMPORTS.match(child.type):
                 imports.extend(range(row, child.end_point[0] + 1))
-            if child.end_point[0] <= row or at.level > _DEEPEST:
+            if at.level > _DEEPEST:
                 continue
             first = at.first if at.first >= 0 else row
             defined = _definition(child, lines, first, depth, described)
             if defined:
                 definitions.append(defined)
                 waiting.append(_Visit(child, depth + 1, at.level + 1))
+            elif child.end_point[0] <= row and child.type not in _WRAPPERS:
+                continue
             elif child.type in _WRAPPERS:
                 waiting.append(_Visit(child, depth, at.level + 1, first, described))
             else:
                 waiting.append(_Visit(child, depth, at.level + 1))
     definitions.sort(key=lambda one: (one.first, -one.end))
-    return Outline(definitions, imports)
+    return Outline(definitions, imports, parsed=True)
 
 
 def _definition(node: Node, lines: Sequence[str], first: int, depth: int, described: int) -> Definition | None:
     if not _DEFINES.match(node.type) or _NOT.match(node.type):
         return None
+    name = _name_of(node)
+    if not name:
+        return None
     body = node.child_by_field_name("body") or node.child_by_field_name("members")
-    end = node.end_point[0] + 1
+    at, end = node.start_point[0], node.end_point[0] + 1
     if body is None:
-        return Definition(first, min(first + 1, end), end, depth) if node.type.startswith("type_") else None
+        # A type that is only mentioned, `struct point p;`, is defined elsewhere.
+        return None if node.type.endswith("_specifier") else Definition(first, min(at + 1, end), end, depth, name, at)
     row, column = body.start_point[0], body.start_point[1]
     # A body that opens on the signature's own line ("{") leaves that line to the signature.
     opens_late = not lines[row].encode("utf-8", "replace")[:column].strip()
-    start = row if opens_late and row > node.start_point[0] else row + 1
-    doc = (described, first) if 0 <= described < first and first - described < 60 else _docstring(body)
-    return Definition(first, min(start, end), end, depth, doc)
+    start = row if opens_late and row > at else row + 1
+    doc = _docstring(body)
+    if not doc[1] and 0 <= described < first and first - described < 60:
+        doc = described, first
+    return Definition(first, min(start, end), end, depth, name, at, doc)
+
+
+def _name_of(node: Node) -> str:
+    """The name of a definition, or of what a nameless one is assigned to; "" for one that nothing names."""
+    holder: Node | None = node
+    if _NAMELESS.match(node.type) and node.child_by_field_name("name") is None:
+        holder = node.parent
+        if holder is None or not _HOLDERS.match(holder.type):
+            return ""
+    for _ in range(6):  # a C function's name stands inside its declarators
+        inner = next((found for key in _NAMES if holder and (found := holder.child_by_field_name(key))), None)
+        if inner is None or inner == holder:
+            break
+        holder = inner
+        if not holder.named_child_count:
+            break
+    if holder is None or holder == node:
+        return ""
+    text = (holder.text or b"")[: 4 * _LONGEST_NAME].decode("utf-8", "replace")
+    match = _NAME.search(text)
+    return match[0][:_LONGEST_NAME] if match else ""
 
 
 def _docstring(body: Node) -> tuple[int, int]:
@@ -156,9 +201,19 @@ def _by_indentation(lines: Sequence[str]) -> Outline:
             continue
         if end < len(lines) and lines[end].strip()[:1] in ("}", ")", "]") and indents[end] == indents[index]:
             end += 1
-        definitions.append(Definition(index, index + 1, end, len(open_ends)))
+        definitions.append(Definition(index, index + 1, end, len(open_ends), _named(line), index))
         open_ends.append(end)
     return Outline(definitions, imports)
+
+
+_CALLED = re.compile(r"([A-Za-z_$][\w$.:]*[?!]?)\s*(?:<[^<>()]*>)?\(")
+_OPENING = re.compile(r"[A-Za-z_$][\w$.]*(?=\s*(?:[:={(<]|$|\bextends\b|\bimplements\b|\bfor\b))")
+
+
+def _named(line: str) -> str:
+    """What a line that opens a block names. Example: "procedure doA(x)" -> "doA"; "class Store:" -> "Store" """
+    found = _CALLED.search(line[:240]) or _OPENING.search(line[:240])
+    return (found[1] if found.re is _CALLED else found[0])[:_LONGEST_NAME] if found else line.strip()[:_LONGEST_NAME]
 
 
 def _block_ends(indents: Sequence[int]) -> list[int]:

@@ -1,134 +1,313 @@
-"""Source code: imports and signatures as an outline, bodies folded, those that the query asks for kept first."""
+"""Source code as an outline: what is defined where, on what lines; bodies of what the query names.
+
+    store.py, 210 lines [… 188 lines, recall brim:3f2a9c01]
+    1 imports os, typing
+    12 class Store
+      15 get(self, key), 31 put(self, key, value)
+    60 def main(argv: list[str]) -> int  # Run it.
+
+Every line has its number, so gaps need no marks; the first line says how much is left out.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from itertools import pairwise
 
 from brim.content import plain_text
-from brim.content.code.language import by_content, by_path
+from brim.content.code import signature
+from brim.content.code.language import by_content, by_path, spelled
 from brim.content.code.outline import Definition, Outline, outline
-from brim.content.selection import Bundle, by_lines, fits, keep, paragraphed
+from brim.content.selection import fits, plural
 from brim.content.types import Room
 from brim.relevance import query_match
 
 _LONGEST = 6_000_000
 _NUMBERED = re.compile(r" {0,8}\d{1,7}(?:\t|→| ?\| ?|: |:)")
-# Of the room, what bodies that match the query may take before the outline gets its share.
-_QUERY_SHARE = 0.6
-_MOST_ASKED = 8
+# Of the room that names leave, what bodies that the query names may take before signatures get theirs.
+_QUERY_SHARE = 0.5
+# Rounds in which what an estimate left over is filled, or what it took too much is given back.
+_ROUNDS = 5
+NAME, SHORT, WHOLE, DESCRIBED = 1, 2, 3, 4
+# Counted pieces come to this much more than the text they make.
+_JOINT = 1
+_WORDS = re.compile(r"[A-Za-z_$][\w$]*")
 
 
 def extract(text: str, room: Room, path: str = "") -> str:
-    """The outline of a source text and the bodies that fit, within the room.
-
-    Example: -> "import os\\nclass Store:\\n    def get(self, key):\\n        … 34 lines\\n    def put(self…"
-    """
+    """The outline of a source text within the room, and as many bodies as fit beside it."""
     if room.tokens <= 0:
         return ""
     if fits(text, room):
         return text
-    pieces = paragraphed(text) if len(text) <= _LONGEST else []
-    if len(pieces) < 4 or max(map(len, pieces)) > max(400, room.tokens * 3):
+    lines = text.split("\n") if len(text) <= _LONGEST else []
+    if len(lines) < 4 or max(map(len, lines)) > max(400, len(text) // 4):
         return plain_text.extract(text, room)
-    bare = unnumbered([piece.split("\n", 1)[0] for piece in pieces])
-    found = outline(bare, by_path(path) or by_content(bare))
+    bare = unnumbered(lines)
+    language = by_path(path or room.name) or by_content(bare)
+    found = outline(bare, language)
     if not found.definitions:
         return plain_text.extract(text, room)
-    order = list(_Folding(pieces, found, room).order())
-
-    def indent(first: int, end: int) -> str:
-        line = bare[first]
-        return line[: len(line) - len(line.lstrip())]
-
-    return keep(pieces, lambda: iter(order), room, by_lines(pieces), indent, small="… {}")
+    made = _Page(lines, bare, found, language, room).fitted()
+    return plain_text.extract(text, room) if made is None else made
 
 
 def unnumbered(lines: Sequence[str]) -> list[str]:
     """The lines of a numbered listing (`cat -n`) without their numbers; others as they are."""
-    matches = [_NUMBERED.match(line) for line in lines]
-    if sum(1 for match in matches if match) < 0.9 * len(lines):
+    filled = [line for line in lines if line]
+    if sum(1 for line in filled if _NUMBERED.match(line)) < 0.9 * len(filled):
         return list(lines)
-    return [line[match.end() :] if match else line for line, match in zip(lines, matches, strict=True)]
+    return [line[match.end() :] if (match := _NUMBERED.match(line)) else line for line in lines]
 
 
-@dataclass(frozen=True, slots=True)
-class _Folding:
-    """The order in which the lines of a source text are worth keeping."""
+class _Page:
+    """An outline that is filled step by step: how each definition is shown, and which lines are."""
 
-    pieces: Sequence[str]
-    found: Outline
-    room: Room
+    def __init__(self, lines: Sequence[str], bare: Sequence[str], found: Outline, language: str, room: Room) -> None:
+        self.lines = lines
+        self.bare = bare
+        self.found = found
+        self.language = language
+        self.room = room
+        self.number = len(lines) - (not lines[-1])
+        self._first = _first_number(lines, bare)
+        self._texts: dict[tuple[int, int], str] = {}
+        self._sizes: dict[str, int] = {}
+        self._order = sorted(
+            range(len(found.definitions)), key=lambda i: (found.definitions[i].depth, found.definitions[i].at)
+        )
+        self._starts = frozenset(one.at for one in found.definitions)
+        self._asked = self._named_by_query()
+        self._modules = signature.imported(bare, found.imports)
+        self._clear()
 
-    def order(self) -> Iterator[Bundle]:
-        definitions = self.found.definitions
-        above = _parents(definitions)
-        heads = [self._head(index, above) for index in range(len(definitions))]
-        asked, later = self._asked(heads)
-        yield from asked
-        for index in sorted(range(len(definitions)), key=lambda i: (definitions[i].depth, definitions[i].first)):
-            yield heads[index]
-        for index, one in enumerate(definitions):
-            if one.doc[1] > one.doc[0]:
-                yield (*heads[index], one.doc[0])
-        yield from later
-        inside = _covered(definitions, len(self.pieces))
-        yield from ((line,) for line in self.found.imports if line < len(self.pieces))
-        yield from ((line,) for line in range(len(self.pieces)) if not inside[line])
-        for index, one in enumerate(definitions):
-            yield from ((*heads[index], line) for line in range(*one.doc))
-        # Short bodies first: more of them become complete.
-        for index in sorted(range(len(definitions)), key=lambda i: (definitions[i].end - definitions[i].body, i)):
-            one = definitions[index]
-            yield from ((*heads[index], line) for line in range(one.body, one.end))
-        yield from ((line,) for line in range(len(self.pieces)))
+    def _clear(self) -> None:
+        self.levels = [0] * len(self.found.definitions)
+        self.shown = bytearray(len(self.lines))
+        self.modules = 0
+        self.left = 0
+        self.full = False
 
-    def _head(self, index: int, above: Sequence[int]) -> Bundle:
-        """The signature of a definition, under those of the ones around it."""
-        chain: list[int] = []
-        while index >= 0:
-            one = self.found.definitions[index]
-            # A signature of very many lines is shown by its first ones.
-            chain[:0] = range(one.first, min(one.body, one.first + 6))
-            index = above[index]
-        return tuple(dict.fromkeys(chain))
+    def fitted(self) -> str | None:
+        """The fullest page that the rounds find; None where not even the head fits with a name."""
+        limit, best, best_size = self.room.tokens, None, 0
+        for _ in range(_ROUNDS):
+            self._clear()
+            self._fill(limit)
+            text = self.render()
+            size = self.room.count(text)
+            if size <= self.room.tokens and size > best_size and any(self.levels):
+                best, best_size = text, size
+            slack = self.room.tokens - size
+            if 0 <= slack <= max(2, self.room.tokens // 50):
+                break
+            limit += slack
+        return best
 
-    def _asked(self, heads: Sequence[Bundle]) -> tuple[list[Bundle], list[Bundle]]:
-        """The bodies that speak of the query, best first: those that get their share now, and what is left of them."""
-        scores = query_match.scores(self.pieces, self.room.query)
-        if not scores:
-            return [], []
-        rated: list[tuple[float, int]] = []
+    def _size(self, text: str) -> int:
+        found = self._sizes.get(text)
+        if found is None:
+            found = self._sizes[text] = self.room.count(text)
+        return found
+
+    def _fill(self, limit: int) -> None:
+        self.left = limit - self._size(self._head(self.number)) - 1
+        for index in self._order:
+            self._raise(index, NAME)
+        for_query = self.left * (1 - _QUERY_SHARE)
+        for index in self._asked:
+            self._body(index, for_query)
+        for level in (SHORT, WHOLE):
+            for index in self._order:
+                self._raise(index, level)
+        self._import()
+        for index in self._order:
+            self._raise(index, DESCRIBED)
+        for row in self._mentions():
+            self._line(row)
+        self._rest()
+
+    def _rest(self) -> None:
+        """What no definition covers, then bodies, short ones first: more of them become complete."""
+        inside = _covered(self.found.definitions, len(self.lines))
+        imports = set(self.found.imports)
+        for row in range(self.number):
+            if not inside[row] and row not in imports and not self._line(row):
+                break
+        sizes = [one.end - one.first for one in self.found.definitions]
+        for index in sorted(range(len(sizes)), key=lambda i: (sizes[i], i)):
+            self._body(index, 0)
+            if self.left <= 0:
+                return
+        for row in range(self.number):
+            if not self._line(row):
+                return
+
+    def _raise(self, index: int, level: int) -> None:
+        """Show a definition at a level if there is room for it."""
+        before = self.levels[index]
+        if before != level - 1:
+            return
+        cost = self._size(self._entry(index, level)) + _JOINT
+        if before:
+            cost -= self._size(self._entry(index, before)) + _JOINT
+        # A line of its own begins with its indentation.
+        cost += level == WHOLE
+        if cost <= self.left:
+            self.left -= cost
+            self.levels[index] = level
+
+    def _line(self, row: int) -> bool:
+        """Show a line as it is; whether there was room."""
+        if self.shown[row] or not self.bare[row].strip():
+            self.shown[row] = 1
+            return True
+        cost = self._size(self.lines[row]) + _JOINT + (not (row and self.shown[row - 1]))
+        if cost > self.left:
+            return False
+        self.left -= cost
+        self.shown[row] = 1
+        return True
+
+    def _body(self, index: int, until: float) -> None:
+        """Show a definition as it is, as far as room above `until` goes."""
+        one = self.found.definitions[index]
+        for row in range(one.first, one.end):
+            if self.left <= until or not self._line(row):
+                return
+
+    def _import(self) -> None:
+        cost = self._size("0 imports") + _JOINT
+        for number, name in enumerate(self._modules, 1):
+            cost += self._size(f", {name}")
+            if cost > self.left:
+                break
+            self.modules = number
+        if self.modules:
+            self.left -= min(cost, self.left)
+
+    def _named_by_query(self) -> list[int]:
+        """Definitions whose name the query says, as it stands or word by word."""
+        said = {word.lower() for word in _WORDS.findall(self.room.query[:20_000])}
+        spoken = set(query_match.terms(self.room.query))
+        found = []
         for index, one in enumerate(self.found.definitions):
-            named = sum(scores.get(line, 0.0) for line in range(one.first, one.body))
-            spoken = sum(scores.get(line, 0.0) for line in range(one.body, one.end))
-            score = 3 * named + spoken / max(1.0, (one.end - one.body) ** 0.5)
-            if score:
-                rated.append((-score, index))
-        rated.sort()
-        now: list[Bundle] = []
-        later: list[Bundle] = []
-        left = self.room.tokens * 4 * _QUERY_SHARE
-        for _, index in rated[:_MOST_ASKED]:
-            one = self.found.definitions[index]
-            for line in range(one.body, one.end):
-                left -= len(self.pieces[line])
-                (now if left > 0 else later).append((*heads[index], line))
-        lines = sorted(scores, key=lambda line: (-scores[line], line))[: self.room.tokens // 40]
-        return [*((line,) for line in lines[:4]), *now], [*((line,) for line in lines[4:]), *later]
+            name = one.name.split(".")[-1]
+            parts = query_match.terms(name)[1:]
+            if len(name) > 2 and (name.lower() in said or (len(parts) > 1 and spoken.issuperset(parts))):
+                found.append(index)
+        # What is inside another that is named comes with it, and a plain word is named less surely than a compound.
+        return sorted(found, key=lambda i: -len(self.found.definitions[i].name))
+
+    def _mentions(self) -> list[int]:
+        """Lines with a name of the query that is no plain word. Example: "who calls fit_all?" -> lines with fit_all"""
+        names = {
+            word for word in _WORDS.findall(self.room.query[:20_000]) if not (word.isalpha() and word[1:].islower())
+        }
+        names = {word for word in names if len(word) > 2 and not word.isupper()}
+        if not names:
+            return []
+        return [row for row, line in enumerate(self.bare) if any(name in line for name in names)][: self.number // 10]
+
+    def _entry(self, index: int, level: int) -> str:
+        found = self._texts.get((index, level))
+        if found is None:
+            found = self._texts[index, level] = self._entered(self.found.definitions[index], level)
+        return found
+
+    def _entered(self, one: Definition, level: int) -> str:
+        text = one.name
+        if level == SHORT:
+            text = signature.short(self.bare, one)
+        elif level > SHORT:
+            text = signature.whole(self.bare, one)
+        if level == DESCRIBED:
+            text += signature.described(self.bare, one, self.language)
+        return f"{one.at + self._first} {text}"
+
+    def _head(self, left_out: int) -> str:
+        name = self.room.name.replace("\\", "/").rsplit("/", 1)[-1] or spelled(
+            self.language if self.found.parsed else ""
+        )
+        head = f"{name}, {plural(self.number, 'line')}"
+        unnamed = self.levels.count(0)
+        said = plural(left_out, "line") + (f", {plural(unnamed, 'definition')} not named" if unnamed else "")
+        return f"{head} {self.room.mark(said)}" if left_out else head
+
+    def render(self) -> str:
+        """The page: definitions by name share a line, signatures and lines of code have their own."""
+        out: list[str] = []
+        if self.modules:
+            more = ", …" if self.modules < len(self._modules) else ""
+            out.append(
+                f"{self.found.imports[0] + self._first} imports {', '.join(self._modules[: self.modules])}{more}"
+            )
+        together: list[str] = []
+        depth, last = 0, -2
+        for row, index in self._rows():
+            one = self.found.definitions[index] if index >= 0 else None
+            level = self.levels[index] if one else 0
+            joins = one is not None and level <= SHORT and not self._holds(index)
+            if together and (not joins or (one and one.depth != depth)):
+                out.append("  " * depth + ", ".join(together))
+                together = []
+            if one is None:
+                out.append(self._as_is(row, last))
+            elif joins:
+                depth = one.depth
+                together.append(self._entry(index, level))
+            else:
+                out.append("  " * one.depth + self._entry(index, level))
+            last = row if one is None else -2
+        if together:
+            out.append("  " * depth + ", ".join(together))
+        return "\n".join([self._head(self.number - self._seen()), *out])
+
+    def _seen(self) -> int:
+        rows = {row for row in range(self.number) if self.shown[row]}
+        for level, one in zip(self.levels, self.found.definitions, strict=True):
+            if level >= WHOLE:
+                rows.update(range(one.first, one.body))
+        return len(rows)
+
+    def _rows(self) -> Iterator[tuple[int, int]]:
+        """Lines as they are (-1) and entries (which definition) in order; a line that is shown needs no entry."""
+        entries = [
+            (one.at, index)
+            for index, one in enumerate(self.found.definitions)
+            if self.levels[index] and not self.shown[one.at]
+        ]
+        told = [row for row in range(self.number) if self.shown[row] and self.bare[row].strip()]
+        rows = list(told)
+        for before, after in pairwise(told):  # blank lines between two lines that are shown
+            if all(not self.bare[row].strip() for row in range(before + 1, after)):
+                rows += range(before + 1, after)
+        return iter(sorted([*((row, -1) for row in rows), *entries]))
+
+    def _holds(self, index: int) -> bool:
+        """Whether a definition has others that are shown below it."""
+        one = self.found.definitions[index]
+        following = index + 1
+        return (
+            following < len(self.levels)
+            and self.found.definitions[following].depth > one.depth
+            and bool(self.levels[following])
+        )
+
+    def _as_is(self, row: int, last: int) -> str:
+        """A line as it is, with its number where it does not follow the last one, or names a definition."""
+        follows = row == last + 1 and row not in self._starts
+        if follows or self.lines[row] != self.bare[row] or not self.lines[row]:
+            return self.lines[row]
+        return f"{row + self._first} {self.lines[row]}"
 
 
-def _parents(definitions: Sequence[Definition]) -> list[int]:
-    """For each definition the index of the one around it, or -1. They are in order of their first lines."""
-    found: list[int] = []
-    stack: list[int] = []
-    for index, one in enumerate(definitions):
-        while stack and definitions[stack[-1]].end <= one.first:
-            stack.pop()
-        found.append(stack[-1] if stack else -1)
-        stack.append(index)
-    return found
+def _first_number(lines: Sequence[str], bare: Sequence[str]) -> int:
+    """The number of the first line: what a numbered listing says it is, else 1."""
+    head = lines[0][: len(lines[0]) - len(bare[0])] if lines[0] != bare[0] else ""
+    found = re.search(r"\d+", head)
+    return int(found[0]) if found else 1
 
 
 def _covered(definitions: Sequence[Definition], number: int) -> bytearray:
