@@ -18,6 +18,7 @@ from brim import incidents, tokens
 from brim.content import plain_text
 from brim.content.code.recognition import is_source
 from brim.content.detect import Hint, detect
+from brim.content.record_list import is_record_list
 from brim.content.selection import is_escaped
 from brim.content.types import Counter, Fidelity, Room, Rung
 from brim.errors import BadInput, BadSetting, MissingExtra, NotDecodable
@@ -45,6 +46,7 @@ KINDS: dict[str, str] = {
     "markdown": "documents.markdown",
     "xml": "documents.xml_blocks",
     "snapshot": "tables.snapshot",
+    "records": "record_list",
     "binary": "binary",
     "prose": "documents.prose",
     "text": "plain_text",
@@ -92,6 +94,8 @@ def _kind_of(text: str, hint: Hint | None) -> str:
         kind = detect(text, hint)
         if kind in ("prose", "markdown", "text", "csv") and is_source(text):
             return "code"
+        if kind in ("prose", "markdown", "text", "code") and is_record_list(text) and not is_source(text):
+            return "records"
         return "text" if kind in ("prose", "code", "markdown") and len(text) > 1_000 and is_escaped(text) else kind
     except Exception as problem:
         incidents.note("detector", problem)

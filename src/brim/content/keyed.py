@@ -14,6 +14,7 @@ from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from brim.content.json.page import opened
 from brim.content.plain_text import extract
 from brim.content.selection import shares
 from brim.content.types import Room
@@ -45,7 +46,7 @@ def words_of(text: str) -> set[str]:
 
 
 def keyed(text: str, tokens: int, count: Callable[[str], int], said: Container[str] = ()) -> str | None:
-    """The values of a JSON text in at most so many tokens; None where it is no JSON object or list.
+    """The values of a JSON text in at most so many tokens; None where it is no JSON, or holds only a text.
 
     Values that are `said` already are left out while others are there.
     """
@@ -55,6 +56,8 @@ def keyed(text: str, tokens: int, count: Callable[[str], int], said: Container[s
         return None
     if not isinstance(value, (dict, list)) or not value:
         return None
+    if isinstance(opened(value)[0], str):
+        return None  # an envelope around a text, which its own compactor shortens
     fields = _once(_fields(_opened(value)))
     fresh = [replace(one, values=[each for each in one.values if each not in said]) for one in fields]
     fields, room = [one for one in fresh if one.values] or fields, tokens

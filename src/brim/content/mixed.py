@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from brim.content import module_of, plain_text
+from brim.content import module_of, plain_text, record_list
 from brim.content.detect.blocks import blocks
 from brim.content.detect.by_content import sniff
+from brim.content.record_list import is_record_list
 from brim.content.selection import shares
 from brim.content.types import Room
 from brim.errors import MissingExtra
@@ -24,6 +25,8 @@ _MOST = 40
 def inner(text: str, room: Room, kind: str = "") -> str:
     """The extract of a part by the ladder of its kind, or a plain one where that is not installed or has none."""
     kind = kind or sniff(text)
+    if kind in ("prose", "markdown", "text", "code") and is_record_list(text):
+        return record_list.extract(text, room)
     if kind in HOLDERS:
         return plain_text.extract(text, room)
     try:

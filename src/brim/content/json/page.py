@@ -1,0 +1,486 @@
+"""JSON that a person can read in any room: rows with what names them, then what the query asks for, then the rest.
+
+    100 rows × 98 fields [… 41 more rows, recall brim:3f2a9c01]
+    number, title, state, user.login:
+    1347, Fix the race in the pool, open, octocat
+    …
+
+Fields outside of lists stand on one line (`key: value; key: value`). Envelopes are opened, JSON inside strings is read,
+and long texts are shortened by what knows their kind. No rule looks at what a field is called.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from brim.content.json.records import (
+    CODE,
+    DATE,
+    FLAG,
+    HASH,
+    LINK,
+    LONG,
+    NAME,
+    NUMBER,
+    TEXT,
+    Column,
+    Records,
+    is_records,
+    kind_of,
+    records,
+    shown,
+)  # fmt: skip
+from brim.content.mixed import inner
+from brim.content.selection import plural, shares
+from brim.content.types import Room
+from brim.relevance import query_match
+
+# What a long text shows before all other fields have been.
+SENTENCE = 160
+# Codes, which nobody could guess, before names, names before numbers, numbers before sentences and links.
+_RANKS = {CODE: 0, TEXT: 1, DATE: 2, NUMBER: 2, HASH: 3, LONG: 3, FLAG: 4, LINK: 5}
+_ASKED = -1
+# In less room than this a first line of its own takes a third of it: the mark then stands at the end.
+BRIEF = 60
+_ROUNDS = 6
+_FEW = 8
+# Of the room that is left, what a column of which only the first rows fit must fill at least.
+_WORTH = 0.5
+_DEEPEST = 6
+# A row takes at least three tokens: of a longer list only so many rows are looked at, from its beginning and its end.
+_ROW = 3
+_TAIL = 0.2
+# Of the rows' room, what rows may take that the query speaks of or that stand out.
+_PREFERRED = 0.5
+# In a column with fewer distinct values than this share of its rows, a value that occurs once stands out.
+_ALIKE = 0.2
+_LOOKED_AT = 2_000
+# Beyond so many leaves outside of lists no room holds them.
+_MOST = 20_000
+
+
+@dataclass(slots=True)
+class Single:
+    """A field outside of lists, or a list of plain values."""
+
+    key: str
+    order: int
+    values: list[str]
+    rank: int
+    whole: list[str] = field(default_factory=list)
+    total: int = 0  # how many values there are, where only the first are looked at
+
+
+@dataclass(slots=True)
+class Shown:
+    """A table as it will be shown: the rows, its columns in order, and of the last one how many cells."""
+
+    table: Records
+    rows: list[int]  # places in the columns' values
+    naming: list[Column]
+    columns: list[Column] = field(default_factory=list)
+    constants: list[Column] = field(default_factory=list)
+    partial: int = -1
+    cut: dict[tuple[int, int], str] = field(default_factory=dict)  # shortened cells by column order and row
+
+
+def page(value: Any, room: Room, said: Container[str] = ()) -> str | None:
+    """The page of a JSON value in at most room.tokens tokens; None where nothing of it fits."""
+    value, before = opened(value)
+    if isinstance(value, str):
+        return _text(value, before, room)
+    if not isinstance(value, (dict, list)) or not value:
+        return None
+    return _Page(value, before, room, said).fitted()
+
+
+def opened(value: Any) -> tuple[Any, list[tuple[str, str]]]:
+    """What an envelope holds, and the fields beside it that say something.
+
+    Example: {"isError": true, "content": [{"type": "text", "text": "…"}]} -> "…", [("isError", "true")]
+    """
+    before: list[tuple[str, str]] = []
+    for _ in range(_DEEPEST):
+        if isinstance(value, list) and len(value) == 1:
+            value = value[0]
+            continue
+        if isinstance(value, str):
+            inside = _json_in(value)
+            if inside is None:
+                return value, before
+            value = inside
+            continue
+        found = _held(value) if isinstance(value, dict) else None
+        if found is None:
+            return value, before
+        value, beside = found
+        before += beside
+    return value, before
+
+
+def _json_in(text: str) -> Any:
+    if len(text) < 2 or text.lstrip()[:1] not in ("{", "["):
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, (dict, list)) and value else None
+
+
+def _held(value: dict[str, Any]) -> tuple[Any, list[tuple[str, str]]] | None:
+    """The one thing that an object carries, and what stands beside it; None where it carries several."""
+    large = [key for key, each in value.items() if _carries(each)]
+    if len(large) != 1 or is_records(value[large[0]]):
+        return None
+    rest = [(key, each) for key, each in value.items() if key != large[0]]
+    # What stands beside it is a flag or a word that says what it is.
+    if any(isinstance(each, (dict, list)) and each for _, each in rest) or len(rest) > 4:
+        return None
+    inside = value[large[0]]
+    if isinstance(inside, dict) and not rest and len(value) == 1:
+        return inside, []
+    if isinstance(inside, dict) and any(
+        isinstance(each, (int, float)) and each is not True for _, each in rest if each
+    ):
+        return None
+    # A word that only says which of the keys holds it, `"type": "text"`, says nothing more.
+    beside = [(key, shown(each)) for key, each in rest if shown(each) and not (isinstance(each, str) and each in value)]
+    return inside, beside
+
+
+def _carries(value: Any) -> bool:
+    return (isinstance(value, (dict, list)) and bool(value)) or (isinstance(value, str) and len(value) > NAME)
+
+
+def _text(text: str, before: Sequence[tuple[str, str]], room: Room) -> str:
+    head = "; ".join(f"{key}: {said}" for key, said in before)
+    if not head:
+        return inner(text, room)
+    left = room.tokens - room.count(head) - 2
+    return f"{head}\n{inner(text, replace(room, tokens=left))}" if left > 0 else ""
+
+
+class _Page:
+    def __init__(self, value: Any, before: list[tuple[str, str]], room: Room, said: Container[str]) -> None:
+        self.room = room
+        self.said = said
+        self.singles = [Single(key, number - len(before), [text], 1) for number, (key, text) in enumerate(before)]
+        self.tables: list[Records] = []
+        self.brief = room.tokens < BRIEF
+        self.terms = query_match.terms(room.query)
+        self._walk(value)
+        self.fields = len(self.singles) + sum(len(table.columns) for table in self.tables)
+        self._sizes: dict[str, int] = {}
+
+    # Reading
+
+    def _walk(self, value: Any) -> None:
+        waiting: list[tuple[str, Any, int]] = [("", value, 0)]
+        found: dict[str, Single] = {}
+        totals: dict[str, int] = {}
+        order = 0
+        while waiting and order < _MOST:
+            path, inside, depth = waiting.pop()
+            order += 1
+            if isinstance(inside, str) and (read := _json_in(inside)) is not None and depth < _DEEPEST:
+                inside = read
+            if isinstance(inside, (dict, list)) and is_records(inside):
+                self.tables.append(records(inside, path, order, self._looked_at(inside)))
+            elif isinstance(inside, dict):
+                waiting += reversed(
+                    [(f"{path}.{key}" if path else key, each, depth + 1) for key, each in inside.items()]
+                )
+            elif isinstance(inside, list):
+                waiting += reversed([(path, each, depth + 1) for each in inside[:_MOST]])
+                totals[path] = totals.get(path, 0) + len(inside)
+            elif text := shown(inside):
+                kind = kind_of(inside, text)  # one hash is what names its object; a column of them is not
+                rank = self._rank(path, CODE if kind == HASH else kind)
+                one = found.setdefault(path, Single(path, order, [], rank))
+                one.rank = max(one.rank, rank)
+                one.values.append(text)
+        self.singles += found.values()
+        for one in self.singles:
+            fresh = [value for value in one.values if value not in self.said]
+            one.values = one.whole = fresh
+            one.total = max(totals.get(one.key, 0), len(one.values))
+        self.singles = [one for one in self.singles if one.values]
+
+    def _looked_at(self, rows: Any) -> list[int] | None:
+        """The rows of a long list that could be shown: those that the query names, the first and the last."""
+        number, most = len(rows), max(_LOOKED_AT, self.room.tokens // _ROW)
+        if number <= most:
+            return None
+        tail = int(most * _TAIL)
+        texts = [f"{row}\n" for row in (rows.values() if isinstance(rows, dict) else rows)] if self.terms else []
+        chosen = {
+            *range(most - tail),
+            *range(number - tail, number),
+            *query_match.ranked(texts, self.room.query)[:tail],
+        }
+        return sorted(chosen)
+
+    def _preferred(self, table: Shown) -> list[int]:
+        """Rows that the query speaks of, and those that are alone in what they say where others agree."""
+        rows = ["\n".join(column.values[row] for column in table.table.columns) for row in table.rows]
+        found = query_match.ranked(rows, self.room.query)[: max(3, len(rows) // 10)] if self.terms else []
+        for column in table.table.columns:
+            if column.distinct < _ALIKE and len(rows) > 8:
+                seen = Counter(column.values)
+                found += [row for row in table.rows if seen[column.values[row]] == 1][:1]
+        return list(dict.fromkeys(found))
+
+    def _rank(self, key: str, kind: int) -> int:
+        if self.terms:
+            words = set(query_match.terms(key.rpartition(".")[2].replace("_", " ")))
+            if not words.isdisjoint(self.terms):
+                return _ASKED
+        return _RANKS[kind]
+
+    def _size(self, text: str) -> int:
+        found = self._sizes.get(text)
+        if found is None:
+            found = self._sizes[text] = self.room.count(text)
+        return found
+
+    # Choosing
+
+    def fitted(self) -> str | None:
+        limit, best, best_size = self.room.tokens, None, 0
+        for _ in range(_ROUNDS):
+            chosen = self._chosen(limit)
+            text = self._written(*chosen)
+            size = self.room.count(text)
+            if best_size < size <= self.room.tokens and (chosen[0] or chosen[1]):
+                best, best_size = text, size
+            slack = self.room.tokens - size
+            if 0 <= slack <= max(2, self.room.tokens // 50):
+                break
+            limit += slack if slack < 0 else max(1, slack)
+        return best
+
+    def _chosen(self, limit: int) -> tuple[list[Single], list[Shown]]:
+        left = limit - self._size(self._head([], []))
+        tables = [Shown(table, list(range(len(table.columns[0].values))), table.naming()) for table in self.tables]
+        left = self._name_rows(tables, left)
+        units: list[tuple[int, int, Single | Column, Shown | None]] = [
+            (one.rank, one.order, one, None) for one in self.singles
+        ]
+        for table in tables:
+            for column in table.table.columns:
+                if column.filled and column not in table.columns:
+                    rank = self._rank(column.key, column.kind) + (2 if column.constant and column.kind != TEXT else 0)
+                    units.append((rank, table.table.order, column, table))
+        kept: list[Single] = []
+        open_tables = {id(table) for table in tables}
+        for _, _, one, held in sorted(units, key=lambda unit: unit[:2]):
+            if left < 3:
+                break
+            if isinstance(one, Single):
+                left -= self._take_single(one, left, kept)
+            elif held is not None and id(held) in open_tables and held.rows:
+                left -= self._take_column(one, left, held)
+                if held.partial >= 0:
+                    open_tables.discard(id(held))
+        left = self._extend(kept, left)
+        if left > 8:
+            self._lengthen(kept, tables, left)
+        return sorted(kept, key=lambda each: each.order), [table for table in tables if table.rows]
+
+    def _name_rows(self, tables: list[Shown], left: int) -> int:
+        """Give every table the rows that fit with what names them; texts that name are cut at a sentence's length."""
+        costs: list[list[int]] = []
+        wanted = []
+        for table in tables:
+            table.columns = list(table.naming) or table.table.columns[:1]
+            for column in table.columns:
+                self._cut(table, column)
+            rows = [self._size(", ".join(self._cells(table, row))) + 1 for row in table.rows]
+            head = self._size(self._table_head(table)) + 2
+            costs.append(rows)
+            wanted.append(head + sum(rows))
+        # Fields beside tables get a part of a room that is too small for both.
+        beside = min(left // 3, sum(self._size(f"; {one.key}: {one.values[0][:NAME]}") for one in self.singles[:20]))
+        for table, rows, given in zip(tables, costs, shares(wanted, max(0, left - beside)), strict=True):
+            room = given - self._size(self._table_head(table)) - 2
+            if sum(rows) > room:
+                table.rows = _ends(rows, room, self._preferred(table))
+            if not table.rows:
+                table.columns = []
+                continue
+            left -= sum(rows[row] for row in table.rows) + self._size(self._table_head(table)) + 2
+        return left
+
+    def _cut(self, table: Shown, column: Column) -> None:
+        for row in table.rows:
+            if len(column.values[row]) > NAME:
+                table.cut[column.order, row] = _start(column.values[row])
+
+    def _take_single(self, one: Single, left: int, kept: list[Single]) -> int:
+        used = self._size(f"; {one.key.rpartition('.')[2]}:") + 1
+        values: list[str] = []
+        # A long list leaves half of the room to other fields, and gets what they leave.
+        most = left if len(one.whole) <= _FEW else left // 2
+        for value in map(_start, one.whole):
+            cost = self._size(f", {value}")
+            if used + cost > most:
+                break
+            used += cost
+            values.append(value)
+        if not values:
+            return 0
+        kept.append(replace(one, values=values))
+        return used
+
+    def _extend(self, kept: list[Single], left: int) -> int:
+        """Show more values of lists that were left half way."""
+        for one in kept:
+            for value in one.whole[len(one.values) :]:
+                left -= self._size(f", {_start(value)}")
+                if left < 0:
+                    return 0
+                one.values.append(_start(value))
+        return left
+
+    def _take_column(self, one: Column, left: int, held: Shown) -> int:
+        """Show a column, of the first rows where there is not room for all; a constant once, with the head."""
+        head = self._size(f", {one.key}")
+        if one.constant:
+            cost = head + self._size(f": {_start(one.values[0])}")
+            if cost <= left:
+                held.constants.append(one)
+                return cost
+            return 0
+        self._cut(held, one)
+        cells = [f", {held.cut.get((one.order, row), one.values[row])}" for row in held.rows]
+        cost = head + self._size("\n".join(cells))
+        if cost <= left:
+            held.columns.append(one)
+            return cost
+        used, number = head, 0
+        for cell in cells:
+            used += self._size(cell)
+            if used > left:
+                break
+            number += 1
+        if used - self._size(cells[min(number, len(cells) - 1)]) < _WORTH * left:
+            return 0  # a cell that is too large stops it early: other columns fill the room better
+        if number:
+            held.columns.append(one)
+            held.partial = number
+        return min(used, left)
+
+    def _lengthen(self, kept: list[Single], tables: list[Shown], left: int) -> None:
+        """Give what is left over to texts that were cut, the same to each; short ones become whole."""
+        places: list[tuple[str, Any]] = []
+        for one in kept:
+            places += [
+                (one.whole[at], (one.values, at))
+                for at, value in enumerate(one.values)
+                if value.endswith("…") and at < len(one.whole) and value != one.whole[at]
+            ]
+        for table in tables:
+            held = {column.order: column for column in table.columns}
+            for order, row in table.cut:
+                if order in held and row in table.rows and table.cut[order, row] != held[order].values[row]:
+                    places.append((held[order].values[row], (table.cut, (order, row))))
+        before = [self._size(where[0][where[1]]) for _, where in places]
+        wanted = [self._size(whole) - size for (whole, _), size in zip(places, before, strict=True)]
+        for (whole, (holder, at)), size, more in zip(places, before, shares(wanted, left), strict=True):
+            if more > 0:
+                made = inner(whole, Room(size + more, self.room.count, query=self.room.query))
+                holder[at] = " ".join(made.split()) if isinstance(holder, dict) else made
+
+    # Writing
+
+    def _cells(self, table: Shown, row: int) -> list[str]:
+        columns = table.columns
+        if table.partial >= 0 and table.rows.index(row) >= table.partial:
+            columns = columns[:-1]
+        cells = [table.cut.get((one.order, row), one.values[row]) for one in columns]
+        while cells and not cells[-1]:
+            cells.pop()
+        return cells
+
+    def _table_head(self, table: Shown) -> str:
+        one = table.table
+        key = one.key.rpartition(".")[2]
+        size = f"{plural(one.number, 'row')} × {plural(len(one.columns), 'field')}"
+        names = ", ".join(column.key or "key" for column in table.columns)
+        same = "; ".join(f"{column.key}: {_start(column.values[0])}" for column in table.constants)
+        missing = f", {one.number - len(table.rows):,} not shown" if len(table.rows) < one.number else ""
+        whole = len(self.tables) == 1 and not self.singles and not self.brief
+        head = "" if whole else f"{key + ': ' if key else ''}{size}{missing}; "
+        return f"{head}{same + '; ' if same else ''}{names}:"
+
+    def _head(self, kept: list[Single], tables: list[Shown]) -> str:
+        if self.brief:
+            return self.room.mark(f"of {plural(self.fields, 'field')}") if self.room.handle else "[…]"
+        if len(self.tables) == 1 and not self.singles:
+            number = self.tables[0].number
+            left = number - sum(len(table.rows) for table in tables)
+            size = f"{plural(number, 'row')} × {plural(self.fields, 'field')}"
+        else:
+            left, size = 0, plural(self.fields, "field")
+        seen = len(kept) + sum(len(table.columns) + len(table.constants) for table in tables)
+        gone = [f"{plural(left, 'more row')}"] if left else []
+        if seen < self.fields and (kept or tables or not left):
+            gone.append(plural(self.fields - seen, "field"))
+        return f"{size} {self.room.mark(', '.join(gone) or 'parts of texts')}"
+
+    def _written(self, kept: list[Single], tables: list[Shown]) -> str:
+        names = [one.key.rpartition(".")[2] for one in kept]
+        fields = "; ".join(f"{_key(one, names)}: {_listed(one)}" if one.key else _listed(one) for one in kept)
+        out = [fields] if fields else []
+        for table in tables:
+            out.append(self._table_head(table))
+            last = -1
+            places = table.rows
+            for row in places:
+                if row > last + 1:
+                    out.append("…")
+                out.append(", ".join(self._cells(table, row)))
+                last = row
+        body, head = "\n".join(out), self._head(kept, tables)
+        return f"{body} {head}" if self.brief else f"{head}\n{body}"
+
+
+def _key(one: Single, names: list[str]) -> str:
+    """The last key of a field, with the one above it where two fields share it."""
+    last = one.key.rpartition(".")[2]
+    return last if names.count(last) == 1 else ".".join(one.key.split(".")[-2:])
+
+
+def _listed(one: Single) -> str:
+    """The values of a field, and how many there are where some are not shown."""
+    more = one.total - len(one.values)
+    return ", ".join(one.values) + (f", … {more:,} more" if more > 0 else "")
+
+
+def _start(value: str) -> str:
+    """The beginning of a long text. Example: a page -> its first words and …"""
+    if len(value) <= NAME:
+        return value
+    line = " ".join(value[: 4 * SENTENCE].split())
+    return line if len(line) <= SENTENCE else line[:SENTENCE].rsplit(" ", 1)[0] + "…"
+
+
+def _ends(costs: Sequence[int], room: int, preferred: Sequence[int] = ()) -> list[int]:
+    """The rows that fit a room: the preferred ones up to their share, the last ones, and the first."""
+    left = room
+    kept: list[int] = []
+    for rows, share in ((preferred, _PREFERRED), (list(reversed(range(len(costs)))), _TAIL), (range(len(costs)), 1.0)):
+        until = left - share * room
+        for row in rows:
+            if row in kept:
+                continue
+            if costs[row] > left or left - costs[row] < until:
+                break
+            left -= costs[row]
+            kept.append(row)
+    return sorted(kept)

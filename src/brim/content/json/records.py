@@ -1,0 +1,189 @@
+"""Lists of records as tables: which column names the rows, which is their id, which their state.
+
+Values decide, never what a field is called.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+# A text of at most so many characters without line breaks is a name, a code, a state or a date.
+NAME = 48
+# A longer text on average is prose: of 2,300 columns of REST payloads, titles average 12-90 characters, bodies 300.
+PROSE = 120
+_DATE = re.compile(r"\d{4}-\d\d-\d\d|\d\d?[:/]\d\d[:/]\d\d")
+_URL = re.compile(r"[a-z][a-z0-9+.-]{1,9}://|www\.")
+_HASH = re.compile(r"[0-9a-f]{16,}$|(?=.*\d)(?=.*[a-z])(?=.*[A-Z])[A-Za-z0-9+/_-]{14,}={0,2}$")
+# Rows of one shape share this many of their keys.
+_ALIKE = 0.5
+# Names may be shared by a few rows.
+_DISTINCT = 0.9
+CODE, TEXT, NUMBER, DATE, LINK, LONG, FLAG, HASH = range(8)
+
+
+@dataclass(slots=True)
+class Column:
+    """The values of one field in all rows, as they are shown; "" where a row has none."""
+
+    key: str
+    order: int
+    depth: int = 1
+    values: list[str] = field(default_factory=list)
+    kind: int = TEXT
+    constant: bool = False
+    distinct: float = 0.0
+    filled: int = 0
+
+
+@dataclass(slots=True)
+class Records:
+    """A list of records: where it stands, and its columns."""
+
+    key: str
+    order: int
+    number: int
+    columns: list[Column]
+
+    def naming(self) -> list[Column]:
+        """What identifies a row: its id, what names it, and its state, as far as there are such."""
+        kept = [one for one in self.columns if one.filled and not one.constant]
+        first = _id_of(kept, self.number)
+        name = _name_of([one for one in kept if one is not first], self.number)
+        state = _state_of([one for one in kept if one not in (first, name)], self.number)
+        return [one for one in (first, name, state) if one is not None]
+
+
+def shown(leaf: Any) -> str:
+    """A leaf as it is printed on one line; "" for what says nothing."""
+    if leaf is None or leaf is False or leaf == "":
+        return ""
+    if isinstance(leaf, str):
+        return leaf if len(leaf) > NAME and "\n" in leaf else " ".join(leaf.split())
+    return json.dumps(leaf)
+
+
+def kind_of(leaf: Any, text: str) -> int:
+    """What a value is like."""
+    if leaf is True:
+        return FLAG
+    if not isinstance(leaf, str):
+        return NUMBER
+    if len(text) > PROSE or "\n" in text:
+        return LINK if _URL.match(text) and " " not in text else LONG
+    if _URL.match(text):
+        return LINK
+    if _DATE.match(text):
+        return DATE
+    if " " in text or not any(map(str.isdigit, text)):
+        return TEXT
+    return HASH if _HASH.match(text) else CODE
+
+
+def is_records(value: Any) -> bool:
+    """Whether a value is a list of records of one shape, or maps their names to them."""
+    rows = list(value.values()) if isinstance(value, dict) else value
+    if not isinstance(rows, list) or len(rows) < 2 or not all(isinstance(row, dict) and row for row in rows):
+        return False
+    if isinstance(value, list):
+        return True
+    first = set(rows[0])
+    shared = first.intersection(*rows[1:8])
+    return len(shared) >= _ALIKE * len(first) and (len(rows) > 2 or len(shared) > 1)
+
+
+def records(value: Any, key: str, order: int, rows: Sequence[int] | None = None) -> Records:
+    """The table of a list of records, of chosen rows where there are too many to show."""
+    named = list(value) if isinstance(value, dict) else []
+    items = list(value.values()) if named else list(value)
+    number = len(items)
+    places = range(number) if rows is None else rows
+    columns: dict[str, Column] = {}
+    kinds: dict[str, dict[int, int]] = {}
+    for at, place in enumerate(places):
+        cells = [("", place_key, 0) for place_key in named[place : place + 1]]
+        for path, leaf, depth in [*cells, *_cells(items[place])]:
+            text = shown(leaf)
+            one = columns.get(path)
+            if one is None:
+                one = columns[path] = Column(path, len(columns), depth)
+                kinds[path] = {}
+            if not text:
+                continue
+            one.values += [""] * (at - len(one.values))
+            if len(one.values) > at:  # a list inside the row: its values share a cell
+                one.values[at] += f" | {text}"
+            else:
+                one.values.append(text)
+                one.filled += 1
+            kind = kind_of(leaf, text)
+            kinds[path][kind] = kinds[path].get(kind, 0) + 1
+    for path, one in columns.items():
+        one.values += [""] * (len(places) - len(one.values))
+        if one.filled:
+            one.kind = max(kinds[path], key=lambda kind: (kinds[path][kind], kind))
+            one.constant = one.filled == len(places) > 1 and len(set(one.values)) == 1
+            one.distinct = len({value for value in one.values if value}) / one.filled
+    return Records(key, order, number, list(columns.values()))
+
+
+def _cells(row: dict[str, Any]) -> Iterator[tuple[str, Any, int]]:
+    """The leaves of a row with their dotted keys; places in lists are no keys."""
+    waiting: list[tuple[str, Any, int]] = [("", row, 0)]
+    while waiting:
+        path, inner, depth = waiting.pop()
+        if isinstance(inner, dict):
+            waiting += reversed([(f"{path}.{key}" if path else key, each, depth + 1) for key, each in inner.items()])
+        elif isinstance(inner, list):
+            waiting += reversed([(path, each, depth + 1) for each in inner])
+        else:
+            yield path, inner, depth
+
+
+def _id_of(columns: list[Column], number: int) -> Column | None:
+    """The column that tells rows apart in the fewest characters: a key, a number or a code."""
+    whole = [
+        one
+        for one in columns
+        if one.distinct == 1
+        and one.filled == len(one.values)
+        and one.depth <= 2
+        and " | " not in "".join(one.values[:3])
+    ]
+    codes = [one for one in whole if one.kind in (CODE, HASH) or (one.kind == NUMBER and _counts(one.values))]
+    codes += [one for one in whole if one.depth == 0]
+    return min(codes, key=lambda one: (one.depth, sum(map(len, one.values)), one.order), default=None)
+
+
+def _counts(values: list[str]) -> bool:
+    return all(value.lstrip("-").isdigit() for value in values)
+
+
+def _name_of(columns: list[Column], number: int) -> Column | None:
+    """The column of words that differ from row to row: words before codes, outer fields before inner ones."""
+    texts = [
+        one
+        for one in columns
+        if one.kind in (TEXT, CODE, LONG) and one.distinct > 0.5 and 2 * one.filled >= len(one.values)
+    ]
+    texts = [one for one in texts if not _HASH.match(next(filter(None, one.values)))]
+
+    def rank(one: Column) -> tuple[bool, int, bool, bool, int]:
+        return one.kind == LONG, one.depth, one.distinct < _DISTINCT, one.kind == CODE, one.order
+
+    return min(texts, key=rank, default=None)
+
+
+def _state_of(columns: list[Column], number: int) -> Column | None:
+    """The column that says one of few things of every row."""
+    few = [
+        one
+        for one in columns
+        if one.kind in (TEXT, FLAG)
+        and 1 < len(set(one.values)) <= max(2, len(one.values) // 3)
+        and sum(map(len, one.values)) <= 20 * len(one.values)
+    ]
+    return min(few, key=lambda one: (one.depth, one.order), default=None)

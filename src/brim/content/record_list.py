@@ -1,0 +1,180 @@
+"""Lists of records in plain text: search results, tool lists, changelogs. Every record keeps its first line.
+
+    20 records, 104 lines [… 61 lines, recall brim:3f2a9c01]
+    1. Attention Is All You Need
+       ID: 1706.03762
+    2. …
+
+Then come short lines that most records have, line by line of the same label; then whatever else fits.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from brim.content import plain_text
+from brim.content.selection import fits, lines, plural
+from brim.content.types import Room
+from brim.relevance import query_match
+
+_START = re.compile(r"(\s*)(?:(\d{1,5})[.)] |([-*•]) )(?:[\w \"'-]{1,40}: )?\S")
+_LABEL = re.compile(
+    r"\s*(?:[-*•] )?(?:\d{1,5}[.)] )?(?:\*\*)?([^\W\d][\w .()/-]{0,30}?)(?:\*\*)?\s*[:：](?:\*\*)?(?=\s|$)"
+)
+# A label whose lines have more characters on average carries prose.
+_SHORT = 80
+# A label that at least this share of the records have belongs to all of them.
+_COMMON = 0.5
+_LEAST = 3
+# In less room than this a first line that counts everything takes a third of it.
+_BRIEF = 60
+_ROUNDS = 5
+_TAIL = 0.2
+_LARGEST = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One record: its lines [first, end)."""
+
+    first: int
+    end: int
+
+
+def entries(pieces: Sequence[str]) -> list[Entry]:
+    """The records of a list; none where a text is not mostly one."""
+    for starts in (_marked(pieces), _labelled(pieces)):
+        if len(starts) >= _LEAST and 2 * starts[0] <= len(pieces):
+            ends = [*starts[1:], len(pieces)]
+            found = [Entry(first, end) for first, end in zip(starts, ends, strict=True)]
+            # Records of one line are a plain list, and a few lines do not make records of the pages between them.
+            several = sum(1 for one in found if one.end - one.first > 1)
+            middle = sorted(one.end - one.first for one in found)[len(found) // 2]
+            if 2 * several > len(found) and max(one.end - one.first for one in found) <= 12 * middle:
+                return found
+    return []
+
+
+def is_record_list(text: str) -> bool:
+    """Example: "1. Title\\n   ID: 7\\n\\n2. Title\\n   ID: 8\\n…" -> True"""
+    return len(text) <= _LARGEST and bool(entries(lines(text)))
+
+
+def _marked(pieces: Sequence[str]) -> list[int]:
+    """Lines that begin with a growing number, or with a dash and a label, at one indentation."""
+    numbered: list[int] = []
+    dashed: dict[str, list[int]] = {}
+    due = 1
+    for row, line in enumerate(pieces):
+        match = _START.match(line)
+        if match is None:
+            continue
+        if match[2]:
+            if int(match[2]) == due or (not numbered and int(match[2]) < 3):
+                numbered.append(row)
+                due = int(match[2]) + 1
+        elif _LABEL.match(line):
+            dashed.setdefault(match[1], []).append(row)
+    outer = dashed[min(dashed, key=len)] if dashed else []
+    return numbered if len(numbered) >= len(outer) else outer
+
+
+def _labelled(pieces: Sequence[str]) -> list[int]:
+    """Lines after a blank line, or after a rule, that begin with the same label."""
+    found: dict[str, list[int]] = {}
+    fresh = True
+    for row, line in enumerate(pieces):
+        bare = line.strip()
+        if fresh and (match := _LABEL.match(line)):
+            found.setdefault(match[1], []).append(row)
+        fresh = not bare or not any(map(str.isalnum, bare))
+    return max(found.values(), key=len, default=[])
+
+
+def extract(text: str, room: Room) -> str:
+    """The records that fit, first lines before labelled short lines before prose."""
+    if room.tokens <= 0:
+        return ""
+    if fits(text, room):
+        return text
+    pieces = lines(text)
+    found = entries(pieces)
+    made = _fitted(pieces, found, room) if found else None
+    return plain_text.extract(text, room) if made is None else made
+
+
+def _fitted(pieces: Sequence[str], found: Sequence[Entry], room: Room) -> str | None:
+    sizes = [room.count(line) for line in pieces]
+    order = list(_order(pieces, found, sizes, room))
+    limit, best, best_size = room.tokens, None, 0
+    for _ in range(_ROUNDS):
+        kept = _chosen(order, sizes, limit - room.count(_head(pieces, found, set(), room)) - 1, found)
+        text = _head(pieces, found, kept, room) + "\n" + "".join(pieces[row] for row in sorted(kept))
+        size = room.count(text)
+        if best_size < size <= room.tokens and kept:
+            best, best_size = text, size
+        slack = room.tokens - size
+        if 0 <= slack <= max(2, room.tokens // 50):
+            break
+        limit += slack
+    return best
+
+
+def _chosen(order: Sequence[int], sizes: Sequence[int], left: int, found: Sequence[Entry]) -> set[int]:
+    kept: set[int] = set()
+    heads = [one.first for one in found]
+    if sum(sizes[row] for row in heads) > left:  # not even all first lines fit: the first of them and the last
+        for_tail, tail = _TAIL * left, []
+        for row in reversed(heads):
+            for_tail -= sizes[row]
+            if for_tail < 0:
+                break
+            tail.append(row)
+        left -= sum(sizes[row] for row in tail)
+        kept.update(tail)
+        order = heads
+    for row in order:
+        if row not in kept and sizes[row] <= left:
+            kept.add(row)
+            left -= sizes[row]
+        elif order is heads and row not in kept:
+            break
+    return kept
+
+
+def _order(pieces: Sequence[str], found: Sequence[Entry], sizes: Sequence[int], room: Room) -> Iterator[int]:
+    """All first lines, what the query names, labels that most records have, shortest first, then the rest."""
+    yield from (one.first for one in found)
+    scores = query_match.scores(pieces, room.query)
+    rare = [row for row in scores if scores[row] >= 0.7 * max(scores.values())]
+    yield from sorted(rare, key=lambda row: (-scores[row], row))[: len(found) // 2]
+    labels: dict[str, list[int]] = {}
+    rest: list[int] = []
+    for one in found:
+        for row in range(one.first + 1, one.end):
+            match = _LABEL.match(pieces[row])
+            if match:
+                labels.setdefault(match[1], []).append(row)
+            elif pieces[row].strip():
+                rest.append(row)
+    average = {label: sum(len(pieces[row]) for row in rows) / len(rows) for label, rows in labels.items()}
+    common = [label for label, rows in labels.items() if len(rows) >= _COMMON * len(found) and average[label] <= _SHORT]
+    for label in common:
+        yield from labels[label]
+    yield from range(found[0].first)
+    others = [row for label, rows in labels.items() if label not in common for row in rows]
+    # In the order of the text: what belongs together stays together.
+    yield from sorted(row for row in others if len(pieces[row]) <= _SHORT)
+    yield from sorted([*rest, *others])
+
+
+def _head(pieces: Sequence[str], found: Sequence[Entry], kept: set[int], room: Room) -> str:
+    if room.tokens < _BRIEF:
+        return f"{plural(len(found), 'record')} {room.mark('most lines') if room.handle else '[…]'}"
+    number = sum(1 for line in pieces if line.strip())
+    gone = number - sum(1 for row in kept if pieces[row].strip())
+    hidden = sum(1 for one in found if one.first not in kept)
+    said = plural(gone, "line") + (f", {plural(hidden, 'record')} not shown" if hidden else "")
+    return f"{plural(len(found), 'record')}, {plural(number, 'line')} {room.mark(said)}"
