@@ -41,6 +41,14 @@ PRINTING: dict[str, list[str]] = {
     "status": ["--help"],
     "mcp": ["wrap", "--help"],
     "bench": ["--help"],
+    "run": ["--", sys.executable, "-c", "print('words ' * 40)"],
+    "recall": ["--help"],
+    "wrap": ["--help"],
+    "setup": ["--help"],
+    "doctor": ["--help"],
+    "init": ["--help"],
+    "completion": ["bash"],
+    "version": [],
 }
 
 

@@ -102,7 +102,7 @@ class _Page:
             slack = self.room.tokens - size
             if 0 <= slack <= max(2, self.room.tokens // 50):
                 break
-            limit += slack
+            limit += slack if slack > 0 else 2 * slack - 2  # what is over is counted too low line by line
         return best
 
     def _size(self, text: str) -> int:
