@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from brim.content.selection import shares
 from brim.conversation import Message, encode, leaf
@@ -226,12 +227,12 @@ class Planner:
                     item.given = max(tokens, self.forms.floor(item))
                     self.forms.show(item)
 
-    @property
+    @cached_property
     def _chat(self) -> bool:
         """Whether no tools were used: then what answers a question may stand anywhere, and mostly not at the end."""
         return not any(message.answers or message.calls for message in self.task.conversation.messages)
 
-    @property
+    @cached_property
     def _answered(self) -> bool:
         """Whether anyone but the user speaks: a transcript in one role asks nothing of anybody; its end is no answer.
 
