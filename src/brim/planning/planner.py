@@ -40,7 +40,7 @@ NEWEST_SHARE = 0.5
 # Share of the room for what was attached to this turn or pasted into its message.
 CONTEXT_SHARE = 0.5
 # Share of the room for the last exchange of a chat without tools, whose evidence is mostly older. Evidence and all of a
-# question kept of BEAM at 4,000 tokens, tuned half: .67 / .52 at .25, .70 / .55 at .12 (bench/chats.py).
+# question kept of BEAM at 4,000 tokens, tuned half: .68 / .53 at .25, .70 / .55 at .12 (bench/chats.py).
 EXCHANGE_SHARE = 0.12
 # Share of the limit that rule 4 has also where a compaction's target is used up. Values of archived results kept in
 # windows of a quarter of tau's runs, tuned half: .50 at .06, .63 at .1, .79 at .15, .84 at .2 (bench/meaning.py).
@@ -236,7 +236,7 @@ class Planner:
     def _answered(self) -> bool:
         """Whether anyone but the user speaks: a transcript in one role asks nothing of anybody; its end is no answer.
 
-        Spans kept of meetings, tuned half, 5/10/25%: .302/.464/.643 without, .284/.446/.639 with (bench/chats.py).
+        Spans kept of meetings, tuned half, 5/10/25%: .338/.497/.680 so, .321/.492/.679 if not (bench/chats.py).
         """
         return any(message.role == "assistant" for message in self.task.conversation.messages)
 
