@@ -62,12 +62,15 @@ def test_a_run_goes_on_where_it_stopped_and_ends_with_a_table(
     assert "4 documents, 8 texts" in capsys.readouterr().out
 
 
-def test_a_compactor_that_raises_goes_over_or_decodes_wrong_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_compactor_that_raises_goes_over_or_decodes_wrong_is_found(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     def broken(text: str, room: object) -> str:
         raise KeyError("row")
 
     monkeypatch.setattr(plain_text, "extract", broken)
-    document = next(iter(documents(ROOT / "LICENSE")))
+    (tmp_path / "words.txt").write_text("word " * 400)
+    document = next(iter(documents(tmp_path)))
     done = examine(document, Job((), Path(), mutations=0))
     assert "exception KeyError" in {finding["what"] for finding in done["findings"]}
     assert "exception KeyError" in table([done])
