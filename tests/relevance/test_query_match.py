@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 from hypothesis import given
-from rooms import texts
 
 from brim.relevance import query_match
+from tests.content.rooms import texts
 
 
 def test_identifiers_are_looked_for_whole_and_in_parts():
