@@ -194,7 +194,8 @@ class Planner:
             left = max(left, min(int(FIRST_SHARE * room), sum(words[id(group)] for group in first)))
             self._shorten_first(first, left)
             if self._chat:
-                groups, left = [*first, *reversed(lasting)], min(left, int(STANDING_SHARE * room))
+                needed = sum(words[id(group)] for group in first if not group.kept)
+                groups, left = [*first, *reversed(lasting)], min(left, max(needed, int(STANDING_SHARE * room)))
             else:
                 groups = [*first, *reversed(lasting), *reversed(rest)]
         for group in groups:
@@ -457,8 +458,13 @@ class Planner:
         if freed < over:
             known = {*map(id, loose), *bridges}
             kept = [group for group in self.groups if group.members[0] != SYSTEM and id(group) not in known]
-            freed += self._free(sorted(kept, key=lambda group: group.must), over - freed)
+            freed += self._free(sorted(kept, key=self._last_to_go), over - freed)
         return freed > 0
+
+    def _last_to_go(self, group: Group) -> tuple[bool, bool, int]:
+        """Where a group stands when all else is gone: the user's words after the rest, and the first request last."""
+        asked = asks(self.task.conversation.messages[group.members[0]])
+        return group.must, asked, -group.members[0] if asked else group.members[0]
 
     def _free(self, groups: Sequence[Group], over: int) -> int:
         """Shorten groups in this order until `over` tokens are free, then let whole ones go; return what that freed."""
