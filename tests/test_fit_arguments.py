@@ -108,16 +108,26 @@ def test_what_is_no_model_is_refused(model: Any) -> None:
     [
         ({"name": "zzz"}, "policy.name"),
         ({"name": []}, "policy.name"),
-        ({"compact_at": "x"}, "policy.compact_at"),
-        ({"compact_at": None}, "policy.compact_at"),
-        ({"system_role": 1}, "policy.system_role"),
-        ({"budget": 100, "reserve": 200}, "policy.reserve"),
+        ({"name": "agent", "compact_at": "x"}, "policy.compact_at"),
+        ({"name": "agent", "compact_at": None}, "policy.compact_at"),
+        ({"name": "concise", "system_role": 1}, "policy.system_role"),
+        ({"name": "agent", "budget": 100, "reserve": 200}, "policy.reserve"),
     ],
 )
-def test_a_policy_is_checked_however_it_is_made(settings: Any, name: str) -> None:
+def test_a_policy_is_checked_when_it_is_made(settings: Any, name: str) -> None:
     with pytest.raises(brim.BadSetting) as refused:
-        brim.Policy(**settings)
+        brim.Policy.named(settings["name"], {key: value for key, value in settings.items() if key != "name"})
     assert refused.value.name == name
+
+
+def test_a_policy_refuses_the_settings_of_another_and_says_whose_they_are() -> None:
+    with pytest.raises(brim.BadSetting) as refused:
+        brim.Policy.agent(history_chars=50_000)
+    assert str(refused.value) == "policy.history_chars: agent has no such setting: it is one of concise"
+    with pytest.raises(brim.BadSetting, match="did you mean compact_to"):
+        brim.Policy.agent(compact_too=0.5)
+    with pytest.raises(brim.BadSetting, match=r"make one with Policy\.agent"):
+        brim.Policy()
 
 
 def test_a_policy_whose_reserve_leaves_nothing_of_the_budget_is_refused() -> None:

@@ -104,7 +104,7 @@ def fails(*_: object, **__: object) -> None:
 def test_a_fault_is_told_by_its_place_and_never_by_content(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setitem(strategies.PLANNERS, "agent", fails)
+    monkeypatch.setattr(strategies.agent, "plan", fails)
     fitted = brim.fit(chat(3), model="gpt-4o", budget=900)
     assert "KeyError at planning/policies/strategies.py:" in str(fitted.report)
     told = [record.getMessage() for record in caplog.records if "inside Brim" in record.getMessage()]

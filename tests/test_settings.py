@@ -11,7 +11,7 @@ import pytest
 from brim import models, settings
 from brim.errors import BadSetting
 from brim.mcp.options import Options
-from brim.planning.policies.policy import Policy
+from brim.planning.policies.policy import NAMES, Policy
 
 KEY = "sk-proj-" + "a1B2c3D4" * 5
 
@@ -212,17 +212,24 @@ def test_the_reference_describes_every_setting_once() -> None:
 
 
 def test_the_policy_table_is_that_of_the_policies() -> None:
-    assert msgspec.structs.asdict(settings.PolicyEntry()) == Policy().as_dict()
+    table = msgspec.structs.asdict(settings.PolicyEntry())
+    for name in NAMES:
+        own = Policy.named(name).as_dict()
+        assert own == settings.policy.in_force({"name": name}) == {key: table[key] for key in own} | {"name": name}
+    assert table.keys() == {key for name in NAMES for key in Policy.named(name).as_dict()}
 
 
-@pytest.mark.parametrize("field", [item for item in Policy().as_dict() if item not in ("name", "system_role")])
+NUMBERS = [(name, key) for name in NAMES for key in Policy.named(name).as_dict() if key not in ("name", "system_role")]
+
+
+@pytest.mark.parametrize(("name", "field"), NUMBERS)
 @pytest.mark.parametrize("value", [-1, 0, 0.5, 1, 150, 1_500])
 def test_a_value_that_a_policy_refuses_by_itself_is_refused_with_its_file(
-    tmp_path: Path, field: str, value: float
+    tmp_path: Path, name: str, field: str, value: float
 ) -> None:
-    path = write(tmp_path, f"[policy]\n{field} = {value}")
+    path = write(tmp_path, f"[policy]\nname = '{name}'\n{field} = {value}")
     by_the_file = refusal(lambda: settings.load(path, {}))
-    by_the_policy = refusal(lambda: Policy.agent(**{field: value}))
+    by_the_policy = refusal(lambda: Policy.named(name, {field: value}))
     # How fields go together (a reserve below its budget) only the policy knows.
     assert bool(by_the_file) == bool(by_the_policy) or "must be below" in by_the_policy or "above" in by_the_policy
     assert not by_the_file or str(path) in by_the_file
@@ -237,16 +244,24 @@ def refusal(make: Callable[[], object]) -> str:
 
 
 def test_the_fields_of_the_chosen_policy_are_in_force(tmp_path: Path) -> None:
-    path = write(tmp_path, "[policy]\nname = 'rolling'\nrecent_messages_to_keep = 8\nhistory_chars = 9000")
+    path = write(tmp_path, "[policy]\nname = 'rolling'\nrecent_messages_to_keep = 8")
     rows = [row for row in settings.load(path, {}).rows() if row[0].startswith("policy.")]
     assert rows == [
         ("policy.name", "rolling", str(path)),
+        ("policy.recall", 0.1, "default"),
         ("policy.max_prompt_tokens", 8192, "default"),
         ("policy.reserved_response_tokens", 512, "default"),
         ("policy.recent_messages_to_keep", 8, str(path)),
         ("policy.min_recent_messages_to_keep", 2, "default"),
-        ("policy.history_chars", 9000, str(path)),
     ]
+
+
+def test_a_setting_of_another_policy_is_refused_and_names_it(tmp_path: Path) -> None:
+    path = write(tmp_path, "[policy]\nname = 'rolling'\nhistory_chars = 9000")
+    with pytest.raises(BadSetting) as refused:
+        settings.load(path, {})
+    assert refused.value.name == f"policy.history_chars ({path})"
+    assert refused.value.problem == "is a setting of the policy concise, and the policy here is rolling"
 
 
 def test_the_defaults_of_mcp_are_those_that_hold(tmp_path: Path) -> None:

@@ -175,8 +175,8 @@ def limit_of(model: Model, conversation: Conversation, policy: Policy, budget: i
     """The most input tokens that the request may have: the smallest of the limits that there are.
 
     A budget is the caller's own number, and never more than the window leaves. Without it the model's window holds,
-    less what the answer may take (what the request itself asks for, or the model's largest output). `rolling` and
-    `layered` have a window of their own beside either. A reserve is kept free of each of them.
+    less what the answer may take (what the request itself asks for, or the model's largest output). A policy may
+    have a window of its own beside either. A reserve is kept free of each of them.
     """
     budget, reserve = _given(policy, budget, reserve)
     model = _opened(model, conversation)
@@ -184,11 +184,8 @@ def limit_of(model: Model, conversation: Conversation, policy: Policy, budget: i
         limit = min(budget - (reserve or 0), _left(model, conversation, reserve))
     else:
         limit = model.max_input(conversation.max_output if reserve is None else reserve)
-    own = {
-        "rolling": (policy.max_prompt_tokens, policy.reserved_response_tokens),
-        "layered": (policy.total_budget, policy.output_reserve),
-    }.get(policy.name)
-    return limit if own is None else min(limit, own[0] - (own[1] if reserve is None else reserve))
+    own = policy.cap(reserve)
+    return limit if own is None else min(limit, own)
 
 
 def answerable(request: Any, conversation: Conversation, model: Model, counter: Counter) -> tuple[Any, Conversation]:

@@ -72,6 +72,16 @@ def test_instructions_are_a_dedicated_first_message_on_the_first_and_on_later_tu
     assert INSTRUCTIONS == "[SYSTEM INSTRUCTIONS]\n\n"
 
 
+def test_a_policy_over_http_takes_its_settings_with_each_call(gateway: Any) -> None:
+    body = {"model": MODEL, "messages": [{"role": "system", "content": RULES}, user("And now?")]}
+    asked = {"request": body, "policy": {"name": "concise", "system_role": False}}
+    answer = gateway.ask("POST", "/brim/v1/fit", asked)
+    assert answer.json["request"]["messages"] == [user(f"[SYSTEM INSTRUCTIONS]\n\n{RULES}"), user("And now?")]
+    refused = gateway.ask("POST", "/brim/v1/fit", asked | {"policy": {"name": "concise", "compact_at": 0.5}})
+    assert refused.status == 422
+    assert "policy.compact_at" in refused.body.decode()
+
+
 def test_a_prompt_of_sections_puts_its_instructions_first_where_there_is_no_system_role() -> None:
     sections = [brim.Section(RULES, role="system"), brim.Section("And now?", role="user")]
     made = prompt.render(sections, model=MODEL, system_role=False)

@@ -9,10 +9,10 @@ from typing import Any
 from rich.console import Console
 
 import brim
-from brim.cli.terminal.reading import add_model, apply_settings, need_request, reserved, tokens
+from brim.cli.terminal.reading import add_model, apply_settings, need_request, policy_of, reserved, tokens
 from brim.cli.terminal.showing import plain, show_report
 from brim.cli.terminal.writing import LINES, apart, put, write_all
-from brim.planning.policies.policy import NAMES, Policy
+from brim.planning.policies.policy import NAMES
 
 _EXAMPLES = """examples:
   brim fit chat.json --model gpt-4o --budget 8000 --out fitted.json
@@ -51,9 +51,7 @@ def add_request(parser: argparse.ArgumentParser) -> None:
 def fitted(args: argparse.Namespace) -> brim.Fitted:
     loaded = apply_settings()
     request = need_request(args.file)
-    name = args.policy or loaded.policy.get("name", "agent")
-    given = {key: value for key, value in loaded.policy.items() if key != "name"}
-    policy = Policy.named(name, given)
+    policy = policy_of(loaded, args.policy)
     return brim.fit(request, model=args.model, budget=args.budget, reserve=args.reserve, policy=policy)
 
 

@@ -16,7 +16,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from brim import settings
-from brim.cli.terminal.reading import add_model, apply_settings, tokens
+from brim.cli.terminal.reading import add_model, apply_settings, policy_of, tokens
 from brim.cli.terminal.showing import bar, plain
 from brim.cli.terminal.writing import apart, printable
 from brim.errors import BadInput, BadSetting
@@ -146,11 +146,8 @@ def _policies(text: str) -> list[str]:
 
 def _policy(name: str, loaded: settings.Settings) -> Policy:
     """A policy with the settings that brim.toml has for it: those of another policy may not stand in the same file."""
-    given = {key: value for key, value in loaded.policy.items() if key not in ("name", "budget")}
-    if name != loaded.policy.get("name", "agent"):
-        given = {}
     try:
-        return Policy.named(name, given)
+        return policy_of(loaded, name).with_(budget=None)
     except BadSetting as problem:
         raise BadInput("--policy", str(problem)) from None
 

@@ -80,7 +80,7 @@ def _adding_up(total: int, layers: list[int]) -> list[int]:
 
 def _given(work: Work) -> Draft:
     """What was asked for: the request, and all that was attached to it."""
-    if work.policy.name == "rolling":
+    if work.policy.one_document:
         return rolling.with_document(work)
     return attached(Draft(work.conversation), work.context, work.carried, None)
 

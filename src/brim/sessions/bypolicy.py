@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from brim.conversation import Message
 from brim.planning.items import current
+from brim.planning.policies import strategies
 from brim.planning.policies.rolling import CONTEXT, PREFIX
-from brim.planning.policies.strategies import PLANNERS
 from brim.planning.task import Outcome
 from brim.planning.work import Work
 from brim.sessions.view import Entry, EntryKind, View
@@ -25,10 +25,10 @@ def plan_by_policy(work: Work, log: list[Message], view: View, saved: Callable[[
 
     `saved` gives the form in which results of finished turns are kept.
     """
-    incremental = work.policy.name == "rolling"
+    incremental = not work.policy.plans_log
     source = [entry for entry in view.entries if entry.kind != "context"] if incremental else _of_log(work, log, saved)
     shown = replace(work.conversation, messages=tuple([entry.message for entry in source]))
-    outcome = PLANNERS[work.policy.name](replace(work, conversation=shown))
+    outcome = strategies.run(replace(work, conversation=shown))
     if outcome.conversation is shown and shown.messages == view.messages():
         return outcome
     view.replace(0, _entries(work, outcome, source), 0)
@@ -37,7 +37,7 @@ def plan_by_policy(work: Work, log: list[Message], view: View, saved: Callable[[
 
 def _of_log(work: Work, log: list[Message], saved: Callable[[Message], Message]) -> list[Entry]:
     size = work.counter.message
-    now = current(tuple(log)) if work.policy.name == "layered" else 0
+    now = current(tuple(log)) if work.policy.compacts_results else 0
     found: list[Entry] = []
     for number, message in enumerate(log):
         shown = saved(message) if number < now and message.answers else message
@@ -60,7 +60,7 @@ def _entries(work: Work, outcome: Outcome, source: list[Entry]) -> list[Entry]:
             kind: EntryKind = "compacted" if altered else entry.kind
             found.append(replace(entry, message=message, tokens=size, kind=kind))
             continue
-        summary = place < 0 or message.text.startswith(PREFIX) or work.policy.name != "rolling"
+        summary = place < 0 or message.text.startswith(PREFIX) or work.policy.plans_log
         at = found[-1].end if found else 0
         found.append(Entry(at, at, message, size, "ledger" if summary else "context"))
     return _spanned(found)

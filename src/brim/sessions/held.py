@@ -179,7 +179,7 @@ class Held:
     def _follow(self, messages: tuple[Message, ...]) -> None:
         """Bring the log to what the client sent: append what is new, forget what was edited away."""
         common = common_length(self.log, messages)
-        if self._context and common == len(self.log) == len(messages) and self.policy.name == "agent":
+        if self._context and common == len(self.log) == len(messages) and self.policy.appends:
             common -= messages[-1].role == "user" and not messages[-1].answers  # it is sent again, with its context
         if common < len(self.log):
             common = self._cut(common)
@@ -190,7 +190,7 @@ class Held:
     def _cut(self, length: int) -> int:
         """Forget the log from a message on, or from a little before it; return how much of it is left."""
         pieces = self._attached.cut(length)
-        if self.policy.name == "agent":
+        if self.policy.appends:
             self._context = [*pieces, *self._context]
         length = min(self.view.cut(length), length)
         del self.log[length:]
@@ -233,12 +233,12 @@ class Held:
             if not text:
                 text = self._recollection.thoroughly(message, len(self.log), room, shown, counter.text, GOOD)
             self.view.append([self._between(text, "recall")] if text else [])
-        if self._context and self.policy.name == "agent":
+        if self._context and self.policy.appends:
             self._place_context(len(self.log))
 
     def _is_chat(self) -> bool:
         """Whether no tools are used: then what answers a question may stand anywhere, and mostly not at the end."""
-        return self.policy.name == "agent" and not any(message.calls or message.answers for message in self.log)
+        return self.policy.appends and not any(message.calls or message.answers for message in self.log)
 
     def _place_context(self, number: int) -> None:
         """What is attached now belongs to a message from here on."""
@@ -248,7 +248,7 @@ class Held:
 
     def _context_of(self, number: int) -> list[Entry]:
         """What is attached to a message of the log, as it stands before it; other policies carry it elsewhere."""
-        text = self._attached.text(number) if self.policy.name == "agent" else ""
+        text = self._attached.text(number) if self.policy.appends else ""
         return [replace(self._between(text, "context"), start=number, end=number)] if text else []
 
     def _between(self, text: str, kind: EntryKind) -> Entry:

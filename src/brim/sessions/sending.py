@@ -89,7 +89,7 @@ def view_report(
     steps = decisions(entries, log, work.counter.message)
     if work.conversation.lead:  # the log begins with instructions that stood beside the list
         steps = [replace(step, item=own_name(work.conversation, number)) for number, step in enumerate(steps)]
-    if work.policy.name in ("concise", "layered"):  # these plan the whole log, so their numbers of messages are its own
+    if work.policy.plans_log:  # then its numbers of messages are those of the log
         handles = {step.item: step.handle for step in outcome.steps}
         steps = [replace(step, handle=step.handle or handles.get(step.item, "")) for step in steps]
     return report_of(before, replace(outcome, conversation=sent, groups=[], folded=[], steps=steps))

@@ -125,14 +125,14 @@ class Session(Held):
         common = common_length(self.log, messages)
         if common < len(self.log):
             pieces = self._attached.cut(common)
-            self._context = [*pieces, *self._context] if self.policy.name == "agent" else self._context
+            self._context = [*pieces, *self._context] if self.policy.appends else self._context
             self.folding.cut(common)
             self._writer.cut(common)
         self.log[:] = messages
         self._derive()
         for message in self.log[common:]:
             self._writer.add(message)
-        if self._context and self.policy.name == "agent" and common < len(self.log):
+        if self._context and self.policy.appends and common < len(self.log):
             self._place_context(len(self.log) - 1)
         size = self._counter().message
         entries = [
@@ -338,7 +338,7 @@ class Session(Held):
         for event in events(work, outcome):
             tell(self._on_event, event)
         self._writer.hold(outcome.originals().values())
-        if self.policy.name != "agent":  # there context is part of the view
+        if not self.policy.appends:  # there context is part of the view
             self._writer.hold(piece.text for piece in self._carried if piece not in work.carried)
             self._carried = [*work.carried, *self._context]
             self._place_context(max(0, len(self.log) - 1))
@@ -396,7 +396,7 @@ class Session(Held):
         )
 
     def _bring_under(self, work: Work) -> Outcome:
-        if self.policy.name != "agent":
+        if not self.policy.appends:
             outcome = plan_by_policy(work, self.log, self.view, self._saved)
             self._tight = self._tight or not self.view.untouched()
             self.replans += outcome.conversation.messages != self.view.messages() or bool(outcome.folded)

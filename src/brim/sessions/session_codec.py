@@ -201,7 +201,7 @@ def settings_of(policy: Policy, given: Mapping[str, Any]) -> dict[str, Any]:
     Example: settings_of(Policy.agent(low=0.5), {"system": None}) -> {"policy": {"name": "agent", "low": 0.5}}
     """
     found = {key: value for key, value in given.items() if value != DEFAULTS[key]}
-    return found if policy == Policy() else {"policy": _changed(policy), **found}
+    return found if policy == Policy.agent() else {"policy": _changed(policy), **found}
 
 
 @lru_cache(64)

@@ -15,7 +15,7 @@ from typing import Any, Final, get_origin
 import msgspec
 
 from brim.errors import BadSetting
-from brim.settings.policy import PolicyEntry, in_force
+from brim.settings.policy import PolicyEntry, in_force, owner_of
 from brim.settings.schema import (
     NAMED,
     SECTIONS,
@@ -242,8 +242,15 @@ def _named(section: str, values: Values) -> dict[str, Any]:
 def _policy(values: Values) -> dict[str, Any]:
     """The name of the policy, and what is given of its fields; how they go together the policy itself checks."""
     kinds = types_of(PolicyEntry)
-    given = {place[1]: _convert(kinds[place[1]], place, *values[place]) for place in values if place[0] == "policy"}
-    return {"name": PolicyEntry().name} | given
+    places = [place for place in values if place[0] == "policy"]
+    given = {"name": PolicyEntry().name}
+    given |= {place[1]: _convert(kinds[place[1]], place, *values[place]) for place in places}
+    for place in places:
+        owner = owner_of(place[1])
+        if owner not in ("", given["name"]):
+            problem = f"is a setting of the policy {owner}, and the policy here is {given['name']}"
+            raise BadSetting(_where(place, values[place][1]), problem)
+    return given
 
 
 def _plain(table: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, get_args
 
 import msgspec
 from msgspec import Meta
@@ -21,12 +21,12 @@ class PolicyEntry(Section, frozen=True, kw_only=True):
     reserve: Annotated[
         Tokens | None, Meta(description="tokens kept free for the answer; none: what the request asks for")
     ] = None
+    recall: Annotated[Share, Meta(description="share for archived content that comes back by itself")] = 0.1
 
     compact_at: Annotated[Share, Meta(description="agent: above this share of the budget a session is compacted")] = 1.0
     compact_to: Annotated[
         Share, Meta(description="agent: the share of the budget beside instructions that a compaction leaves")
     ] = 0.6
-    recall: Annotated[Share, Meta(description="agent: share for archived content that comes back by itself")] = 0.1
 
     max_prompt_tokens: Annotated[Count, Meta(description="rolling: the cap on prompt and answer together")] = 8192
     reserved_response_tokens: Annotated[Tokens, Meta(description="rolling: kept free for the answer")] = 512
@@ -52,20 +52,27 @@ class PolicyEntry(Section, frozen=True, kw_only=True):
     answer_chars: Annotated[Count, Meta(description="layered: what is left of a long answer")] = 2_000
 
 
-_OF_ALL: Final = ("name", "budget", "reserve")
-
-
 def in_force(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that the chosen policy goes by, with their values; those of other policies only if they are given.
+    """The fields that the chosen policy goes by, with their values.
 
     Example: in_force({"name": "rolling"}) -> {"name": "rolling", …, "max_prompt_tokens": 8192, …}
     """
-    chosen = f"{given['name']}: "
-    found: dict[str, Any] = {}
-    for item in msgspec.structs.fields(PolicyEntry):
-        told = item.type.__metadata__[-1].description
-        if item.name in given:
-            found[item.name] = given[item.name]
-        elif item.name in _OF_ALL or told.startswith(chosen):
-            found[item.name] = item.default
-    return found
+    fields = msgspec.structs.fields(PolicyEntry)
+    return {
+        item.name: given.get(item.name, item.default) for item in fields if _OWNERS[item.name] in ("", given["name"])
+    }
+
+
+def owner_of(field: str) -> str:
+    """The policy that a field belongs to; "" where all have it. Example: "compact_at" -> "agent" """
+    return _OWNERS[field]
+
+
+def _owner(told: str) -> str:
+    name = told.partition(":")[0]
+    return name if name in get_args(PolicyName) else ""
+
+
+_OWNERS: Final = {
+    item.name: _owner(item.type.__metadata__[-1].description) for item in msgspec.structs.fields(PolicyEntry)
+}

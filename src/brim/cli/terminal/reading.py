@@ -11,6 +11,8 @@ from typing import Any
 
 from brim import models, settings
 from brim.errors import BadInput
+from brim.planning.policies.policy import Policy
+from brim.settings.policy import owner_of
 
 BOM = b"\xef\xbb\xbf"
 LISTS = ("messages", "input", "contents")
@@ -141,3 +143,12 @@ def apply_settings() -> settings.Settings:
     for name, entry in loaded.models.items():
         models.override(name, entry.given())
     return loaded
+
+
+def policy_of(loaded: settings.Settings, name: str | None = None) -> Policy:
+    """The policy of the settings, or another one with the settings that all have. Raises BadSetting."""
+    given = dict(loaded.policy)
+    own = given.pop("name")
+    if name not in (None, own):
+        given = {key: value for key, value in given.items() if not owner_of(key)}
+    return Policy.named(name or own, given)

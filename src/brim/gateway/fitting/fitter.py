@@ -334,7 +334,7 @@ class Fitter:
         Those that go on from it need not be read where `unread` says so.
         """
         policy = controls.policy or self.policy
-        if policy.name != "agent":
+        if not policy.appends:
             return None
         counter = self.counter(model, conversation.api, actuals)
         limit = fitting.limit_of(model, conversation, policy, controls.budget, None)
@@ -377,7 +377,7 @@ class Fitter:
         room = int(limit * policy.recall) if self.recall == "tool" else 0
         wanted = replace(model, input_limit=limit - room) if room and budget is None else holding
         left = min(budget, limit + (policy.reserve or 0)) - room if room and budget is not None else budget
-        if policy.name != "agent":
+        if not policy.appends:
             fitted = fitting.fit(
                 raw,
                 model=wanted,

@@ -19,6 +19,7 @@ from brim.planning.draft import Draft
 from brim.planning.folding import kept_whole, told
 from brim.planning.items import current, grouped
 from brim.planning.policies import agent
+from brim.planning.policies.policy import ConcisePolicy
 from brim.planning.policies.summaries import asked
 from brim.planning.report import Rung
 from brim.planning.task import Notice, Outcome
@@ -32,20 +33,20 @@ INSTRUCTIONS = "[SYSTEM INSTRUCTIONS]\n\n"
 CHARS = 4
 
 
-def plan(work: Work) -> Outcome:
-    draft = Draft(work.conversation) if work.policy.system_role else without_system_role(work.conversation)
+def plan(work: Work, policy: ConcisePolicy) -> Outcome:
+    draft = Draft(work.conversation) if policy.system_role else without_system_role(work.conversation)
     leading = [index for index in range(len(draft.messages)) if _instructs(draft, index)]
     at = [index for index in range(len(draft.messages)) if not _instructs(draft, index)]
     talk = [draft.messages[index] for index in at]
     now = max(0, current(tuple(talk)))
-    cut, steps, made, warnings = shortened(work, talk, now)
+    cut, steps, made, warnings = shortened(work, policy, talk, now)
     gone = [*range(cut), *steps]
     if gone:
         folded = draft.given(at[number] for number in gone)
         draft = draft.ordered([*leading, *(at[number] for number in range(len(talk)) if number not in set(gone))])
         for message in made:
             draft = draft.inserted(len(leading), message, "summary")
-    draft = attached(draft, work.context, work.carried, work.policy.preview_chars)
+    draft = attached(draft, work.context, work.carried, policy.preview_chars)
     outcome = agent.enforce(work, draft)
     outcome.folded = draft.given(outcome.folded)
     if gone:
@@ -66,12 +67,14 @@ def _instructs(draft: Draft, index: int) -> bool:
     return draft.messages[index].role == "system" or draft.layers.get(index) == 1
 
 
-def shortened(work: Work, talk: Sequence[Message], now: int) -> tuple[int, list[int], list[Message], list[Notice]]:
+def shortened(
+    work: Work, policy: ConcisePolicy, talk: Sequence[Message], now: int
+) -> tuple[int, list[int], list[Message], list[Notice]]:
     """How many messages at the start are folded, which steps after them, what stands for them, and what to know.
 
     Where the characters cannot be counted the last ten messages stay, where nothing can be summarised the last four.
     """
-    policy, history = work.policy, talk[:now]
+    history = talk[:now]
     size, counted = characters(history)
     if size + characters(talk[now + 1 :])[0] <= policy.history_chars:
         if counted or len(history) <= policy.uncounted_messages:
@@ -81,10 +84,10 @@ def shortened(work: Work, talk: Sequence[Message], now: int) -> tuple[int, list[
         return len(history) - len(kept), [], [], [Notice(warning, {"messages": len(history), "kept": len(kept)})]
     asks = [number for number in range(_earlier(talk), now) if _asks(talk[number])]
     cut = asks[-policy.recent_user_turns] if len(asks) >= policy.recent_user_turns else 0
-    steps = _oldest_steps(work, talk, cut, now)
+    steps = _oldest_steps(policy, talk, cut, now)
     if not cut and not steps:
         return 0, [], [], []
-    text = _summary(work, talk, [*range(cut), *steps])
+    text = _summary(work, policy, talk, [*range(cut), *steps])
     if text:
         return cut, steps, [apis.text_message(work.conversation.api, "user", text)], []
     numbers = {"messages": len(history), "kept": len(history)}
@@ -98,12 +101,11 @@ def shortened(work: Work, talk: Sequence[Message], now: int) -> tuple[int, list[
     return cut, steps, [], [Notice(warning, numbers | {"kept": len(kept)})]
 
 
-def _summary(work: Work, talk: Sequence[Message], gone: Sequence[int]) -> str:
+def _summary(work: Work, policy: ConcisePolicy, talk: Sequence[Message], gone: Sequence[int]) -> str:
     """The summary message for what goes: the caller's summariser writes it if there is one and it says something.
 
     Else it is made without a model; nothing where nothing can be summarised.
     """
-    policy = work.policy
     earlier = _earlier(talk)
     previous = talk[0].text.removeprefix(HEADER).strip() if earlier else ""
     room = policy.summary_chars - len(HEADER) - 2
@@ -119,12 +121,11 @@ def _earlier(talk: Sequence[Message]) -> int:
     return int(bool(talk) and _asks(talk[0]) and talk[0].text.startswith(HEADER))
 
 
-def _oldest_steps(work: Work, talk: Sequence[Message], cut: int, now: int) -> list[int]:
+def _oldest_steps(policy: ConcisePolicy, talk: Sequence[Message], cut: int, now: int) -> list[int]:
     """Complete steps from `cut` on that go into the summary, the oldest first, until what stays is short enough.
 
     A step goes with its calls and all their results; what users and answers say stays, and so does the newest step.
     """
-    policy = work.policy
     left = characters([*talk[cut:now], *talk[now + 1 :]])[0]
     found: list[int] = []
     for group in grouped(tuple(talk[cut:]))[:-1]:

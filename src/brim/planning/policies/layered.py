@@ -20,6 +20,7 @@ from brim.planning.folding import kept_whole, told
 from brim.planning.forms import TINY
 from brim.planning.items import current
 from brim.planning.policies import agent
+from brim.planning.policies.policy import LayeredPolicy
 from brim.planning.policies.summaries import block_summary
 from brim.planning.rebuild import with_text
 from brim.planning.report import Decision
@@ -32,11 +33,11 @@ LEAST = 32
 NOTICE = 8
 
 
-def plan(work: Work) -> Outcome:
+def plan(work: Work, policy: LayeredPolicy) -> Outcome:
     steps: list[Decision] = []
     stash = originals(work.carried)
     warnings: list[Notice] = []
-    draft = attached(Draft(work.conversation), _context(work, steps, stash), work.carried, work.policy.preview_chars)
+    draft = attached(Draft(work.conversation), _context(work, policy, steps, stash), work.carried, policy.preview_chars)
     gone, turns = _oldest_turns(work, draft)
     dropped = draft.given(gone)
     if gone:
@@ -49,7 +50,7 @@ def plan(work: Work) -> Outcome:
         notice = _notice(work, len(gone), turns, next(iter(kept)))
         draft = draft.without(gone).inserted(gone[0], notice, "notice of dropped turns")
     if not work.fits(draft.conversation):
-        draft = _shorten_answers(work, draft, steps, stash)
+        draft = _shorten_answers(work, policy.answer_chars, draft, steps, stash)
     if not work.fits(draft.conversation):
         draft = _shorten_context(work, draft, steps, stash)
     if not work.fits(draft.conversation):
@@ -62,7 +63,7 @@ def plan(work: Work) -> Outcome:
     return outcome
 
 
-def _context(work: Work, steps: list[Decision], stash: dict[str, str]) -> list[Attachment]:
+def _context(work: Work, policy: LayeredPolicy, steps: list[Decision], stash: dict[str, str]) -> list[Attachment]:
     """This turn's context; large blocks are summarised when L2 + L3 + L5 pass what L1 leaves."""
     count = work.counter.text
     instructions = work.counter.head(work.conversation) + sum(
@@ -71,18 +72,18 @@ def _context(work: Work, steps: list[Decision], stash: dict[str, str]) -> list[A
     threshold = work.limit - work.size(instructions)
     sizes = [count(piece.text) for piece in work.context]
     asked = work.conversation.messages[current(work.conversation.messages)] if work.conversation.messages else None
-    others = sum(count(piece.carried(work.policy.preview_chars)) for piece in work.carried)
+    others = sum(count(piece.carried(policy.preview_chars)) for piece in work.carried)
     others += work.counter.message(asked) if asked else 0
     if sum(sizes) + others <= threshold:
         return list(work.context)
     blocks = [n for n, piece in enumerate(work.context) if piece.recoverable]
-    large = [n for n in blocks if len(work.context[n].text) > work.policy.block_chars]
+    large = [n for n in blocks if len(work.context[n].text) > policy.block_chars]
     small = sum(size for n, size in enumerate(sizes) if n not in large)
     found = list(work.context)
     for n in large:
         share = max(64, (threshold - others - small) * sizes[n] // max(1, sum(sizes[k] for k in large)) // 2)
         handle = handle_of(found[n].text)
-        text = block_summary(work, found[n].text, share)
+        text = block_summary(work, found[n].text, share, policy.block_chars)
         stash[handle] = found[n].text
         reason = "larger than a block may be while the layers together are over their budget"
         steps.append(Decision(named([found[n]]), "user", 3, "block", sizes[n], count(text), "summary", reason, handle))
@@ -127,9 +128,9 @@ def turns_of(messages: Sequence[Message], layers: Mapping[int, int]) -> list[lis
     return turns
 
 
-def _shorten_answers(work: Work, draft: Draft, steps: list[Decision], stash: dict[str, str]) -> Draft:
+def _shorten_answers(work: Work, limit: int, draft: Draft, steps: list[Decision], stash: dict[str, str]) -> Draft:
     """Cut long answers in the history to their first characters, oldest first, until the rest fits."""
-    limit, messages = work.policy.answer_chars, list(draft.messages)
+    messages = list(draft.messages)
     total = work.counter.total(draft.conversation)
     for index, message in enumerate(messages[: current(draft.messages)]):
         texts = {

@@ -1,48 +1,199 @@
-"""Policies: how a request is brought into its budget, as one frozen settings object each.
+"""Policies: how a request is brought into its budget, one frozen dataclass each.
 
-A policy is data. `Policy.agent()` is the default; the others reproduce well-known ways of windowing a chat.
+A policy is data: its settings, the limit that it sets itself, and how it behaves in a session. `Policy.agent()` is the
+default; the others reproduce well-known ways of windowing a chat. `strategies` has the planner of each.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Self
 
 from brim.errors import BadSetting
 
-Name = Literal["agent", "rolling", "concise", "layered"]
-NAMES: tuple[Name, ...] = ("agent", "rolling", "concise", "layered")
+NAMES = ("agent", "rolling", "concise", "layered")
+# Characters shown of a section of context that earlier turns carried.
+PREVIEW = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
     """How to fit. Make one with `Policy.agent(...)`, `.rolling(...)`, `.concise(...)` or `.layered(...)`."""
 
-    name: Name = "agent"
+    name: ClassVar[str] = ""
 
-    # All policies.
     budget: int | None = None
     """The largest input in tokens; None: the model's own limit."""
     reserve: int | None = None
     """Tokens kept free for the answer; None: what the request asks for, or the model's largest output."""
-
-    # agent
-    compact_at: float = 1.0
-    """The share of the budget above which a session's history is compacted."""
-    compact_to: float = 0.6
-    """The share of the budget that a compaction leaves, unless the user's words and the newest steps need more."""
     recall: float = 0.1
     """The share of the limit for archived content that is brought back because the current message is about it."""
 
-    # rolling
+    # How it behaves in a session.
+    appends: ClassVar[bool] = False
+    """Requests only grow between compactions, with each turn's context in them; what fits is left alone."""
+    plans_log: ClassVar[bool] = False
+    """Every turn is planned from the whole log, not from what the last one sent."""
+    compacts_results: ClassVar[bool] = False
+    """The tool results of a turn are compacted when it is over."""
+    one_document: ClassVar[bool] = False
+    """Context is one document at the front, not blocks before the current message."""
+
+    def __post_init__(self) -> None:
+        if self.name not in NAMES:
+            raise BadSetting("policy", f"make one with {', '.join(f'Policy.{name}(…)' for name in NAMES)}")
+        for field in fields(self):
+            _check_kind(field.name, getattr(self, field.name), field.default)
+        for place, problem in self._problems():
+            raise BadSetting(f"policy.{place}", problem)
+
+    def _problems(self) -> list[tuple[str, str]]:
+        """What is wrong with the settings, and where."""
+        return [
+            *_whole(self, 1, "budget"),
+            *_whole(self, 0, "reserve"),
+            *_shares(self, "recall"),
+            *_below(self, "reserve", "budget"),
+        ]
+
+    def cap(self, reserve: int | None) -> int | None:
+        """The most input tokens that the policy itself allows, with `reserve` in the place of its own; None: any."""
+        return None
+
+    @property
+    def compact_at(self) -> float:
+        """The share of the budget above which a session's history is compacted."""
+        return 1.0
+
+    @property
+    def compact_to(self) -> float:
+        """The share of the budget that a compaction leaves."""
+        return 1.0
+
+    @property
+    def preview_chars(self) -> int:
+        """Characters shown of a section of context that earlier turns carried."""
+        return PREVIEW
+
+    @staticmethod
+    def agent(**settings: Any) -> AgentPolicy:
+        """Keep the user's words and the newest steps; of the rest what is relevant, in the form there is room for."""
+        return AgentPolicy.made(settings)
+
+    @staticmethod
+    def rolling(**settings: Any) -> RollingPolicy:
+        """The last messages verbatim, a summary of what came before, context trimmed to what is left."""
+        return RollingPolicy.made(settings)
+
+    @staticmethod
+    def concise(**settings: Any) -> ConcisePolicy:
+        """A history of so many characters: the last two user turns verbatim, one structured summary of the rest."""
+        return ConcisePolicy.made(settings)
+
+    @staticmethod
+    def layered(**settings: Any) -> LayeredPolicy:
+        """A total budget over five layers: oldest complete turns go first, then long answers are shortened."""
+        return LayeredPolicy.made(settings)
+
+    @staticmethod
+    def named(name: str, settings: Mapping[str, Any] | None = None) -> Policy:
+        """A policy by its name, as settings files and flags give it."""
+        if name not in NAMES:
+            raise BadSetting("policy.name", f"{name!r} is not one of {', '.join(NAMES)}")
+        return KINDS[name].made(settings or {})
+
+    @staticmethod
+    def of(given: Policy | str | None) -> Policy:
+        """What callers give as a policy: one, the name of one, or nothing for the default. Raises BadSetting."""
+        if given is None:
+            return Policy.agent()
+        if isinstance(given, Policy):
+            return given
+        if isinstance(given, str):
+            return Policy.named(given)
+        raise BadSetting("policy", f"{given!r} is neither a Policy nor one of {', '.join(NAMES)}")
+
+    @classmethod
+    def made(cls, settings: Mapping[str, Any]) -> Self:
+        """A policy of this kind. Raises BadSetting where it has no such setting, or not with such a value."""
+        cls._check_names(settings)
+        return cls(**settings)
+
+    def with_(self, **settings: Any) -> Self:
+        """The same policy with other settings."""
+        self._check_names(settings)
+        return replace(self, **settings)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"name": self.name, **asdict(self)}
+
+    @classmethod
+    def _check_names(cls, settings: Mapping[str, Any]) -> None:
+        known = [field.name for field in fields(cls)]
+        for key in settings:
+            if key in known:
+                continue
+            others = [kind.name for kind in KINDS.values() if key in (field.name for field in fields(kind))]
+            near = difflib.get_close_matches(key, known, 3)
+            hint = f"it is one of {', '.join(known)}"
+            hint = f"did you mean {', '.join(near)}?" if near else hint
+            hint = f"it is one of {' and '.join(others)}" if others else hint
+            raise BadSetting(f"policy.{key}", f"{cls.name} has no such setting: {hint}")
+
+
+@dataclass(frozen=True, slots=True)
+class AgentPolicy(Policy):
+    """Settings of `agent`."""
+
+    name: ClassVar[str] = "agent"
+    appends: ClassVar[bool] = True
+
+    compact_at: float = 1.0
+    compact_to: float = 0.6
+    """Unless the user's words and the newest steps need more."""
+
+    def _problems(self) -> list[tuple[str, str]]:
+        return [
+            *Policy._problems(self),
+            *_shares(self, "compact_at", "compact_to"),
+            *_not_above(self, "compact_to", "compact_at"),
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class RollingPolicy(Policy):
+    """Settings of `rolling`."""
+
+    name: ClassVar[str] = "rolling"
+    one_document: ClassVar[bool] = True
+
     max_prompt_tokens: int = 8192
     reserved_response_tokens: int = 512
     recent_messages_to_keep: int = 6
     min_recent_messages_to_keep: int = 2
 
-    # concise
+    def cap(self, reserve: int | None) -> int:
+        return self.max_prompt_tokens - (self.reserved_response_tokens if reserve is None else reserve)
+
+    def _problems(self) -> list[tuple[str, str]]:
+        return [
+            *Policy._problems(self),
+            *_whole(self, 1, "max_prompt_tokens", "recent_messages_to_keep", "min_recent_messages_to_keep"),
+            *_whole(self, 0, "reserved_response_tokens"),
+            *_not_above(self, "min_recent_messages_to_keep", "recent_messages_to_keep"),
+            *_below(self, "reserved_response_tokens", "max_prompt_tokens"),
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class ConcisePolicy(Policy):
+    """Settings of `concise`."""
+
+    name: ClassVar[str] = "concise"
+    plans_log: ClassVar[bool] = True
+
     history_chars: int = 12_000
     summary_chars: int = 2_000
     recent_user_turns: int = 2
@@ -52,159 +203,76 @@ class Policy:
     system_role: bool = True
     """False where the model has no system role: instructions become a first message headed [SYSTEM INSTRUCTIONS]."""
 
-    # layered
+    def _problems(self) -> list[tuple[str, str]]:
+        return [
+            *Policy._problems(self),
+            *_whole(self, 1, "history_chars", "recent_user_turns", "fallback_messages", "uncounted_messages"),
+            *_whole(self, 1, "topic_chars"),
+            # Below this a summary has no room for its header and its three titles.
+            *_whole(self, 200, "summary_chars"),
+            *_not_above(self, "summary_chars", "history_chars"),
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class LayeredPolicy(Policy):
+    """Settings of `layered`."""
+
+    name: ClassVar[str] = "layered"
+    plans_log: ClassVar[bool] = True
+    compacts_results: ClassVar[bool] = True
+
     total_budget: int = 128_000
     output_reserve: int = 4_096
     block_chars: int = 50_000
-    preview_chars: int = 500
+    preview_chars: int = PREVIEW
     answer_chars: int = 2_000
 
-    def __post_init__(self) -> None:
-        if self.name not in NAMES:
-            raise BadSetting("policy.name", f"{self.name!r} is not one of {', '.join(NAMES)}")
-        _check_kinds({name: getattr(self, name) for name in SETTINGS})
-        for check in _CHECKS:
-            problem = check(self)
-            if problem:
-                raise BadSetting(f"policy.{problem[0]}", problem[1])
+    def cap(self, reserve: int | None) -> int:
+        return self.total_budget - (self.output_reserve if reserve is None else reserve)
 
-    @classmethod
-    def agent(cls, **settings: Any) -> Policy:
-        """Keep what later steps need: identifiers, errors, decisions, what is recent and what is asked for."""
-        return cls._made("agent", settings)
-
-    @classmethod
-    def rolling(cls, **settings: Any) -> Policy:
-        """The last messages verbatim, a summary of what came before, context trimmed to what is left."""
-        return cls._made("rolling", settings)
-
-    @classmethod
-    def concise(cls, **settings: Any) -> Policy:
-        """A history of so many characters: the last two user turns verbatim, one structured summary of the rest."""
-        return cls._made("concise", settings)
-
-    @classmethod
-    def layered(cls, **settings: Any) -> Policy:
-        """A total budget over five layers: oldest complete turns go first, then long answers are shortened."""
-        return cls._made("layered", settings)
-
-    @classmethod
-    def named(cls, name: str, settings: Mapping[str, Any] | None = None) -> Policy:
-        """A policy by its name, as settings files and flags give it."""
-        if name not in NAMES:
-            raise BadSetting("policy.name", f"{name!r} is not one of {', '.join(NAMES)}")
-        return cls._made(name, dict(settings or {}))
-
-    @classmethod
-    def of(cls, given: Policy | str | None) -> Policy:
-        """What callers give as a policy: one, the name of one, or nothing for the default. Raises BadSetting."""
-        if given is None:
-            return cls.agent()
-        if isinstance(given, Policy):
-            return given
-        if isinstance(given, str):
-            return cls.named(given)
-        raise BadSetting("policy", f"{given!r} is neither a Policy nor one of {', '.join(NAMES)}")
-
-    @classmethod
-    def _made(cls, name: Any, settings: dict[str, Any]) -> Policy:
-        _check_names(settings)
-        return cls(name=name, **settings)
-
-    def with_(self, **settings: Any) -> Policy:
-        """The same policy with other settings."""
-        _check_names(settings)
-        return replace(self, **settings)
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+    def _problems(self) -> list[tuple[str, str]]:
+        return [
+            *Policy._problems(self),
+            *_whole(self, 1, "total_budget", "block_chars", "preview_chars", "answer_chars"),
+            *_whole(self, 0, "output_reserve"),
+            *_below(self, "output_reserve", "total_budget"),
+        ]
 
 
-SETTINGS = tuple(field.name for field in fields(Policy) if field.name != "name")
+KINDS: dict[str, type[Policy]] = {
+    kind.name: kind for kind in (AgentPolicy, RollingPolicy, ConcisePolicy, LayeredPolicy)
+}
 
 
-def _check_names(settings: Mapping[str, Any]) -> None:
-    for key in settings:
-        if key not in SETTINGS:
-            near = difflib.get_close_matches(key, SETTINGS, 3)
-            hint = f": did you mean {', '.join(near)}?" if near else f": it is one of {', '.join(SETTINGS)}"
-            raise BadSetting(f"policy.{key}", f"there is no such setting{hint}")
+def _check_kind(name: str, value: Any, default: Any) -> None:
+    if value is None and default is None:
+        return
+    if isinstance(value, bool) != isinstance(default, bool) or not isinstance(value, (int, float)):
+        wanted = "true or false" if isinstance(default, bool) else "a number"
+        raise BadSetting(f"policy.{name}", f"must be {wanted}, not {value!r}")
 
 
-def _check_kinds(settings: Mapping[str, Any]) -> None:
-    for key, value in settings.items():
-        if value is None and key in _MAY_BE_NONE:
-            continue
-        if isinstance(value, bool) != (key == "system_role") or not isinstance(value, (int, float)):
-            wanted = "true or false" if key == "system_role" else "a number"
-            raise BadSetting(f"policy.{key}", f"must be {wanted}, not {value!r}")
+def _wrong(policy: Policy, names: tuple[str, ...], holds: Callable[[Any], bool], must: str) -> list[tuple[str, str]]:
+    given = {name: getattr(policy, name) for name in names}
+    return [(name, f"{must}, not {value!r}") for name, value in given.items() if value is not None and not holds(value)]
 
 
-def _whole(least: int, *names: str) -> Any:
-    def check(policy: Policy) -> tuple[str, str] | None:
-        for name in names:
-            value = getattr(policy, name)
-            if value is None and name in _MAY_BE_NONE:
-                continue
-            if not isinstance(value, int) or value < least:
-                return name, f"must be a whole number of at least {least}, not {value!r}"
-        return None
-
-    return check
+def _whole(policy: Policy, least: int, *names: str) -> list[tuple[str, str]]:
+    must = f"must be a whole number of at least {least}"
+    return _wrong(policy, names, lambda value: isinstance(value, int) and value >= least, must)
 
 
-def _share(*names: str) -> Any:
-    def check(policy: Policy) -> tuple[str, str] | None:
-        for name in names:
-            if not 0 <= getattr(policy, name) <= 1:
-                return name, f"must be a share from 0 to 1, not {getattr(policy, name)!r}"
-        return None
-
-    return check
+def _shares(policy: Policy, *names: str) -> list[tuple[str, str]]:
+    return _wrong(policy, names, lambda value: bool(0 <= value <= 1), "must be a share from 0 to 1")
 
 
-def _compaction(policy: Policy) -> tuple[str, str] | None:
-    if policy.compact_to <= policy.compact_at:
-        return None
-    return "compact_to", f"must not be above compact_at ({policy.compact_at})"
+def _below(policy: Policy, name: str, other: str) -> list[tuple[str, str]]:
+    value, most = getattr(policy, name), getattr(policy, other)
+    fine = value is None or most is None or value < most
+    return [] if fine else [(name, f"must be below {other} ({most})")]
 
 
-def _recent(policy: Policy) -> tuple[str, str] | None:
-    if policy.min_recent_messages_to_keep > policy.recent_messages_to_keep:
-        return (
-            "min_recent_messages_to_keep",
-            f"must not be above recent_messages_to_keep ({policy.recent_messages_to_keep})",
-        )
-    return None
-
-
-def _reserves(policy: Policy) -> tuple[str, str] | None:
-    if policy.budget is not None and policy.reserve is not None and policy.reserve >= policy.budget:
-        return "reserve", f"must be below budget ({policy.budget})"
-    if policy.reserved_response_tokens >= policy.max_prompt_tokens:
-        return "reserved_response_tokens", f"must be below max_prompt_tokens ({policy.max_prompt_tokens})"
-    if policy.output_reserve >= policy.total_budget:
-        return "output_reserve", f"must be below total_budget ({policy.total_budget})"
-    return None
-
-
-def _summary(policy: Policy) -> tuple[str, str] | None:
-    if policy.summary_chars > policy.history_chars:
-        return "summary_chars", f"must not be above history_chars ({policy.history_chars})"
-    return None
-
-
-_MAY_BE_NONE = ("budget", "reserve")
-_CHECKS = (
-    _whole(1, "budget", "max_prompt_tokens", "recent_messages_to_keep", "min_recent_messages_to_keep"),
-    _whole(1, "history_chars", "recent_user_turns", "fallback_messages", "uncounted_messages", "topic_chars"),
-    _whole(1, "total_budget", "block_chars", "preview_chars", "answer_chars"),
-    # Below this a summary has no room for its header and its three titles.
-    _whole(200, "summary_chars"),
-    _whole(0, "reserve", "reserved_response_tokens", "output_reserve"),
-    _share("compact_at", "compact_to", "recall"),
-    _compaction,
-    _recent,
-    _reserves,
-    _summary,
-)
+def _not_above(policy: Policy, name: str, other: str) -> list[tuple[str, str]]:
+    value, most = getattr(policy, name), getattr(policy, other)
+    return [] if value <= most else [(name, f"must not be above {other} ({most})")]

@@ -19,6 +19,7 @@ from brim.planning.draft import Draft, own_name
 from brim.planning.folding import kept_whole, told
 from brim.planning.items import current
 from brim.planning.policies import agent
+from brim.planning.policies.policy import RollingPolicy
 from brim.planning.policies.summaries import summary
 from brim.planning.rebuild import with_text
 from brim.planning.report import Decision, Rung
@@ -36,7 +37,7 @@ FRAME = 16
 LEAST = 24
 
 
-def plan(work: Work) -> Outcome:
+def plan(work: Work, policy: RollingPolicy) -> Outcome:
     draft, talk = Draft(work.conversation), _Talk.of(work.conversation)
     if talk.whole and not (work.context or work.carried) and work.fits(work.conversation):
         return Outcome(work.conversation, work.total(work.conversation), planned=work.conversation, draft=draft)
@@ -45,7 +46,7 @@ def plan(work: Work) -> Outcome:
     fixed = draft.ordered(talk.instructions)
     if held:  # what cannot be fetched again takes its room before anything else
         fixed = fixed.inserted(len(fixed.messages), _document(work, _joined(held)), named(held), 3, held=True)
-    window = _Window(work, talk, work.limit - work.total(fixed.conversation))
+    window = _Window(work, policy, talk, work.limit - work.total(fixed.conversation))
     window.choose()
     folded = kept_whole(talk.messages[: window.cut])
     reason = "older than the messages that are kept; in the summary"
@@ -133,8 +134,9 @@ def _beside(message: Message) -> bool:
 class _Window:
     """Which messages stay, and what stands for the others: chosen step by step until it all fits the room."""
 
-    def __init__(self, work: Work, talk: _Talk, room: int) -> None:
+    def __init__(self, work: Work, policy: RollingPolicy, talk: _Talk, room: int) -> None:
         self.work = work
+        self.policy = policy
         self.room = room
         self.talk = talk.messages
         self.at = talk.at
@@ -154,7 +156,7 @@ class _Window:
 
     def choose(self) -> None:
         """Everything if it fits; else fewer recent messages, then shorter ones, then only the current one."""
-        policy = self.work.policy
+        policy = self.policy
         self._take(0, SUMMARY)
         if self.left >= 0:
             return

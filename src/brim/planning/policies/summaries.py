@@ -41,21 +41,23 @@ def _asked(summarize: Summarize, messages: Sequence[Message], previous: str, tok
         return ""
 
 
-def block_summary(work: Work, text: str, tokens: int) -> str:
-    """A large block in at most `tokens` tokens: by map and reduce where there is a summariser, else by its ladder."""
+def block_summary(work: Work, text: str, tokens: int, chunk: int) -> str:
+    """A large block in at most `tokens` tokens: by map and reduce where there is a summariser, else by its ladder.
+
+    A summariser is given at most `chunk` characters at once.
+    """
     count = work.counter.text
     room = Room(tokens, count, handle_of(text), work.recall, query_of(work.conversation))
     if work.summarize is not None:
         head = room.mark(f"a summary of {len(text):,} characters")
-        joined = _mapped(work, work.summarize, text, max(16, tokens - count(head) - 1))
+        joined = _mapped(work, work.summarize, _chunks(text, chunk), max(16, tokens - count(head) - 1))
         if joined and count(f"{head}\n{joined}") <= tokens:
             return f"{head}\n{joined}"
     return Ladder(text, count).at(room).text
 
 
-def _mapped(work: Work, summarize: Summarize, text: str, tokens: int) -> str:
+def _mapped(work: Work, summarize: Summarize, chunks: Sequence[str], tokens: int) -> str:
     """The summaries of a text's chunks, and their summary where they are too long together; "" if one fails."""
-    chunks = _chunks(text, work.policy.block_chars)
     done: list[str] = []
     for chunk in chunks:
         done.append(_asked(summarize, [_as_message(work, chunk)], "", max(16, tokens // len(chunks))))
