@@ -1,4 +1,4 @@
-"""Compact: what the ladders keep and how small, and how fast they are. The others are in versus/payloads.py."""
+"""Compact: what the compactors keep and how small, and how fast they are. The others are in versus/payloads.py."""
 
 from __future__ import annotations
 

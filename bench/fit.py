@@ -78,7 +78,7 @@ def _fills(name: str, messages: list[dict[str, Any]]) -> Iterator[float]:
         if whole > budget:
             try:
                 fitted = brim.fit(messages, model="gpt-4o", budget=budget)
-                if any(decision.rung not in ("full", "dense") for decision in fitted.plan):
+                if any(decision.form not in ("full", "dense") for decision in fitted.plan):
                     yield fitted.tokens / budget
             except brim.BudgetTooSmall as refusal:
                 print(f"fill: {name}: {refusal.needed:,} tokens must stay in {budget:,}", file=sys.stderr)

@@ -39,7 +39,7 @@ def chat_rows(data: Path, full: bool) -> Iterator[Row]:
             str(len(found.lost)),
             "0",
         )
-        yield f"{name}: re-plans", str(found.replans), ""
+        yield f"{name}: compactions", str(found.compactions), ""
 
 
 def value_rows(data: Path, full: bool) -> Iterator[Row]:
@@ -135,7 +135,7 @@ def stream_rows(data: Path, full: bool) -> Iterator[Row]:
     slowest = stream.Turn(max(turn.processor for turn in turns), max(turn.clock for turn in turns))
     yield from _timed(f"{name}: slowest turn, best of {len(found)} rounds (median {median:.1f})", slowest, 50, ".0f")
     yield f"{name}: memory, MB", f"{max(one.megabytes for one in found):.0f}", "≤ 300"
-    yield f"{name}: re-plans", str(found[0].replans), ""
+    yield f"{name}: compactions", str(found[0].compactions), ""
 
 
 def _timed(name: str, turn: stream.Turn, most: int, form: str) -> Iterator[Row]:

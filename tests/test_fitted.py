@@ -35,9 +35,9 @@ def test_events_go_to_the_callback_and_to_the_log_with_their_numbers(caplog: pyt
     seen: list[Any] = []
     with caplog.at_level(logging.INFO, "brim"):
         fitted = brim.fit(chat(40), model="gpt-4o", budget=1_000, on_event=seen.append)
-    folded = next(event for event in seen if event.kind == "folded")
-    assert fitted.report.folded
-    assert str(fitted.report.folded) in " ".join(map(str, folded.numbers.values()))
+    archived = next(event for event in seen if event.kind == "archived")
+    assert fitted.report.archived
+    assert str(fitted.report.archived) in " ".join(map(str, archived.numbers.values()))
     assert [record for record in caplog.records if record.name.startswith("brim")]
 
 

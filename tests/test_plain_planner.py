@@ -136,8 +136,8 @@ def test_what_the_plain_planner_archives_can_be_recalled_from_the_session(monkey
     monkeypatch.setattr(Planner, "run", fails)
     session = brim.Session(model="gpt-4o", budget=900)
     fitted = session.fit(agent_run(5))
-    assert fitted.stash
-    for handle, text in fitted.stash.items():
+    assert fitted.archive
+    for handle, text in fitted.archive.items():
         assert session.recall(handle) == text
 
 

@@ -71,15 +71,15 @@ def most_used(tools: Tools, folder: str) -> list[str]:
 
 def session(root: Path) -> Iterator[Row]:
     steps = code_session(root)
-    texts, stash = asyncio.run(wrapped(steps, Options()))
+    texts, archive = asyncio.run(wrapped(steps, Options()))
     raw = sum(count_tokens(text) for _, _, text in steps)
     sent = sum(count_tokens(text) for text in texts)
-    total, seen, reachable = kept(steps, texts, stash)
+    total, seen, reachable = kept(steps, texts, archive)
     yield f"{len(steps)}-call session of map, search, read and diff, tokens", f"{raw:,} -> {sent:,}", ""
     yield "  saved", f"{1 - sent / raw:.1%}", ">= 50%"
     yield f"  {total} values of later calls: still there", f"{seen / max(total, 1):.1%}", ""
     yield "  still there or one recall away", f"{reachable / max(total, 1):.1%}", "100%"
     for level in ("standard", "compact", "minimal"):
-        texts, stash = asyncio.run(wrapped(steps, Options(level=level)))
+        texts, archive = asyncio.run(wrapped(steps, Options(level=level)))
         sent = sum(count_tokens(text) for text in texts)
         yield f"  saved at level {level} throughout", f"{1 - sent / raw:.1%}", ""

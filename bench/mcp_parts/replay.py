@@ -11,7 +11,7 @@ from typing import Any
 from brim.content import decode
 from brim.errors import NotDecodable
 from brim.mcp.options import Options
-from brim.mcp.results.archive import MemoryStash
+from brim.mcp.results.archive import MemoryArchive
 from brim.mcp.results.compacting import count_tokens
 from brim.mcp.transport.child_process import Log
 from brim.mcp.transport.json_rpc import Message, dump
@@ -59,12 +59,14 @@ class Replay:
     def kill(self) -> None: ...
 
 
-async def wrapped(steps: list[Step], options: Options) -> tuple[list[str], MemoryStash]:
+async def wrapped(steps: list[Step], options: Options) -> tuple[list[str], MemoryArchive]:
     """The texts that the model sees when the steps go through a wrapper."""
     answers: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-    stash = MemoryStash()
+    archive = MemoryArchive()
     upstream = Replay(steps)
-    wrapper = Wrapper([upstream], options, lambda line: answers.put_nowait(json.loads(line)), log=Log(), stash=stash)
+    wrapper = Wrapper(
+        [upstream], options, lambda line: answers.put_nowait(json.loads(line)), log=Log(), archive=archive
+    )
     await wrapper.start()
     wrapper.from_client(dump({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {}}))
     await answers.get()
@@ -74,10 +76,10 @@ async def wrapped(steps: list[Step], options: Options) -> tuple[list[str], Memor
         wrapper.from_client(dump({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}))
         result = (await answers.get())["result"]
         texts.append("\n".join(block.get("text") or block.get("uri", "") for block in result["content"]))
-    return texts, stash
+    return texts, archive
 
 
-def kept(steps: list[Step], texts: list[str], stash: MemoryStash) -> tuple[int, int, int]:
+def kept(steps: list[Step], texts: list[str], archive: MemoryArchive) -> tuple[int, int, int]:
     """Values of later calls that stood in an earlier raw result: all, seen now, seen or one recall away."""
     total = seen = reachable = 0
     for place, (_, arguments, _) in enumerate(steps):
@@ -89,19 +91,19 @@ def kept(steps: list[Step], texts: list[str], stash: MemoryStash) -> tuple[int, 
             if any(value in texts[i] for i in holders):
                 seen += 1
                 reachable += 1
-            elif any(_recalled(texts[i], value, stash) for i in holders):
+            elif any(_recalled(texts[i], value, archive) for i in holders):
                 reachable += 1
     return total, seen, reachable
 
 
-def _recalled(text: str, value: str, stash: MemoryStash) -> bool:
+def _recalled(text: str, value: str, archive: MemoryArchive) -> bool:
     if value in _decoded(text):
         return True  # a lossless form may write a value as a template
     at = text.find("brim:")
     while at >= 0:
         handle = text[at : at + 37]
         try:
-            if value in stash.get(handle):
+            if value in archive.get(handle):
                 return True
         except LookupError:
             pass  # a word that only looks like a handle
@@ -138,12 +140,12 @@ def runs(data: Path) -> Iterator[Row]:
             if message["role"] == "tool" and message.get("tool_call_id") in asked:
                 name, arguments = asked[message["tool_call_id"]]
                 steps.append((name, arguments, str(message["content"])))
-        texts, stash = asyncio.run(wrapped(steps, Options()))
+        texts, archive = asyncio.run(wrapped(steps, Options()))
         raw += sum(count_tokens(text) for _, _, text in steps)
         sent += sum(count_tokens(text) for text in texts)
-        counts = kept(steps, texts, stash)
+        counts = kept(steps, texts, archive)
         total, seen, reachable = total + counts[0], seen + counts[1], reachable + counts[2]
-        stash.close()
+        archive.close()
     yield "LiveMCP runs, tokens of results", f"{raw:,} -> {sent:,} ({1 - sent / raw:.1%} saved)", ""
     yield f"  {total} values of later calls: still there", f"{seen / max(total, 1):.1%}", ""
     yield "  still there or one recall away", f"{reachable / max(total, 1):.1%}", ""

@@ -173,12 +173,12 @@ def other_session(seed: int) -> list[Step]:
 def other_sessions() -> Iterator[Row]:
     for seed in (11, 12, 13):
         steps = other_session(seed)
-        texts, stash = asyncio.run(wrapped(steps, Options()))
+        texts, archive = asyncio.run(wrapped(steps, Options()))
         raw = sum(count_tokens(text) for _, _, text in steps)
         sent = sum(count_tokens(text) for text in texts)
-        total, seen, reachable = kept(steps, texts, stash)
+        total, seen, reachable = kept(steps, texts, archive)
         yield f"another session of {len(steps)} calls, seed {seed}, tokens", f"{raw:,} -> {sent:,}", ""
         yield "  saved", f"{1 - sent / raw:.1%}", ">= 50%"
         yield f"  {total} values of later calls: still there", f"{seen / max(total, 1):.1%}", ""
         yield "  still there or one recall away", f"{reachable / max(total, 1):.1%}", ">= 100%"
-        stash.close()
+        archive.close()

@@ -101,7 +101,7 @@ class Result:
     cached: int = 0
     over: int = 0
     requests: int = 0
-    replans: int = 0
+    compactions: int = 0
     lost: list[str] = field(default_factory=list)
     gone: int = 0
     slowest: float = 0.0
@@ -138,7 +138,7 @@ def simulate(chat: Chat, budget: int = BUDGET, every: bool = False) -> Result:
         result.cached += (head if same else 0) + sum(sizes[:same])
         result.over += counter.total(apis.parse(fitted.messages)) > budget
         before = fitted.conversation.messages
-    result.replans = session.replans
+    result.compactions = session.compactions
     _look_for_codes(chat, session, before, result)
     return result
 

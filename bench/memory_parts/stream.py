@@ -71,7 +71,7 @@ class Replay:
     turns: list[Turn]
     tokens: int
     over: int
-    replans: int
+    compactions: int
     megabytes: float
 
 
@@ -94,7 +94,7 @@ def replay(path: Path, most: int | None) -> Replay:
         turns.append(Turn.of(turn))
         over += counter.total(apis.parse(sent[0].messages)) > WINDOW
         tokens += counter.message(session.log[-1]) + counter.message(session.log[-2])
-    return Replay(turns, tokens, over, session.replans, _peak())
+    return Replay(turns, tokens, over, session.compactions, _peak())
 
 
 def _peak() -> float:
@@ -131,14 +131,14 @@ class Words:
 
 
 def one_more_turn(rounds: int = 40) -> dict[int, Turn]:
-    """`say` on sessions of 1,000 and 10,000 messages, turn about; the median of turns without a re-plan."""
+    """`say` on sessions of 1,000 and 10,000 messages, turn about; the median of turns without a compaction."""
     words = Words()
     sessions = {size: _grown(words, size) for size in (1_000, 10_000)}
     taken: dict[int, list[Turn]] = {size: [] for size in sessions}
     for _ in range(rounds):
         for size, session in sessions.items():
-            replans, turn = session.replans, Turn.of(partial(session.say, words.text()))
-            if session.replans == replans:
+            compactions, turn = session.compactions, Turn.of(partial(session.say, words.text()))
+            if session.compactions == compactions:
                 taken[size].append(turn)
             session.record({"choices": [{"message": {"role": "assistant", "content": words.text()}}]})
     return {size: Turn.median(turns) for size, turns in taken.items()}
@@ -163,8 +163,8 @@ def sent_again(rounds: int = 8) -> dict[str, Turn]:
         taken: list[Turn] = []
         for number in range(rounds):
             body: Any = {"model": "gpt-4o", "messages": messages}
-            replans, turn = _sent(sessions, json.dumps(body).encode() if kind == "bytes" else body)
-            if number and not replans:
+            compactions, turn = _sent(sessions, json.dumps(body).encode() if kind == "bytes" else body)
+            if number and not compactions:
                 taken.append(turn)
             messages = [*messages, *Words(number).chat(2)[::-1]]
         found[kind] = Turn.best(taken)
@@ -172,16 +172,16 @@ def sent_again(rounds: int = 8) -> dict[str, Turn]:
 
 
 def _sent(sessions: Sessions, body: Any) -> tuple[int, Turn]:
-    """How many re-plans a request caused, and what it took."""
-    replans = 0
+    """How many compactions a request caused, and what it took."""
+    compactions = 0
 
     def request() -> None:
-        nonlocal replans
+        nonlocal compactions
         conversation = apis.parse(body, "openai_chat")
         session = sessions.of(conversation)
-        before = session.replans
+        before = session.compactions
         session.fit_parsed(body, conversation)
-        replans = session.replans - before
+        compactions = session.compactions - before
 
     turn = Turn.of(request)
-    return replans, turn
+    return compactions, turn

@@ -14,9 +14,9 @@ fitted = brim.fit(chat["messages"], tools=chat["tools"], model="gpt-4o", budget=
 print(fitted.report)
 print(brim.count(fitted.messages, tools=chat["tools"], model="gpt-4o").tokens <= 8_000)
 
-# Why? The plan has a rung and a reason for every item.
+# Why? The plan has a form and a reason for every item.
 largest = max(fitted.plan, key=lambda decision: decision.before)
-print(largest.item, largest.rung, largest.before, "->", largest.after)
+print(largest.item, largest.form, largest.before, "->", largest.after)
 
-# Nothing is lost: what left the prompt is in the stash, by the handle that stands in its place.
-print(all(handle.startswith("brim:") for handle in fitted.stash), len(fitted.stash) > 0)
+# Nothing is lost: what left the prompt is in the archive, by the handle that stands in its place.
+print(all(handle.startswith("brim:") for handle in fitted.archive), len(fitted.archive) > 0)

@@ -13,4 +13,4 @@ for end in turns:
     now = json.dumps(fitted.messages)[:-1]
     stable += now.startswith(sent)
     sent = now
-print(f"{stable} of {len(turns)} requests begin with the one before; {session.replans} re-plans")
+print(f"{stable} of {len(turns)} requests begin with the one before; {session.compactions} compactions")

@@ -12,7 +12,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from brim.content import Compacted, Hint, compact, decode, ladder
+    from brim.content import Compacted, Hint, compact, decode, forms
     from brim.content.reshape import Shape, reshape
     from brim.counting import count, record
     from brim.errors import (
@@ -70,7 +70,7 @@ __all__ = [
     "count",
     "decode",
     "fit",
-    "ladder",
+    "forms",
     "list_sessions",
     "record",
     "replay",
@@ -94,7 +94,7 @@ _HOMES = {
     ),
     "brim.fitting": ("Event", "Fitted", "afit", "fit"),
     "brim.integrations.sdks": ("wrap",),
-    "brim.content": ("Compacted", "Hint", "compact", "decode", "ladder"),
+    "brim.content": ("Compacted", "Hint", "compact", "decode", "forms"),
     "brim.content.reshape": ("Shape", "reshape"),
     "brim.sessions.session": ("Session", "list_sessions"),
     "brim.planning.attachments": ("Attachment",),

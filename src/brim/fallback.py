@@ -17,7 +17,7 @@ from brim.incidents import Incident
 from brim.planning.attachments import Attachment
 from brim.planning.draft import own_name
 from brim.planning.plain import PlainPlan, plain_plan, steps_of
-from brim.planning.report import Decision, Rung
+from brim.planning.report import Decision, Form
 from brim.planning.task import Notice, Outcome
 from brim.planning.work import Work
 
@@ -53,9 +53,9 @@ def plain_outcome(work: Work) -> Outcome:
     plan = plain_plan(given, work.limit, work.counter, work.size)
     places = [_before(index, added) for index in plan.places]
     steps = [step for index, step in enumerate(_steps(work, given, plan)) if index not in added]
-    folded = [_before(index, added) for index in plan.archived(given) if index not in added]
+    archived = [_before(index, added) for index in plan.archived(given) if index not in added]
     steps = [replace(step, item=own_name(work.conversation, at)) for at, step in enumerate(steps)]
-    return Outcome(plan.conversation, plan.total, stash=plan.archive, folded=folded, steps=steps, places=places)
+    return Outcome(plan.conversation, plan.total, archive=plan.archive, archived=archived, steps=steps, places=places)
 
 
 def _with_context(conversation: Conversation, pieces: list[Attachment]) -> tuple[Conversation, range]:
@@ -82,14 +82,14 @@ def _steps(work: Work, given: Conversation, plan: PlainPlan) -> list[Decision]:
     found: list[Decision] = []
     for index, message in enumerate(given.messages):
         now = shown.get(index)
-        rung: Rung = "folded" if now is None else "full" if now is message else "extract"
+        form: Form = "archived" if now is None else "full" if now is message else "outline"
         why = {
             "full": "kept by the plain planner",
-            "extract": "shortened to beginning and end by the plain planner",
-            "folded": "archived by the plain planner: older than what fits",
-        }[rung]
+            "outline": "shortened to beginning and end by the plain planner",
+            "archived": "archived by the plain planner: older than what fits",
+        }[form]
         kind = message.parts[0].kind if message.parts else "text"
         layer = 1 if message.role == "system" else 4
         after = 0 if now is None else size(now)
-        found.append(Decision("", message.role, layer, kind, size(message), after, rung, why))
+        found.append(Decision("", message.role, layer, kind, size(message), after, form, why))
     return found

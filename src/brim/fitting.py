@@ -32,7 +32,7 @@ OnEvent = Callable[["Event"], None]
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that a fit did, with its numbers: turns folded, content compacted, refused, warning."""
+    """Something that a fit did, with its numbers: turns archived, content compacted, refused, warning."""
 
     kind: str
     message: str
@@ -46,14 +46,14 @@ class Fitted:
     body: Any
     conversation: Conversation
     tokens: int
-    _stash: Callable[[], dict[str, str]] = field(repr=False)
+    _archive: Callable[[], dict[str, str]] = field(repr=False)
     _report: Callable[[], Report] = field(repr=False)
     _again: Callable[[int], Fitted] = field(repr=False)
 
     @cached_property
-    def stash(self) -> dict[str, str]:
+    def archive(self) -> dict[str, str]:
         """Originals of what left the request, by their handles."""
-        return self._stash()
+        return self._archive()
 
     @cached_property
     def report(self) -> Report:
@@ -88,11 +88,11 @@ class Fitted:
 
     @property
     def plan(self) -> tuple[Decision, ...]:
-        """For every item its rung and the reason."""
+        """For every item its form and the reason."""
         return self.report.decisions
 
     def __repr__(self) -> str:
-        return f"Fitted({self.report.before:,} -> {self.tokens:,} tokens, {self.report.folded} messages archived)"
+        return f"Fitted({self.report.before:,} -> {self.tokens:,} tokens, {self.report.archived} messages archived)"
 
     def at(self, budget: int) -> Fitted:
         """The same request at another budget."""
@@ -326,8 +326,10 @@ def refused(refusal: BudgetTooSmall) -> Event:
 def events(work: Work, outcome: Outcome) -> list[Event]:
     """What a fit did, as it is told to the log and to callbacks."""
     found = []
-    if outcome.folded:
-        found.append(Event("folded", f"folded {len(outcome.folded)} messages", {"messages": len(outcome.folded)}))
+    if outcome.archived:
+        found.append(
+            Event("archived", f"archived {len(outcome.archived)} messages", {"messages": len(outcome.archived)})
+        )
     short = [
         (item.tokens, item.shown_tokens)
         for group in outcome.groups
@@ -335,11 +337,11 @@ def events(work: Work, outcome: Outcome) -> list[Event]:
         for item in group.items
         if item.shown is not None
     ]
-    # A policy's own steps are turns that it folded, and content that it shortened.
+    # A policy's own steps are turns that it archived, and content that it shortened.
     short += [
         (step.before, step.after)
         for step in outcome.steps
-        if step.rung != "full" and (step.kind == "block" or step.rung not in GONE)
+        if step.form != "full" and (step.kind == "block" or step.form not in GONE)
     ]
     if short:
         before, after = (work.counter.corrected(sum(sizes)) for sizes in zip(*short, strict=True))

@@ -45,7 +45,7 @@ def test_the_numbers_come_as_json(run: Run) -> None:
     assert 0 < found["kept"] < 1
 
 
-def test_every_rung_is_listed_with_its_size(run: Run) -> None:
+def test_every_form_is_listed_with_its_size(run: Run) -> None:
     done = run("compact", "--explain", stdin=ROWS)
     assert done.code == 0
     assert "lossless" in done.out

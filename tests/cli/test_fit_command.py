@@ -57,7 +57,7 @@ def test_the_report_as_json_has_every_decision_with_its_reason(run: Run, file: s
 def test_explain_shows_the_layers_and_the_items(run: Run, file: str) -> None:
     done = run("explain", file, "--model", "gpt-4o", "--budget", "1000")
     assert done.code == 0
-    for words in ("of 1,000 tokens", "L1 instructions", "L4 history", "L5 current message", "folded"):
+    for words in ("of 1,000 tokens", "L1 instructions", "L4 history", "L5 current message", "archived"):
         assert words in done.out
 
 
@@ -135,7 +135,7 @@ def test_a_budget_that_is_no_number_of_tokens_is_refused(run: Run, file: str, bu
 
 
 def test_what_left_the_request_is_written_by_its_handles(run: Run, file: str, chat: Chat, tmp_path: Path) -> None:
-    fitted = run("fit", file, "--model", "gpt-4o", "--budget", "1000", "--stash", "originals.json").json
+    fitted = run("fit", file, "--model", "gpt-4o", "--budget", "1000", "--archive", "originals.json").json
     originals = json.loads((tmp_path / "originals.json").read_text())
     assert all(re.fullmatch(r"brim:[0-9a-f]{8}", handle) for handle in originals)
     gone = [message["content"] for message in chat if message not in fitted]
@@ -163,7 +163,7 @@ def test_half_of_a_surrogate_pair_comes_out_as_json_escapes_it(run: Run, tmp_pat
 
 def test_either_both_files_are_written_or_none(run: Run, file: str, tmp_path: Path) -> None:
     (tmp_path / "out.json").write_text("before")
-    more = ("--out", "out.json", "--stash", "missing/stash.json")
+    more = ("--out", "out.json", "--archive", "missing/archive.json")
     done = run("fit", file, "--model", "gpt-4o", "--budget", "1000", *more)
     assert (done.code, done.out) == (2, "")
     assert "there is no folder 'missing'" in done.err
@@ -171,20 +171,20 @@ def test_either_both_files_are_written_or_none(run: Run, file: str, tmp_path: Pa
     assert sorted(path.name for path in tmp_path.iterdir()) == ["chat.json", "out.json"]
 
 
-def test_out_and_stash_are_two_files(run: Run, file: str) -> None:
-    done = run("fit", file, "--model", "gpt-4o", "--budget", "1000", "--out", "a.json", "--stash", "a.json")
+def test_out_and_archive_are_two_files(run: Run, file: str) -> None:
+    done = run("fit", file, "--model", "gpt-4o", "--budget", "1000", "--out", "a.json", "--archive", "a.json")
     assert done.code == 2
     assert "give another file" in done.err
 
 
-@pytest.mark.parametrize(("out", "stash"), [("./a.json", "a.json"), ("link.json", "a.json"), ("a.json", "hard.json")])
-def test_one_file_is_not_two_however_it_is_spelled(run: Run, file: str, tmp_path: Path, out: str, stash: str) -> None:
+@pytest.mark.parametrize(("out", "archive"), [("./a.json", "a.json"), ("link.json", "a.json"), ("a.json", "hard.json")])
+def test_one_file_is_not_two_however_it_is_spelled(run: Run, file: str, tmp_path: Path, out: str, archive: str) -> None:
     (tmp_path / "a.json").write_text("before")
     (tmp_path / "link.json").symlink_to("a.json")
     (tmp_path / "hard.json").hardlink_to(tmp_path / "a.json")
-    done = run("fit", file, "--model", "gpt-4o", "--budget", "1000", "--out", out, "--stash", stash)
+    done = run("fit", file, "--model", "gpt-4o", "--budget", "1000", "--out", out, "--archive", archive)
     assert done.code == 2
-    assert f"--stash: '{stash}' is what --out names" in done.err
+    assert f"--archive: '{archive}' is what --out names" in done.err
     assert (tmp_path / "a.json").read_text() == "before"
 
 

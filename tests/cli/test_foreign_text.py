@@ -45,7 +45,7 @@ def test_no_name_that_a_client_sends_ends_the_live_view() -> None:
     live: dict[str, Any] = dict.fromkeys(sums.split(), 0) | {"cache_hit_share": None, "mean_error": None}
     live["turns"] = [turn | {"model": "m[/x]", "note": "bad [/y]\x1b[2J"}]
     names = {"id": "s[/a]", "model": "m[/b]", "client": "c[/]\x1b[31m"}
-    text = shown(top.picture(live, [names | {"requests": 1, "level": "critical", "used": 0.94, "folded": 0}]))
+    text = shown(top.picture(live, [names | {"requests": 1, "level": "critical", "used": 0.94, "archived": 0}]))
     for name in ("s[/a]", "m[/b]", "c[/]", "m[/x]", "bad [/y]"):
         assert name in text
     assert "\x1b" not in text

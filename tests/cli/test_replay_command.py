@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.cli.conftest import Run
-from tests.replays.talks import chat, lines
+from tests.replays.chats import chat, lines
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_one_shot_follows_no_conversation(run: Run, traffic: str) -> None:
     followed = run("replay", traffic, "--budget", "3000", "--sessions", "--json").json
     alone = run("replay", traffic, "--budget", "3000", "--one-shot", "--json").json
     assert (followed["sessions"], alone["sessions"]) == (True, False)
-    assert alone["outcomes"][0]["replans"] == 0 < followed["outcomes"][0]["replans"]
+    assert alone["outcomes"][0]["compactions"] == 0 < followed["outcomes"][0]["compactions"]
 
 
 def test_bad_lines_are_told_and_the_rest_goes_on(run: Run, traffic: str, tmp_path: Path) -> None:

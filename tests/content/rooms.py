@@ -1,4 +1,4 @@
-"""Rooms for the ladder tests: a real tokenizer, and what every extract must do in any room."""
+"""Rooms for the compactor tests: a real tokenizer, and what every extract must do in any room."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def test_a_path_tells_the_language(path, name):
     assert language.by_path(path) == name
 
 
-def test_an_unknown_language_is_folded_by_indentation():
+def test_an_unknown_language_is_outlined_by_indentation():
     got = code.extract(UNKNOWN, room(60))
     for name in ("A", "B", "C"):
         assert f"do{name}" in got

@@ -22,14 +22,14 @@ START = 1_790_000_000.0
 HOSTILE = "<script>alert('x')</script>"
 SYSTEM = "You are a careful release engineer. Answer from the tool results. " + "Name files and builds exactly. " * 90
 
-LEDGER = [
+SUMMARIES = [
     {
-        "kind": "ledger",
+        "kind": "summary",
         "start": 1,
         "end": 14,
         "tokens": 212,
         "digest": "62ada855c0ffee00",
-        "text": "[13 earlier messages folded]\nasked:\n- Which builds failed?\ndone, do not redo:\n- list_builds",
+        "text": "[13 earlier messages archived]\nasked:\n- Which builds failed?\ndone, do not redo:\n- list_builds",
     },
     {
         "kind": "recall",
@@ -56,7 +56,7 @@ class Sample:
         self.sticky = sticky
         self.found: dict[str, dict[str, Any]] = {}
         self.originals: dict[tuple[str, int], Fitted] = {}
-        self.stash = {"brim:5ca1ab1e": f"an original\n{HOSTILE}"}
+        self.archive = {"brim:5ca1ab1e": f"an original\n{HOSTILE}"}
         self.last: list[dict[str, Any]] = []
         self._run("claude-code.3fa91c02", "claude-cli", find("claude-sonnet-4-5"), turns, budget, 1)
         self._run(f"b7{'0' * 30}", f"agent {HOSTILE}", find("gpt-4o"), max(2, turns // 3), budget * 2, 2)
@@ -72,7 +72,7 @@ class Sample:
             body = {"model": model.name, "messages": list(messages)}
             fitted = session.fit(body) if session else brim.fit(body, model=model, budget=budget)
             self.originals[id, number] = fitted
-            self.stash |= fitted.stash
+            self.archive |= fitted.archive
             rows.append(self._row(id, client, model, number, messages, fitted))
             self.last.append(rows[-1])
         self.found[id] = {
@@ -80,8 +80,8 @@ class Sample:
             "client": client,
             "model": model.name,
             "turns": rows,
-            "ledger": LEDGER,
-            "stash": [{"handle": handle, "characters": len(text)} for handle, text in self.stash.items()],
+            "summaries": SUMMARIES,
+            "archive": [{"handle": handle, "characters": len(text)} for handle, text in self.archive.items()],
         }
 
     def _row(
@@ -109,7 +109,7 @@ class Sample:
             "window": model.window,
             "used": round(used, 4),
             "level": level_of(used),
-            "folded": report.folded,
+            "archived": report.archived,
             "changed": before != fitted.tokens,
             "would_have_overflowed": before > report.limit,
             "refits": 0,
@@ -156,7 +156,7 @@ class Sample:
     def _summary(self, found: dict[str, Any]) -> dict[str, Any]:
         last = found["turns"][-1]
         copied = {
-            key: last[key] for key in ("tokens_before", "tokens_after", "limit", "used", "level", "folded", "api")
+            key: last[key] for key in ("tokens_before", "tokens_after", "limit", "used", "level", "archived", "api")
         }
         times = {"created": self.start, "touched": last["at"], "requests": len(found["turns"])}
         return {**copied, **times, "id": found["id"], "client": found["client"], "model": found["model"]}
@@ -165,7 +165,7 @@ class Sample:
         if id not in self.found:
             raise NotFound(f"there is no session {id!r}")
         found = self.found[id]
-        return {**self._summary(found), **{key: found[key] for key in ("turns", "stash", "ledger")}}
+        return {**self._summary(found), **{key: found[key] for key in ("turns", "archive", "summaries")}}
 
     def _turn(self, id: str, number: int) -> dict[str, Any]:
         for row in self.session(id)["turns"]:
@@ -182,16 +182,16 @@ class Sample:
     def layers(self, id: str, number: int) -> Sequence[Values]:
         return [asdict(layer) for layer in self.originals[id, number].report.layers]
 
-    def replanned(self, id: str, number: int, budget: int) -> Values:
+    def planned_at(self, id: str, number: int, budget: int) -> Values:
         row = self._turn(id, number)
         fitted = brim.fit(row["messages"], model=row["model"], budget=budget)
         told = {"budget": budget, "tokens": fitted.tokens, "report": fitted.report.as_dict()}
         return {**told, "after": shown(fitted.conversation)}
 
-    def stashed(self, id: str, handle: str) -> Values:
-        if handle not in self.stash:
-            raise NotFound(f"nothing is stashed under {handle!r}")
-        return {"handle": handle, "characters": len(self.stash[handle]), "text": self.stash[handle]}
+    def archived(self, id: str, handle: str) -> Values:
+        if handle not in self.archive:
+            raise NotFound(f"nothing is archived under {handle!r}")
+        return {"handle": handle, "characters": len(self.archive[handle]), "text": self.archive[handle]}
 
     def models(self) -> Sequence[Values]:
         return [self._model(found["model"], found["turns"]) for found in self.found.values()]

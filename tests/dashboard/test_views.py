@@ -173,23 +173,23 @@ def test_levels_are_told_in_words_and_by_class(client: Client, closed: Sample) -
         assert (name in element.text) == (name != "ok")
 
 
-def test_a_session_lists_its_ledger_and_its_stash(client: Client, reader: Client, shown: Sample) -> None:
-    handle = next(iter(shown.stash))
-    ledger = shown.found["claude-code.3fa91c02"]["ledger"]
+def test_a_session_lists_its_summaries_and_its_archive(client: Client, reader: Client, shown: Sample) -> None:
+    handle = next(iter(shown.archive))
+    summaries = shown.found["claude-code.3fa91c02"]["summaries"]
     page = reader.get(SESSION).seen
-    assert [element.text for element in page.all("pre")] == [entry["text"] for entry in ledger]
-    stashed = reader.get(f"{SESSION}/stash/{handle}")
-    assert stashed.seen.all("pre")[0].text == shown.stash[handle]
+    assert [element.text for element in page.all("pre")] == [entry["text"] for entry in summaries]
+    archived = reader.get(f"{SESSION}/archive/{handle}")
+    assert archived.seen.all("pre")[0].text == shown.archive[handle]
     closed_page = client.get(SESSION).seen
     assert closed_page.all("pre") == []
     text = closed_page.by_id("main").text
     assert handle in text
     assert "messages 2–14 · 212 tokens · 62ada855c0ffee00" in text
     assert "before message 41 · 96 tokens" in text
-    assert client.get(f"{SESSION}/stash/{handle}").seen.all("pre") == []
+    assert client.get(f"{SESSION}/archive/{handle}").seen.all("pre") == []
 
 
-def test_every_item_of_a_turn_has_its_rung_and_reason(client: Client, closed: Sample) -> None:
+def test_every_item_of_a_turn_has_its_form_and_reason(client: Client, closed: Sample) -> None:
     text = client.get(TURN).seen.by_id("plan").text
     decisions = closed.turn("claude-code.3fa91c02", 14)["report"]["decisions"]
     assert decisions
@@ -201,14 +201,14 @@ def test_every_item_of_a_turn_has_its_rung_and_reason(client: Client, closed: Sa
 @pytest.mark.parametrize("path", [f"{TURN}?budget=4000", f"{TURN}/plan?budget=4000"])
 def test_a_turn_can_be_planned_at_another_budget(client: Client, closed: Sample, path: str) -> None:
     seen = client.get(path).seen
-    planned = closed.replanned("claude-code.3fa91c02", 14, 4_000)
+    planned = closed.planned_at("claude-code.3fa91c02", 14, 4_000)
     assert seen.all("h3")[0].text == f"Tried at 4,000 tokens: {planned['report']['after']:,} used"
     assert planned["report"]["decisions"][0]["reason"] in seen.by_id("plan").text
 
 
 def test_the_form_sends_the_budget_without_a_script(client: Client) -> None:
     seen = client.get(f"{TURN}?budget=4000").seen
-    form, field = seen.by_id("replan"), seen.by_id("budget")
+    form, field = seen.by_id("try-budget"), seen.by_id("budget")
     assert (form.attributes["method"], form.attributes["action"]) == ("get", f"/brim{TURN}")
     assert (field.attributes["name"], field.attributes["value"]) == ("budget", "4000")
     assert "hidden" in seen.by_id("slider-box").attributes
@@ -253,7 +253,7 @@ def test_a_turn_that_passed_as_it_was_says_so(client: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/sessions/none", f"{SESSION}/turns/99", f"{SESSION}/stash/brim:00", "/sessions/a%2Fb"]
+    "path", ["/sessions/none", f"{SESSION}/turns/99", f"{SESSION}/archive/brim:00", "/sessions/a%2Fb"]
 )
 def test_what_is_not_there_is_a_page_that_says_so(client: Client, path: str) -> None:
     got = client.get(path)

@@ -45,7 +45,7 @@ def test_a_request_over_its_budget_is_fitted(gateway: Running, fake: FakeProvide
     assert answer.status == 200
     assert answer.number("tokens-before") > 12_000
     assert answer.number("tokens-after") <= 6_000
-    assert answer.number("folded") > 0
+    assert answer.number("archived") > 0
     sent = fake.posts[-1].body
     assert len(sent) < len(str(requests()[path])) / 2
     assert b"What did question 3 say?" in sent
@@ -95,16 +95,16 @@ def test_a_dry_run_of_a_new_conversation_tells_what_is_done_then(gateway: Runnin
     tried = gateway.ask("POST", "/v1/chat/completions", body, {**control, "x-brim-dry-run": "1"})
     done = gateway.ask("POST", "/v1/chat/completions", body, control)
     assert fake.posts[-1].json != body
-    for name in ("tokens-before", "tokens-after", "folded"):
+    for name in ("tokens-before", "tokens-after", "archived"):
         assert tried.number(name) == done.number(name)
 
 
-def test_messages_that_nothing_stands_for_are_told_as_folded_too(gateway: Running, fake: FakeProvider) -> None:
+def test_messages_that_nothing_stands_for_are_told_as_archived_too(gateway: Running, fake: FakeProvider) -> None:
     said = [{"role": "user", "content": words(300, str(number))} for number in range(6)]
     body = {"model": "gpt-4o", "messages": [*said, {"role": "user", "content": "And?"}]}
     answer = gateway.ask("POST", "/v1/chat/completions", body, {"x-brim-budget": "10"})
     assert fake.posts[-1].json["messages"] == [{"role": "user", "content": "And?"}]
-    assert answer.number("folded") == 6
+    assert answer.number("archived") == 6
 
 
 def test_another_policy_may_be_chosen_by_header(gateway: Running, fake: FakeProvider) -> None:

@@ -101,7 +101,7 @@ class World:
         one = f"/brim/v1/sessions/{session or 'none'}"
         paths = ["live", "status", "sessions", "models", "usage", "settings", f"sessions?query={step.project}"]
         asked = [f"/brim/v1/{path}" for path in paths]
-        asked += [one, f"{one}/turns/1", f"{one}/turns/2", f"{one}/stash/{handle or 'brim:0'}", "/brim/", "/metrics"]
+        asked += [one, f"{one}/turns/1", f"{one}/turns/2", f"{one}/archive/{handle or 'brim:0'}", "/brim/", "/metrics"]
         for path in asked:
             self._check(step.who, _told(_ask(gateway, "GET", path, step.who)))
         self._check(step.who, _told(_ask(gateway, "POST", f"{one}/turns/1/plan", step.who, {"budget": 900})))
@@ -139,7 +139,7 @@ class World:
         handle = self._pick(self.handles, step) or "brim:00000000"
         session = self._pick(self.sessions, step) or "none"
         return (
-            f"[… 74 more rows: brim_recall {handle}]\n[12 earlier messages folded, {handle}]\n"
+            f"[… 74 more rows: brim_recall {handle}]\n[12 earlier messages archived, {handle}]\n"
             f"Earlier in this conversation:\nbrim.view {session}\n{handle.removeprefix('brim:')}"
         )
 

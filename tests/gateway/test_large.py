@@ -48,8 +48,8 @@ def test_a_large_request_that_does_not_fit_is_fitted_and_what_left_it_can_be_had
     assert got.number("tokens-after") <= 5_000 < got.number("tokens-before")
     assert len(fake.requests[-1].body) < LARGE
     live = next(iter(gateway.gateway.fitter.conversations))
-    assert live.stash
-    found = [gateway.gateway.fitter.stashed(live, handle) for handle in live.stash]
+    assert live.archive
+    found = [gateway.gateway.fitter.archived(live, handle) for handle in live.archive]
     assert any(text is not None and TEXT[-500:] in text for text in found)
     assert gateway.last.report is not None
 

@@ -97,7 +97,7 @@ def test_calls_of_the_clients_own_tools_reach_it(
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_the_tool_is_offered_when_nothing_was_folded_too(recalling: Running, fake: FakeProvider, path: str) -> None:
+def test_the_tool_is_offered_when_nothing_was_archived_too(recalling: Running, fake: FakeProvider, path: str) -> None:
     where, body = body_for(path, False)
     recalling.ask("POST", where, body)
     assert "brim_recall" in tools_of(fake.posts[-1].json)
@@ -175,8 +175,8 @@ def test_a_handle_brings_its_content_back(start: Start, fake: FakeProvider) -> N
     where, body = body_for("/v1/chat/completions", False)
     recalling.ask("POST", where, body, {"x-brim-budget": "6000", "x-brim-session": "s1"})
     session = recalling.get("/brim/v1/sessions")["sessions"][0]["id"]
-    handle = recalling.get(f"/brim/v1/sessions/{session}")["stash"][0]["handle"]
-    text = recalling.get(f"/brim/v1/sessions/{session}/stash/{handle}")["text"]
+    handle = recalling.get(f"/brim/v1/sessions/{session}")["archive"][0]["handle"]
+    text = recalling.get(f"/brim/v1/sessions/{session}/archive/{handle}")["text"]
     assert handle_of(text) == handle
     fake.script(Call("brim_recall", {"handle": handle}), Say("done"))
     recalling.ask("POST", where, body, {"x-brim-budget": "6000", "x-brim-session": "s1"})

@@ -57,15 +57,15 @@ def test_plans_of_the_other_policies_are_told_later_too(
     assert first.report is not None
     assert first.report.after == first.after
     handles = {decision.handle for decision in first.report.decisions if decision.after < decision.before}
-    assert all(running.gateway.views.stashed(first.session, handle)["text"] for handle in handles)
+    assert all(running.gateway.views.archived(first.session, handle)["text"] for handle in handles)
 
 
-def test_the_ledger_of_a_session_is_what_stands_in_its_prompt(gateway: Running, fake: FakeProvider) -> None:
+def test_the_summary_of_a_session_is_what_stands_in_its_prompt(gateway: Running, fake: FakeProvider) -> None:
     found = gateway.gateway.views.session(worked(gateway, 40))
-    ledger = [entry for entry in found["ledger"] if entry["kind"] == "ledger"]
-    assert ledger
+    summaries = [entry for entry in found["summaries"] if entry["kind"] == "summary"]
+    assert summaries
     sent = [message["content"] for message in fake.posts[-1].json["messages"]]
-    assert all(entry["text"] in sent and entry["end"] > entry["start"] for entry in ledger)
+    assert all(entry["text"] in sent and entry["end"] > entry["start"] for entry in summaries)
 
 
 def test_money_paid_and_saved_are_of_the_same_requests(gateway: Running) -> None:

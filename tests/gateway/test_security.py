@@ -144,11 +144,11 @@ def test_no_key_is_in_the_store_the_logs_or_the_views(
 
 
 def _views(running: Running) -> str:
-    """Everything that the JSON API tells of the last session, with one of its stashed contents."""
+    """Everything that the JSON API tells of the last session, with one of its archived contents."""
     session = running.get("/brim/v1/sessions")["sessions"][0]["id"]
     place = f"/brim/v1/sessions/{session}"
     paths = [place, f"{place}/turns/1", "/brim/v1/live", "/brim/v1/status", "/metrics"]
-    paths += [f"{place}/stash/{one['handle']}" for one in running.get(place)["stash"][:3]]
+    paths += [f"{place}/archive/{one['handle']}" for one in running.get(place)["archive"][:3]]
     answers = [running.ask("GET", path) for path in paths]
     answers.append(running.ask("POST", f"{place}/turns/1/plan", {"budget": 3_000}))
     assert {answer.status for answer in answers} == {200}
@@ -159,7 +159,7 @@ def test_content_is_neither_logged_nor_shown_unless_asked_for(start: Start, capl
     caplog.set_level(logging.DEBUG)
     running = start()
     chat = long_chat(30)
-    assert running.chat({"messages": chat}, x_brim_session="one", x_brim_budget="4000").number("folded") > 0
+    assert running.chat({"messages": chat}, x_brim_session="one", x_brim_budget="4000").number("archived") > 0
     running.settled()
     shown = _views(running)
     logged = "\n".join(Lines(Redaction()).format(record) for record in caplog.records)

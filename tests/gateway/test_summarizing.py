@@ -1,4 +1,4 @@
-"""Summaries by a model: after a response, for the next re-plan, paid for in the usage, and never in the way."""
+"""Summaries by a model: after a response, for the next compaction, paid for in the usage, and never in the way."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_a_summary_that_is_refused_is_not_paid_for_again_with_every_turn(
     worked(running, 40)
     session = running.gateway.fitter.sessions.held(running.last.session)
     assert session is not None
-    assert 0 < len(writer.posts) <= session.replans
+    assert 0 < len(writer.posts) <= session.compactions
 
 
 def test_a_gateway_that_ends_stops_its_summaries(start: Start, fake: FakeProvider, writer: FakeProvider) -> None:

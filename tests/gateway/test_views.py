@@ -187,7 +187,7 @@ def test_a_turn_can_be_looked_at_and_planned_at_another_budget(start: Start) -> 
     turn = gateway.get(f"/brim/v1/sessions/{session}/turns/1")
     assert turn["tokens_after"] <= 6_000 < turn["tokens_before"]
     assert len(turn["before"]) == 62 > len([one for one in turn["after"] if one["text"] in str(turn["before"])])
-    assert {decision["rung"] for decision in turn["report"]["decisions"]} & {"folded", "extract", "stub"}
+    assert {decision["form"] for decision in turn["report"]["decisions"]} & {"archived", "outline", "line"}
     assert sum(layer["after"] for layer in turn["report"]["layers"]) == turn["tokens_after"]
     planned = gateway.ask("POST", f"/brim/v1/sessions/{session}/turns/1/plan", {"budget": 3_000}).json
     assert planned["tokens"] <= 3_000

@@ -113,7 +113,7 @@ def arguments() -> Iterator[Case]:
     yield "refused, budget", told(lambda: sent(brim.fit(body, budget=-1)))
     fitted = brim.fit(body, budget=9_000, **UNTIMED)
     yield "at", [sent(fitted.at(budget)) for budget in (4_000, 6_000)]
-    yield "archived", sorted(fitted.stash.items())
+    yield "archived", sorted(fitted.archive.items())
 
 
 def compacted() -> Iterator[Case]:
@@ -126,7 +126,7 @@ def compacted() -> Iterator[Case]:
 
 def _compacted(text: str, tokens: int | None) -> list[Any]:
     archive: dict[str, str] = {}
-    found = brim.compact(text, tokens, stash=archive, query="billing and refunds of jörg")
+    found = brim.compact(text, tokens, archive=archive, query="billing and refunds of jörg")
     return [found.text, found.tokens, found.fidelity, found.kind, sorted(archive)]
 
 

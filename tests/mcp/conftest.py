@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from brim.mcp.options import Options
-from brim.mcp.results.archive import MemoryStash
+from brim.mcp.results.archive import MemoryArchive
 from brim.mcp.transport.child_process import Log
 from brim.mcp.transport.upstream import StdioUpstream
 from brim.mcp.wrapper.proxy import Wrapper
@@ -105,8 +105,8 @@ async def connected(
         for name in names
     ]
     client: Client
-    stash = MemoryStash()
-    wrapper = Wrapper(upstreams, options, lambda line: client.received(line), log=log, stash=stash)
+    archive = MemoryArchive()
+    wrapper = Wrapper(upstreams, options, lambda line: client.received(line), log=log, archive=archive)
     client = Client(wrapper, out)
     await wrapper.start()
     try:
@@ -117,7 +117,7 @@ async def connected(
         yield client
     finally:
         await asyncio.gather(*(upstream.stop() for upstream in upstreams))
-        stash.close()
+        archive.close()
 
 
 def run(work: Coroutine[Any, Any, None]) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brim.errors import NotFound
-from brim.mcp.results.archive import MemoryStash
+from brim.mcp.results.archive import MemoryArchive
 from brim.mcp.results.compacting import count_tokens
 from brim.mcp.results.recall_tool import recall
 from brim.mcp.wrapper.repeated_calls import Repeats
@@ -15,40 +15,40 @@ from brim.mcp.wrapper.repeated_calls import Repeats
 
 @given(st.text(st.characters(), max_size=200))
 def test_what_is_put_is_got_back(text: str) -> None:
-    stash = MemoryStash(file_from=50)
-    assert stash.get(stash.put(text)) == text
-    stash.close()
+    archive = MemoryArchive(file_from=50)
+    assert archive.get(archive.put(text)) == text
+    archive.close()
 
 
 def test_handles_are_long_and_do_not_depend_on_the_text() -> None:
-    stash = MemoryStash()
-    first, second = stash.put("same"), stash.put("same")
+    archive = MemoryArchive()
+    first, second = archive.put("same"), archive.put("same")
     assert first != second
     assert len(first) == len("brim:") + 32
 
 
 def test_the_oldest_make_room_in_memory_and_in_files() -> None:
-    stash = MemoryStash(memory_bytes=100, file_bytes=1_000, file_from=60)
-    small = [stash.put("a" * 50) for _ in range(3)]
-    large = [stash.put("b" * 400) for _ in range(3)]
-    assert stash.get(small[2]) == "a" * 50
-    assert stash.get(large[2]) == "b" * 400
+    archive = MemoryArchive(memory_bytes=100, file_bytes=1_000, file_from=60)
+    small = [archive.put("a" * 50) for _ in range(3)]
+    large = [archive.put("b" * 400) for _ in range(3)]
+    assert archive.get(small[2]) == "a" * 50
+    assert archive.get(large[2]) == "b" * 400
     for gone in (small[0], large[0]):
         with pytest.raises(NotFound, match="make room"):
-            stash.get(gone)
-    assert stash.put("c" * 2_000) == ""
-    stash.close()
+            archive.get(gone)
+    assert archive.put("c" * 2_000) == ""
+    archive.close()
 
 
 def test_recall_says_what_is_wrong_with_a_handle() -> None:
-    stash = MemoryStash()
-    text, error = recall(stash, {}, 100, count_tokens)
+    archive = MemoryArchive()
+    text, error = recall(archive, {}, 100, count_tokens)
     assert error
     assert "handle is missing" in text
-    text, error = recall(stash, {"handle": "brim:00"}, 100, count_tokens)
+    text, error = recall(archive, {"handle": "brim:00"}, 100, count_tokens)
     assert error
-    handle = stash.put("content")
-    assert recall(stash, {"handle": handle.removeprefix("brim:")}, 100, count_tokens) == ("content", False)
+    handle = archive.put("content")
+    assert recall(archive, {"handle": handle.removeprefix("brim:")}, 100, count_tokens) == ("content", False)
 
 
 def test_repeats_end_with_time() -> None:

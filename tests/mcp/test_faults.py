@@ -160,7 +160,7 @@ def test_a_result_that_cannot_be_compacted_is_within_its_budget_all_the_same(
     n: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object) -> None:
-        raise KeyError("a fault of a ladder")
+        raise KeyError("a fault of a compactor")
 
     monkeypatch.setattr(tool_calls, "fit_result", broken)
 
@@ -171,12 +171,12 @@ def test_a_result_that_cannot_be_compacted_is_within_its_budget_all_the_same(
             assert count_tokens(text_of(result)) <= 8_000
             if n > 300:
                 handle = result["_meta"]["dev.brim/result"]["handles"][0]
-                assert f"line {n // 2} of" in client.wrapper.stash.get(handle)
+                assert f"line {n // 2} of" in client.wrapper.archive.get(handle)
             assert text_of(await client.call("echo", text="x")) == "x"
             await asyncio.sleep(0.05)
             said = client.log.getvalue().decode()
             assert "a result of lines: planning failed, KeyError at mcp/wrapper/tool_calls.py:" in said
-            assert "a fault of a ladder" not in said  # it may hold content
+            assert "a fault of a compactor" not in said  # it may hold content
             assert client.wrapper.faults["planning"] == 1
 
     run(scene())

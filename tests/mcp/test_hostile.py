@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from brim.mcp.options import Options
-from brim.mcp.results.archive import MemoryStash
+from brim.mcp.results.archive import MemoryArchive
 from brim.mcp.transport.child_process import Log
 from brim.mcp.transport.json_rpc import Message
 from brim.mcp.transport.upstream import Events
@@ -160,15 +160,15 @@ def test_nonsense_is_answered_and_never_breaks_the_wrapper(seed: int) -> None:
             tool_threshold=chance.one(1, 128),
             max_calls=chance.one(0, 0, 5),
         )
-        stash = MemoryStash()
-        wrapper = Wrapper(servers, options, sent.append, log=Log(io.BytesIO()), stash=stash)
+        archive = MemoryArchive()
+        wrapper = Wrapper(servers, options, sent.append, log=Log(io.BytesIO()), archive=archive)
         await wrapper.start()
         for id in range(40):
             wrapper.from_client(json.dumps(chance.request(id)).encode())
             await asyncio.sleep(0)
         while wrapper.busy:  # large results are compacted in a thread; what is never answered runs into the time limit
             await asyncio.sleep(0.001)
-        stash.close()
+        archive.close()
 
     asyncio.run(asyncio.wait_for(scene(), 60))
     assert not broken

@@ -19,7 +19,7 @@ pytest.importorskip("aiohttp")
 from aiohttp import web
 
 from brim.mcp.options import Options
-from brim.mcp.results.archive import MemoryStash
+from brim.mcp.results.archive import MemoryArchive
 from brim.mcp.results.compacting import count_tokens
 from brim.mcp.transport.child_process import Log
 from brim.mcp.transport.event_stream import server_sent
@@ -125,9 +125,11 @@ async def serving(
     headers = {"Authorization": f"Bearer {key}"} if login is None else {}
     upstream = HttpUpstream(f"http://127.0.0.1:{port}/mcp", headers=headers, login=login)
     client: Client
-    stash = MemoryStash()
+    archive = MemoryArchive()
     log = io.BytesIO()
-    wrapper = Wrapper([upstream], Options(**settings), lambda line: client.received(line), log=Log(log), stash=stash)
+    wrapper = Wrapper(
+        [upstream], Options(**settings), lambda line: client.received(line), log=Log(log), archive=archive
+    )
     client = Client(wrapper, log)
     await wrapper.start()
     try:
@@ -138,7 +140,7 @@ async def serving(
     finally:
         await upstream.stop()
         await runner.cleanup()
-        stash.close()
+        archive.close()
 
 
 def test_answers_come_as_json_or_as_a_stream() -> None:

@@ -9,9 +9,9 @@ import threading
 import pytest
 
 import brim
-from brim.mcp import timed_stash
+from brim.mcp import timed_archive
 from brim.mcp.options import Options
-from brim.mcp.results.archive import MemoryStash
+from brim.mcp.results.archive import MemoryArchive
 from brim.mcp.results.compacting import count_tokens
 from brim.mcp.results.meta_budgets import Budget
 from brim.mcp.transport.child_process import Log
@@ -31,7 +31,7 @@ class Wrapped:
     def __init__(self, seconds: float = 0.12) -> None:
         tokens = dict.fromkeys(("full", "standard", "compact", "minimal"), BUDGET)
         options = Options(result_tokens=tokens, fit_timeout=seconds)  # type: ignore[arg-type]
-        self.wrapper = Wrapper([], options, lambda _: None, log=Log(io.BytesIO()), stash=MemoryStash())
+        self.wrapper = Wrapper([], options, lambda _: None, log=Log(io.BytesIO()), archive=MemoryArchive())
         self.calls = tool_calls.Calls(self.wrapper)
         self.session = self.calls._sessions.of(None, modern=False)
 
@@ -62,30 +62,30 @@ def test_a_fault_never_lets_an_oversized_result_through(group: str, fault: str) 
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_stash_that_fails_costs_the_handle_and_nothing_else(fault: str) -> None:
+def test_a_archive_that_fails_costs_the_handle_and_nothing_else(fault: str) -> None:
     wrapped = Wrapped()
-    assert survived(wrapped, Target(MemoryStash, "put"), fault) == []
+    assert survived(wrapped, Target(MemoryArchive, "put"), fault) == []
 
 
-def test_a_stash_that_blocks_outside_python_does_not_hang_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_archive_that_blocks_outside_python_does_not_hang_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
     blocked = threading.Event()
-    monkeypatch.setattr(MemoryStash, "put", lambda *_: blocked.wait())
-    monkeypatch.setattr(MemoryStash, "get", lambda *_: blocked.wait())
-    monkeypatch.setattr(timed_stash, "REST", 0.0)
+    monkeypatch.setattr(MemoryArchive, "put", lambda *_: blocked.wait())
+    monkeypatch.setattr(MemoryArchive, "get", lambda *_: blocked.wait())
+    monkeypatch.setattr(timed_archive, "REST", 0.0)
     wrapped = Wrapped()
     try:
         assert all(count_tokens(text) <= BUDGET for text in wrapped.all())
         assert wrapped.wrapper.faults["store"] > 0
         with pytest.raises(brim.NotFound, match="cannot be read now"):
-            wrapped.wrapper.stash.get("brim:00")
-        left = [thread for thread in threading.enumerate() if thread.name == "brim-stash"]
-        assert len(left) <= timed_stash.MOST_LOST
+            wrapped.wrapper.archive.get("brim:00")
+        left = [thread for thread in threading.enumerate() if thread.name == "brim-archive"]
+        assert len(left) <= timed_archive.MOST_LOST
     finally:
         blocked.set()
 
 
-def test_a_stash_that_was_late_is_left_alone_for_a_while() -> None:
+def test_a_archive_that_was_late_is_left_alone_for_a_while() -> None:
     wrapped = Wrapped()
-    with broken(Target(MemoryStash, "put"), "hangs") as told:
+    with broken(Target(MemoryArchive, "put"), "hangs") as told:
         wrapped.all()
     assert told.calls == 1

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brim.mcp.options import LEVELS, Level, Options
-from brim.mcp.results.archive import MemoryStash
+from brim.mcp.results.archive import MemoryArchive
 from brim.mcp.results.compacting import count_tokens
 from brim.mcp.results.meta_budgets import RESULT_KEY, Budget, budget_of, is_read_only, is_round_trip
 from brim.mcp.results.session_fill import Session, Sessions
@@ -50,12 +50,12 @@ def text_in(block: dict[str, Any]) -> str | None:
 def test_a_result_stays_valid_and_within_its_limits(
     blocks: list[dict[str, Any]], level: Level, tokens: int, chars: int | None, structured: Any
 ) -> None:
-    stash = MemoryStash()
+    archive = MemoryArchive()
     result: dict[str, Any] = {"content": blocks, "isError": False, "other": 1}
     if structured is not None:
         result["structuredContent"] = structured
     before = json.dumps(result)
-    fitted = fit_result(result, Limits(level, tokens, chars, True, True), "tool", stash)
+    fitted = fit_result(result, Limits(level, tokens, chars, True, True), "tool", archive)
     assert json.dumps(result) == before
     sent = fitted.result
     assert sent["other"] == 1
@@ -70,26 +70,26 @@ def test_a_result_stays_valid_and_within_its_limits(
     others = [block for block in blocks if text_in(block) is None]
     assert [block for block in sent["content"] if text_in(block) is None][: len(others)] == others
     for handle in sent["_meta"][RESULT_KEY]["handles"]:
-        assert stash.get(handle)
+        assert archive.get(handle)
 
 
 def test_structured_content_that_the_text_does_not_say_is_put_into_the_text() -> None:
-    stash = MemoryStash()
+    archive = MemoryArchive()
     value = {"rows": [{"id": f"row-{i}", "note": "long " * 20} for i in range(200)]}
     result = {"content": [{"type": "text", "text": "200 rows found"}], "structuredContent": value}
-    sent = fit_result(result, Limits("minimal", 300, None, True, True), "tool", stash).result
+    sent = fit_result(result, Limits("minimal", 300, None, True, True), "tool", archive).result
     texts = [block["text"] for block in sent["content"] if block["type"] == "text"]
     assert texts[0] == "200 rows found"
     assert "row-0" in texts[1]
     assert sent["content"][-1]["type"] == "resource_link"
-    assert json.loads(stash.get(sent["content"][-1]["uri"])) == value
+    assert json.loads(archive.get(sent["content"][-1]["uri"])) == value
 
 
 def test_a_lossless_form_needs_no_handle() -> None:
-    stash = MemoryStash()
+    archive = MemoryArchive()
     rows = [{"identifier": i, "status": "open", "assignee": "nobody", "archived": False} for i in range(60)]
     result = {"content": [{"type": "text", "text": json.dumps(rows, indent=2)}]}
-    fitted = fit_result(result, Limits("standard", 4_000, None, True, True), "tool", stash)
+    fitted = fit_result(result, Limits("standard", 4_000, None, True, True), "tool", archive)
     assert fitted.changed
     assert fitted.saved > 0
     assert fitted.result["_meta"][RESULT_KEY]["fidelity"] == "lossless"
@@ -97,7 +97,7 @@ def test_a_lossless_form_needs_no_handle() -> None:
 
 
 def test_known_shapes_take_their_short_form_and_say_where_the_rest_is() -> None:
-    stash = MemoryStash()
+    archive = MemoryArchive()
     hits = [
         {
             "hit_id": f"lexical:src/a{i}.py:{i}:0",
@@ -112,12 +112,12 @@ def test_known_shapes_take_their_short_form_and_say_where_the_rest_is() -> None:
     ]
     text = json.dumps({"results": hits})
     result = {"content": [{"type": "text", "text": text}]}
-    fitted = fit_result(result, Limits("compact", 2_000, None, True, True), "search", stash)
+    fitted = fit_result(result, Limits("compact", 2_000, None, True, True), "search", archive)
     shown = fitted.result["content"][0]["text"]
     assert "start_col" not in shown
     assert "src/a29.py" in shown
     assert fitted.tokens < count_tokens(text) * 0.6
-    assert stash.get(fitted.result["_meta"][RESULT_KEY]["handles"][0]) == text
+    assert archive.get(fitted.result["_meta"][RESULT_KEY]["handles"][0]) == text
 
 
 def test_budgets_are_read_from_calls_and_tools() -> None:
@@ -165,5 +165,5 @@ def test_sessions_that_are_named_are_kept_apart_and_the_oldest_forgotten() -> No
 def test_no_text_is_too_odd(text: str) -> None:
     for level in LEVELS:
         result = {"content": [{"type": "text", "text": text}]}
-        fitted = fit_result(result, Limits(level, 100, None, True, True), "tool", MemoryStash())
+        fitted = fit_result(result, Limits(level, 100, None, True, True), "tool", MemoryArchive())
         assert count_tokens(fitted.result["content"][0]["text"]) <= 100

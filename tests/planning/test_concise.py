@@ -165,15 +165,15 @@ def test_truncation_is_told_to_the_log_and_to_the_callback(caplog: pytest.LogCap
     events: list[brim.Event] = []
     with caplog.at_level(logging.INFO, "brim"):
         fit(chat(10, 1_000), on_event=events.append)
-    assert re.search(r"history truncated: 16 messages folded, 4 kept", caplog.text)
-    assert [(event.kind, event.numbers) for event in events] == [("folded", {"messages": 16})]
+    assert re.search(r"history truncated: 16 messages archived, 4 kept", caplog.text)
+    assert [(event.kind, event.numbers) for event in events] == [("archived", {"messages": 16})]
 
 
-def test_the_folded_messages_are_named_in_the_report_and_kept_whole() -> None:
+def test_the_archived_messages_are_named_in_the_report_and_kept_whole() -> None:
     fitted = fit([SYSTEM, *chat(10, 1_000)])
-    folded = [step.item for step in fitted.plan if step.rung == "summary"]
-    assert folded == [f"messages[{n}]" for n in range(1, 17)]
-    assert any("[q0]" in text and "[a7]" in text for text in fitted.stash.values())
+    archived = [step.item for step in fitted.plan if step.form == "summary"]
+    assert archived == [f"messages[{n}]" for n in range(1, 17)]
+    assert any("[q0]" in text and "[a7]" in text for text in fitted.archive.values())
 
 
 def test_the_token_limit_holds_beside_the_limit_of_characters() -> None:
@@ -279,7 +279,7 @@ def test_a_long_loop_of_tools_under_one_message_keeps_to_the_characters(after: l
     assert fitted.messages[-1] == messages[-1]
     text = summary(fitted)
     assert len(text) <= 2_000
-    assert "src/file_0.py" in next(iter(fitted.stash.values()))
+    assert "src/file_0.py" in next(iter(fitted.archive.values()))
     calls = [call["id"] for message in fitted.messages for call in message.get("tool_calls", ())]
     results = [message["tool_call_id"] for message in fitted.messages if message["role"] == "tool"]
     assert calls == results == [f"c{n}" for n in range(30 - len(calls), 30)]
@@ -335,9 +335,9 @@ def test_a_session_keeps_a_long_loop_within_the_characters_at_every_step() -> No
         fitted = session.fit(run[:end])
         assert length(fitted.messages) <= 12_000
         assert fitted.messages == fit(run[:end], model="gpt-4.1").messages
-        folded = {decision.item for decision in fitted.report.decisions if decision.rung == "folded"}
+        archived = {decision.item for decision in fitted.report.decisions if decision.form == "archived"}
         kept = len(fitted.messages) - (end > 11)
-        assert len(folded) == end - kept
+        assert len(archived) == end - kept
 
 
 RULES = {"role": "system", "content": "Answer in French. Never name the harbour."}

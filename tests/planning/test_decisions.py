@@ -20,29 +20,29 @@ def layers(fitted: brim.Fitted) -> dict[int, int]:
 @pytest.mark.parametrize("policy", POLICIES)
 def test_every_item_that_left_the_prompt_names_the_handle_of_its_original(policy: str) -> None:
     fitted = brim.fit([SYSTEM, *chat(14, 1_500)], model="gpt-4o", budget=3_000, policy=policy)
-    gone = [decision for decision in fitted.plan if decision.rung in ("folded", "summary", "dropped")]
+    gone = [decision for decision in fitted.plan if decision.form in ("archived", "summary", "dropped")]
     assert gone
     for decision in gone:
         assert decision.fidelity == "recoverable"
-        assert decision.handle in fitted.stash
+        assert decision.handle in fitted.archive
 
 
-def test_a_session_names_the_handles_of_what_it_folded() -> None:
+def test_a_session_names_the_handles_of_what_it_archived() -> None:
     session = brim.Session(model="gpt-4o", budget=4_000)
     messages: list[Any] = [SYSTEM, *chat(30, 1_200)]
     for end in range(2, len(messages) + 1, 2):
         fitted = session.fit(messages[:end])
-    folded = [decision for decision in fitted.plan if decision.rung == "folded"]
-    assert folded
-    for decision in folded:
+    archived = [decision for decision in fitted.plan if decision.form == "archived"]
+    assert archived
+    for decision in archived:
         assert session.recall(decision.handle)
 
 
 def test_fidelity_is_part_of_the_report_as_data() -> None:
     fitted = brim.fit([SYSTEM, *chat(14, 1_500)], model="gpt-4o", budget=3_000)
     told = fitted.report.as_dict()["decisions"]
-    assert {row["fidelity"] for row in told if row["rung"] == "full"} == {"full"}
-    assert {row["fidelity"] for row in told if row["rung"] not in ("full", "dense")} == {"recoverable"}
+    assert {row["fidelity"] for row in told if row["form"] == "full"} == {"full"}
+    assert {row["fidelity"] for row in told if row["form"] not in ("full", "dense")} == {"recoverable"}
 
 
 def test_a_rolling_summary_counts_as_history() -> None:

@@ -54,7 +54,7 @@ def test_a_document_too_large_is_shortened_in_its_own_block(made: Any, block: di
         assert 0.9 * budget <= fitted.tokens <= budget
         assert shape(fitted.messages) == shape(given["messages"])
         assert "ships" in str(fitted.messages)
-        assert TEXT in fitted.stash.values()
+        assert TEXT in fitted.archive.values()
 
 
 def test_a_document_with_citations_stays_whole_or_goes() -> None:

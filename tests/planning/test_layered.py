@@ -40,7 +40,7 @@ def test_the_oldest_complete_turns_go_first() -> None:
     gone = len(messages) - len(fitted.messages) + 1
     assert gone > 1
     assert gone % 2 == 0
-    notice = user(f"[{gone // 2} earlier turns ({gone} messages) dropped to fit, {next(iter(fitted.stash))}]")
+    notice = user(f"[{gone // 2} earlier turns ({gone} messages) dropped to fit, {next(iter(fitted.archive))}]")
     assert fitted.messages == [SYSTEM, notice, *messages[1 + gone :]]
     assert fitted.tokens > 4_000 - size(messages[1:3])
 
@@ -83,7 +83,7 @@ def test_long_answers_are_shortened_when_dropping_turns_is_not_enough() -> None:
     assert fitted.messages[-3:] == [user("Tell me all."), assistant(answer), user("And now?")]
     assert answer.startswith(words(30_000, "[long]")[:2_000])
     assert "28,000 more characters" in answer
-    assert words(30_000, "[long]") in fitted.stash.values()
+    assert words(30_000, "[long]") in fitted.archive.values()
 
 
 def test_how_much_of_a_long_answer_stays_is_a_setting() -> None:
@@ -96,14 +96,14 @@ def test_how_much_of_a_long_answer_stays_is_a_setting() -> None:
 def test_dropped_turns_are_a_warning_in_the_report_and_to_the_callback() -> None:
     events: list[brim.Event] = []
     fitted = fit(chat(12, 2_000), budget=4_000, on_event=events.append)
-    dropped = [step for step in fitted.plan if step.rung == "dropped"]
+    dropped = [step for step in fitted.plan if step.form == "dropped"]
     assert fitted.report.turns_dropped
     assert [step.item for step in dropped] == [f"messages[{n}]" for n in range(len(dropped))]
     assert fitted.report.warnings[0] == (
         f"the {len(dropped) // 2} oldest turns ({len(dropped)} messages) were dropped to fit the budget"
     )
     assert [event.message for event in events if event.kind == "warning"] == [fitted.report.warnings[0]]
-    assert any("[q0]" in text for text in fitted.stash.values())
+    assert any("[q0]" in text for text in fitted.archive.values())
 
 
 def test_a_request_that_is_over_even_with_one_turn_warns_and_still_fits() -> None:
@@ -162,7 +162,7 @@ def test_a_block_over_50000_characters_is_summarised_by_map_and_reduce() -> None
     assert all(asked[0][0].endswith((" ", "\n")) for asked in mapped[:-1])
     assert "Foxes and wizards." in texts(fitted)[-2]
     assert "a summary of 170,000 characters" in texts(fitted)[-2]
-    assert text in fitted.stash.values()
+    assert text in fitted.archive.values()
 
 
 def test_summaries_that_are_too_long_together_are_summarised_again() -> None:
@@ -183,7 +183,7 @@ def test_a_block_of_at_most_50000_characters_is_not_summarised() -> None:
     fitted = fit(chat(1, 100), context=context, budget=16_000, summarize=stub)
     assert stub.asked == []
     assert fitted.tokens <= 16_000
-    assert len(fit(chat(1, 100), context=context, settings={"block_chars": 40_000}, budget=16_000).stash) >= 3
+    assert len(fit(chat(1, 100), context=context, settings={"block_chars": 40_000}, budget=16_000).archive) >= 3
 
 
 @pytest.mark.parametrize("summarize", [None, failing, Stub(""), Stub(words(100_000))])
@@ -250,7 +250,7 @@ def test_what_carrying_leaves_out_is_kept_under_the_handle_that_the_note_names(p
     text = blocks(fitted, "prior_context")[0]
     assert "BERTH-77" not in text
     handles = re.findall(r"plan\.md (brim:[0-9a-f]+)", text)
-    assert [fitted.stash[handle] for handle in handles] == [document]
+    assert [fitted.archive[handle] for handle in handles] == [document]
     assert "b.md brim:" not in text
 
 

@@ -50,7 +50,7 @@ def test_arguments_of_the_newest_call_shrink_before_a_request_is_refused() -> No
     assert json.loads(fitted.messages[1]["tool_calls"][0]["function"]["arguments"])["file"] == "report.md"
 
 
-def test_folded_messages_go_unsaid_where_saying_so_does_not_fit() -> None:
+def test_archived_messages_go_unsaid_where_saying_so_does_not_fit() -> None:
     earlier = [
         {"role": "user", "content": "Hello there, old friend."},
         {"role": "assistant", "content": "Good day to you."},
@@ -58,7 +58,7 @@ def test_folded_messages_go_unsaid_where_saying_so_does_not_fit() -> None:
     alone = brim.fit([ASKED], model="gpt-4o", budget=1_000).tokens
     fitted = brim.fit([*earlier, ASKED], model="gpt-4o", budget=alone + 1)
     assert fitted.messages == [ASKED]
-    assert fitted.report.folded == 2
+    assert fitted.report.archived == 2
 
 
 def test_a_session_answers_wherever_a_single_fit_does() -> None:
@@ -88,7 +88,7 @@ def test_arguments_stay_json_in_any_room(given: str, tokens: int, expected: str)
     assert arguments.extract(given, Room(tokens, lambda text: (len(text) + 2) // 3)) == expected
 
 
-def test_the_user_still_speaks_first_where_folded_messages_go_unsaid() -> None:
+def test_the_user_still_speaks_first_where_archived_messages_go_unsaid() -> None:
     calls = [{"type": "tool_use", "id": f"c{n}", "name": "search", "input": {"path": "a/b"}} for n in range(3)]
     answers = [{"type": "tool_result", "tool_use_id": call["id"], "content": "nothing"} for call in calls]
     body = {

@@ -52,7 +52,7 @@ def test_a_very_long_history_that_only_seems_too_large_is_given_back() -> None:
     assert brim.fit(chat, model="gpt-4o", budget=tokens).messages == chat
 
 
-def test_a_very_long_talk_fills_its_budget_where_its_sizes_are_guessed_too_high() -> None:
+def test_a_very_long_chat_fills_its_budget_where_its_sizes_are_guessed_too_high() -> None:
     chat = [{"role": "user", "content": "~^|" * 10 + f" and so on {n} " * 15} for n in range(3_000)]
     for n in range(0, 3_000, 46):  # those that sizes are guessed from
         chat[n]["content"] = "~^|@#" * 40
@@ -73,7 +73,7 @@ def test_the_report_of_a_very_long_history_counts_all_of_it(monkeypatch: pytest.
     forget_counts(monkeypatch)
     report = brim.fit(chat, model="gpt-4o", budget=4_000).report
     assert report.before == brim.count(chat, model="gpt-4o").tokens
-    assert report.folded + report.kept >= 2_002
+    assert report.archived + report.kept >= 2_002
 
 
 def result_of(values: Any) -> list[dict[str, Any]]:
@@ -165,7 +165,7 @@ def test_an_exchange_that_does_not_fit_is_no_reason_to_refuse() -> None:
         assert brim.fit(chat, model="gpt-4o", budget=budget).tokens <= budget
 
 
-def test_an_answer_never_speaks_first_where_messages_are_folded() -> None:
+def test_an_answer_never_speaks_first_where_messages_are_archived() -> None:
     chat = of_words(41, 60)
     chat[3]["content"] = "m3: the harbour master keeps the pallet of the owl " * 5
     chat[40]["content"] = "m40: Which pallet does the harbour master keep?"

@@ -86,13 +86,13 @@ def test_a_refusal_names_the_callers_own_messages(policy: str) -> None:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_a_request_that_fits_has_a_rung_and_a_reason_for_every_item(policy: str) -> None:
+def test_a_request_that_fits_has_a_form_and_a_reason_for_every_item(policy: str) -> None:
     messages = [SYSTEM, *chat(2, 800)]
     fitted = fit(messages, policy, context=[Attachment("The boat is red.", "boat.md")])
-    assert [decision.rung for decision in fitted.plan] == ["full"] * len(fitted.plan)
+    assert [decision.form for decision in fitted.plan] == ["full"] * len(fitted.plan)
     assert all(decision.reason and decision.before == decision.after > 0 for decision in fitted.plan)
     assert {f"messages[{n}].parts[0]" for n in range(6)} | {"context boat.md"} == {one.item for one in fitted.plan}
-    assert (fitted.report.compacted, fitted.report.folded, fitted.report.turns_dropped) == (0, 0, False)
+    assert (fitted.report.compacted, fitted.report.archived, fitted.report.turns_dropped) == (0, 0, False)
     assert len(fitted.report.biggest) == 5
     assert [row["item"] for row in fitted.report.as_dict()["biggest"]] == [one.item for one in fitted.report.biggest]
 
@@ -111,19 +111,19 @@ def test_every_message_of_a_very_long_history_has_a_reason() -> None:
     messages = [message for n in range(1_000) for message in (user(f"[q{n}] " * 9), assistant(f"[a{n}] " * 9))]
     fitted = fit([*messages, user("And now?")], budget=2_000)
     assert len({decision.item for decision in fitted.plan}) == 2_001
-    folded = {decision.item for decision in fitted.plan if decision.rung == "folded"}
-    assert len(folded) == fitted.report.folded
+    archived = {decision.item for decision in fitted.plan if decision.form == "archived"}
+    assert len(archived) == fitted.report.archived
 
 
-def test_only_messages_of_the_talk_count_as_folded() -> None:
+def test_only_messages_of_the_chat_count_as_archived() -> None:
     thought = {"type": "thinking", "thinking": words(6_000), "signature": "s"}
     answer = {"role": "assistant", "content": [thought, {"type": "text", "text": "It is red."}]}
     body = {"model": CLAUDE, "max_tokens": 9, "messages": [user("What colour?"), answer, user("Sure?")]}
     report = brim.fit(body, budget=200).report
-    assert (report.folded, report.turns_dropped, report.compacted) == (0, False, 1)
+    assert (report.archived, report.turns_dropped, report.compacted) == (0, False, 1)
     for policy in POLICIES:
         report = fit([user("What colour?")], policy, budget=60, context=[words(9_000)]).report
-        assert (report.folded, report.turns_dropped) == (0, False)
+        assert (report.archived, report.turns_dropped) == (0, False)
         assert report.compacted
         assert fit(chat(20, 1_000), policy, budget=900).report.turns_dropped
 
@@ -187,7 +187,7 @@ def test_what_cannot_be_fetched_again_stays_as_it_is_or_the_fit_is_refused(polic
         assert fitted.tokens <= budget
         assert HELD.text in "\n".join(message["content"] for message in fitted.messages)
         held = [decision for decision in fitted.plan if "selection.txt" in decision.item]
-        assert [decision.rung for decision in held] == ["full"]
+        assert [decision.form for decision in held] == ["full"]
     with pytest.raises(BudgetTooSmall):
         fit(messages, policy, budget=400, **other)
 

@@ -95,7 +95,7 @@ def test_when_the_smallest_window_exceeds_the_cap_its_older_messages_are_compres
     assert "[old]" in kept[0]["content"]
     assert "[new]" in kept[1]["content"]
     assert fitted.tokens > 0.8 * LIMIT
-    assert {words(30_000, "[old]"), words(20_000, "[new]")} <= set(fitted.stash.values())
+    assert {words(30_000, "[old]"), words(20_000, "[new]")} <= set(fitted.archive.values())
 
 
 def test_as_a_last_resort_a_very_short_summary_and_the_current_message_stay() -> None:
@@ -138,7 +138,7 @@ def test_large_context_is_trimmed_to_what_the_messages_leave() -> None:
     assert fitted.messages[0]["content"].startswith("You have access to the following document:\n--- BEGIN ---\n[doc]")
     assert fitted.messages[0]["content"].endswith("\n--- END ---")
     assert 0.93 * LIMIT < size(fitted.messages) <= LIMIT
-    assert words(100_000, "[doc]") in fitted.stash.values()
+    assert words(100_000, "[doc]") in fitted.archive.values()
 
 
 def test_context_goes_to_nothing_before_a_message_is_touched() -> None:
@@ -146,7 +146,7 @@ def test_context_goes_to_nothing_before_a_message_is_touched() -> None:
     fitted = fit(messages, context=[words(50_000, "[doc]")], budget=size(messages) + 40)
     assert fitted.messages == messages
     assert not any("[doc]" in text for text in texts(fitted))
-    assert [step.item for step in fitted.plan if step.rung == "dropped"] == ["context"]
+    assert [step.item for step in fitted.plan if step.form == "dropped"] == ["context"]
 
 
 def test_context_stands_before_the_summary_and_the_summary_before_the_recent_messages() -> None:
@@ -230,21 +230,21 @@ def test_a_tool_result_never_loses_its_call() -> None:
 def test_the_report_says_what_was_summarised() -> None:
     messages = [SYSTEM, *chat(30, 1_500)]
     report = fit(messages, Stub()).report
-    summarised = [step for step in report.decisions if step.rung == "summary"]
+    summarised = [step for step in report.decisions if step.form == "summary"]
     assert [step.item for step in summarised] == [f"messages[{n}]" for n in range(1, 1 + len(summarised))]
-    assert report.folded == len(summarised)
+    assert report.archived == len(summarised)
     assert report.turns_dropped
 
 
 def test_what_was_summarised_is_kept_whole() -> None:
     fitted = fit(chat(30, 1_500), Stub())
-    assert any("[q0]" in text and "[a0]" in text for text in fitted.stash.values())
+    assert any("[q0]" in text and "[a0]" in text for text in fitted.archive.values())
 
 
 def test_equal_messages_are_told_apart_by_their_place() -> None:
     messages = [message for _ in range(30) for message in (user(words(1_500)), assistant("ok"))] + [user("ok?")]
     report = fit(messages, Stub()).report
-    assert len({step.item for step in report.decisions if step.rung == "summary"}) == report.folded
+    assert len({step.item for step in report.decisions if step.form == "summary"}) == report.archived
 
 
 def test_a_budget_that_cannot_hold_the_current_message_is_refused() -> None:
@@ -301,7 +301,7 @@ def test_a_users_own_message_is_never_taken_for_the_summary(model: str) -> None:
     assert fitted.messages[-1] == user(MINE)
 
 
-def test_a_system_message_in_the_middle_of_a_talk_is_an_instruction_whatever_it_begins_with() -> None:
+def test_a_system_message_in_the_middle_of_a_chat_is_an_instruction_whatever_it_begins_with() -> None:
     late = {"role": "system", "content": f"{PREFIX}never show one."}
     stub = Stub()
     fitted = fit([SYSTEM, *chat(3, 1_500)[:-1], late, *chat(30, 1_500)], stub)

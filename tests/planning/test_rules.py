@@ -1,4 +1,4 @@
-"""Rules of single APIs hold whatever is folded: calls follow the user's side, last calls keep their thoughts."""
+"""Rules of single APIs hold whatever is archived: calls follow the user's side, last calls keep their thoughts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def wrong(contents: list[dict[str, Any]]) -> list[int]:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_calls_of_gemini_follow_the_users_side_whatever_is_folded(seed: int) -> None:
+def test_calls_of_gemini_follow_the_users_side_whatever_is_archived(seed: int) -> None:
     messages = chat(seed)
     total = brim.count(messages, model="gemini-2.5-pro").tokens
     for share in (0.15, 0.4, 0.7):

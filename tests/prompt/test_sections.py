@@ -140,7 +140,7 @@ def test_a_call_and_its_result_are_linked_by_their_id() -> None:
     assert [message["role"] for message in full.messages] == ["user", "assistant", "tool", "user"]
     short = render(sections, whole(sections) - 1)
     assert [message["role"] for message in short.messages] == ["user", "user"]
-    assert any("tool_call_id" in left for left in short.stash.values())
+    assert any("tool_call_id" in left for left in short.archive.values())
 
 
 def test_a_text_is_cut_where_it_may_be_and_keeps_its_start() -> None:
@@ -150,7 +150,7 @@ def test_a_text_is_cut_where_it_may_be_and_keeps_its_start() -> None:
     assert lines.startswith(shown)
     assert shown.endswith("\n")
     assert 290 < fitted.tokens <= 300
-    assert lines in fitted.stash.values()
+    assert lines in fitted.archive.values()
 
 
 def test_a_text_that_may_not_be_cut_is_there_whole_or_not_at_all() -> None:
@@ -193,7 +193,7 @@ def test_a_limit_holds_where_nothing_inside_may_leave() -> None:
     group = Section(children=[note("a", None), note("b", None), note("c", None)], limit=120)
     fitted = render([group, Section("So?", name="ask")], 5_000)
     assert sum(step.after for step in fitted.plan[:3]) <= 120
-    assert fitted.plan[0].rung == "full"
+    assert fitted.plan[0].form == "full"
 
 
 def test_the_inner_of_two_limits_holds_first() -> None:
@@ -348,7 +348,7 @@ def test_a_cached_prefix_does_not_leave_for_a_reserve() -> None:
 def test_the_plan_says_what_became_of_every_section_and_why() -> None:
     sections = [Section("Be brief.", role="system", name="rules"), note("a", 1), note("b", 2), "So?"]
     fitted = render(sections, whole(sections) - 1)
-    assert [(step.item, step.rung, step.reason) for step in fitted.plan] == [
+    assert [(step.item, step.form, step.reason) for step in fitted.plan] == [
         ("rules", "full", "must stay"),
         ("a", "dropped", "priority 1: the lowest that was left"),
         ("b", "full", "there was room for it"),
@@ -357,7 +357,7 @@ def test_the_plan_says_what_became_of_every_section_and_why() -> None:
     assert fitted.report.before == whole(sections)
     assert fitted.report.after == fitted.tokens
     assert sum(layer.after for layer in fitted.report.layers) == fitted.tokens
-    assert words(NOTE, "[a]") in fitted.stash.values()
+    assert words(NOTE, "[a]") in fitted.archive.values()
 
 
 def test_the_same_prompt_can_be_tried_at_any_other_budget() -> None:

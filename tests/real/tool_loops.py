@@ -28,8 +28,8 @@ class CountingProvider(FakeProvider):
 
     overflows = 0
 
-    def _talk(self, seen: Seen, api: str, name: str, action: str) -> Answer:
-        answer = super()._talk(seen, api, name, action)
+    def _chat(self, seen: Seen, api: str, name: str, action: str) -> Answer:
+        answer = super()._chat(seen, api, name, action)
         self.overflows += overflow.read(answer.status, b"".join(answer.pieces)) is not None and answer.status == 400
         return answer
 

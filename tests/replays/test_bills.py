@@ -10,7 +10,7 @@ from brim import apis
 from brim.models import Model, Prices, find
 from brim.replays.bills import Bill, Bills
 from brim.tokens.counter import Counter
-from tests.replays.talks import chat, claude
+from tests.replays.chats import chat, claude
 
 OPENAI = Prices(fresh=2.0, output=8.0, cached=0.2)
 CLAUDE = Prices(fresh=3.0, output=15.0, cached=0.3, written=3.75)

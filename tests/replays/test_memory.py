@@ -10,7 +10,7 @@ from brim.replays.bills import Bills
 from brim.replays.changes import Changes, Seen
 from brim.replays.result import MOST_TIMES, Change, Times
 from brim.tokens.counter import Counter
-from tests.replays.talks import claude
+from tests.replays.chats import claude
 
 
 def test_a_bill_remembers_eight_bytes_a_message_and_none_of_the_tools() -> None:
@@ -27,13 +27,13 @@ def test_changes_forget_the_items_of_the_conversations_that_went_on_least_lately
     changes = Changes(items=5)
 
     def found(place: str) -> Iterator[Change]:
-        return (Change(place, f"messages[{n}]", "log result", "", "folded", 10, 0) for n in range(3))
+        return (Change(place, f"messages[{n}]", "log result", "", "archived", 10, 0) for n in range(3))
 
     for key in ("a", "b", "c"):
         changes.note(key, lambda seen, key=key: found(key))  # type: ignore[misc]
     known: dict[str, Seen] = dict(changes._seen)
     assert list(known) == ["c"]
-    assert changes.folded == 9
+    assert changes.archived == 9
 
 
 def test_the_times_of_many_requests_are_a_sample_with_the_same_percentiles() -> None:

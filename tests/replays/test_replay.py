@@ -12,7 +12,7 @@ import brim
 from brim import replays
 from brim.replays.result import percentile
 from brim.replays.trial import LIVE
-from tests.replays.talks import chat, claude, gemini, responses
+from tests.replays.chats import chat, claude, gemini, responses
 
 POLICIES = ["agent", "rolling", "concise", "layered"]
 
@@ -66,7 +66,7 @@ def test_sessions_keep_more_of_the_prefix_than_fits_by_themselves() -> None:
     assert followed.usd_after is not None
     assert alone.usd_after is not None
     assert followed.usd_after < alone.usd_after
-    assert 0 < followed.replans < 25
+    assert 0 < followed.compactions < 25
 
 
 def test_conversations_are_told_apart_when_they_are_mixed() -> None:
@@ -83,13 +83,13 @@ def test_a_session_id_keeps_conversations_apart_that_begin_alike() -> None:
     assert brim.replay(given).outcomes[0].reused_before == 0
 
 
-def test_what_was_folded_is_counted_once_however_often_it_is_left_out() -> None:
+def test_what_was_archived_is_counted_once_however_often_it_is_left_out() -> None:
     outcome = brim.replay(chat(20), budget=3_000).outcomes[0]
     assert outcome.changed > 10
     # Nineteen results and nineteen calls came in; each has one form in the end.
-    assert outcome.compacted + outcome.folded <= 2 * 19 + 2
+    assert outcome.compacted + outcome.archived <= 2 * 19 + 2
     kinds = {use.kind: use for use in outcome.kinds}
-    assert kinds["log result"].compacted + kinds["log result"].folded >= 15
+    assert kinds["log result"].compacted + kinds["log result"].archived >= 15
     assert outcome.largest[0].kind == "log result"
     assert outcome.largest[0].tool == "read_log"
     assert outcome.largest[0].place.startswith("requests[")

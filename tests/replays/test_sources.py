@@ -20,7 +20,7 @@ from brim.replays.recorded import Problem, Recorded
 from brim.replays.scanning import elements
 from brim.replays.sources import Source, opened
 from brim.stores.sqlite import SqliteStore
-from tests.replays.talks import chat, lines
+from tests.replays.chats import chat, lines
 
 TALK = chat(3)
 MARKS = (

@@ -102,7 +102,7 @@ def test_long_answers_are_cut_to_their_first_characters_when_dropping_is_not_eno
     answer = next(message["content"] for message in fitted.messages if message["role"] == "assistant")
     assert answer.startswith(messages[1]["content"][:1_000])
     assert fitted.tokens <= 8_000 - 4_096
-    assert messages[1]["content"] in fitted.stash.values()
+    assert messages[1]["content"] in fitted.archive.values()
 
 
 def test_dropped_turns_are_a_warning_to_the_log_the_callback_and_the_report(caplog: pytest.LogCaptureFixture) -> None:
@@ -139,7 +139,7 @@ def test_blocks_over_50000_characters_are_summarised_by_map_and_reduce() -> None
     text = "".join(message["content"] for message in fitted.messages)
     assert "A part about the harbour." in text
     assert small in text
-    assert block in fitted.stash.values()
+    assert block in fitted.archive.values()
     assert fitted.messages[-1] == user("Why?")
 
 

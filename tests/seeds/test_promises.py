@@ -59,13 +59,13 @@ def chat(turns: list[Turn]) -> list[dict[str, Any]]:
 
 @settings(max_examples=60)
 @given(TURNS, st.integers(150, 4_000), st.sampled_from(POLICIES))
-def test_whatever_leaves_the_request_is_in_the_stash(turns: list[Turn], budget: int, policy: Policy) -> None:
+def test_whatever_leaves_the_request_is_in_the_archive(turns: list[Turn], budget: int, policy: Policy) -> None:
     messages = chat(turns)
     try:
         fitted = brim.fit(messages, model="gpt-4o", budget=budget, policy=policy)
     except brim.BudgetTooSmall:
         return
-    there = json.dumps(fitted.messages) + "\n".join(fitted.stash.values())
+    there = json.dumps(fitted.messages) + "\n".join(fitted.archive.values())
     assert set(MARK.findall(json.dumps(messages))) <= set(MARK.findall(there.replace("\\n", "\n")))
 
 

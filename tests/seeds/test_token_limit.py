@@ -226,8 +226,8 @@ def test_when_characters_cannot_be_counted_the_last_ten_messages_stay() -> None:
 def test_truncation_is_in_the_log_and_in_the_report(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, logger="brim"):
         fitted = concise([*talk(20), user("Go on.")])
-    assert "history truncated: 36 messages folded, 4 kept" in caplog.text
-    assert fitted.report.folded == 36
+    assert "history truncated: 36 messages archived, 4 kept" in caplog.text
+    assert fitted.report.archived == 36
 
 
 def test_no_request_of_a_conversation_of_forty_turns_exceeds_a_window_of_8000_tokens() -> None:

@@ -109,7 +109,7 @@ def test_two_huge_recent_messages_are_compressed_and_the_current_one_stays_verba
     fitted = rolling(messages)
     assert said(fitted)[-1] == user("Why?")
     assert fitted.tokens <= ROOM
-    assert set(fitted.stash.values()) >= {messages[-3]["content"], messages[-2]["content"]}
+    assert set(fitted.archive.values()) >= {messages[-3]["content"], messages[-2]["content"]}
 
 
 def test_a_huge_single_message_is_condensed_and_not_dropped() -> None:

@@ -42,7 +42,7 @@ def test_the_context_of_the_current_turn_is_in_every_request(budget: int) -> Non
         assert f'source=\\"notes{turn}.md' in json.dumps(fitted.messages)
         assert any(layer.layer == 3 and layer.after for layer in fitted.report.layers)
         session.record(answer(words("answer", 40)))
-    assert session.replans > 1
+    assert session.compactions > 1
 
 
 @pytest.mark.parametrize("budget", [1_500, 4_000])
@@ -76,7 +76,7 @@ def test_a_message_that_is_edited_keeps_its_context() -> None:
     assert json.dumps(edited.messages).count("SECRET-9") == 1
 
 
-def test_an_edit_within_what_is_folded_keeps_the_context_before_it() -> None:
+def test_an_edit_within_what_is_archived_keeps_the_context_before_it() -> None:
     session = Session(model="gpt-4o", budget=1_500)
     messages: list[dict[str, Any]] = []
     for turn in range(20):

@@ -31,11 +31,11 @@ def followed(messages: list[dict[str, str]]) -> Session:
 def test_a_question_about_what_is_archived_is_planned_for() -> None:
     messages = talked(96)
     session = followed(messages)
-    before = session.replans
+    before = session.compactions
     sent = session.fit([*messages, {"role": "user", "content": "What did we say about kilns?"}]).messages
     noted = [message["content"] for message in messages if message["role"] == "user" and "kilns" in message["content"]]
     shown = "\n".join(message["content"] for message in sent)
-    assert session.replans == before + 1
+    assert session.compactions == before + 1
     assert sum(said in shown for said in noted) >= len(noted) // 2
 
 
@@ -43,9 +43,9 @@ def test_a_message_that_asks_for_what_is_shown_causes_no_compaction() -> None:
     messages = talked(48)
     session = followed(messages)
     session.fit(messages)
-    before = session.replans
+    before = session.compactions
     session.fit([*messages, {"role": "user", "content": "And part 47 on sundials?"}])
-    assert session.replans == before
+    assert session.compactions == before
 
 
 def test_long_answers_are_weighed_by_how_much_longer_they_are_than_what_the_user_says() -> None:

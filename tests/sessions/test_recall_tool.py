@@ -1,4 +1,4 @@
-"""Bringing folded content back: the tool in every API, and what a message is about."""
+"""Bringing archived content back: the tool in every API, and what a message is about."""
 
 from __future__ import annotations
 

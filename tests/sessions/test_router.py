@@ -58,9 +58,9 @@ def test_a_branch_leaves_the_first_session_as_it_was_and_keeps_the_common_part()
     for end in range(1, 120, 2):
         first = sessions.of(body(messages[:end]))
         first.fit(body(messages[:end]))
-    assert first.replans
+    assert first.compactions
     sent = [entry.message.raw for entry in first.view.entries]
-    summary = next(number for number, entry in enumerate(first.view.entries) if entry.kind == "ledger")
+    summary = next(number for number, entry in enumerate(first.view.entries) if entry.kind == "summary")
     at = max(entry.end for entry in first.view.entries[: summary + 1]) + 2  # what is older is told in the summary
     common = next(number for number, entry in enumerate(first.view.entries) if entry.start >= at)
     branch = [*messages[:at], {"role": "user", "content": "No, something else."}]

@@ -87,13 +87,13 @@ def test_the_next_turn_only_extends_the_prefix_already_sent(
     sent: list[bytes] = []
     log: list[bytes] = []
     for body in bodies:
-        replans, given_messages = session.replans, said(body, api)
+        compactions, given_messages = session.compactions, said(body, api)
         found = fitted(session, body, api)
         if found is None:
             sent, log = [], given_messages
             continue
         now = [message.raw for message in found.conversation.messages]
-        if session.replans == replans and given_messages[: len(log)] == log:
+        if session.compactions == compactions and given_messages[: len(log)] == log:
             assert now[: len(sent)] == sent
         sent, log = now, given_messages
 
@@ -119,9 +119,9 @@ def test_an_edit_leaves_what_stands_before_it_as_it_was_sent(
     session = Session(model=model, budget=budget, api=api)
     for body in bodies:
         common = apis.parse(body, api).messages
-        same, replans = _same(session, common), session.replans
+        same, compactions = _same(session, common), session.compactions
         before = _covered(session, same)
-        if fitted(session, body, api) is not None and session.replans == replans:
+        if fitted(session, body, api) is not None and session.compactions == compactions:
             kept = [entry.message.raw for entry in session.view.entries[: len(before)]]
             assert kept == [entry.message.raw for entry in before]
         assert [message.digest for message in session.log] == [message.digest for message in common]
@@ -163,7 +163,7 @@ def test_a_reloaded_session_sends_what_it_would_have_sent(
     for number, body in enumerate(bodies):
         if number == at % len(bodies) and number:
             gone = Session.load("gone", store=store)
-            assert gone.replans == kept.replans
+            assert gone.compactions == kept.compactions
             assert [entry.message.raw for entry in gone.view.entries] == [e.message.raw for e in kept.view.entries]
         first, second = fitted(kept, body, api), fitted(gone, body, api)
         assert (first is None) == (second is None)
@@ -212,7 +212,7 @@ def test_every_handle_that_is_sent_brings_its_content_back(
 
 @settings(max_examples=40)
 @given(growing(), BUDGETS)
-def test_what_was_folded_is_in_the_log_and_in_its_export(
+def test_what_was_archived_is_in_the_log_and_in_its_export(
     conversation: tuple[str, str, list[dict[str, Any]]], budget: int
 ) -> None:
     api, model, bodies = conversation

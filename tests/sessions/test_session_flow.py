@@ -123,7 +123,7 @@ def test_attached_context_survives_a_re_plan_and_a_reload_in_short() -> None:
     for number in range(12):
         session.record(REPLIES["openai_chat"])
         session.say(f"Question {number}: " + "please look into this matter again " * 12)
-    assert session.replans
+    assert session.compactions
     again = Session.load("s", store=store)
     assert [entry.message.raw for entry in again.view.entries] == [e.message.raw for e in session.view.entries]
     fitted = again.say("thanks")
@@ -136,7 +136,7 @@ def test_re_plans_are_rare_and_what_they_settle_stays() -> None:
     for end in range(4, len(messages) + 1, 4):
         fitted = session.fit(messages[:end])
         assert fitted.tokens <= 6_000
-    assert 2 <= session.replans <= 14
+    assert 2 <= session.compactions <= 14
 
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
@@ -146,7 +146,7 @@ def test_a_session_is_taken_up_where_it_was_left(kind: str, tmp_path: Path) -> N
     session = Session(model="gpt-4o", budget=4_000, store=store, id="s")
     for end in range(4, 64, 4):
         last = session.fit(messages[:end])
-    assert session.replans
+    assert session.compactions
     if kind == "sqlite":
         store.close()
         store = open_store(tmp_path / "brim.db")
@@ -182,7 +182,7 @@ def test_originals_come_back_by_handle_and_by_search() -> None:
         session.recall("brim:00000000")
 
 
-def test_a_folded_message_comes_back_when_the_user_asks_about_it() -> None:
+def test_a_archived_message_comes_back_when_the_user_asks_about_it() -> None:
     session = Session(model="gpt-4o", budget=1_500)
     session.say("The vault code for the Lisbon office is 8813-KTX.")
     for number in range(30):
@@ -211,7 +211,7 @@ def test_moving_cache_breakpoints_edits_nothing() -> None:
         fitted = session.fit(body(turns, turns - 1))
         assert json.dumps(fitted.body).count("cache_control") == 1
         assert "cache_control" in json.dumps(fitted.body["messages"][-1])
-    assert session.replans < 20
+    assert session.compactions < 20
 
 
 def test_breakpoints_stand_at_the_stable_boundary_and_at_the_end_where_the_client_set_none() -> None:
@@ -249,7 +249,7 @@ def test_a_client_keeps_its_newest_breakpoint_when_its_message_is_compacted() ->
         messages = [*sent[:-1], {"role": "user", "content": [result]}]
         assert fitted.messages[-1]["content"][0]["cache_control"] == mark
         assert 2 <= json.dumps(fitted.body).count("cache_control") <= 4
-    assert session.replans
+    assert session.compactions
 
 
 @pytest.mark.parametrize("budget", [1_500, 5_000])
@@ -259,9 +259,9 @@ def test_a_request_that_is_sent_again_has_the_same_bytes(model: str, budget: int
     messages: list[dict[str, Any]] = []
     for number in range(25):
         messages = [*messages, {"role": "user", "content": request(number)}]
-        first, replans = session.fit(messages).messages, session.replans
+        first, compactions = session.fit(messages).messages, session.compactions
         assert session.fit(messages).messages == first
-        assert session.replans == replans
+        assert session.compactions == compactions
         messages = [*messages, {"role": "assistant", "content": f"Moved {number}. " + "Some words. " * 20}]
 
 
@@ -376,7 +376,7 @@ def test_a_branch_keeps_the_common_part_as_it_was_sent() -> None:
     session = Session(model="gpt-4o", budget=5_000)
     for end in range(4, len(messages) + 1, 4):
         session.fit(messages[:end])
-    settled = [entry for entry in session.view.entries[: session.view.settled] if entry.kind != "ledger"]
+    settled = [entry for entry in session.view.entries[: session.view.settled] if entry.kind != "summary"]
     branch = [*messages[:-4], {"role": "user", "content": "No: show me page 3 again."}]
     fitted = session.fit(branch)
     sent = [message.raw for message in fitted.conversation.messages]
@@ -401,8 +401,8 @@ def test_the_report_says_what_became_of_every_message() -> None:
     report = session.fit(messages).report
     assert report.after <= 3_000 < report.before
     assert len(report.decisions) == len(messages)
-    assert report.folded + report.compacted > 0
-    assert {decision.rung for decision in report.decisions} <= {"full", "extract", "folded"}
+    assert report.archived + report.compacted > 0
+    assert {decision.form for decision in report.decisions} <= {"full", "outline", "archived"}
 
 
 def test_another_budget_can_be_tried_without_touching_the_session() -> None:
@@ -498,7 +498,7 @@ def test_an_imported_session_sends_what_the_exported_one_would_and_knows_its_han
     session.fit(messages[:-4])
     session.attach("The shop closes at 18:00.", source="hours.md")
     other = Session.import_(list(session.export()), store=InMemoryStore())
-    assert session.replans
+    assert session.compactions
     for handle in session.view.handles():
         assert other.recall(handle) == session.recall(handle)
     assert other.fit(messages[:-2]).messages == session.fit(messages[:-2]).messages

@@ -91,7 +91,7 @@ def test_a_session_whose_rows_are_gone_is_written_again(
     session = Session(model="gpt-4o", budget=2_000, store=store, id="x")
     messages = agent(12)
     session.fit(messages)
-    assert session.replans
+    assert session.compactions
     if how == "evicted":
         store.delete_session("x")
     else:

@@ -176,7 +176,7 @@ def filled(session: Session, turns: int, start: int = 0) -> brim.Fitted:
     for number in range(start, start + turns):
         fitted = session.say(f"Item {number}: " + "the weather report mentions rain over the hills again " * 4)
         session.record({"choices": [{"message": {"role": "assistant", "content": f"Noted {number}."}}]})
-        session.folding.wait(5)
+        session.running_summary.wait(5)
     return fitted
 
 
@@ -198,16 +198,16 @@ def test_a_sessions_summary_survives_reload() -> None:
     session = Session(model="gpt-4o", budget=1_500, store=store, id="s", summarizer=LlmSummarizer(Model("RAINFALL.")))
     filled(session, 60)
     again = Session.load("s", store=store)
-    assert again.folding.text == session.folding.text != ""
+    assert again.running_summary.text == session.running_summary.text != ""
     assert again.say("x").messages == session.say("x").messages
 
 
 def test_a_summary_can_be_awaited() -> None:
     session = Session(model="gpt-4o", budget=1_500)
     filled(session, 40)
-    session.folding = type(session.folding)(LlmSummarizer(Model("RAINFALL.")))
+    session.running_summary = type(session.running_summary)(LlmSummarizer(Model("RAINFALL.")))
     assert run(session.summarize()) is True
-    assert session.folding.text.startswith("RAINFALL.")
+    assert session.running_summary.text.startswith("RAINFALL.")
 
 
 def test_a_failing_summariser_leaves_the_session_as_it_would_be_without() -> None:
@@ -221,10 +221,10 @@ def test_an_edit_takes_back_a_summary_of_what_is_gone() -> None:
     messages = [message.value for message in talk(60, 90)]
     session.fit(messages)
     session.record(1_000)
-    session.folding.wait(5)
-    assert session.folding.text
+    session.running_summary.wait(5)
+    assert session.running_summary.text
     session.fit(messages[:3])
-    assert session.folding.text == ""
+    assert session.running_summary.text == ""
 
 
 def test_rolling_builds_on_the_models_summary() -> None:
@@ -240,9 +240,9 @@ def test_a_summary_that_is_made_after_a_response_survives_a_reload_at_once() -> 
     session = Session(model="gpt-4o", budget=1_500, store=store, id="s", summarizer=LlmSummarizer(Model()))
     filled(session, 30)
     session.record(1_200)
-    session.folding.wait(10)
-    assert session.folding.text
-    assert Session.load("s", store=store).folding.text == session.folding.text
+    session.running_summary.wait(10)
+    assert session.running_summary.text
+    assert Session.load("s", store=store).running_summary.text == session.running_summary.text
 
 
 @pytest.mark.parametrize("answer", [None, 5, ["a", "b"]])
@@ -252,7 +252,7 @@ def test_an_answer_that_is_no_text_is_refused_in_one_line(answer: Any, caplog: p
 
     session = Session(model="gpt-4o", budget=1_500)
     filled(session, 30)
-    session.folding = type(session.folding)(LlmSummarizer(ask))
+    session.running_summary = type(session.running_summary)(LlmSummarizer(ask))
     assert run(session.summarize()) is False
     assert len([record for record in caplog.records if "no text" in record.message]) == 1
 

@@ -98,11 +98,11 @@ def test_a_session_fills_its_window_also_after_a_compaction() -> None:
         assert sent <= limit
         assert near(fitted.tokens, sent)
         assert fitted.report.after == fitted.tokens
-        compacted = compacted or session.replans > 0
+        compacted = compacted or session.compactions > 0
         fills += [sent / limit] if compacted else []
         session.record(sent)
         messages.append({"role": "assistant", "content": code(300 + n, 6)})
-    assert session.replans > 1
+    assert session.compactions > 1
     assert max(fills) > 0.9
 
 

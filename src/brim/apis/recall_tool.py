@@ -1,4 +1,4 @@
-"""Bringing folded content back by a tool that the model calls: its definition and its answers in every API."""
+"""Bringing archived content back by a tool that the model calls: its definition and its answers in every API."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from brim.errors import NotFound
 from brim.recall import asked, page, read
 
 TOOL = "brim_recall"
-DESCRIPTION = "Fetch earlier content that was folded to save space: by its handle (brim:…), or by what it is about."
+DESCRIPTION = "Fetch earlier content that was archived to save space: by its handle (brim:…), or by what it is about."
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {

@@ -19,7 +19,7 @@ _EXAMPLES = """examples:
   cat build.log | brim compact --budget 1000
   gh api repos/python/cpython/pulls | brim compact            without loss
   brim compact page.html --budget 2000 --query "refund policy"
-  brim compact data.json --explain                            every rung with its size
+  brim compact data.json --explain                            every form with its size
   brim compact hits.json --level compact                      a search result in its short form
   brim compact data.json | brim compact --decode              and back
 """
@@ -40,7 +40,7 @@ def add(subparsers: Any) -> None:
     )
     parser.add_argument("--kind", "-k", choices=sorted(KINDS), help="what it is (default: found out)")
     parser.add_argument("--query", "-q", default="", help="what you are after: parts about it stay first")
-    parser.add_argument("--explain", action="store_true", help="show every rung with its size")
+    parser.add_argument("--explain", action="store_true", help="show every form with its size")
     parser.add_argument(
         "--level", choices=LEVELS, help="the form of a known tool result (search hits, diffs, repo maps, …)"
     )
@@ -72,9 +72,9 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if args.explain:
         whole = brim.count(text, model=model).tokens
-        for rung in brim.ladder(text, args.kind, model=model, hint=hint):
-            size = brim.count(rung.text, model=model).tokens
-            print(f"{size:>9,} tokens  {size / max(1, whole):>6.1%}  {rung.fidelity:11}  {printable(rung.note)}")
+        for form in brim.forms(text, args.kind, model=model, hint=hint):
+            size = brim.count(form.text, model=model).tokens
+            print(f"{size:>9,} tokens  {size / max(1, whole):>6.1%}  {form.fidelity:11}  {printable(form.note)}")
         return 0
     done = brim.compact(text, args.budget, args.kind, model=model, hint=hint, query=args.query)
     if args.json:

@@ -15,7 +15,7 @@ from rich.tree import Tree
 
 import brim
 from brim.cli.terminal.reading import add_model, apply_settings, tokens
-from brim.cli.terminal.showing import RUNGS, STYLE, bar, show_report
+from brim.cli.terminal.showing import FORMS, STYLE, bar, show_report
 from brim.cli.terminal.writing import printable
 from brim.planning.report import LAYERS, Decision, Report
 
@@ -34,7 +34,7 @@ _INTRO = (
 )
 _NEXT = """[bold]Try next[/]
   brim demo --budget 4000                                half the room
-  brim demo --all                                        every item with the reason for its rung
+  brim demo --all                                        every item with the reason for its form
   brim demo --save sample.json                           the run as a file, for the commands below
   brim count sample.json --model claude-sonnet-4-5       the same for another model
   brim fit sample.json --budget 8000 --out fitted.json   the request that would be sent
@@ -84,8 +84,8 @@ def run(args: argparse.Namespace) -> int:
     else:
         _show_layers(console, report)
         console.print(_tree(report), no_wrap=True, overflow="ellipsis", crop=True)
-    kept = f"\nNothing is lost: {len(fitted.stash)} originals are kept under their handles (brim:…).\n"
-    console.print(kept if fitted.stash else "", highlight=False)
+    kept = f"\nNothing is lost: {len(fitted.archive)} originals are kept under their handles (brim:…).\n"
+    console.print(kept if fitted.archive else "", highlight=False)
     console.print(_NEXT, highlight=False, soft_wrap=True)
     return 0
 
@@ -115,7 +115,7 @@ def _tree(report: Report) -> Tree:
         for decision in large:
             branch.add(_line(decision))
         if len(found) > len(large):
-            whole = sum(decision.rung == "full" for decision in found if decision.before < LARGE)
+            whole = sum(decision.form == "full" for decision in found if decision.before < LARGE)
             branch.add(f"smaller items: {len(found) - len(large):,}, {whole:,} of them unchanged")
     return tree
 
@@ -123,6 +123,6 @@ def _tree(report: Report) -> Tree:
 def _line(decision: Decision) -> Text:
     """Example: "tool 7,920 → 3,205 dense  {"orders": [{"number": "HB-20401", …" """
     line = Text(f"{decision.role:<9} {decision.before:>6,} → {decision.after:>5,} ")
-    line.append(f"{decision.rung:<8}", style=RUNGS[decision.rung])
+    line.append(f"{decision.form:<8}", style=FORMS[decision.form])
     line.append(printable(" ".join(decision.preview.split())), style="dim")
     return line

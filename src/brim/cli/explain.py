@@ -21,7 +21,7 @@ def add(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "explain",
         help="show what a fit would do, and why",
-        description="Show what a fit would do: tokens by layer, and for every item its rung and the reason.",
+        description="Show what a fit would do: tokens by layer, and for every item its form and the reason.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

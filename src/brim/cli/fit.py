@@ -17,7 +17,7 @@ from brim.planning.policies.policy import NAMES
 _EXAMPLES = """examples:
   brim fit chat.json --model gpt-4o --budget 8000 --out fitted.json
   brim fit - --model claude-sonnet-4-5 --budget 20000 < body.json
-  brim fit chat.json --model gpt-4o --budget 8k --out fitted.json --stash originals.json
+  brim fit chat.json --model gpt-4o --budget 8k --out fitted.json --archive originals.json
   brim fit chat.json --model gpt-4o --policy rolling --explain
 """
 
@@ -33,7 +33,9 @@ def add(subparsers: Any) -> None:
     add_request(parser)
     parser.add_argument("--explain", action="store_true", help="say on standard error what was done, and why")
     parser.add_argument("--out", metavar="FILE", help="write the fitted request there instead of printing it")
-    parser.add_argument("--stash", metavar="FILE", help="write the originals of what left the request there, by handle")
+    parser.add_argument(
+        "--archive", metavar="FILE", help="write the originals of what left the request there, by handle"
+    )
     parser.add_argument("--json", action="store_true", help="print the report as JSON instead of the request")
     parser.set_defaults(run=run)
 
@@ -56,11 +58,11 @@ def fitted(args: argparse.Namespace) -> brim.Fitted:
 
 
 def run(args: argparse.Namespace) -> int:
-    apart(("--out", args.out), ("--stash", args.stash))
+    apart(("--out", args.out), ("--archive", args.archive))
     found = fitted(args)
     raw = isinstance(found.body, bytes)
     body = found.body.decode("utf-8", "surrogatepass") if raw else json.dumps(found.body, ensure_ascii=False, indent=1)
-    write_all({args.out: body, args.stash: json.dumps(found.stash, ensure_ascii=False, indent=1)})
+    write_all({args.out: body, args.archive: json.dumps(found.archive, ensure_ascii=False, indent=1)})
     if args.json:
         print(json.dumps(found.report.as_dict(), ensure_ascii=False))
     elif not args.out:

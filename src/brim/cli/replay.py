@@ -200,7 +200,7 @@ def show(console: Console, found: Replay) -> None:
 
 
 def _table(found: Replay) -> Table:
-    names = ("over", "refused", "tokens", "prefix reuse", "input cost", "compacted", "folded", "ms p50 / p95")
+    names = ("over", "refused", "tokens", "prefix reuse", "input cost", "compacted", "archived", "ms p50 / p95")
     table = Table("policy", "budget", *names, box=None, header_style="bold")
     for column in table.columns[1:]:
         column.justify = "right"
@@ -216,7 +216,7 @@ def _table(found: Replay) -> Table:
             f"{one.reuse_before:.0%} → {one.reuse_after:.0%}",
             cost,
             f"{one.compacted:,}",
-            f"{one.folded:,}",
+            f"{one.archived:,}",
             f"{one.ms_p50:.1f} / {one.ms_p95:.1f}",
         )
     return table
@@ -244,7 +244,7 @@ def _bars(found: Replay) -> Table:
 
 
 def _kinds(outcomes: Sequence[Outcome]) -> Table:
-    """Tokens that left the prompt by kind of content, and of how many items that were compacted and folded."""
+    """Tokens that left the prompt by kind of content, and of how many items that were compacted and archived."""
     shown = outcomes[:MOST_COLUMNS]
     table = Table("left out of prompts", *(one.label for one in shown), box=None, header_style="bold")
     for column in table.columns[1:]:
@@ -261,8 +261,8 @@ def _freed(use: KindUse | None) -> int:
 
 
 def _use(use: KindUse | None) -> str:
-    """Example: "49,855 (115 + 54)": tokens, of 115 items that were compacted and 54 that were folded"""
-    return f"{_freed(use):,} ({use.compacted:,} + {use.folded:,})" if use is not None else ""
+    """Example: "49,855 (115 + 54)": tokens, of 115 items that were compacted and 54 that were archived"""
+    return f"{_freed(use):,} ({use.compacted:,} + {use.archived:,})" if use is not None else ""
 
 
 def _largest(outcome: Outcome) -> Table:
@@ -271,6 +271,6 @@ def _largest(outcome: Outcome) -> Table:
     for change in outcome.largest[:5]:
         what = f"{change.kind} of {change.tool}" if change.tool else change.kind
         table.add_row(
-            plain(f"  {change.place} {change.item}"), plain(what), change.rung, f"{change.before:,} → {change.after:,}"
+            plain(f"  {change.place} {change.item}"), plain(what), change.form, f"{change.before:,} → {change.after:,}"
         )
     return table

@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     text = done.stdout.decode("utf-8", "replace")
     kept: dict[str, str] = {}
     hint = brim.Hint(tool=shlex.join(words[:2]))
-    made = brim.compact(text, args.budget, model=args.model or "gpt-4o", hint=hint, stash=kept, query=args.query)
+    made = brim.compact(text, args.budget, model=args.model or "gpt-4o", hint=hint, archive=kept, query=args.query)
     if kept:
         _archive(args.store or loaded.store.path, kept)
     put(made.text if not made.text or made.text.endswith("\n") else made.text + "\n")

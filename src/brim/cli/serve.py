@@ -36,7 +36,7 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--port", type=int, metavar="P", help="port to listen on (8787; 0 takes a free one)")
     parser.add_argument("--upstream", metavar="URL", help="the one provider to forward to, whatever the API")
     parser.add_argument("--config", metavar="FILE", help="settings to use instead of the nearest brim.toml")
-    parser.add_argument("--recall", choices=("auto", "tool", "off"), help="how folded content comes back (auto)")
+    parser.add_argument("--recall", choices=("auto", "tool", "off"), help="how archived content comes back (auto)")
     parser.add_argument(
         "--clear-tool-uses",
         action="append",

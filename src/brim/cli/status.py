@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     console = Console()
     console.print(f"[{style}]{plain(line(turn, 24))}[/]", highlight=False)
     console.print(
-        f"{turn['tokens_before']:,} → {turn['tokens_after']:,} tokens · {turn['folded']} folded · "
+        f"{turn['tokens_before']:,} → {turn['tokens_after']:,} tokens · {turn['archived']} archived · "
         f"session {plain(turn['session'])} · {found['requests']:,} requests since the start",
         highlight=False,
     )

@@ -77,9 +77,9 @@ def _sessions(sessions: list[dict[str, Any]]) -> Table:
     for row in sessions:
         style = STYLE[row["level"]]
         share = f"[{style}]{bar(row['used'], 20)} {row['used']:.0%}{WORDS[row['level']]}[/]"
-        folded = f"{row['folded']} folded" if row["folded"] else ""
+        archived = f"{row['archived']} archived" if row["archived"] else ""
         names = plain(row["id"][:24]), plain(row["model"]), plain(row["client"])
-        table.add_row(*names, str(row["requests"]), share, folded)
+        table.add_row(*names, str(row["requests"]), share, archived)
     return table
 
 

@@ -1,4 +1,4 @@
-"""Ladders: the renditions of a content, each smaller than the last, by what kind of content it is.
+"""Compactors: the renditions of a content, each smaller than the last, by what kind of content it is.
 
     full -> dense (lossless, decodes back) -> extracts (recoverable, marked) -> stub
 
@@ -20,12 +20,12 @@ from brim.content.code.recognition import is_source
 from brim.content.detect import Hint, detect
 from brim.content.record_list import is_record_list
 from brim.content.selection import is_escaped
-from brim.content.types import Counter, Fidelity, Room, Rung
+from brim.content.types import ContentForm, Counter, Fidelity, Room
 from brim.errors import BadInput, BadSetting, MissingExtra, NotDecodable
 from brim.head_tail import head_and_tail
 from brim.sized_lru import SizedLru
 
-__all__ = ["KINDS", "Compacted", "Hint", "Ladder", "Room", "Rung", "compact", "decode", "handle_of", "ladder"]
+__all__ = ["KINDS", "Compacted", "Compactor", "ContentForm", "Hint", "Room", "compact", "decode", "forms", "handle_of"]
 
 KINDS: dict[str, str] = {
     "json": "json",
@@ -51,7 +51,7 @@ KINDS: dict[str, str] = {
     "prose": "documents.prose",
     "text": "plain_text",
 }
-Stash = MutableMapping[str, str]
+Archive = MutableMapping[str, str]
 # Beyond this many characters only the ends and the telling lines of a text are worth the time.
 LARGEST = 50_000_000
 # An extract for a query that fills less of its room than this is made again without it.
@@ -78,7 +78,7 @@ def module_of(kind: str) -> ModuleType:
 
 
 def handle_of(text: str | Iterable[bytes], digits: int = 8) -> str:
-    """The name of a content in a stash, which is text or pieces of its UTF-8. Example: "…" -> "brim:3f2a9c01" """
+    """The name of a content in an archive, which is text or pieces of its UTF-8. Example: "…" -> "brim:3f2a9c01" """
     state = hashlib.sha256()
     for piece in [text.encode("utf-8", "surrogatepass")] if isinstance(text, str) else text:
         state.update(piece)
@@ -102,8 +102,8 @@ def _kind_of(text: str, hint: Hint | None) -> str:
         return "text"
 
 
-class Ladder:
-    """The rungs of one content. They are made when they are asked for, and kept."""
+class Compactor:
+    """The forms of one content. They are made when they are asked for, and kept."""
 
     def __init__(self, text: str, count: Counter, kind: str | None = None, hint: Hint | None = None) -> None:
         self.text = text
@@ -112,7 +112,7 @@ class Ladder:
         self._count = count
         self._module = module_of(self.kind)
         self._tokens: int | None = None
-        self._dense: Rung | None = None
+        self._dense: ContentForm | None = None
         self._tried_dense = False
 
     @property
@@ -121,13 +121,13 @@ class Ladder:
             self._tokens = self._count(self.text)
         return self._tokens
 
-    def dense(self) -> Rung | None:
-        """The lossless rung, if there is one that is smaller."""
+    def dense(self) -> ContentForm | None:
+        """The lossless form, if there is one that is smaller."""
         if not self._tried_dense:
             self._tried_dense = True
             text = self._make_dense()
             if text is not None and self._count(text) < self.tokens:
-                self._dense = Rung(text, "lossless", f"{self.kind}, re-encoded without loss")
+                self._dense = ContentForm(text, "lossless", f"{self.kind}, re-encoded without loss")
         return self._dense
 
     def _make_dense(self) -> str | None:
@@ -141,10 +141,10 @@ class Ladder:
             return None
         return made
 
-    def at(self, room: Room) -> Rung:
-        """The best rung that fits a room."""
+    def at(self, room: Room) -> ContentForm:
+        """The best form that fits a room."""
         if self.tokens <= room.tokens:
-            return Rung(self.text, "lossless", "whole")
+            return ContentForm(self.text, "lossless", "whole")
         dense = self.dense() if self.tokens < 40 * room.tokens else None
         if dense is not None and room.fits(dense.text):
             return dense
@@ -152,7 +152,7 @@ class Ladder:
         if room.query and self._count(text) < FILLED * room.tokens:
             # What the query singles out is little: the rest of the room is for what else there is.
             text = max(text, self._extract(replace(room, query="")), key=self._count)
-        return Rung(text, "recoverable", f"{self.kind}, extract of {self.tokens:,} tokens")
+        return ContentForm(text, "recoverable", f"{self.kind}, extract of {self.tokens:,} tokens")
 
     def _extract(self, room: Room) -> str:
         """What the kind's compactor makes of it; where that fails, its beginning and end."""
@@ -167,21 +167,21 @@ class Ladder:
             incidents.note("compactor", problem)
             return head_and_tail(self.text, room.tokens, room.count, room.handle)
 
-    def rungs(self, room: Room) -> Iterator[Rung]:
-        """From the whole to the stub, each at most half as large as the one before."""
-        yield Rung(self.text, "lossless", "whole")
+    def forms(self, room: Room) -> Iterator[ContentForm]:
+        """From the whole to one line, each at most half as large as the one before."""
+        yield ContentForm(self.text, "lossless", "whole")
         dense = self.dense()
         last = self.tokens
         if dense is not None:
             yield dense
             last = self._count(dense.text)
         while last > 24:
-            rung = self.at(Room(last // 2, room.count, room.handle, room.recall, room.query))
-            taken = self._count(rung.text)
+            form = self.at(Room(last // 2, room.count, room.handle, room.recall, room.query))
+            taken = self._count(form.text)
             if taken >= last:
                 return
             last = taken
-            yield rung
+            yield form
 
 
 _seen: SizedLru[tuple[Any, ...], Compacted] = SizedLru(16 << 20)
@@ -194,13 +194,13 @@ def compact(
     *,
     model: str = "gpt-4o",
     hint: Hint | None = None,
-    stash: Stash | None = None,
+    archive: Archive | None = None,
     recall: bool = False,
     query: str = "",
 ) -> Compacted:
     """Return `text` in fewer tokens: losslessly, or within `budget` tokens with what is missing marked.
 
-    With a `stash` the original is kept there under the handle that the marks name; `recall` says that the
+    With an `archive` the original is kept there under the handle that the marks name; `recall` says that the
     reader has a tool to fetch it.
 
     Example: brim.compact('[{"id": 1, "ok": true}, {"id": 2, "ok": true}]').fidelity -> "lossless"
@@ -209,12 +209,12 @@ def compact(
         raise BadInput("text", f"must be text, not {type(text).__name__}: decode bytes, and dump values as JSON")
     if budget is not None and (not isinstance(budget, int) or budget < 0):
         raise BadSetting("budget", f"{budget!r} is not a number of tokens: give 0 or more, or leave it out")
-    key = (text, budget, kind, model, hint, stash is not None, recall, query)
+    key = (text, budget, kind, model, hint, archive is not None, recall, query)
     found = _seen.get(key)
     if found is None:
-        found = _seen.put(key, _compact(text, budget, kind, model, hint, stash is not None, recall, query), len(text))
-    if stash is not None and found.fidelity == "recoverable":
-        stash.setdefault(found.handle, text)
+        found = _seen.put(key, _compact(text, budget, kind, model, hint, archive is not None, recall, query), len(text))
+    if archive is not None and found.fidelity == "recoverable":
+        archive.setdefault(found.handle, text)
     return found
 
 
@@ -222,25 +222,27 @@ def _compact(
     text: str, budget: int | None, kind: str | None, model: str, hint: Hint | None, kept: bool, recall: bool, query: str
 ) -> Compacted:
     count = tokens.text_counter(model)
-    steps = Ladder(text, count, kind, hint)
+    steps = Compactor(text, count, kind, hint)
     if budget is None:
-        rung = steps.dense() or Rung(text, "lossless", "whole")
+        form = steps.dense() or ContentForm(text, "lossless", "whole")
     else:
         handle = handle_of(text) if kept else ""
-        rung = steps.at(Room(budget, count, handle, recall and kept, query))
-    size = count(rung.text)
-    handle = handle_of(text) if rung.fidelity == "recoverable" else ""
-    return Compacted(rung.text, size, rung.fidelity, steps.kind, handle, size / max(1, steps.tokens))
+        form = steps.at(Room(budget, count, handle, recall and kept, query))
+    size = count(form.text)
+    handle = handle_of(text) if form.fidelity == "recoverable" else ""
+    return Compacted(form.text, size, form.fidelity, steps.kind, handle, size / max(1, steps.tokens))
 
 
-def ladder(text: str, kind: str | None = None, *, model: str = "gpt-4o", hint: Hint | None = None) -> Iterator[Rung]:
-    """All rungs of a content, from the whole to the stub."""
+def forms(
+    text: str, kind: str | None = None, *, model: str = "gpt-4o", hint: Hint | None = None
+) -> Iterator[ContentForm]:
+    """All forms of a content, from the whole to one line."""
     count = tokens.text_counter(model)
-    return Ladder(text, count, kind, hint).rungs(Room(0, count))
+    return Compactor(text, count, kind, hint).forms(Room(0, count))
 
 
 def decode(text: str) -> Any:
-    """Undo a lossless rung: the JSON value for JSON, the text for everything else.
+    """Undo a lossless form: the JSON value for JSON, the text for everything else.
 
     Example: brim.decode(brim.compact(text).text) -> the value of text
     """

@@ -1,4 +1,4 @@
-"""Content inside other content: each part goes to its own ladder with its share of the room.
+"""Content inside other content: each part goes to its own compactor with its share of the room.
 
 The words around a paste come first, as they say what it is about; small parts stay whole.
 """
@@ -23,7 +23,7 @@ _MOST = 40
 
 
 def inner(text: str, room: Room, kind: str = "") -> str:
-    """The extract of a part by the ladder of its kind, or a plain one where that is not installed or has none."""
+    """The extract of a part by the compactor of its kind, or a plain one where that is not installed or has none."""
     kind = kind or sniff(text)
     if kind in ("prose", "markdown", "text", "code") and is_record_list(text):
         return record_list.extract(text, room)

@@ -1,4 +1,4 @@
-"""What every ladder is made of: a rung is one rendition of a content, a room is what it may take.
+"""What every compactor is made of: a form is one rendition of a content, a room is what it may take.
 
 A content kind is one file in this package with up to three functions:
 
@@ -47,7 +47,7 @@ class Room:
 
 
 @dataclass(frozen=True, slots=True)
-class Rung:
+class ContentForm:
     """One rendition of a content."""
 
     text: str

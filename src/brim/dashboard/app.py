@@ -53,7 +53,7 @@ def create(data: DashboardData) -> App:
         Route("/sessions/{id}", pages.session),
         Route(turn, pages.turn),
         Route(f"{turn}/plan", pages.plan),
-        Route("/sessions/{id}/stash/{handle}", pages.stashed),
+        Route("/sessions/{id}/archive/{handle}", pages.archived),
         Route("/models", pages.models),
         Route("/settings", pages.settings),
         Route("/static/{name}", _static),
@@ -138,16 +138,16 @@ class Pages:
         if not _is_budget(given):
             return turns.refused(f"A budget is a whole number of tokens from 1 to {MOST_TOKENS:,}."), 422
         try:
-            tried = await asyncio.to_thread(self._data.replanned, found["session"], found["number"], int(given))
+            tried = await asyncio.to_thread(self._data.planned_at, found["session"], found["number"], int(given))
         except BudgetTooSmall as refusal:
             needed = f"What must stay needs {refusal.needed:,} tokens, so {refusal.budget:,} cannot hold this turn."
             return turns.refused(needed), 422
         return await asyncio.to_thread(turns.plan, found, _veiled(tried, place), place), 200
 
-    async def stashed(self, request: Request) -> Response:
+    async def archived(self, request: Request) -> Response:
         place, id = self._place(request), request.path_params["id"]
-        found = self._data.stashed(id, request.path_params["handle"])
-        return _html(sessions.stashed(_veiled(found, place), place, id))
+        found = self._data.archived(id, request.path_params["handle"])
+        return _html(sessions.archived(_veiled(found, place), place, id))
 
     async def models(self, request: Request) -> Response:
         usage = await asyncio.to_thread(self._data.usage, 30)

@@ -23,8 +23,8 @@ class DashboardData(Protocol):
         """The last used sessions: id, client, model, requests, touched, tokens_before, tokens_after, limit, used."""
 
     def session(self, id: str) -> Values:
-        """A session with its `turns` (each with `layers`, if known), its `stash` (handle, characters) and its
-        `ledger`: entries of kind "ledger" or "recall" with start, end, tokens, digest and text."""
+        """A session with its `turns` (each with `layers`, if known), its `archive` (handle, characters) and its
+        `summaries`: entries of kind "summary" or "recall" with start, end, tokens, digest and text."""
 
     def turn(self, id: str, number: int) -> Values:
         """A turn with its `report`, and its messages `before` and `after` (role, digest, text, calls, answers)."""
@@ -32,10 +32,10 @@ class DashboardData(Protocol):
     def layers(self, id: str, number: int) -> Sequence[Values] | None:
         """The tokens of a turn by layer, without its messages: many are asked for at once."""
 
-    def replanned(self, id: str, number: int, budget: int) -> Values:
+    def planned_at(self, id: str, number: int, budget: int) -> Values:
         """The same turn at another budget: budget, tokens, report, after. Raises BudgetTooSmall."""
 
-    def stashed(self, id: str, handle: str) -> Values:
+    def archived(self, id: str, handle: str) -> Values:
         """What a handle stands for: handle, characters, text."""
 
     def models(self) -> Sequence[Values]:

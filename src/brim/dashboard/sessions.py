@@ -1,4 +1,4 @@
-"""The list of sessions, and one session: its window now and over the turns, ledger, stash and recalls."""
+"""The list of sessions, and one session: its window now and over the turns, summary, archive and recalls."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def _turns(turns: Sequence[Values], place: Place, session: str) -> Html:
             ),
             number(words.before_after(turn["tokens_before"], turn["tokens_after"])),
             el("td", words.meter(turn["used"]) if turn["limit"] else "not known"),
-            number(words.tokens(turn["folded"])),
+            number(words.tokens(turn["archived"])),
             number(words.signed(turn["error"])),
             number(words.money(turn["saved_usd"])),
             el("td", outcome(turn)),
@@ -183,20 +183,20 @@ def _turns(turns: Sequence[Values], place: Place, session: str) -> Html:
 
 
 def _memory(session: Values, place: Place) -> list[Child]:
-    entries, stash = session.get("ledger") or [], session["stash"]
-    ledger = [entry for entry in entries if entry["kind"] == "ledger"]
+    entries, archive = session.get("summaries") or [], session["archive"]
+    summaries = [entry for entry in entries if entry["kind"] == "summary"]
     recalled = [entry for entry in entries if entry["kind"] == "recall"]
     asked = [turn for turn in session["turns"] if turn["recalls"]]
-    parts: list[Child] = [el("h2", "Ledger")]
-    short = session.get("folded")
-    nothing = "Messages were shortened, and none left the prompt whole." if short else "No message has been folded."
-    parts += _entries(ledger, nothing)
+    parts: list[Child] = [el("h2", "Summary")]
+    short = session.get("archived")
+    nothing = "Messages were shortened, and none left the prompt whole." if short else "No message has been archived."
+    parts += _entries(summaries, nothing)
     parts += [el("h2", "Recalls")]
-    parts += _entries(recalled, None if asked else "Nothing folded has been brought back.")
+    parts += _entries(recalled, None if asked else "Nothing archived has been brought back.")
     if asked:
         told = [f"turn {turn['number']} ({turn['recalls']:,})" for turn in asked]
         parts += [el("p", f"Asked for by the model: {', '.join(told)}.")]
-    parts += [el("h2", "Stash"), _stash(stash, place, session["id"])]
+    parts += [el("h2", "Archive"), _archive(archive, place, session["id"])]
     return parts + ([] if place.content else [hidden_note()])
 
 
@@ -215,27 +215,27 @@ def _entry(entry: Values) -> Html:
     return el("details", el("summary", title), el("pre", entry["text"], dir="auto", tabindex="0"))
 
 
-def _stash(stash: Sequence[Values], place: Place, session: str) -> Html:
-    if not stash:
+def _archive(archive: Sequence[Values], place: Place, session: str) -> Html:
+    if not archive:
         return el("p", "Nothing has left the prompt.")
     rows = []
-    for row in stash[-MOST_ROWS:]:
+    for row in archive[-MOST_ROWS:]:
         handle = el("code", row["handle"])
-        shown = link(handle, place.base, "sessions", session, "stash", row["handle"]) if place.content else handle
+        shown = link(handle, place.base, "sessions", session, "archive", row["handle"]) if place.content else handle
         rows.append(el("tr", el("th", shown, scope="row"), number(words.tokens(row["characters"]))))
-    told = f"{words.plural(len(stash), 'original')} kept outside the prompt, by handle"
+    told = f"{words.plural(len(archive), 'original')} kept outside the prompt, by handle"
     made = table(told, ["Handle", *numbers("Characters")], rows, class_="narrow")
     return el("details", el("summary", told), made)
 
 
-def stashed(found: Values, place: Place, session: str) -> str:
+def archived(found: Values, place: Place, session: str) -> str:
     """What a handle stands for."""
     body: Child = el("pre", found["text"], dir="auto", tabindex="0") if "text" in found else hidden_note()
     return page(
         place,
-        f"Stash {found['handle']}",
+        f"Archive {found['handle']}",
         el("nav", link("Session", place.base, "sessions", session), aria_label="Up", class_="up"),
-        el("h1", "Stash ", el("code", found["handle"])),
+        el("h1", "Archive ", el("code", found["handle"])),
         el("p", words.plural(found["characters"], "character")),
         body,
         section="sessions",

@@ -19,12 +19,12 @@ COUNTED = {
     "exact": "exact",
     "reconstructed": "by a reconstructed tokenizer",
 }
-RUNGS = {
+FORMS = {
     "full": "full",
     "dense": "dense",
-    "extract": "extract",
-    "stub": "stub",
-    "folded": "folded",
+    "outline": "outline",
+    "line": "one line",
+    "archived": "archived",
     "dropped": "dropped",
     "summary": "summary",
 }
@@ -118,7 +118,7 @@ def _slider(turn: Values, budget: int | None, place: Place) -> Html:
         el("p", role="status", id="told", class_="visually-hidden"),
         method="get",
         action=here,
-        id="replan",
+        id="try-budget",
         data_fragment=f"{here}/plan",
     )
 
@@ -133,8 +133,8 @@ def plan(turn: Values, tried: Values | None, place: Place) -> Html:
         return el("section", el("p", gone), id="plan")
     after = tried["after"] if tried else turn["after"]
     title = f"Tried at {tried['budget']:,} tokens: {report['after']:,} used" if tried else "As sent"
-    folded = report["folded"] if tried else max(report["folded"], turn["folded"])
-    counts = f"{report['kept']:,} messages kept, {report['compacted']:,} items compacted, {folded:,} folded"
+    archived = report["archived"] if tried else max(report["archived"], turn["archived"])
+    counts = f"{report['kept']:,} messages kept, {report['compacted']:,} items compacted, {archived:,} archived"
     told = f"{counts}. Policy: {report['policy']}; the counts are {COUNTED.get(report['source'], 'estimates')}."
     warnings = [el("li", warning) for warning in report["warnings"]]
     return el(
@@ -143,7 +143,7 @@ def plan(turn: Values, tried: Values | None, place: Place) -> Html:
         el("p", told, id="told-plan"),
         el("ul", warnings, class_="warnings") if warnings else None,
         window(report, "At this budget" if tried else "As sent"),
-        el("h3", "Every item: its rung and the reason"),
+        el("h3", "Every item: its form and the reason"),
         items(report["decisions"], place, turn["session"]),
         el("p", SETTLED, class_="note") if not tried and _partly(turn) else None,
         el("h3", "Before and after"),
@@ -164,24 +164,24 @@ def refused(problem: str) -> Html:
 
 
 def items(decisions: list[Values], place: Place, session: str) -> Html:
-    """Every item with its rung and reason."""
+    """Every item with its form and reason."""
     if not decisions:
         return el("p", "It passed as it was: nothing had to be decided.")
     shown = decisions[:MOST_ITEMS]
     caption = words.plural(len(decisions), "item")
     if len(shown) < len(decisions):
         caption = f"The first {len(shown):,} of {caption}"
-    heads = ["Item", *numbers("Tokens"), "Rung and reason"]
+    heads = ["Item", *numbers("Tokens"), "Form and reason"]
     return table(caption, heads, [_item(decision, place, session) for decision in shown])
 
 
 def _item(decision: Values, place: Place, session: str) -> Html:
-    layer, rung = decision["layer"], decision["rung"]
+    layer, form = decision["layer"], decision["form"]
     described = f"{decision['role']} · {decision['kind']} · L{layer} {LAYERS.get(layer, '')}"
     handle = decision.get("handle")
     code: Child = handle and el("code", handle)
     if handle and place.content:
-        code = link(code, place.base, "sessions", session, "stash", handle)
+        code = link(code, place.base, "sessions", session, "archive", handle)
     preview = decision.get("preview")
     return el(
         "tr",
@@ -195,7 +195,7 @@ def _item(decision: Values, place: Place, session: str) -> Html:
         number(words.before_after(decision["before"], decision["after"])),
         el(
             "td",
-            el("span", RUNGS.get(rung, rung), class_=f"rung {rung}"),
+            el("span", FORMS.get(form, form), class_=f"form {form}"),
             el("small", f" {decision['fidelity']}") if decision.get("fidelity", "full") != "full" else None,
             " ",
             decision["reason"],

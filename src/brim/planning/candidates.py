@@ -1,6 +1,6 @@
-"""Of a very long history, the messages that a plan looks at: the others would be folded in any case.
+"""Of a very long history, the messages that a plan looks at: the others would be archived in any case.
 
-Counting and cutting what is surely folded would take most of the time of a fit. So it goes by sizes that are
+Counting and cutting what is surely archived would take most of the time of a fit. So it goes by sizes that are
 guessed from bytes; whatever is looked at is counted exactly, and only that can be sent.
 """
 
@@ -16,7 +16,7 @@ from brim.relevance.term_spread import Column, choose_best, zeros
 # A history of more messages than this is looked at only as far as so many times its limit; one without results less,
 # unless its sizes turn out to be guessed too high.
 MANY = 1_500
-LOOKED_AT, LOOKED_AT_TALK = 2.0, 1.15
+LOOKED_AT, LOOKED_AT_CHAT = 2.0, 1.15
 # So many messages, spread over the history, say how many bytes a token has in it.
 SAMPLE = 64
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from brim import incidents
-from brim.content import Hint, Ladder, handle_of
-from brim.content import arguments as arguments_ladder
+from brim.content import Compactor, Hint, handle_of
+from brim.content import arguments as arguments_compactor
 from brim.content.keyed import keyed, words_of
 from brim.content.types import Room
 from brim.head_tail import head_and_tail
@@ -34,7 +34,7 @@ FIELDS = frozenset({"json", "jsonl"})
 
 
 class Forms:
-    """Shows items. `stash` gets the original of everything that is not shown whole."""
+    """Shows items. `archive` gets the original of everything that is not shown whole."""
 
     def __init__(
         self,
@@ -49,10 +49,10 @@ class Forms:
         self.recall = recall
         self.query = query
         self.least = False  # whether what must stay is too much at its usual floors
-        self.stash: dict[str, str] = {}
+        self.archive: dict[str, str] = {}
         self._original = original
         self._made: dict[int, int] = {}  # for how many tokens an item was last shown
-        self._ladders: dict[int, Ladder] = {}
+        self._compactors: dict[int, Compactor] = {}
 
     def show(self, item: Item) -> None:
         """Make the text that an item has in the tokens that it was given."""
@@ -151,7 +151,7 @@ class Forms:
         room = Room(tokens, self.count, query=self.query)
         try:
             text = keyed(item.text, tokens, self.count, said)
-            return self.ladder(item).at(room).text if text is None else text
+            return self.compactor(item).at(room).text if text is None else text
         except Exception as problem:
             incidents.note("compactor", problem)
             return _ends(item, room)
@@ -173,10 +173,10 @@ class Forms:
             return room.mark(f"{item.name or 'media'}, about {item.tokens:,} tokens"), "recoverable"
         if item.kind == "call":
             self._keep(item)
-            return arguments_ladder.extract(item.text, room), "recoverable"
-        ladder = self.ladder(item)
-        if ladder.kind in FIELDS:
-            dense = ladder.dense() if item.tokens < DENSE_FROM * item.given else None
+            return arguments_compactor.extract(item.text, room), "recoverable"
+        compactor = self.compactor(item)
+        if compactor.kind in FIELDS:
+            dense = compactor.dense() if item.tokens < DENSE_FROM * item.given else None
             if dense is not None and room.fits(dense.text):
                 return dense.text, "lossless"
             mark = room.mark(f"of {item.tokens:,} tokens") if self._named(item) else "[…]"
@@ -185,24 +185,24 @@ class Forms:
                 self._keep(item)
                 text = f"{text} {mark}"
                 return (text, "recoverable") if room.fits(text) else (mark, "recoverable")
-        rung = ladder.at(room)
-        if rung.fidelity == "recoverable":
+        form = compactor.at(room)
+        if form.fidelity == "recoverable":
             self._keep(item)
-        return rung.text, rung.fidelity
+        return form.text, form.fidelity
 
     def _named(self, item: Item) -> bool:
         return self.recall or item.given >= 4 * STUB
 
-    def ladder(self, item: Item) -> Ladder:
-        found = self._ladders.get(id(item))
+    def compactor(self, item: Item) -> Compactor:
+        found = self._compactors.get(id(item))
         if found is None:
-            found = self._ladders[id(item)] = Ladder(item.text, self.count, hint=Hint(tool=item.name))
+            found = self._compactors[id(item)] = Compactor(item.text, self.count, hint=Hint(tool=item.name))
         return found
 
     def _keep(self, item: Item) -> None:
         """Archive the original of an item."""
         text = item.text or self._original(item)
-        self.stash.setdefault(handle_of(text), text)
+        self.archive.setdefault(handle_of(text), text)
 
 
 def _ends(item: Item, room: Room) -> str:

@@ -201,7 +201,7 @@ class Itemizer:
         return found
 
     def _grouped(self) -> Iterator[tuple[Sequence[int], bool]]:
-        """Indexes in groups and whether they are looked at; what nobody looks at, in a row, is folded together."""
+        """Indexes in groups and whether they are looked at; what nobody looks at, in a row, is archived together."""
         messages, frozen, seen = self.conversation.messages, self._frozen, self._seen
         if seen is not None and _loose([messages[n] for n in seen.guess.columns.others if n >= frozen]):
             before = frozen

@@ -16,8 +16,8 @@ from functools import cached_property
 from brim.content.selection import shares
 from brim.conversation import Message, encode, leaf
 from brim.errors import BudgetTooSmall
-from brim.planning.candidates import LOOKED_AT, LOOKED_AT_TALK, candidates
-from brim.planning.folding import Fold
+from brim.planning.archived import ArchivedMessages
+from brim.planning.candidates import LOOKED_AT, LOOKED_AT_CHAT, candidates
 from brim.planning.forms import STUB, Forms
 from brim.planning.items import SYSTEM, WHOLE, Group, Item, Itemizer, last_exchange
 from brim.planning.rebuild import rebuilt
@@ -80,7 +80,7 @@ class Planner:
         if guess is not None:
             self._relevance = task.relevance(limit) if task.relevance else None
         results = guess is None or any(messages[number].answers for number in guess.columns.others)
-        for times in (LOOKED_AT,) if results else (LOOKED_AT_TALK, LOOKED_AT):
+        for times in (LOOKED_AT,) if results else (LOOKED_AT_CHAT, LOOKED_AT):
             if guess is not None:
                 recent = int(RECENT_SEEN * limit)
                 seen = candidates(messages, guess, self._relevance, recent, times * limit, task.stay)
@@ -414,7 +414,7 @@ class Planner:
             if over <= 0:
                 return outcome
             if not self._step_down(over + 2):
-                if self.summary.silent or not (outcome.folded and self.task.spare):
+                if self.summary.silent or not (outcome.archived and self.task.spare):
                     break
                 self.summary.silent = True  # a request that does not say what it lacks is better than none
         raise BudgetTooSmall(outcome.total, self.task.limit, self.must_stay())
@@ -497,22 +497,33 @@ class Planner:
         }
         messages: list[Message] = []
         places: list[int] = []
-        folded = [member for group in self.groups if not group.kept for member in group.members]
-        fold = Fold.of([conversation.messages[index] for index in folded]) if folded else None
+        archived = [member for group in self.groups if not group.kept for member in group.members]
+        archived_messages = (
+            ArchivedMessages.of([conversation.messages[index] for index in archived]) if archived else None
+        )
         kept = sorted(shown.keys() - {SYSTEM})
-        before = self._summary_before(kept, folded) if folded else None
+        before = self._summary_before(kept, archived) if archived else None
         for index in kept:
             speaks = not self.summary.silent or conversation.messages[index].role == "assistant"
-            if index == before and fold is not None and speaks:
-                messages.append(self.summary.message(len(folded), fold.handle))
+            if index == before and archived_messages is not None and speaks:
+                messages.append(self.summary.message(len(archived), archived_messages.handle))
                 places.append(-1)
             messages.append(shown[index])
             places.append(index)
         new = replace(conversation, messages=tuple(messages), system=shown.get(SYSTEM, conversation.system))
         total = self.task.size(self.counter.total(new))
-        return Outcome(new, total, self.groups, self.forms.stash, fold, folded, planned=conversation, places=places)
+        return Outcome(
+            new,
+            total,
+            self.groups,
+            self.forms.archive,
+            archived_messages,
+            archived,
+            planned=conversation,
+            places=places,
+        )
 
-    def _summary_before(self, kept: Sequence[int], folded: Sequence[int]) -> int | None:
+    def _summary_before(self, kept: Sequence[int], archived: Sequence[int]) -> int | None:
         """Before which kept message the summary stands: where the first message was removed, so that what was sent
         before it stays as it was; first of all where an answer would speak first.
         """
@@ -522,7 +533,7 @@ class Planner:
         ]
         if not told or self.summary.silent or api == "gemini" or messages[told[0]].role != "user":
             return told[0] if told else None
-        return next((index for index in told if index > folded[0]), told[0])
+        return next((index for index in told if index > archived[0]), told[0])
 
     def _by_message(self) -> dict[int, list[Item]]:
         found: dict[int, list[Item]] = {}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-Rung = Literal["full", "dense", "extract", "stub", "folded", "dropped", "summary"]
+Form = Literal["full", "dense", "outline", "line", "archived", "dropped", "summary"]
 Fidelity = Literal["full", "lossless", "recoverable"]
 Level = Literal["ok", "high", "critical"]
 LAYERS = {
@@ -21,7 +21,7 @@ HIGH, CRITICAL = 0.75, 0.90
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """For one item a rung, and a reason that a user can read."""
+    """For one item a form, and a reason that a user can read."""
 
     item: str
     role: str
@@ -29,7 +29,7 @@ class Decision:
     kind: str
     before: int
     after: int
-    rung: Rung
+    form: Form
     reason: str
     handle: str = ""
     preview: str = ""
@@ -38,10 +38,10 @@ class Decision:
 
     def __post_init__(self) -> None:
         if self.fidelity is None:
-            object.__setattr__(self, "fidelity", _FIDELITY.get(self.rung, "recoverable"))
+            object.__setattr__(self, "fidelity", _FIDELITY.get(self.form, "recoverable"))
 
 
-_FIDELITY: dict[Rung, Fidelity] = {"full": "full", "dense": "lossless"}
+_FIDELITY: dict[Form, Fidelity] = {"full": "full", "dense": "lossless"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Report:
     decisions: tuple[Decision, ...]
     kept: int
     compacted: int
-    folded: int
+    archived: int
     turns_dropped: bool
     warnings: tuple[str, ...]
 
@@ -95,8 +95,8 @@ class Report:
         done = [_several(self.kept, "message", "kept")]
         if self.compacted:
             done.append(_several(self.compacted, "part", "shortened"))
-        if self.folded:
-            done.append(_several(self.folded, "message", "archived"))
+        if self.archived:
+            done.append(_several(self.archived, "message", "archived"))
         lines = [f"{self.before:,} -> {self.after:,} tokens: {', '.join(done)}"]
         lines += [f"warning: {warning}" for warning in self.warnings]
         return "\n".join(lines)

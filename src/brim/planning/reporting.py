@@ -15,7 +15,7 @@ from brim.planning.attachments import attached
 from brim.planning.draft import ADDED, Draft, own_name
 from brim.planning.items import SYSTEM, Group, Item, Itemizer, current
 from brim.planning.policies import rolling
-from brim.planning.report import Decision, Report, Rung, layer_uses
+from brim.planning.report import Decision, Form, Report, layer_uses
 from brim.planning.task import Notice, Outcome
 from brim.planning.work import Work
 from brim.tokens.actuals import shared_out
@@ -31,7 +31,7 @@ BESIDE = ("<context ", "<prior_context ", rolling.CONTEXT[:20], "[Brim")
 
 
 # What becomes of a message that is not sent any more.
-GONE = ("folded", "summary", "dropped")
+GONE = ("archived", "summary", "dropped")
 
 
 def report_of(work: Work, outcome: Outcome) -> Report:
@@ -43,8 +43,8 @@ def report_of(work: Work, outcome: Outcome) -> Report:
     if counted != (before, after):
         decisions = tuple(_corrected(one, before / max(1, counted[0]), after / max(1, counted[1])) for one in decisions)
     count = work.counter.count(sent)
-    folded = _folded(work, outcome, decisions)
-    compacted = [one for one in decisions if one.rung != "full" and one.item.partition(".parts")[0] not in folded]
+    archived = _archived(work, outcome, decisions)
+    compacted = [one for one in decisions if one.form != "full" and one.item.partition(".parts")[0] not in archived]
     return Report(
         model=work.model.name,
         policy=work.policy.name,
@@ -62,8 +62,8 @@ def report_of(work: Work, outcome: Outcome) -> Report:
         decisions=decisions,
         kept=len(sent.messages),
         compacted=len(compacted),
-        folded=len(folded),
-        turns_dropped=bool(folded),
+        archived=len(archived),
+        turns_dropped=bool(archived),
         warnings=tuple(notice.message for notice in (*outcome.warnings, *notices(work, outcome))),
     )
 
@@ -85,11 +85,11 @@ def _given(work: Work) -> Draft:
     return attached(Draft(work.conversation), work.context, work.carried, None)
 
 
-def _folded(work: Work, outcome: Outcome, decisions: Iterable[Decision]) -> set[str]:
+def _archived(work: Work, outcome: Outcome, decisions: Iterable[Decision]) -> set[str]:
     """The caller's messages that are not sent any more, by their names."""
     if outcome.draft is not None:
-        return {own_name(work.conversation, index) for index in outcome.folded}
-    return {one.item for one in decisions if one.rung in GONE and one.item.startswith("messages[")}
+        return {own_name(work.conversation, index) for index in outcome.archived}
+    return {one.item for one in decisions if one.form in GONE and one.item.startswith("messages[")}
 
 
 def _known(outcome: Outcome) -> dict[int, int]:
@@ -182,16 +182,16 @@ def _decisions(work: Work, outcome: Outcome) -> Iterable[Decision]:
     if draft is None:
         return
     told = {step.item for step in outcome.steps}
-    folded = "" if outcome.fold is None else outcome.fold.handle
+    archived = "" if outcome.archived_messages is None else outcome.archived_messages.handle
     for group in outcome.groups or _as_they_are(work, draft):
         if not group.items and not group.kept:
             for member in group.members:
-                yield _passed(work, draft, member, folded)
+                yield _passed(work, draft, member, archived)
         for item in group.items:
             name = _name(draft, item)
             # What a policy told of in a step is told of once, unless the planner changed it again.
             if not (told and group.kept and item.shown is None and {name, name.partition(".parts")[0]} & told):
-                yield _decision(draft, group, item, name, folded, not outcome.groups)
+                yield _decision(draft, group, item, name, archived, not outcome.groups)
 
 
 def _as_they_are(work: Work, draft: Draft) -> list[Group]:
@@ -208,7 +208,7 @@ def _passed(work: Work, draft: Draft, index: int, handle: str) -> Decision:
     message = draft.messages[index]
     reason, preview = "older, or less to the point, than so much as the budget holds", _preview(message.text)
     size = work.counter.message(message)
-    return Decision(draft.name(index), message.role, 4, "text", size, 0, "folded", reason, handle, preview)
+    return Decision(draft.name(index), message.role, 4, "text", size, 0, "archived", reason, handle, preview)
 
 
 def _name(draft: Draft, item: Item) -> str:
@@ -220,23 +220,23 @@ def _name(draft: Draft, item: Item) -> str:
     return f"context {unescape(source.group(1))}".strip() if source else draft.name(item.message) + at
 
 
-def _decision(draft: Draft, group: Group, item: Item, name: str, folded: str, fits: bool) -> Decision:
+def _decision(draft: Draft, group: Group, item: Item, name: str, archived: str, fits: bool) -> Decision:
     role = "system" if item.message == SYSTEM else draft.messages[item.message].role
-    rung, reason = _rung(group, item, fits, item.message in draft.held)
+    form, reason = _form(group, item, fits, item.message in draft.held)
     after = 0 if not group.kept else item.tokens if item.shown is None else item.shown_tokens
-    handle = handle_of(item.text) if item.text and rung in ("extract", "stub", "dropped") else ""
-    if rung == "folded":
-        handle = folded
-    return Decision(name, role, item.layer, item.kind, item.tokens, after, rung, reason, handle, _preview(item.text))
+    handle = handle_of(item.text) if item.text and form in ("outline", "line", "dropped") else ""
+    if form == "archived":
+        handle = archived
+    return Decision(name, role, item.layer, item.kind, item.tokens, after, form, reason, handle, _preview(item.text))
 
 
 def _preview(text: str) -> str:
     return " ".join(text[:120].split())[:80]
 
 
-def _rung(group: Group, item: Item, fits: bool, held: bool) -> tuple[Rung, str]:
+def _form(group: Group, item: Item, fits: bool, held: bool) -> tuple[Form, str]:
     if not group.kept:
-        return "folded", "archived: older, and less to the point than what was kept; the summary tells of it"
+        return "archived", "archived: older, and less to the point than what was kept; the summary tells of it"
     if item.shown is None:
         if held:
             return "full", "must stay: it cannot be fetched again"
@@ -249,5 +249,5 @@ def _rung(group: Group, item: Item, fits: bool, held: bool) -> tuple[Rung, str]:
     if not item.shown:
         return "dropped", "archived: the room went to the rest of its message"
     if item.shown_tokens <= 24:
-        return "stub", "only its name stays: it belongs to something that had to stay"
-    return "extract", f"the most useful {item.shown_tokens / max(1, item.tokens):.0%} of it{why}"
+        return "line", "only its name stays: it belongs to something that had to stay"
+    return "outline", f"the most useful {item.shown_tokens / max(1, item.tokens):.0%} of it{why}"

@@ -13,15 +13,15 @@ from brim.planning.items import SYSTEM, Group, Item
 
 
 def bridged(groups: Sequence[Group], messages: Sequence[Message], frozen: int) -> list[Group]:
-    """Keep what calls need before them, the last folded message of the user; return those that were kept.
+    """Keep what calls need before them, the last archived message of the user; return those that were kept.
 
-    Calls for which there is none are folded too. `frozen` messages at the start stand before the notice of what is
-    folded, which speaks for the user as well.
+    Calls for which there is none are archived too. `frozen` messages at the start stand before the summary of what is
+    archived, which speaks for the user as well.
 
-    Example: answer, question (folded), calls -> answer, "[…]", calls
+    Example: answer, question (archived), calls -> answer, "[…]", calls
     """
     found: list[Group] = []
-    told = all(group.kept for group in groups)  # whether the notice was passed; with nothing folded there is none
+    told = all(group.kept for group in groups)  # whether the summary was passed; with nothing archived there is none
     before, asked = "user", None
     for group in groups:
         if group.members[0] == SYSTEM:

@@ -13,7 +13,7 @@ from typing import Literal
 from brim.planning.forms import Forms
 from brim.planning.items import WHOLE, Group
 
-Form = Literal["full", "short", "line", "archived"]
+CandidateForm = Literal["full", "short", "line", "archived"]
 # Tokens of a line that says tool, key arguments and outcome.
 LINE = 24
 # A step is shown in place when its share is so many times its overhead; else a line of the summary says more.
@@ -35,7 +35,7 @@ class Candidate:
     was_kept: bool
     ranked: bool = False  # whether its weight alone decides: sizes are weighed in it already
     floor: int = 0  # tokens that its line has in any case
-    form: Form = "archived"
+    form: CandidateForm = "archived"
     tokens: int = 0
 
     @classmethod
@@ -54,7 +54,7 @@ class Candidate:
         """The share at which it is shown whole."""
         return 1.0 if self.ranked else self.size
 
-    def at(self, price: float) -> tuple[Form, int]:
+    def at(self, price: float) -> tuple[CandidateForm, int]:
         """Its form and its tokens at a price for a token."""
         share = self.weight / price if price else float("inf")
         if share >= self.need:

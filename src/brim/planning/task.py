@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from brim.conversation import Conversation
+from brim.planning.archived import ArchivedMessages
 from brim.planning.draft import Draft
-from brim.planning.folding import Fold
 from brim.planning.items import Group, Guess
 from brim.planning.report import Decision
 from brim.relevance.term_spread import Column
@@ -54,17 +54,23 @@ class Outcome:
     conversation: Conversation
     total: int
     groups: list[Group] = field(default_factory=list)
-    stash: dict[str, str] = field(default_factory=dict)  # originals by their handles, but for what the planner folded
-    fold: Fold | None = None
-    folded: list[int] = field(default_factory=list)
+    archive: dict[str, str] = field(
+        default_factory=dict
+    )  # originals by their handles, but for what the planner archived
+    archived_messages: ArchivedMessages | None = None
+    archived: list[int] = field(default_factory=list)
     # What a policy did before the planner saw the conversation, and what its users should know.
     steps: list[Decision] = field(default_factory=list)
     warnings: list[Notice] = field(default_factory=list)
     planned: Conversation | None = None
     draft: Draft | None = None  # what was planned, with the names of its messages
-    # For every message of the conversation its index in the planned one; -1 for the notice.
+    # For every message of the conversation its index in the planned one; -1 for the summary.
     places: list[int] = field(default_factory=list)
 
     def originals(self) -> dict[str, str]:
         """All that left the request, by its handle."""
-        return self.stash if self.fold is None else {**self.stash, self.fold.handle: self.fold.text}
+        return (
+            self.archive
+            if self.archived_messages is None
+            else {**self.archive, self.archived_messages.handle: self.archived_messages.text}
+        )

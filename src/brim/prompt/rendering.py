@@ -11,7 +11,7 @@ from brim.errors import BadInput, BudgetTooSmall
 from brim.fitting import Event, Fitted, OnEvent, by_window, capped, check_tokens, limit_of, refused, tell
 from brim.models import Model
 from brim.planning.policies.policy import Policy
-from brim.planning.report import Decision, Report, Rung, layer_uses
+from brim.planning.report import Decision, Form, Report, layer_uses
 from brim.planning.work import Work
 from brim.prompt import validity
 from brim.prompt.assembly import SYSTEM_FIELD, Assembly, Laid
@@ -107,7 +107,7 @@ def _rendered(
     validity.check(tree, assembly, after)
     conversation = assembly.of(after)
     tokens = work.counter.total(conversation)
-    stash = {handle_of(text): text for leaf in tree.leaves if (text := _left_out(leaf))}
+    archive = {handle_of(text): text for leaf in tree.leaves if (text := _left_out(leaf))}
     warnings += [f"{leaf.name} found no room" for leaf in tree.leaves if leaf.told == 0]
     for event in _events(tree, assembly, warnings):
         tell(on_event, event)
@@ -115,7 +115,7 @@ def _rendered(
     def report() -> Report:
         return _report(tree, assembly, before, after, warnings)
 
-    return Fitted(apis.render(conversation, body), conversation, tokens, lambda: stash, report, again)
+    return Fitted(apis.render(conversation, body), conversation, tokens, lambda: archive, report, again)
 
 
 def _check_instructions(tree: Tree, assembly: Assembly, body: Mapping[str, Any]) -> None:
@@ -209,9 +209,9 @@ def _report(tree: Tree, assembly: Assembly, before: Laid, after: Laid, warnings:
         layers=layer_uses(_layers(tree, assembly, before), _layers(tree, assembly, after)),
         decisions=decisions,
         kept=sum(bool(leaf.kept) for leaf in tree.leaves),
-        compacted=sum(decision.rung == "extract" for decision in decisions),
-        folded=sum(decision.rung == "dropped" for decision in decisions),
-        turns_dropped=any(decision.rung == "dropped" for decision in decisions),
+        compacted=sum(decision.form == "outline" for decision in decisions),
+        archived=sum(decision.form == "dropped" for decision in decisions),
+        turns_dropped=any(decision.form == "dropped" for decision in decisions),
         warnings=tuple(warnings),
     )
 
@@ -231,7 +231,7 @@ def _layer(tree: Tree, slot: int) -> int:
 
 def _decision(tree: Tree, assembly: Assembly, leaf: Node) -> Decision:
     after = assembly.inner(tree, leaf)
-    rung: Rung = "full" if leaf.whole and leaf.kept else "extract" if leaf.kept else "dropped"
+    form: Form = "full" if leaf.whole and leaf.kept else "outline" if leaf.kept else "dropped"
     whole = "".join(leaf.pieces)
     before = after if leaf.whole else assembly.work.counter.text(whole)
     if leaf.section.expand is not None:
@@ -240,8 +240,8 @@ def _decision(tree: Tree, assembly: Assembly, leaf: Node) -> Decision:
         before = assembly.work.counter.message(leaf.raw)
     stays = f"stays with {leaf.section.keep_with}" if leaf.section.keep_with else "must stay"
     reason = leaf.reason or (stays if leaf.section.priority is None else "there was room for it")
-    handle = handle_of(whole) if rung != "full" and whole else ""
+    handle = handle_of(whole) if form != "full" and whole else ""
     preview = " ".join(whole[:120].split())[:80]
     return Decision(
-        leaf.name, tree.roles[leaf.slot], _layer(tree, leaf.slot), "text", before, after, rung, reason, handle, preview
+        leaf.name, tree.roles[leaf.slot], _layer(tree, leaf.slot), "text", before, after, form, reason, handle, preview
     )

@@ -1,4 +1,4 @@
-"""What became of the content of a conversation: which of its items were compacted or folded, each counted once."""
+"""What became of the content of a conversation: which of its items were compacted or archived, each counted once."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from collections.abc import Callable, Iterator, Sequence
 from brim.content.detect.hints import Hint, detect
 from brim.conversation import Message
 from brim.fitting import Fitted
-from brim.replays.result import Change, KindUse, Rung
+from brim.replays.result import Change, ChangeForm, KindUse
 from brim.sessions.session import Session
 from brim.tokens.counter import Counter
 
-# The rungs of a report by what they mean to a reader of many.
-RUNGS: dict[str, Rung] = {
+# The forms of a report by what they mean to a reader of many.
+FORMS: dict[str, ChangeForm] = {
     "dense": "compacted",
-    "extract": "compacted",
-    "stub": "compacted",
-    "folded": "folded",
-    "dropped": "folded",
-    "summary": "folded",
+    "outline": "compacted",
+    "line": "compacted",
+    "archived": "archived",
+    "dropped": "archived",
+    "summary": "archived",
 }
 # So many of the largest changes are kept.
 MOST = 10
@@ -40,7 +40,7 @@ class Changes:
         self._kinds: dict[str, KindUse] = {}
         self._largest: dict[tuple[str, str], Change] = {}
         self.compacted = 0
-        self.folded = 0
+        self.archived = 0
 
     def note(self, key: str, found: Callable[[Seen], Iterator[Change]]) -> None:
         """Take what a request of a conversation changed, less what an earlier one had changed in the same way."""
@@ -61,14 +61,14 @@ class Changes:
             self._largest = dict(sorted(self._largest.items(), key=lambda one: -one[1].before)[: 2 * MOST])
 
     def _add(self, change: Change, times: int) -> None:
-        folded = change.rung == "folded"
-        self.folded += times * folded
-        self.compacted += times * (not folded)
+        archived = change.form == "archived"
+        self.archived += times * archived
+        self.compacted += times * (not archived)
         old = self._kinds.get(change.kind) or KindUse(change.kind)
         self._kinds[change.kind] = KindUse(
             change.kind,
-            old.compacted + times * (not folded),
-            old.folded + times * folded,
+            old.compacted + times * (not archived),
+            old.archived + times * archived,
             old.before + times * change.before,
             old.after + times * change.after,
         )
@@ -91,25 +91,25 @@ def in_session(session: Session, counter: Counter, place: str, seen: Seen) -> It
         entry = shown.get(number)
         if entry is not None and entry.kind == "as is":
             continue
-        rung: Rung = "folded" if entry is None else "compacted"
+        form: ChangeForm = "archived" if entry is None else "compacted"
         item = f"messages[{number}]"
-        if item in seen and seen[item].rung == rung:
+        if item in seen and seen[item].form == form:
             continue
         kind, name = kind_of(message, session.log)
         after = entry.tokens if entry is not None else 0
-        yield Change(place, item, kind, name, rung, counter.message(message), after)
+        yield Change(place, item, kind, name, form, counter.message(message), after)
 
 
 def in_fitted(fitted: Fitted, messages: tuple[Message, ...], place: str, seen: Seen) -> Iterator[Change]:
     """The items of a request that was fitted by itself."""
     for decision in fitted.plan:
-        rung = RUNGS.get(decision.rung)
-        if rung is None or (decision.item in seen and seen[decision.item].rung == rung):
+        form = FORMS.get(decision.form)
+        if form is None or (decision.item in seen and seen[decision.item].form == form):
             continue
         number = decision.item.partition("[")[2].partition("]")[0]
         found = messages[int(number)] if number.isdigit() and int(number) < len(messages) else None
         kind, name = kind_of(found, messages) if found is not None else (f"{decision.role} {decision.kind}", "")
-        yield Change(place, decision.item, kind, name, rung, decision.before, decision.after)
+        yield Change(place, decision.item, kind, name, form, decision.before, decision.after)
 
 
 def kind_of(message: Message, messages: Sequence[Message]) -> tuple[str, str]:

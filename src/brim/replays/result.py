@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from brim.replays.recorded import Problem
 
-Rung = Literal["compacted", "folded"]
+ChangeForm = Literal["compacted", "archived"]
 # So many times are kept of any number of requests: enough for their percentiles.
 MOST_TIMES = 20_000
 
@@ -22,7 +22,7 @@ class Change:
     item: str
     kind: str
     tool: str
-    rung: Rung
+    form: ChangeForm
     before: int
     after: int
 
@@ -33,7 +33,7 @@ class KindUse:
 
     kind: str
     compacted: int = 0
-    folded: int = 0
+    archived: int = 0
     before: int = 0
     after: int = 0
 
@@ -53,7 +53,7 @@ class Outcome:
     over_after: int
     refused: int
     changed: int
-    replans: int
+    compactions: int
     tokens_before: int
     tokens_after: int
     reused_before: int
@@ -62,7 +62,7 @@ class Outcome:
     usd_after: float | None
     unpriced: int
     compacted: int
-    folded: int
+    archived: int
     kinds: tuple[KindUse, ...]
     largest: tuple[Change, ...]
     ms_p50: float

@@ -61,7 +61,7 @@ class Trial:
         self._changes = Changes(ITEMS)
         self._ms = Times()
         self._requests = self._over_before = self._over_after = self._refused = self._changed = 0
-        self._replans = self._unpriced = 0
+        self._compactions = self._unpriced = 0
         self._tokens = [0, 0]
         self._reused = [0, 0]
         self._usd = [0.0, 0.0]
@@ -105,9 +105,9 @@ class Trial:
             return alone, None
         session = self._sessions.of(conversation, arrival.recorded.session or None, model=model, actuals=self._actuals)
         session.model, session.budget, session.policy = model, self.budget, self.policy
-        replans = session.replans
+        compactions = session.compactions
         fitted = session.fit_parsed(body, conversation)
-        self._replans += session.replans - replans
+        self._compactions += session.compactions - compactions
         return fitted, session
 
     def _note(self, arrival: Arrival, fitted: fitting.Fitted, session: Session | None) -> None:
@@ -134,7 +134,7 @@ class Trial:
             over_after=self._over_after,
             refused=self._refused,
             changed=self._changed,
-            replans=self._replans,
+            compactions=self._compactions,
             tokens_before=self._tokens[0],
             tokens_after=self._tokens[1],
             reused_before=self._reused[0],
@@ -143,7 +143,7 @@ class Trial:
             usd_after=self._usd[1] if priced else None,
             unpriced=self._unpriced,
             compacted=self._changes.compacted,
-            folded=self._changes.folded,
+            archived=self._changes.archived,
             kinds=self._changes.kinds,
             largest=self._changes.largest,
             ms_p50=self._ms.percentile(0.5),

@@ -1,4 +1,4 @@
-"""Bringing folded content back by itself: what of a log a message is about."""
+"""Bringing archived content back by itself: what of a log a message is about."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from heapq import nlargest
 from math import log
 
-from brim.content import Ladder
+from brim.content import Compactor
 from brim.content.types import Room
 from brim.conversation import Message
 from brim.planning.ranking import Chat, weigh
@@ -332,4 +332,4 @@ def _recalled(message: Message, tokens: int, count: Callable[[str], int], query:
     told = "\n".join(lines)
     if lines and count(told) <= room:
         return f"{head}…\n{told}\n…"
-    return head + Ladder(text, count).at(Room(room, count, query=query)).text
+    return head + Compactor(text, count).at(Room(room, count, query=query)).text

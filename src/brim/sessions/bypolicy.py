@@ -62,7 +62,7 @@ def _entries(work: Work, outcome: Outcome, source: list[Entry]) -> list[Entry]:
             continue
         summary = place < 0 or message.text.startswith(PREFIX) or work.policy.plans_log
         at = found[-1].end if found else 0
-        found.append(Entry(at, at, message, size, "ledger" if summary else "context"))
+        found.append(Entry(at, at, message, size, "summary" if summary else "context"))
     return _spanned(found)
 
 
@@ -87,7 +87,7 @@ def _spanned(entries: list[Entry]) -> list[Entry]:
     found: list[Entry] = []
     following = 0
     for entry in reversed(entries):
-        if entry.kind == "ledger" and following > entry.start:
+        if entry.kind == "summary" and following > entry.start:
             entry = replace(entry, end=following)
         following = entry.start
         found.append(entry)

@@ -61,7 +61,7 @@ def ended(before: tuple[int, str], now: Sequence[Message]) -> int:
 def lost_marks(view: View, log: Sequence[Message]) -> dict[int, Any]:
     """Where in a view messages stand in another form without the breakpoints that their client set, and those.
 
-    One in a message that is folded counts at the end of what is settled.
+    One in a message that is archived counts at the end of what is settled.
     """
     shown = {entry.start: place for place, entry in enumerate(view.entries) if entry.end > entry.start}
     found: dict[int, Any] = {}

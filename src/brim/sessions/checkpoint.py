@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from brim.sessions.held import Held
 
 # What a turn replaces but never changes in place.
-_VALUES = "_context _carried _sent _last _end _begun _tight _head replans".split()
+_VALUES = "_context _carried _sent _last _end _begun _tight _head compactions".split()
 
 
 class Checkpoint:
@@ -24,7 +24,7 @@ class Checkpoint:
         self._view = View(list(session.view.entries), session.view.settled, session.view.tokens)
         self._attached = list(session._attached)
         self._writer = session._writer.copy()
-        self._summary = session.folding.text, session.folding.upto
+        self._summary = session.running_summary.text, session.running_summary.upto
 
     def restore(self, session: Held) -> None:
         """Make the session what it was. What it only derives from its log is made anew when it is needed."""
@@ -36,5 +36,5 @@ class Checkpoint:
         written, session._writer = session._writer.records, self._writer.copy()
         if written != self._writer.records:  # the turn was written before it failed: what holds is written after it
             session._writer.again(self._log, self._attached, [], written)
-        session.folding.restore(*self._summary)
+        session.running_summary.restore(*self._summary)
         session._derive()

@@ -99,14 +99,14 @@ def _first_planned(work: Work, log: Sequence[Message]) -> int:
 def _entries(work: Work, outcome: Outcome, units: Sequence[Unit], length: int) -> list[Entry]:
     """What was planned, as entries of the view; the summary stands for all that is archived before what follows it."""
     found: list[Entry] = []
-    gone = [units[place] for place in outcome.folded]
+    gone = [units[place] for place in outcome.archived]
     places = outcome.places or list(range(len(outcome.conversation.messages)))
     for message, place in zip(outcome.conversation.messages, places, strict=True):
         size = work.counter.message(message)
         if place < 0:
             start = min((unit.start for unit in gone), default=0)
             end = min(length, max((unit.end for unit in gone), default=start))
-            found.append(Entry(start, end, message, size, "ledger"))
+            found.append(Entry(start, end, message, size, "summary"))
             continue
         unit = units[place]
         if unit.entry is not None:

@@ -27,7 +27,7 @@ from brim.sessions.auto_recall import GOOD, Recollection, names_something
 from brim.sessions.cache_breakpoints import unmarked
 from brim.sessions.embeddings import Embeddings
 from brim.sessions.incoming_results import arrived
-from brim.sessions.model_summaries import Folding, Summarizer
+from brim.sessions.model_summaries import RunningSummary, Summarizer
 from brim.sessions.turn_writer import Writer, originals
 from brim.sessions.view import HANDLE, Entry, EntryKind, View, common_length
 from brim.sized_lru import SizedLru
@@ -82,8 +82,8 @@ class Held:
         self.breakpoints = breakpoints
         self.log: list[Message] = []
         self.view = View()
-        self.replans = 0
-        self.folding = Folding(validation.summarizer(summarizer))
+        self.compactions = 0
+        self.running_summary = RunningSummary(validation.summarizer(summarizer))
         self._follows = not isinstance(model, Model)  # a model that was given by name yields to one that a body names
         self._unknown: object = None  # a name of a model that a body named in vain
         self._told_api = api
@@ -195,7 +195,7 @@ class Held:
         length = min(self.view.cut(length), length)
         del self.log[length:]
         self._recollection.cut(length)
-        self.folding.cut(length)
+        self.running_summary.cut(length)
         self._writer.cut(length)
         for at, piece in self._attached:
             if at >= length:  # the message is shown anew, its context is the same
@@ -309,10 +309,10 @@ class Held:
         return {
             "settled": self.view.settled,
             "tight": self._tight,
-            "replans": self.replans,
+            "compactions": self.compactions,
             "carried": session_codec.rows_of(self._carried),
-            "summary": self.folding.text,
-            "summarized": self.folding.upto,
+            "summary": self.running_summary.text,
+            "summarized": self.running_summary.upto,
             "pending": session_codec.rows_of(self._context),
             "end": self._end,
         }
@@ -341,12 +341,12 @@ class Held:
         return session
 
     def _take(self, state: session_codec.State) -> None:
-        self._tight, self.replans, self._end = state.tight, state.replans, state.end
+        self._tight, self.compactions, self._end = state.tight, state.compactions, state.end
         self._carried, self._context = (
             session_codec.attachments(state.carried),
             session_codec.attachments(state.pending),
         )
-        self.folding.restore(state.summary, state.summarized)
+        self.running_summary.restore(state.summary, state.summarized)
 
     def _restore(self, stored: session_codec.Log) -> session_codec.State:
         """Be what the store holds."""
@@ -358,19 +358,19 @@ class Held:
         self._begun = True
         state, view, written = session_codec.restored(self.store, self.id, self.log, read, size)
         self.view, self._writer = view if view is not None else View(), Writer(self.id)
-        self._tight, self.replans, self._end = state.tight, state.replans, state.end
+        self._tight, self.compactions, self._end = state.tight, state.compactions, state.end
         self._carried = session_codec.attachments(state.carried)
         if view is None:
             self._show(0)
         self._writer.restored(stored, self.view, written)
-        self.folding.restore(state.summary, state.summarized)
+        self.running_summary.restore(state.summary, state.summarized)
         return state
 
     def export(self) -> Iterator[str]:
         """The session as JSON lines: what it is, each message of its log after what is attached to it, its view."""
         head = {"id": self.id, "model": self.model.name, "api": self._api, "budget": self.budget}
         yield from session_codec.exported(head, self._settings(), self.log, self._attached.at)
-        if self._tight or self.folding.text or self._context or self._carried:
+        if self._tight or self.running_summary.text or self._context or self._carried:
             yield session_codec.shown_row(self.view, self._state(), self._originals())
 
     def _originals(self) -> list[str]:
@@ -405,10 +405,10 @@ class Held:
         session._append(messages)
         if shown:
             size = session._counter().message
-            view, state, stash = session_codec.read_shown(shown, f"line {len(rows) + 2}", session.log, read, size)
+            view, state, archive = session_codec.read_shown(shown, f"line {len(rows) + 2}", session.log, read, size)
             session.view = view
             session._take(state)
-            session._writer.hold(stash)
+            session._writer.hold(archive)
         session._begun = True
         session._save()
         return session

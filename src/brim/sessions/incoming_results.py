@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from brim.content import Hint, Ladder, handle_of
+from brim.content import Compactor, Hint, handle_of
 from brim.content.types import Room
 from brim.conversation import Message
 from brim.planning.rebuild import with_text
@@ -26,15 +26,15 @@ def arrived(
     for number, (part, size) in enumerate(zip(message.parts, counter.parts(message), strict=True)):
         if part.kind != "result" or part.fixed or part.json or size < SMALL:
             continue
-        steps = Ladder(part.text, counter.text, hint=Hint(tool=part.name))
+        steps = Compactor(part.text, counter.text, hint=Hint(tool=part.name))
         most = max(SMALL, int(SAVED_SHARE * limit))
-        rung = steps.dense()
-        taken = counter.text(rung.text) if rung is not None else size
+        form = steps.dense()
+        taken = counter.text(form.text) if form is not None else size
         if taken > most:
             room = Room(most, counter.text, handle_of(part.text), recall)
-            rung, taken = steps.at(room), most
-        if rung is not None and taken <= size * (1 - SAVES):
-            texts[number] = rung.text
-            if rung.fidelity == "recoverable":
+            form, taken = steps.at(room), most
+        if form is not None and taken <= size * (1 - SAVES):
+            texts[number] = form.text
+            if form.fidelity == "recoverable":
                 keep(part.text)
     return with_text(counter.api, message, texts) if texts else message

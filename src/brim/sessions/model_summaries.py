@@ -1,4 +1,4 @@
-"""Summaries of folded messages by a model: made after a response, used from the next re-plan on."""
+"""Summaries of archived messages by a model: made after a response, used from the next compaction on."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HEADER = "[Brim's summary of the earlier messages]\n"
 LARGEST = 1_000
 # By which they are counted; the limit of a request is enforced by its own model's.
 FAMILY: Final = "o200k"
-Folded = tuple[list[Message], int]
+Unsummarized = tuple[list[Message], int]
 
 
 class Summarizer(Protocol):
@@ -32,8 +32,8 @@ class Summarizer(Protocol):
     async def summarize(self, messages: Sequence[Message], previous: str, tokens: int) -> str | None: ...
 
 
-class Folding:
-    """The running summary of what was folded: its text, and up to where in the log it reaches."""
+class RunningSummary:
+    """The running summary of what was archived: its text, and up to where in the log it reaches."""
 
     def __init__(self, summarizer: Summarizer | None) -> None:
         if isinstance(summarizer, LlmSummarizer) and summarizer.fit is None:
@@ -41,19 +41,19 @@ class Folding:
         self.summarizer = summarizer
         self.text = ""
         self.upto = 0
-        self._refused = 0  # up to here a summary was tried in vain: it is tried again when more is folded
+        self._refused = 0  # up to here a summary was tried in vain: it is tried again when more is archived
         self._thread: threading.Thread | None = None
         self._task: asyncio.Task[bool] | None = None
         self._version = 0
 
-    def start(self, folded: Callable[[], Folded], keep: Callable[[], None] = lambda: None) -> None:
-        """Summarise what is folded and not yet summarised, beside everything else; nothing without a summariser.
+    def start(self, archived: Callable[[], Unsummarized], keep: Callable[[], None] = lambda: None) -> None:
+        """Summarise what is archived and not yet summarised, beside everything else; nothing without a summariser.
 
         `keep` is called when there is a new summary.
         """
         if self.summarizer is None or self.busy:
             return
-        work = folded()
+        work = archived()
         if not work[0] or work[1] == self._refused:
             return
         try:
@@ -72,9 +72,9 @@ class Folding:
         if self._thread is not None:
             self._thread.join(seconds)
 
-    async def run(self, folded: Folded, keep: Callable[[], None] = lambda: None) -> bool:
+    async def run(self, archived: Unsummarized, keep: Callable[[], None] = lambda: None) -> bool:
         """Summarise now. What was edited away meanwhile is not taken."""
-        messages, end = folded
+        messages, end = archived
         if self.summarizer is None or not messages:
             return bool(self.text)
         version = self._version
@@ -107,19 +107,19 @@ class Folding:
         if length < self.upto:
             self.text, self.upto = "", 0
 
-    def fork(self, length: int) -> Folding:
+    def fork(self, length: int) -> RunningSummary:
         """The summary for a branch that begins with so many messages: none if it holds later ones."""
-        other = Folding(self.summarizer)
+        other = RunningSummary(self.summarizer)
         if self.upto <= length:
             other.text, other.upto = self.text, self.upto
         return other
 
     def entries(self, made: Callable[[str, EntryKind], Entry]) -> list[Entry]:
-        """The summary as an entry for a re-plan to place; none if there is none."""
-        return [made(HEADER + self.text, "summary")] if self.text else []
+        """The summary as an entry for a compaction to place; none if there is none."""
+        return [made(HEADER + self.text, "model summary")] if self.text else []
 
     def ready(self, messages: Sequence[Message], previous: str, tokens: int) -> str:
-        """What a policy's summary says now: the model's, with what was folded since; empty if there is none yet."""
+        """What a policy's summary says now: the model's, with what was archived since; empty if there is none yet."""
         if not self.text:
             return ""
         return naive(messages, self.text, tokens, tokenizer(FAMILY))

@@ -14,7 +14,7 @@ def plan_plainly(work: Work, entries: list[Entry], view: View) -> Outcome:
     """Plan the entries of a whole log by size alone, and bring the view to it. Raises BudgetTooSmall."""
     shown = replace(work.conversation, messages=tuple(entry.message for entry in entries))
     outcome = plain_outcome(replace(work, conversation=shown))
-    gone = [entries[place] for place in outcome.folded]
+    gone = [entries[place] for place in outcome.archived]
     size = work.counter.message
     found: list[Entry] = []
     for message, place in zip(outcome.conversation.messages, outcome.places, strict=True):
@@ -24,10 +24,10 @@ def plan_plainly(work: Work, entries: list[Entry], view: View) -> Outcome:
             kind: EntryKind = "compacted" if altered else entry.kind
             found.append(replace(entry, message=message, tokens=size(message), kind=kind))
         elif gone:  # the first note tells of all that is archived
-            found.append(Entry(gone[0].start, gone[-1].end, message, size(message), "ledger"))
+            found.append(Entry(gone[0].start, gone[-1].end, message, size(message), "summary"))
             gone = []
         else:
             at = found[-1].end if found else 0
-            found.append(Entry(at, at, message, size(message), "ledger"))
+            found.append(Entry(at, at, message, size(message), "summary"))
     view.replace(0, found, 0)
     return outcome

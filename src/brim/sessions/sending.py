@@ -39,7 +39,7 @@ def fitted(
     # What is needed to tell of it later, without the body that it came from and the items of the planner.
     light = (
         replace(work, conversation=replace(given, fields={})),
-        replace(outcome, groups=[], stash={}, fold=None, planned=None, draft=None),
+        replace(outcome, groups=[], archive={}, archived_messages=None, planned=None, draft=None),
     )
     report = partial(view_report, *light, replace(sent, fields={}), tuple(view.entries), log)
     tokens = work.counter.likely(sent)
@@ -92,4 +92,4 @@ def view_report(
     if work.policy.plans_log:  # then its numbers of messages are those of the log
         handles = {step.item: step.handle for step in outcome.steps}
         steps = [replace(step, handle=step.handle or handles.get(step.item, "")) for step in steps]
-    return report_of(before, replace(outcome, conversation=sent, groups=[], folded=[], steps=steps))
+    return report_of(before, replace(outcome, conversation=sent, groups=[], archived=[], steps=steps))

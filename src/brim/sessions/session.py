@@ -1,4 +1,4 @@
-"""A conversation that grows and stays in its window: sticky decisions, rare re-plans, nothing lost."""
+"""A conversation that grows and stays in its window: sticky decisions, rare compactions, nothing lost."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ log = logging.getLogger("brim")
 ASKED_TO = 0.9
 # What a fork has in common with the session that it leaves.
 SHARED = (
-    "reserve actuals recall_mode breakpoints replans"
+    "reserve actuals recall_mode breakpoints compactions"
     " _api _told_api _follows _system _tools _on_event _begun _tight _head"
 ).split()
 
@@ -126,7 +126,7 @@ class Session(Held):
         if common < len(self.log):
             pieces = self._attached.cut(common)
             self._context = [*pieces, *self._context] if self.policy.appends else self._context
-            self.folding.cut(common)
+            self.running_summary.cut(common)
             self._writer.cut(common)
         self.log[:] = messages
         self._derive()
@@ -149,7 +149,7 @@ class Session(Held):
             refusal = work.refusal(found)
             tell(self._on_event, refused(refusal))
             raise refusal from None
-        self.replans += 1
+        self.compactions += 1
         return self._sends(work, outcome, as_sent(work.conversation, self.view), request, again=False)
 
     def say(self, message: Any) -> Fitted:
@@ -206,7 +206,7 @@ class Session(Held):
     def attach(
         self, context: str | Attachment, *, source: str = "", type: str = "note", recoverable: bool = True
     ) -> None:
-        """Attach context to the next message; after a re-plan it is carried along in short."""
+        """Attach context to the next message; after a compaction it is carried along in short."""
         if not isinstance(context, Attachment):
             context = Attachment(validation.text("context", context), source, type, recoverable)
         with self._lock:
@@ -235,8 +235,8 @@ class Session(Held):
             incidents.note("store", problem)
 
     def summarize_later(self) -> None:
-        """After a response: have folded messages summarised beside everything else, if there is a summariser."""
-        self.folding.start(self._folded_messages, self._keep_summary)
+        """After a response: have archived messages summarised beside everything else, if there is a summariser."""
+        self.running_summary.start(self._archived_messages, self._keep_summary)
 
     def fork(self, length: int, id: str | None = None) -> Session:
         """Another session with the first messages of this one, shown as they are here; both go on by themselves."""
@@ -246,7 +246,7 @@ class Session(Held):
             other._embed = other._recollection.embed = self._embed
             for name in SHARED:
                 setattr(other, name, getattr(self, name))
-            other.folding = self.folding.fork(length)
+            other.running_summary = self.running_summary.fork(length)
             other._carried = list(self._carried)
             other.view = View(list(self.view.entries), self.view.settled, self.view.tokens)
             covered = min(other.view.cut(length), length)
@@ -263,8 +263,8 @@ class Session(Held):
             return other
 
     async def summarize(self) -> bool:
-        """Have folded messages summarised now; True if there is a summary that the next re-plan will use."""
-        return await self.folding.run(self._folded_messages(), self._keep_summary)
+        """Have archived messages summarised now; True if there is a summary that the next compaction will use."""
+        return await self.running_summary.run(self._archived_messages(), self._keep_summary)
 
     def _keep_summary(self) -> None:
         with self._lock:
@@ -310,7 +310,7 @@ class Session(Held):
             limit=self._stated_limit(conversation),
             own_limit=by_window(self.model, conversation, self.policy, self.budget, self.reserve),
             recall=self.recall_mode == "tool",
-            summarize=self.folding.ready if self.folding.summarizer else None,
+            summarize=self.running_summary.ready if self.running_summary.summarizer else None,
             context=tuple(self._context),
             carried=tuple(not_in(self._carried, self._context)),
         ).by_estimate()
@@ -399,14 +399,14 @@ class Session(Held):
         if not self.policy.appends:
             outcome = plan_by_policy(work, self.log, self.view, self._saved)
             self._tight = self._tight or not self.view.untouched()
-            self.replans += outcome.conversation.messages != self.view.messages() or bool(outcome.folded)
+            self.compactions += outcome.conversation.messages != self.view.messages() or bool(outcome.archived)
             return replace(outcome, conversation=replace(outcome.conversation, messages=self.view.messages()))
         size = work.size(work.counter.head(work.conversation) + self.view.tokens)
         if size <= self.policy.compact_at * work.limit and not self._misses:
             return Outcome(as_sent(work.conversation, self.view), size)
         to = ASKED_TO if self._asks_for_archived() else self.policy.compact_to
-        outcome = compact(work, self.log, self.view, self.folding.entries(self._between), self._context_of, to)
-        self.replans += 1
+        outcome = compact(work, self.log, self.view, self.running_summary.entries(self._between), self._context_of, to)
+        self.compactions += 1
         self._misses = False
         self._tight = True
         if self._api == "anthropic":
@@ -439,9 +439,9 @@ class Session(Held):
             recalled = replace(self._between(text, "recall"), start=last.start, end=last.start)
             self.view.replace(len(before), [recalled, last], min(self.view.settled, len(before)))
 
-    def _folded_messages(self) -> tuple[list[Message], int]:
+    def _archived_messages(self) -> tuple[list[Message], int]:
         with self._lock:
-            return self.view.folded_since(self.folding.upto, self.log)
+            return self.view.archived_since(self.running_summary.upto, self.log)
 
 
 def _value(raw: bytes | None) -> Any:

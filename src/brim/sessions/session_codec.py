@@ -1,4 +1,4 @@
-"""How a session is written down: its log as records, its view as a small state that points into log and stash."""
+"""How a session is written down: its log as records, its view as a small state that points into log and archive."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DEFAULTS: dict[str, Any] = {"reserve": None, "recall": "auto", "breakpoints": Tr
 
 
 class Kept(msgspec.Struct, array_like=True):
-    """Entries of a view: a run of messages of the log as they are, or one other text, by its digest in the stash."""
+    """Entries of a view: a run of messages of the log as they are, or one other text, by its digest in the archive."""
 
     start: int
     end: int
@@ -47,11 +47,11 @@ class State(msgspec.Struct):
     entries: list[Kept]
     settled: int
     tight: bool
-    replans: int
+    compactions: int
     carried: list[tuple[str, str, str, bool]] = []
     summary: str = ""
     summarized: int = 0
-    settings: bytes = b""  # the digest, in the stash, of what the session was made with; empty for the defaults
+    settings: bytes = b""  # the digest, in the archive, of what the session was made with; empty for the defaults
     pending: list[tuple[str, str, str, bool]] = []  # what is attached to the next message
     end: tuple[int, str] = (0, "")  # where what was sent last ended
 
@@ -145,7 +145,7 @@ def view_of(
         if raw is None:
             return None
         kind: Any = kept.kind
-        message = read(raw, "stash")
+        message = read(raw, "archive")
         view.append([Entry(kept.start, kept.end, message, size(message), kind)])  # another model may be asked now
     view.settle()
     return view
@@ -169,7 +169,7 @@ def restored(
         return state, view, raw
     kept = State([], 0, False, 0)
     if state is not None:
-        kept = msgspec.structs.replace(state, entries=[], settled=0, tight=False, replans=0)
+        kept = msgspec.structs.replace(state, entries=[], settled=0, tight=False, compactions=0)
     return kept, None, b""
 
 
@@ -257,13 +257,13 @@ def exported(
         yield row_of(message)
 
 
-def shown_row(view: View, state: Mapping[str, Any], stash: Iterable[str]) -> str:
+def shown_row(view: View, state: Mapping[str, Any], archive: Iterable[str]) -> str:
     """The last line of an export: the view of its log, and the originals that it names."""
     entries = [
         (entry.start, entry.end, entry.kind, None if entry.kind == AS_IS else row_of(entry.message))
         for entry in view.entries
     ]
-    return encode({SHOWN: {**state, "entries": entries, "stash": list(stash)}}).decode()
+    return encode({SHOWN: {**state, "entries": entries, "archive": list(archive)}}).decode()
 
 
 def read_shown(
@@ -276,7 +276,7 @@ def read_shown(
     """What `shown_row` wrote, for the same log."""
     try:
         told = json.loads(row)[SHOWN]
-        stash, entries = told.pop("stash"), told.pop("entries")
+        archive, entries = told.pop("archive"), told.pop("entries")
         view, state = View(settled=told["settled"]), msgspec.convert({**told, "entries": []}, State)
         for start, end, kind, raw in entries:
             message = log[start] if raw is None else read(raw.encode("utf-8", "surrogatepass"), at)
@@ -284,7 +284,7 @@ def read_shown(
     except (AttributeError, IndexError, KeyError, TypeError, ValueError, msgspec.ValidationError) as problem:
         raise BadInput(at, f"does not say how its log was shown ({problem})") from None
     view.settle()
-    return view, state, stash
+    return view, state, archive
 
 
 def imported(row: str, at: str) -> tuple[Attachment | None, bytes]:

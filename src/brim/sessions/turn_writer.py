@@ -53,12 +53,12 @@ class Writer:
         self._pending.append(session_codec.cut_record(length))
 
     def keep(self, text: str) -> str:
-        """Stash an original; return its handle."""
+        """Archive an original; return its handle."""
         self.hold([text])
         return handle_of(text)
 
     def hold(self, texts: Iterable[str]) -> None:
-        """Stash originals whose handles are known."""
+        """Archive originals whose handles are known."""
         self._blobs += [text.encode("utf-8", "surrogatepass") for text in texts]
 
     def forked(self, chain: Iterable[bytes], log: Iterable[Message], blobs: Iterable[bytes]) -> None:

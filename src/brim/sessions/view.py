@@ -1,6 +1,6 @@
 """What a conversation looks like when it is sent: the log with old parts compacted, in the order of the log.
 
-The view only grows at its end between re-plans, so that the next request starts with the bytes of the last one.
+The view only grows at its end between compactions, so that the next request starts with the bytes of the last one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ HANDLE = re.compile(r"brim:([0-9a-f]{8,64})")
 # So many messages are compared at once.
 BLOCK = 512
 # `context`, `recall` and `summary` stand for no message of the log: start and end are the same.
-EntryKind = Literal["as is", "compacted", "ledger", "recall", "context", "summary"]
+EntryKind = Literal["as is", "compacted", "summary", "recall", "context", "model summary"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,19 +92,19 @@ class View:
         texts = (entry.message.text for entry in self.entries if entry.kind != "as is")
         return list(dict.fromkeys(handle for text in texts for handle in HANDLE.findall(text)))
 
-    def folded(self, length: int) -> list[int]:
+    def archived(self, length: int) -> list[int]:
         """Which of the first `length` messages of the log do not stand in the view as they are."""
         whole = self.whole()
         return [number for number in range(length) if number not in whole] if len(whole) < length else []
 
-    def folded_since(self, start: int, log: Sequence[Message]) -> tuple[list[Message], int]:
-        """The messages from `start` on that ledger blocks stand for, and where they end."""
+    def archived_since(self, start: int, log: Sequence[Message]) -> tuple[list[Message], int]:
+        """The messages from `start` on that summaries stand for, and where they end."""
         shown = {entry.start for entry in self.entries if entry.kind in ("as is", "compacted")}
-        end = max((entry.end for entry in self.entries if entry.kind == "ledger"), default=0)
+        end = max((entry.end for entry in self.entries if entry.kind == "summary"), default=0)
         return [log[number] for number in range(start, end) if number not in shown], end
 
     def replace(self, keep: int, entries: Sequence[Entry], settled: int) -> None:
-        """A re-plan: everything after the first `keep` entries is new."""
+        """A compaction: everything after the first `keep` entries is new."""
         del self.entries[keep:]
         self.tokens = sum(entry.tokens for entry in self.entries)
         self.append(entries)
@@ -142,7 +142,7 @@ def _ids(message: Message) -> list[str]:
 def decisions(entries: Sequence[Entry], log: Sequence[Message], size: Callable[[Message], int]) -> list[Decision]:
     """What became of every message of the log, in words."""
     shown = {entry.start: entry for entry in entries if entry.kind in ("as is", "compacted")}
-    blocks = [(entry.start, entry.end, _handle(entry.message)) for entry in entries if entry.kind == "ledger"]
+    blocks = [(entry.start, entry.end, _handle(entry.message)) for entry in entries if entry.kind == "summary"]
     found: list[Decision] = []
     for number, message in enumerate(log):
         entry, before = shown.get(number), size(message)
@@ -152,14 +152,14 @@ def decisions(entries: Sequence[Entry], log: Sequence[Message], size: Callable[[
         if entry is None:
             why = "older, and worth less than what was kept; its block says where it is"
             handle = next((handle for start, end, handle in blocks if start <= number < end), "")
-            found.append(Decision(name, message.role, layer, kind, before, 0, "folded", why, handle, preview))
+            found.append(Decision(name, message.role, layer, kind, before, 0, "archived", why, handle, preview))
         elif entry.kind == "as is":
             why = "as it was sent"
             found.append(Decision(name, message.role, layer, kind, before, before, "full", why, "", preview))
         else:
             why = f"compacted to {entry.tokens / max(1, before):.0%} and kept so, since it was sent so"
             handle, after = _handle(entry.message), entry.tokens
-            found.append(Decision(name, message.role, layer, kind, before, after, "extract", why, handle, preview))
+            found.append(Decision(name, message.role, layer, kind, before, after, "outline", why, handle, preview))
     return found
 
 

@@ -118,7 +118,7 @@ class Gateway(Section, frozen=True, kw_only=True):
     ] = 2.0
     recall: Annotated[
         Literal["auto", "tool", "off"],
-        Meta(description="bring folded content back by itself, by the tool alone, or never"),
+        Meta(description="bring archived content back by itself, by the tool alone, or never"),
     ] = "auto"
     clear_tool_uses: Annotated[
         tuple[str, ...], Meta(description="names or globs of models to switch on Anthropic's context management for")

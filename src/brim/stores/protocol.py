@@ -1,4 +1,4 @@
-"""What memory needs of a store: sessions with an append-only log each, a stash, and a few small tables.
+"""What memory needs of a store: sessions with an append-only log each, an archive, and a few small tables.
 
 A session's id begins with its tenant (see `tenancy`): what a session holds, no other tenant can name.
 A session's log is the truth; its state is derived from the log and may be missing. Everything that a turn
@@ -126,7 +126,7 @@ class Store(Protocol):
         """
 
     def put_blobs(self, blobs: Sequence[bytes], session: str | None = None) -> list[bytes]:
-        """Stash contents, for a session or for anyone who knows the digest; their digests."""
+        """Archive contents, for a session or for anyone who knows the digest; their digests."""
 
     def get_blob(self, digest: bytes, session: str | None = None) -> bytes | None:
         """The content with this SHA-256, if a session is given one of its own."""

@@ -269,8 +269,8 @@ def _within(header: str, sections: list[tuple[str, list[str]]], limit: int) -> s
     return "\n\n".join(parts)[:limit]
 
 
-def ledger(messages: Sequence[Message], limit: int) -> str:
-    """One block of the running record: what a folded span asked, decided, found, did and left open."""
+def running(messages: Sequence[Message], limit: int) -> str:
+    """One block of the running summary: what an archived span asked, decided, found, did and left open."""
     notes = take_notes(messages)
     sections = [
         ("asked:", notes.topics),

@@ -32,7 +32,7 @@ _NO_NAME = frozenset(
 # Longer sentences, and sentences of longer messages, are content rather than instructions.
 SENTENCE, READ = 240, 8_000
 # So many identifiers, paths and numbers of one part have to be in a summary: of what was said, of a call, of a result.
-# A result of more is data: its values are kept in the stash, and those that mattered were said or called with.
+# A result of more is data: its values are kept in the archive, and those that mattered were said or called with.
 SAID, CALLED, FOUND = 200, 24, 40
 # So many small numbers with a name of one message.
 NAMED = 24

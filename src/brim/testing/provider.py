@@ -140,10 +140,10 @@ class FakeProvider:
         gemini = _GEMINI.search(seen.path)
         if gemini:
             action = gemini.group(2)
-            return self._talk(seen, "gemini", gemini.group(1), action)
+            return self._chat(seen, "gemini", gemini.group(1), action)
         for ending, api in _APIS.items():
             if seen.path.endswith(ending) and seen.method == "POST":
-                return self._talk(seen, api, "", "")
+                return self._chat(seen, api, "", "")
         if seen.path.endswith("/models"):
             return self._listed(seen)
         if self._script and isinstance(self._script[0], (Raw, Fail)):
@@ -174,7 +174,7 @@ class FakeProvider:
         except errors.UnknownModel:
             return replace(catalog.find(STAND_IN), name=named)
 
-    def _talk(self, seen: Seen, api: str, name: str, action: str) -> Answer:
+    def _chat(self, seen: Seen, api: str, name: str, action: str) -> Answer:
         self._number += 1
         reply = self._script.popleft() if self._script else self.default
         if isinstance(reply, (Raw, Fail)):

@@ -13,12 +13,12 @@ from brim.planning.report import LAYERS, Decision, Report
 
 WIDTH = 40
 STYLE = {"ok": "green", "high": "yellow", "critical": "red"}
-RUNGS = {
+FORMS = {
     "full": "green",
     "dense": "cyan",
-    "extract": "yellow",
-    "stub": "yellow",
-    "folded": "dim",
+    "outline": "yellow",
+    "line": "yellow",
+    "archived": "dim",
     "dropped": "dim",
     "summary": "magenta",
 }
@@ -76,7 +76,7 @@ def _tree(report: Report) -> Tree:
 
 def _line(decision: Decision) -> Text:
     line = Text(f"{printable(decision.item)} {decision.role} ")
-    line.append(decision.rung, style=RUNGS[decision.rung])
+    line.append(decision.form, style=FORMS[decision.form])
     kept = "" if decision.fidelity == "full" else f", {decision.fidelity}"
     line.append(f"{kept} {decision.before:,} → {decision.after:,}: {printable(decision.reason)}")
     if decision.handle:

@@ -1,4 +1,4 @@
-"""Which ladder a content goes to, as a whole (`detect`) or part by part (`parts`)."""
+"""Which compactor a content goes to, as a whole (`detect`) or part by part (`parts`)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Part:
 def parts(text: str, hint: Hint | None = None) -> list[Part]:
     """A mixed text as the parts that it is made of, in order and without holes.
 
-    Strings inside a JSON part are that ladder's to route: it asks `detect` for each long one.
+    Strings inside a JSON part are that compactor's to route: it asks `detect` for each long one.
 
     Example: "The log:\\n```\\n2024-01-01 12:00:00 INFO …\\n```\\n" -> prose, log, prose
     """

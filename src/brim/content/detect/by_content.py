@@ -318,7 +318,7 @@ def is_code(sample: Sample) -> bool:
 
 
 def is_settings(sample: Sample) -> bool:
-    """YAML, TOML, INI: folded by indentation like code."""
+    """YAML, TOML, INI: outlined by indentation like code."""
     if len(sample.lines) < 4:
         return False
     keyed = sum(1 for line in sample.lines if re.match(r"\s*(?:- )?[\w./\"'-]+:(?:\s|$)", line))

@@ -1,4 +1,4 @@
-"""Which ladder a content goes to: by its content first, with the tool, path and MIME type as hints.
+"""Which compactor a content goes to: by its content first, with the tool, path and MIME type as hints.
 
 Kinds: json jsonl csv log test build history matches table manual trace html code diff tree
 markdown xml snapshot binary prose text

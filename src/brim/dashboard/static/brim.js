@@ -89,7 +89,7 @@ function watchLive() {
 }
 
 function watchBudget() {
-  const form = byId("replan");
+  const form = byId("try-budget");
   if (!form) return;
   const field = byId("budget");
   const slider = byId("slider");
@@ -97,7 +97,7 @@ function watchBudget() {
   let timer = 0;
   let running = null;
 
-  async function replan() {
+  async function tryBudget() {
     if (!field.checkValidity()) return;
     if (running) running.abort();
     const mine = (running = new AbortController());
@@ -124,7 +124,7 @@ function watchBudget() {
 
   function soon() {
     clearTimeout(timer);
-    timer = setTimeout(replan, 200);
+    timer = setTimeout(tryBudget, 200);
   }
 
   byId("slider-box").hidden = false;
@@ -140,7 +140,7 @@ function watchBudget() {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     clearTimeout(timer);
-    replan();
+    tryBudget();
   });
 }
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 import brim
-from brim import apis, counting, fitting
-from brim import content as ladders
+from brim import apis, content, counting, fitting
 from brim import models as catalog
 from brim.conversation import encode
 from brim.errors import BadInput, BadSetting, BrimError, BudgetTooSmall, NotFound, UnknownModel
@@ -145,7 +144,7 @@ class Admin:
         body = await self._body(request, CompactBody)
         _positive("budget", body.budget)
         found = await asyncio.to_thread(
-            ladders.compact, body.text, body.budget, model=body.model or "gpt-4o", query=body.query
+            content.compact, body.text, body.budget, model=body.model or "gpt-4o", query=body.query
         )
         told = {"text": found.text, "tokens": found.tokens, "kind": found.kind, "fidelity": found.fidelity}
         return Json({**told, "handle": found.handle, "kept": round(found.kept, 4)})
@@ -188,11 +187,11 @@ class Admin:
         body = await self._body(request, PlanBody)
         _positive("budget", body.budget)
         id, number = request.path_params["id"], request.path_params["number"]
-        return self._told(await asyncio.to_thread(self._views(request).replanned, id, number, body.budget))
+        return self._told(await asyncio.to_thread(self._views(request).planned_at, id, number, body.budget))
 
-    async def stashed(self, request: Request) -> Response:
+    async def archived(self, request: Request) -> Response:
         id, handle = request.path_params["id"], request.path_params["handle"]
-        return self._told(await asyncio.to_thread(self._views(request).stashed, id, handle))
+        return self._told(await asyncio.to_thread(self._views(request).archived, id, handle))
 
     def _told(self, view: dict[str, Any]) -> Response:
         """A view with content in it, which is left out unless `gateway.log_content` is on."""
@@ -301,7 +300,7 @@ class Admin:
             ("/sessions/{id}", self.session, get),
             (turn, self.turn, get),
             (f"{turn}/plan", self.plan, post),
-            ("/sessions/{id}/stash/{handle}", self.stashed, get),
+            ("/sessions/{id}/archive/{handle}", self.archived, get),
             ("/models", self.models, get),
             ("/usage", self.usage, get),
             ("/settings", self.settings, get),

@@ -86,15 +86,15 @@ class Views:
         """One conversation with its turns; NotFound."""
         live = self._live(id)
         turns = [{**turn.as_dict(), "layers": _layers(turn.made)} for turn in live.turns]
-        stash = [{"handle": handle, "characters": size} for handle, size in live.stash.items()]
-        return {**_summary(live), "turns": turns, "stash": stash, "ledger": self._ledger(live)}
+        archive = [{"handle": handle, "characters": size} for handle, size in live.archive.items()]
+        return {**_summary(live), "turns": turns, "archive": archive, "summaries": self._summaries(live)}
 
-    def _ledger(self, live: Live) -> list[dict[str, Any]]:
-        """The records of folded messages and the recalls that stand in the prompt of a conversation now."""
+    def _summaries(self, live: Live) -> list[dict[str, Any]]:
+        """The records of archived messages and the recalls that stand in the prompt of a conversation now."""
         session = self._gateway.fitter.sessions.held(live.id) if live.engaged else None
         return [
             {
-                "kind": "recall" if entry.kind == "recall" else "ledger",
+                "kind": "recall" if entry.kind == "recall" else "summary",
                 "start": entry.start,
                 "end": entry.end,
                 "tokens": entry.tokens,
@@ -102,11 +102,11 @@ class Views:
                 "text": self._gateway.redact(entry.message.text[:LONGEST_TEXT]),
             }
             for entry in (list(session.view.entries) if session is not None else ())
-            if entry.kind in ("ledger", "summary", "recall")
+            if entry.kind in ("summary", "model summary", "recall")
         ]
 
     def turn(self, id: str, number: int) -> dict[str, Any]:
-        """One turn: every item with its rung and reason, and the messages before and after."""
+        """One turn: every item with its form and reason, and the messages before and after."""
         turn = self._turn(id, number)
         report = turn.report
         return {
@@ -120,12 +120,12 @@ class Views:
         """The tokens of one turn by layer; None if they are not known any more."""
         return _layers(self._turn(id, number).report)
 
-    def replanned(self, id: str, number: int, budget: int) -> dict[str, Any]:
+    def planned_at(self, id: str, number: int, budget: int) -> dict[str, Any]:
         """The same turn at another budget. Raises BudgetTooSmall, NotFound."""
         turn = self._turn(id, number)
         if turn.original is None or turn.found is None:
             raise NotFound(f"the content of turn {number} is not held any more")
-        fitted = turn.replanned(budget)
+        fitted = turn.planned_at(budget)
         return {
             "budget": budget,
             "tokens": fitted.tokens,
@@ -133,11 +133,11 @@ class Views:
             "after": self._messages(fitted.conversation),
         }
 
-    def stashed(self, id: str, handle: str) -> dict[str, Any]:
+    def archived(self, id: str, handle: str) -> dict[str, Any]:
         """What a handle stands for."""
-        text = self._gateway.fitter.stashed(self._live(id), handle)
+        text = self._gateway.fitter.archived(self._live(id), handle)
         if text is None:
-            raise NotFound(f"nothing is stashed under {handle!r}")
+            raise NotFound(f"nothing is archived under {handle!r}")
         return {"handle": handle, "characters": len(text), "text": self._gateway.redact(text[:LONGEST_TEXT])}
 
     def models(self) -> list[dict[str, Any]]:
@@ -270,8 +270,8 @@ def _summary(live: Live) -> dict[str, Any]:
         "limit": last.limit if last else 0,
         "used": round(used, 4),
         "level": level_of(used),
-        "folded": last.folded if last else 0,
-        "stashed": len(live.stash),
+        "archived": last.archived if last else 0,
+        "originals": len(live.archive),
     }
 
 

@@ -23,7 +23,7 @@ _FORGET = 60_000
 
 
 class Live(msgspec.Struct, eq=False):
-    """A conversation in memory: its turns, and what was folded away."""
+    """A conversation in memory: its turns, and what was archived."""
 
     id: str
     client: str = ""
@@ -33,7 +33,7 @@ class Live(msgspec.Struct, eq=False):
     touched: float = 0.0
     requests: int = 0
     last_size: int = 0
-    stash: dict[str, int] = msgspec.field(default_factory=dict)  # handles, with their characters
+    archive: dict[str, int] = msgspec.field(default_factory=dict)  # handles, with their characters
     engaged: bool = False  # it did not fit once: a session in the store follows it
     large: bool = False  # a worker handles it: its session is not here
     turns: list[Turn] = msgspec.field(default_factory=list)  # the last ones

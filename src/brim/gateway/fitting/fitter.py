@@ -166,7 +166,7 @@ class Fitter:
             self._threads, context.run, self._plain_now, raw, conversation, live, found, controls
         )
         if result.fitted is not None and not controls.dry_run:
-            await self.archive(live, [_blob(text) for text in result.fitted.stash.values()])
+            await self.archive(live, [_blob(text) for text in result.fitted.archive.values()])
         return result
 
     async def archive(self, live: Live, blobs: Sequence[bytes]) -> None:
@@ -200,9 +200,9 @@ class Fitter:
 
         fitted = fitting.fit_plainly(raw, work, again)
         if not controls.dry_run:
-            live.stash.update((handle, len(text)) for handle, text in fitted.stash.items())
+            live.archive.update((handle, len(text)) for handle, text in fitted.archive.items())
         upper = counter.count(fitted.conversation).upper
-        folded = fitted.report.folded + fitted.report.compacted
+        archived = fitted.report.archived + fitted.report.compacted
         return FitResult(
             body=fitted.body,
             live=live,
@@ -216,7 +216,7 @@ class Fitter:
             after=fitted.tokens,
             upper=max(fitted.tokens, upper),
             limit=limit,
-            folded=folded,
+            archived=archived,
             changed=fitted.body != raw,
             fitted=fitted,
         )
@@ -389,8 +389,8 @@ class Fitter:
             )
             if not controls.dry_run:  # what would be done must leave no trace
                 self._keep(live, fitted)
-            folded = fitted.report.folded + fitted.report.compacted
-            return self._result(fitted, raw, conversation, live, model, actuals, limit, folded)
+            archived = fitted.report.archived + fitted.report.compacted
+            return self._result(fitted, raw, conversation, live, model, actuals, limit, archived)
         if controls.dry_run:
             session = apart(conversation, wanted, left, policy, actuals, self.recall)
             session.fit_timeout = self.fit_timeout
@@ -402,15 +402,15 @@ class Fitter:
             live = self.conversations.behind(session.id, live)
             session.model, session.budget, session.policy, session.recall_mode = wanted, left, policy, self.recall
             session.actuals = actuals
-            session.folding.summarizer = self.summarizer
+            session.running_summary.summarizer = self.summarizer
             session.fit_timeout = self.fit_timeout
             try:
                 fitted = session.fit_parsed(raw, conversation)
             finally:
                 self.sessions.grown(session)
             self._keep(live, fitted)
-        folded = len(session.view.folded(len(session.log)))
-        result = self._result(fitted, raw, conversation, live, model, actuals, limit, folded)
+        archived = len(session.view.archived(len(session.log)))
+        result = self._result(fitted, raw, conversation, live, model, actuals, limit, archived)
         result.told = fitted.reporter
         return result
 
@@ -423,7 +423,7 @@ class Fitter:
         model: Model,
         actuals: Actuals,
         limit: int,
-        folded: int,
+        archived: int,
     ) -> FitResult:
         counter = self.counter(model, conversation.api, actuals)
         return FitResult(
@@ -439,18 +439,18 @@ class Fitter:
             after=fitted.tokens,
             upper=max(fitted.tokens, counter.count(fitted.conversation).upper),
             limit=limit,
-            folded=folded,
+            archived=archived,
             changed=fitted.body != raw,
             fitted=fitted,
             actuals=actuals,
         )
 
     def _keep(self, live: Live, fitted: fitting.Fitted) -> None:
-        """Stash what was left out; a session has done so itself."""
-        for handle, text in fitted.stash.items():
-            live.stash[handle] = len(text)
-        if not live.engaged and fitted.stash:
-            texts = [_blob(text) for text in fitted.stash.values()]
+        """Archive what was left out; a session has done so itself."""
+        for handle, text in fitted.archive.items():
+            live.archive[handle] = len(text)
+        if not live.engaged and fitted.archive:
+            texts = [_blob(text) for text in fitted.archive.values()]
             try:
                 run_within(self.fit_timeout, lambda: self.store.put_blobs(texts, live.id))
             except (Exception, OutOfTime) as problem:  # the request is fitted, and can be sent without it
@@ -584,7 +584,7 @@ class Fitter:
         return believed
 
     def summarize(self, live: Live) -> None:
-        """After a response: what its session has folded is summarised beside everything else, where that is wanted.
+        """After a response: what its session has archived is summarised beside everything else, where that is wanted.
 
         A session that is at work on its next request is asked after that one.
         """
@@ -628,7 +628,7 @@ class Fitter:
         found = self.sessions.get(live.id).search(query, most)
         return {f"message {number}": text for number, text in found}
 
-    def stashed(self, live: Live, handle: str) -> str | None:
+    def archived(self, live: Live, handle: str) -> str | None:
         """The content behind a handle of a conversation."""
         name = handle.removeprefix("brim:")
         found = self.store.find_blob(name, live.id)

@@ -92,10 +92,10 @@ async def _result(exchange: Exchange, done: FitDone, model: Model | None) -> Fit
     gateway = exchange.gateway
     live = gateway.fitter.conversations.known_as(done.live)
     live.engaged, live.large = live.engaged or done.engaged, True
-    live.stash.update(done.handles)
+    live.archive.update(done.handles)
     for incident in done.incidents:
         incidents.tell(incident)
-    await gateway.fitter.archive(live, done.archived)
+    await gateway.fitter.archive(live, done.originals)
     return FitResult(
         b"",
         live,
@@ -107,7 +107,7 @@ async def _result(exchange: Exchange, done: FitDone, model: Model | None) -> Fit
         after=done.after,
         upper=done.upper,
         limit=done.limit,
-        folded=done.folded,
+        archived=done.archived,
         changed=done.changed,
         told=partial(report_of, done.report) if done.report else None,
         number=done.number,

@@ -1,4 +1,4 @@
-"""Summaries by a model for the gateway's sessions: asked for after a response, used from the next re-plan on.
+"""Summaries by a model for the gateway's sessions: asked for after a response, used from the next compaction on.
 
 Nothing here is on the way of a request. What cannot be made leaves the summary without a model where it is.
 """

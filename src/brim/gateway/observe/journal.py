@@ -167,7 +167,7 @@ class Journal:
             "before": turn.before,
             "after": turn.after,
             "limit": turn.limit,
-            "folded": turn.folded,
+            "archived": turn.archived,
             "refits": turn.refits,
             "recalls": turn.recalls,
             "status": turn.status,

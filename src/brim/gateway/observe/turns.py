@@ -37,7 +37,7 @@ class Turn(msgspec.Struct, eq=False):
     upper: int = 0
     limit: int = 0
     window: int = 0
-    folded: int = 0
+    archived: int = 0
     changed: bool = False
     refits: int = 0
     recalls: int = 0
@@ -107,7 +107,7 @@ class Turn(msgspec.Struct, eq=False):
         elif self.made is None and self.told is not None:
             self.made = self._as_counted(self.told())
         elif self.made is None and not self.changed and self.original is not None and self.found is not None:
-            self.made = self._as_counted(self.replanned(max(self.limit, self.before)).report)
+            self.made = self._as_counted(self.planned_at(max(self.limit, self.before)).report)
         return self.made
 
     def let_go(self) -> None:
@@ -120,7 +120,7 @@ class Turn(msgspec.Struct, eq=False):
         """The report with the counts of its time: what was learnt since would give others."""
         return replace(report, before=self.before, after=self.after) if self.after else report
 
-    def replanned(self, budget: int) -> fitting.Fitted:
+    def planned_at(self, budget: int) -> fitting.Fitted:
         """The same request at another budget."""
         assert self.original is not None
         conversation = self.original
@@ -164,7 +164,7 @@ class Turn(msgspec.Struct, eq=False):
             "window": self.window,
             "used": round(used, 4),
             "level": level_of(used),
-            "folded": self.folded,
+            "archived": self.archived,
             "changed": self.changed,
             "would_have_overflowed": self.overflowing,
             "refits": self.refits,
@@ -218,7 +218,7 @@ def saving_of(turn: Turn, usage: Usage, prices: Prices, before_last: int) -> flo
     """USD less than sending everything, net of cache effects.
 
     Sending everything would have read the whole of the last request from the cache, if this provider caches at all:
-    so a fold that loses the cache shows as a loss here until it has paid for itself.
+    so a compaction that loses the cache shows as a loss here until it has paid for itself.
     """
     if not turn.changed or not turn.after:
         return 0.0

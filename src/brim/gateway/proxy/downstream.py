@@ -11,7 +11,7 @@ from brim.gateway.proxy.headers import Pairs
 JSON = (b"content-type", b"application/json")
 _ABOUT = (b"x-brim-count", b"about")
 _LINES = (
-    b"x-brim-tokens-before: %d\r\nx-brim-tokens-after: %d\r\nx-brim-folded: %d\r\n"
+    b"x-brim-tokens-before: %d\r\nx-brim-tokens-after: %d\r\nx-brim-archived: %d\r\n"
     b"x-brim-session: %b\r\nx-brim-ms: %.2f\r\n"
 )
 _ABOUT_LINE = b"x-brim-count: about\r\n"
@@ -33,7 +33,7 @@ class ClientSide:
         found = [
             (b"x-brim-tokens-before", b"%d" % turn.before),
             (b"x-brim-tokens-after", b"%d" % turn.after),
-            (b"x-brim-folded", b"%d" % turn.folded),
+            (b"x-brim-archived", b"%d" % turn.archived),
             (b"x-brim-session", turn.session.encode("latin-1", "replace")),
             (b"x-brim-ms", b"%.2f" % turn.added_ms),
         ]
@@ -51,7 +51,7 @@ class ClientSide:
         if turn is None or turn.note or not turn.session.isprintable():
             return None
         session = turn.session.encode("latin-1", "replace")
-        lines = _LINES % (turn.before, turn.after, turn.folded, session, turn.added_ms)
+        lines = _LINES % (turn.before, turn.after, turn.archived, session, turn.added_ms)
         return lines + _ABOUT_LINE if turn.about else lines
 
     def note_status(self, status: int) -> None:

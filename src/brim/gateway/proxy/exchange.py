@@ -465,7 +465,7 @@ class Exchange(ClientSide):
         live.client, live.model, live.api = turn.client or live.client, turn.model or live.model, turn.api
         turn.session = live.id
         turn.before, turn.after, turn.upper, turn.limit = result.before, result.after, result.upper, result.limit
-        turn.folded, turn.changed = result.folded, result.changed
+        turn.archived, turn.changed = result.archived, result.changed
         turn.found, turn.window = result.model, result.model.window if result.model else 0
         turn.about = result.parsed is None and result.number is None
         turn.unread = result.body if turn.about else None

@@ -152,7 +152,7 @@ class _Loop:
     def _recalled(self, arguments: Any) -> str:
         result = self.exchange.result
         if result is None or result.model is None:
-            return "[nothing of this conversation was shortened or folded]"
+            return "[nothing of this conversation was shortened or archived]"
         count = self.exchange.gateway.fitter.counter(result.model, self.exchange.api, result.actuals).text
         room = int((result.limit - result.upper - self.spent) * SHARE)
         text = recalled(
@@ -186,13 +186,13 @@ class _Earlier:
         self._live = live
 
     def get(self, handle: str) -> str | None:
-        return self._fitter.stashed(self._live, handle)
+        return self._fitter.archived(self._live, handle)
 
     def search(self, query: str) -> dict[str, str]:
         return self._fitter.search(self._live, query, FOUND)
 
     def handles(self) -> list[str]:
-        return list(self._live.stash)
+        return list(self._live.archive)
 
 
 async def _all(held: list[bytes], answer: Answer) -> AsyncIterator[bytes]:

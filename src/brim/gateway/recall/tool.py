@@ -1,4 +1,4 @@
-"""What the tool answers: a page of a stashed content, or the lines of earlier messages that match."""
+"""What the tool answers: a page of an archived content, or the lines of earlier messages that match."""
 
 from __future__ import annotations
 

@@ -90,13 +90,13 @@ class FitDone:
     after: int
     upper: int
     limit: int
-    folded: int
+    archived: int
     changed: bool
     window: int | None = None
     """What the upstream has stated as its window, if that can be believed."""
     report: bytes = field(default=b"", repr=False)
     handles: dict[str, int] = field(default_factory=dict, repr=False)
-    archived: tuple[bytes, ...] = field(default=(), repr=False)
+    originals: tuple[bytes, ...] = field(default=(), repr=False)
     incidents: tuple[Incident, ...] = ()
     """Faults inside Brim that it survived."""
 

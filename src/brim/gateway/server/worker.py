@@ -164,7 +164,7 @@ class LargeBodies:
     def _told(self, result: FitResult, ship: bool) -> tuple[FitDone, Sequence[bytes]]:
         fitted = result.fitted
         changed = result.body != self._content
-        archived = fitted.stash if fitted is not None else {}
+        originals = fitted.archive if fitted is not None else {}
         report = pickle.dumps(fitted.report) if fitted is not None else b""
         told = FitDone(
             number=self._number,
@@ -176,11 +176,11 @@ class LargeBodies:
             after=result.after,
             upper=result.upper,
             limit=result.limit,
-            folded=result.folded,
+            archived=result.archived,
             changed=changed,
             report=report if len(report) <= LONGEST_REPORT else b"",
-            handles=dict(result.live.stash),
-            archived=tuple(text.encode("utf-8", "surrogatepass") for text in archived.values()) if ship else (),
+            handles=dict(result.live.archive),
+            originals=tuple(text.encode("utf-8", "surrogatepass") for text in originals.values()) if ship else (),
         )
         return told, [result.body] if changed else ()
 

@@ -12,7 +12,7 @@ from brim.errors import NotFound
 from brim.recall import SCHEME
 
 
-class Stash(Protocol):
+class ResultArchive(Protocol):
     """Keeps texts by handle. `put` gives "" for a text that it cannot keep."""
 
     def put(self, text: str) -> str: ...
@@ -20,12 +20,12 @@ class Stash(Protocol):
     def get(self, handle: str) -> str: ...
 
 
-class MemoryStash:
-    """A stash of this process: small texts in memory, large ones in temporary files, the oldest go first.
+class MemoryArchive:
+    """An archive of this process: small texts in memory, large ones in temporary files, the oldest go first.
 
     A handle is 128 random bits, so it can neither be guessed nor tell anything of its content.
 
-    Example: stash.get(stash.put("text")) -> "text"
+    Example: archive.get(archive.put("text")) -> "text"
     """
 
     def __init__(self, *, memory_bytes: int = 64 << 20, file_bytes: int = 1 << 30, file_from: int = 4 << 20) -> None:

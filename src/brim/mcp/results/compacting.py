@@ -1,4 +1,4 @@
-"""The seam to the ladders: one result's text, at a level, within a budget."""
+"""The seam to the compactors: one result's text, at a level, within a budget."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from brim import incidents
-from brim.content import Hint, Ladder, module_of, plain_text
+from brim.content import Compactor, Hint, module_of, plain_text
 from brim.content.detect import detect
 from brim.content.reshape import SHAPES, Shape, apply, shape_for
 from brim.content.types import Room
@@ -50,7 +50,7 @@ def compact_text(
     query: str = "",
     shapes: Sequence[Shape] = SHAPES,
 ) -> Compact:
-    """Return the text at `level` in at most `budget` tokens; `keep` stashes it when something is left out.
+    """Return the text at `level` in at most `budget` tokens; `keep` archives it when something is left out.
 
     full      as it is, when it fits
     standard  losslessly smaller where that is worth it; known shapes in their short form
@@ -66,8 +66,8 @@ def compact_text(
         shaped = _shaped(text, size, level, budget, tool, keep, recall, shapes)
         if shaped is not None:
             return shaped
-    ladder = Ladder(text, count_tokens, None, hint)
-    dense = ladder.dense()
+    compactor = Compactor(text, count_tokens, None, hint)
+    dense = compactor.dense()
     if dense is not None and _worth(size, less := count_tokens(dense.text)) and less <= budget:
         return Compact(dense.text, less, "lossless")
     if size <= budget:
@@ -104,7 +104,7 @@ def _shaped(
     except Exception as problem:  # then it is compacted as any other JSON
         incidents.note("compactor", problem)
         return None
-    dense = Ladder(short, count_tokens, "json").dense()
+    dense = Compactor(short, count_tokens, "json").dense()
     short = dense.text if dense is not None else short
     mark_room = Room(0, count_tokens, "brim:" + "0" * 32, recall)
     if not _worth(size, count_tokens(short) + count_tokens(mark_room.mark("some fields"))):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from brim.errors import NotFound
-from brim.mcp.results.archive import Stash
+from brim.mcp.results.archive import ResultArchive
 from brim.mcp.tools.tool_groups import RECALL
 from brim.mcp.transport.json_rpc import Json
 from brim.recall import Count, asked, read
@@ -29,13 +29,13 @@ def recall_tool() -> Json:
     }
 
 
-def recall(stash: Stash, arguments: Json, budget: int, count: Count) -> tuple[str, bool]:
+def recall(archive: ResultArchive, arguments: Json, budget: int, count: Count) -> tuple[str, bool]:
     """The answer of the tool, and whether it is an error."""
     what = asked(arguments)
     if not what.handle:
         return "handle is missing: it stands in the mark of a shortened result, such as brim:3f2a…", True
     try:
-        text = stash.get(what.handle)
+        text = archive.get(what.handle)
     except NotFound as error:
         return str(error), True
     return read(text, what, budget, count), False

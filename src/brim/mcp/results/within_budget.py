@@ -8,7 +8,7 @@ from typing import Any
 from brim.content.reshape import SHAPES, Shape
 from brim.head_tail import head_and_tail
 from brim.mcp.options import Level
-from brim.mcp.results.archive import Stash
+from brim.mcp.results.archive import ResultArchive
 from brim.mcp.results.compacting import Compact, compact_text, count_tokens
 from brim.mcp.results.meta_budgets import RESULT_KEY
 from brim.mcp.transport.json_rpc import Json, dump, meta_of, parse
@@ -43,8 +43,8 @@ class Fitted:
     changed: bool
 
 
-def fit_result(result: Json, limits: Limits, tool: str, stash: Stash, query: str = "") -> Fitted:
-    """Return the result with its texts compacted into `limits`; what is left out stays in the stash.
+def fit_result(result: Json, limits: Limits, tool: str, archive: ResultArchive, query: str = "") -> Fitted:
+    """Return the result with its texts compacted into `limits`; what is left out stays in the archive.
 
     Text blocks and the texts of embedded resources are compacted, other blocks stay as they are. Clients
     show a model `structuredContent` in place of the text where both are there, so a compacted result has
@@ -60,13 +60,13 @@ def fit_result(result: Json, limits: Limits, tool: str, stash: Stash, query: str
     texts = [(place, text) for place, block in enumerate(blocks) if (text := _text(block)) is not None]
     sizes = [_size(text, limits.tokens) for _, text in texts]
     shares = _share(sizes, _whole(limits, texts))
-    done = [_within(text, limits, share, tool, stash, query) for (_, text), share in zip(texts, shares, strict=True)]
+    done = [_within(text, limits, share, tool, archive, query) for (_, text), share in zip(texts, shares, strict=True)]
     if all(one.fidelity == "same" for one in done):
         return Fitted(result, sum(sizes), 0, False)
     for (place, _), one in zip(texts, done, strict=True):
         blocks[place] = _with_text(blocks[place], one.text)
     handles = [one.handle for one in done if one.handle]
-    if structured is not None and not handles and (handle := stash.put(dump(structured).decode())):
+    if structured is not None and not handles and (handle := archive.put(dump(structured).decode())):
         handles.append(handle)
     if limits.links and (structured is not None or not limits.recall):
         blocks += [_link(handle, tool, structured is not None) for handle in handles]
@@ -78,10 +78,10 @@ def fit_result(result: Json, limits: Limits, tool: str, stash: Stash, query: str
     return Fitted(sent, tokens, before - tokens, True)
 
 
-def plain_result(result: Json, limits: Limits, stash: Stash) -> Fitted:
+def plain_result(result: Json, limits: Limits, archive: ResultArchive) -> Fitted:
     """The result within its limits by size alone: for when compacting it has failed.
 
-    Each text keeps its beginning and end. What cannot be kept in the stash is named nowhere.
+    Each text keeps its beginning and end. What cannot be kept in the archive is named nowhere.
     """
     blocks = list(result["content"])
     structured = result.get("structuredContent")
@@ -91,7 +91,7 @@ def plain_result(result: Json, limits: Limits, stash: Stash) -> Fitted:
         texts = [(len(blocks) - 1, blocks[-1]["text"])]
     sizes = [_size(text, limits.tokens) for _, text in texts]
     shares = _share(sizes, _whole(limits, texts))
-    done = [_ends(text, limits, share, stash) for (_, text), share in zip(texts, shares, strict=True)]
+    done = [_ends(text, limits, share, archive) for (_, text), share in zip(texts, shares, strict=True)]
     if structured is None and all(one.fidelity == "same" for one in done):
         return Fitted(result, sum(sizes), 0, False)
     for (place, _), one in zip(texts, done, strict=True):
@@ -103,11 +103,11 @@ def plain_result(result: Json, limits: Limits, stash: Stash) -> Fitted:
     return Fitted(sent, tokens, sum(sizes) - tokens, True)
 
 
-def _ends(text: str, limits: Limits, share: int, stash: Stash) -> Compact:
+def _ends(text: str, limits: Limits, share: int, archive: ResultArchive) -> Compact:
     fits = len(text) <= share * _BYTES_A_TOKEN * 3 and (size := count_tokens(text)) <= share
     if fits and (limits.chars is None or len(text) <= limits.chars):
         return Compact(text, size, "same")
-    handle = stash.put(text)
+    handle = archive.put(text)
     short = head_and_tail(text, share, count_tokens, handle)
     while limits.chars is not None and len(short) > limits.chars and share > 1:
         share = max(1, share // 2)
@@ -117,7 +117,7 @@ def _ends(text: str, limits: Limits, share: int, stash: Stash) -> Compact:
 
 
 def _joined(blocks: list[Any]) -> list[Any]:
-    """Runs of plain text blocks as one: servers give a list as one block an item, which no ladder can see into.
+    """Runs of plain text blocks as one: servers give a list as one block an item, which no compactor can see into.
 
     Example: three blocks with {"id": 1}, {"id": 2}, {"id": 3} -> one with [{"id": 1},{"id": 2},{"id": 3}]
     """
@@ -205,13 +205,13 @@ def _share(sizes: list[int], whole: int) -> list[int]:
     return shares
 
 
-def _within(text: str, limits: Limits, share: int, tool: str, stash: Stash, query: str) -> Compact:
+def _within(text: str, limits: Limits, share: int, tool: str, archive: ResultArchive, query: str) -> Compact:
     """The text within its share of tokens and within the characters that the client takes."""
     kept: list[str] = []
 
     def keep(whole: str) -> str:
         if not kept:
-            kept.append(stash.put(whole))
+            kept.append(archive.put(whole))
         return kept[0]
 
     def at(tokens: int) -> Compact:

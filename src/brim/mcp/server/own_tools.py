@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from brim import counting, fitting
-from brim.content import Hint, Ladder
+from brim.content import Compactor, Hint
 from brim.content.reshape import REPO_MAP, SEARCH_HITS, SEMANTIC_DIFF, apply
 from brim.content.types import Room
 from brim.docsearch import FEATURES, LEARNINGS, Collection, search
@@ -16,7 +16,7 @@ from brim.mcp.code import diffing, mapping
 from brim.mcp.code import search as finding
 from brim.mcp.code.repository import Repository
 from brim.mcp.options import LEVELS, Level
-from brim.mcp.results.archive import MemoryStash
+from brim.mcp.results.archive import MemoryArchive
 from brim.mcp.results.compacting import count_tokens
 from brim.mcp.results.recall_tool import recall
 from brim.mcp.transport.json_rpc import Json
@@ -32,7 +32,7 @@ class Tools:
     root: Path
     docs: Path
     learnings: Path
-    stash: MemoryStash = field(default_factory=MemoryStash)
+    archive: MemoryArchive = field(default_factory=MemoryArchive)
     _repository: Repository | None = None
 
     @property
@@ -49,21 +49,21 @@ class Tools:
         """Without a budget losslessly, else within it; the original of a lossy form is one recall away."""
         if budget is not None and budget < 1:
             raise BadInput("budget", f"{budget} is not a number of tokens")
-        ladder = Ladder(text, count_tokens, kind, Hint())
+        compactor = Compactor(text, count_tokens, kind, Hint())
         if budget is None:
-            dense = ladder.dense()
+            dense = compactor.dense()
             short, fidelity, handle = (dense.text if dense else text), "lossless", ""
         else:
-            handle = self.stash.put(text)
-            rung = ladder.at(Room(budget, count_tokens, handle, bool(handle), query))
-            short, fidelity = rung.text, rung.fidelity
+            handle = self.archive.put(text)
+            form = compactor.at(Room(budget, count_tokens, handle, bool(handle), query))
+            short, fidelity = form.text, form.fidelity
             handle = handle if fidelity == "recoverable" else ""
-        found: Json = {"text": short, "tokens": count_tokens(short), "of": ladder.tokens, "fidelity": fidelity}
-        return {**found, "kind": ladder.kind, **({"handle": handle} if handle else {})}
+        found: Json = {"text": short, "tokens": count_tokens(short), "of": compactor.tokens, "fidelity": fidelity}
+        return {**found, "kind": compactor.kind, **({"handle": handle} if handle else {})}
 
     def recall(self, handle: str, offset: int, query: str) -> Json:
         arguments = {"handle": handle, "offset": offset, "query": query}
-        text, missing = recall(self.stash, arguments, _RECALL_TOKENS, count_tokens)
+        text, missing = recall(self.archive, arguments, _RECALL_TOKENS, count_tokens)
         if missing:
             raise NotFound(text)
         return {"text": text}
@@ -96,7 +96,7 @@ class Tools:
             found["fitted"] = {
                 "tokens": report.after,
                 "compacted": report.compacted,
-                "folded": report.folded,
+                "archived": report.archived,
             }
         if report.warnings:
             found["warnings"] = list(report.warnings)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import BinaryIO, Literal
 
 from brim.mcp.options import Options
-from brim.mcp.results.archive import MemoryStash
+from brim.mcp.results.archive import MemoryArchive
 from brim.mcp.transport.child_process import Lines, Log, widen
 from brim.mcp.transport.upstream import Upstream
 from brim.mcp.wrapper.proxy import Wrapper
@@ -45,8 +45,8 @@ async def wrap_stdio(upstreams: Sequence[Upstream], options: Options, log: Log) 
     output = _Output()
     stdin, stdout = _own(sys.stdin.buffer, "rb"), _own(sys.stdout.buffer, "wb")
     writer = await _writer(loop, output, stdout)
-    stash = MemoryStash()
-    wrapper = Wrapper(upstreams, options, lambda line: writer.write(line + b"\n"), log=log, stash=stash)
+    archive = MemoryArchive()
+    wrapper = Wrapper(upstreams, options, lambda line: writer.write(line + b"\n"), log=log, archive=archive)
     output.wrapper = wrapper
     ended, stopped = asyncio.Event(), asyncio.Event()
     lines = Lines(wrapper.from_client, ended.set, options.largest_message, lambda ends, size: None)
@@ -68,7 +68,7 @@ async def wrap_stdio(upstreams: Sequence[Upstream], options: Options, log: Log) 
     finally:
         await asyncio.gather(*(upstream.stop() for upstream in upstreams))
         writer.close()
-        stash.close()
+        archive.close()
     return 0
 
 

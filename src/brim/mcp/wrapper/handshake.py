@@ -68,7 +68,7 @@ class Answers:
         modern = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"} if is_modern(params) else {}
         if isinstance(uri, str) and uri.startswith(SCHEME) and message.method == "resources/read":
             try:
-                text = self._wrapper.stash.get(uri)
+                text = self._wrapper.archive.get(uri)
             except LookupError as error:
                 self._wrapper.send(json_rpc.error_response(id, json_rpc.INVALID_PARAMS, str(error)))
                 return True

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from brim.mcp.options import Options
-from brim.mcp.results.archive import MemoryStash, Stash
+from brim.mcp.results.archive import MemoryArchive, ResultArchive
 from brim.mcp.results.compacting import count_tokens
 from brim.mcp.results.within_budget import text_result
-from brim.mcp.timed_stash import TimedStash
+from brim.mcp.timed_archive import TimedArchive
 from brim.mcp.tools.tool_list import ToolList
 from brim.mcp.transport import json_rpc
 from brim.mcp.transport.child_process import Log
@@ -28,7 +28,7 @@ from brim.mcp.wrapper.request_ids import Renaming
 from brim.mcp.wrapper.tool_calls import Calls
 
 # Share of the time for one result that keeping its original may take: the rest is for compacting it.
-STASH_SHARE = 0.25
+ARCHIVE_SHARE = 0.25
 _LINKS_SINCE = "2025-06-18"
 _TOOLS_CHANGED = "notifications/tools/list_changed"
 # Requests that wait for as long as it takes: by their nature, or because the server is only starting.
@@ -57,12 +57,12 @@ class Wrapper:
         send: Callable[[bytes], None],
         *,
         log: Log,
-        stash: Stash | None = None,
+        archive: ResultArchive | None = None,
     ) -> None:
         self.upstreams = list(upstreams)
         self.options = options
         self.log = log
-        self.stash: Stash = TimedStash(stash or MemoryStash(), STASH_SHARE * options.fit_timeout)
+        self.archive: ResultArchive = TimedArchive(archive or MemoryArchive(), ARCHIVE_SHARE * options.fit_timeout)
         self.tools = ToolList(options, count_tokens)
         self.version = ""
         self.faults: Counter[str] = Counter()  # that results survived, by kind

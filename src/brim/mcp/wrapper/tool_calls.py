@@ -138,7 +138,7 @@ class Calls:
         tools = self._wrapper.tools
         if tool == tool_groups.RECALL and self._wrapper.recalls:
             budget = budget_of(params, None).tokens or self._options.recall_tokens
-            text, error = recall(self._wrapper.stash, arguments, max(budget, 60), count_tokens)
+            text, error = recall(self._wrapper.archive, arguments, max(budget, 60), count_tokens)
         elif tool == tool_groups.FIND:
             limit = arguments.get("limit")
             text, error = tools.find(str(arguments.get("query", "")), limit if isinstance(limit, int) else 5), False
@@ -192,19 +192,19 @@ class Calls:
     def _fit(self, result: Json, call: Call) -> Fitted:
         if result.get("resultType", "complete") != "complete" or not isinstance(result.get("content"), list):
             return Fitted(result, 0, 0, False)  # an interim result: not ours to shorten
-        limits, stash = self._limits(call), self._wrapper.stash
+        limits, archive = self._limits(call), self._wrapper.archive
         with incidents.collected() as found:
             try:
                 query = _query(call.arguments)
-                make = partial(fit_result, result, limits, call.tool, stash, query)
+                make = partial(fit_result, result, limits, call.tool, archive, query)
                 fitted = run_within(self._options.fit_timeout, make)
             except OutOfTime as problem:
                 incidents.note("timeout", problem)
-                fitted = plain_result(result, limits, stash)
+                fitted = plain_result(result, limits, archive)
             except Exception as problem:
                 # The outermost handler of a call: whatever is wrong with it, the result is within its budget.
                 incidents.note("planning", problem)
-                fitted = plain_result(result, limits, stash)
+                fitted = plain_result(result, limits, archive)
         for incident in found:
             self._wrapper.faults[incident.kind] += 1
             self._wrapper.log.say(f"a result of {call.tool}: {incident.kind} failed, {incident.fingerprint}")

@@ -16,15 +16,15 @@ def plan(work: Work) -> Outcome:
     """Fit the request with its context."""
     draft = attached(Draft(work.conversation), work.context, work.carried, work.policy.preview_chars)
     outcome = enforce(work, draft)
-    outcome.folded = draft.given(outcome.folded)
-    outcome.stash = originals(work.carried) | outcome.stash
+    outcome.archived = draft.given(outcome.archived)
+    outcome.archive = originals(work.carried) | outcome.archive
     return outcome
 
 
 def enforce(work: Work, draft: Draft, *, target: int | None = None, planned: bool = False) -> Outcome:
     """The one enforcement point: a conversation that fits is left alone, any other is planned into its limit.
 
-    `target` is where a compaction ends, which is `planned` even if it fits. What the outcome calls folded are indexes
+    `target` is where a compaction ends, which is `planned` even if it fits. What the outcome calls archived are indexes
     of the draft.
     """
     conversation = draft.conversation

@@ -14,14 +14,14 @@ from brim import apis
 from brim.content import plain_text
 from brim.content.types import Room
 from brim.conversation import Conversation, Message
+from brim.planning.archived import kept_whole, told
 from brim.planning.attachments import attached, originals
 from brim.planning.draft import Draft
-from brim.planning.folding import kept_whole, told
 from brim.planning.items import current, grouped
 from brim.planning.policies import agent
 from brim.planning.policies.policy import ConcisePolicy
 from brim.planning.policies.summaries import asked
-from brim.planning.report import Rung
+from brim.planning.report import Form
 from brim.planning.task import Notice, Outcome
 from brim.planning.work import Work
 from brim.summaries import deterministic
@@ -37,27 +37,27 @@ def plan(work: Work, policy: ConcisePolicy) -> Outcome:
     draft = Draft(work.conversation) if policy.system_role else without_system_role(work.conversation)
     leading = [index for index in range(len(draft.messages)) if _instructs(draft, index)]
     at = [index for index in range(len(draft.messages)) if not _instructs(draft, index)]
-    talk = [draft.messages[index] for index in at]
-    now = max(0, current(tuple(talk)))
-    cut, steps, made, warnings = shortened(work, policy, talk, now)
+    chat = [draft.messages[index] for index in at]
+    now = max(0, current(tuple(chat)))
+    cut, steps, made, warnings = shortened(work, policy, chat, now)
     gone = [*range(cut), *steps]
     if gone:
-        folded = draft.given(at[number] for number in gone)
-        draft = draft.ordered([*leading, *(at[number] for number in range(len(talk)) if number not in set(gone))])
+        archived = draft.given(at[number] for number in gone)
+        draft = draft.ordered([*leading, *(at[number] for number in range(len(chat)) if number not in set(gone))])
         for message in made:
             draft = draft.inserted(len(leading), message, "summary")
     draft = attached(draft, work.context, work.carried, policy.preview_chars)
     outcome = agent.enforce(work, draft)
-    outcome.folded = draft.given(outcome.folded)
+    outcome.archived = draft.given(outcome.archived)
     if gone:
-        log.info("history truncated: %d messages folded, %d kept", len(gone), len(talk) - len(gone) - 1)
-        rung: Rung = "summary" if made else "dropped"
+        log.info("history truncated: %d messages archived, %d kept", len(gone), len(chat) - len(gone) - 1)
+        form: Form = "summary" if made else "dropped"
         reason = "before the last user turns; in the summary" if made else "older than the last messages"
-        kept, older = kept_whole([talk[number] for number in gone]), "an older step of a turn that is too long"
-        outcome.steps = told(work, folded[:cut], rung, reason, kept) + told(work, folded[cut:], rung, older, kept)
-        outcome.stash = kept | outcome.stash
-        outcome.folded = [*folded, *outcome.folded]
-    outcome.stash = originals(work.carried) | outcome.stash
+        kept, older = kept_whole([chat[number] for number in gone]), "an older step of a turn that is too long"
+        outcome.steps = told(work, archived[:cut], form, reason, kept) + told(work, archived[cut:], form, older, kept)
+        outcome.archive = kept | outcome.archive
+        outcome.archived = [*archived, *outcome.archived]
+    outcome.archive = originals(work.carried) | outcome.archive
     outcome.warnings = [*warnings, *outcome.warnings]
     return outcome
 
@@ -68,26 +68,26 @@ def _instructs(draft: Draft, index: int) -> bool:
 
 
 def shortened(
-    work: Work, policy: ConcisePolicy, talk: Sequence[Message], now: int
+    work: Work, policy: ConcisePolicy, chat: Sequence[Message], now: int
 ) -> tuple[int, list[int], list[Message], list[Notice]]:
-    """How many messages at the start are folded, which steps after them, what stands for them, and what to know.
+    """How many messages at the start are archived, which steps after them, what stands for them, and what to know.
 
     Where the characters cannot be counted the last ten messages stay, where nothing can be summarised the last four.
     """
-    history = talk[:now]
+    history = chat[:now]
     size, counted = characters(history)
-    if size + characters(talk[now + 1 :])[0] <= policy.history_chars:
+    if size + characters(chat[now + 1 :])[0] <= policy.history_chars:
         if counted or len(history) <= policy.uncounted_messages:
             return 0, [], [], []
         kept = _last(history, policy.uncounted_messages)
         warning = f"the history cannot be counted in characters: only its last {len(kept)} messages stay"
         return len(history) - len(kept), [], [], [Notice(warning, {"messages": len(history), "kept": len(kept)})]
-    asks = [number for number in range(_earlier(talk), now) if _asks(talk[number])]
+    asks = [number for number in range(_earlier(chat), now) if _asks(chat[number])]
     cut = asks[-policy.recent_user_turns] if len(asks) >= policy.recent_user_turns else 0
-    steps = _oldest_steps(policy, talk, cut, now)
+    steps = _oldest_steps(policy, chat, cut, now)
     if not cut and not steps:
         return 0, [], [], []
-    text = _summary(work, policy, talk, [*range(cut), *steps])
+    text = _summary(work, policy, chat, [*range(cut), *steps])
     if text:
         return cut, steps, [apis.text_message(work.conversation.api, "user", text)], []
     numbers = {"messages": len(history), "kept": len(history)}
@@ -101,39 +101,39 @@ def shortened(
     return cut, steps, [], [Notice(warning, numbers | {"kept": len(kept)})]
 
 
-def _summary(work: Work, policy: ConcisePolicy, talk: Sequence[Message], gone: Sequence[int]) -> str:
+def _summary(work: Work, policy: ConcisePolicy, chat: Sequence[Message], gone: Sequence[int]) -> str:
     """The summary message for what goes: the caller's summariser writes it if there is one and it says something.
 
     Else it is made without a model; nothing where nothing can be summarised.
     """
-    earlier = _earlier(talk)
-    previous = talk[0].text.removeprefix(HEADER).strip() if earlier else ""
+    earlier = _earlier(chat)
+    previous = chat[0].text.removeprefix(HEADER).strip() if earlier else ""
     room = policy.summary_chars - len(HEADER) - 2
-    text = asked(work, [talk[number] for number in gone if number >= earlier], previous, room // CHARS)
+    text = asked(work, [chat[number] for number in gone if number >= earlier], previous, room // CHARS)
     text = plain_text.extract(text.removeprefix(HEADER).strip(), Room(room, len)) if text else ""
     if text:
         return f"{HEADER}\n\n{text}"
-    return deterministic.concise([talk[number] for number in gone], policy.summary_chars, policy.topic_chars)
+    return deterministic.concise([chat[number] for number in gone], policy.summary_chars, policy.topic_chars)
 
 
-def _earlier(talk: Sequence[Message]) -> int:
+def _earlier(chat: Sequence[Message]) -> int:
     """1 if what stands first is the summary of an earlier fit: nothing later is, whatever it begins with."""
-    return int(bool(talk) and _asks(talk[0]) and talk[0].text.startswith(HEADER))
+    return int(bool(chat) and _asks(chat[0]) and chat[0].text.startswith(HEADER))
 
 
-def _oldest_steps(policy: ConcisePolicy, talk: Sequence[Message], cut: int, now: int) -> list[int]:
+def _oldest_steps(policy: ConcisePolicy, chat: Sequence[Message], cut: int, now: int) -> list[int]:
     """Complete steps from `cut` on that go into the summary, the oldest first, until what stays is short enough.
 
     A step goes with its calls and all their results; what users and answers say stays, and so does the newest step.
     """
-    left = characters([*talk[cut:now], *talk[now + 1 :]])[0]
+    left = characters([*chat[cut:now], *chat[now + 1 :]])[0]
     found: list[int] = []
-    for group in grouped(tuple(talk[cut:]))[:-1]:
+    for group in grouped(tuple(chat[cut:]))[:-1]:
         if left <= policy.history_chars - policy.summary_chars:
             break
         members = [cut + number for number in group]
-        messages = [talk[number] for number in members]
-        if _is_step(messages) or (members[0] == 0 and _earlier(talk)):  # an earlier summary goes on
+        messages = [chat[number] for number in members]
+        if _is_step(messages) or (members[0] == 0 and _earlier(chat)):  # an earlier summary goes on
             left -= characters(messages)[0]
             found += members
     return found

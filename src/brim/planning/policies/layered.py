@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from brim import apis
-from brim.content import Ladder, handle_of
+from brim.content import Compactor, handle_of
 from brim.content.selection import shares
 from brim.content.types import Room
 from brim.conversation import Message
+from brim.planning.archived import kept_whole, told
 from brim.planning.attachments import Attachment, attached, named, originals
 from brim.planning.draft import Draft
-from brim.planning.folding import kept_whole, told
 from brim.planning.forms import TINY
 from brim.planning.items import current
 from brim.planning.policies import agent
@@ -35,9 +35,11 @@ NOTICE = 8
 
 def plan(work: Work, policy: LayeredPolicy) -> Outcome:
     steps: list[Decision] = []
-    stash = originals(work.carried)
+    archive = originals(work.carried)
     warnings: list[Notice] = []
-    draft = attached(Draft(work.conversation), _context(work, policy, steps, stash), work.carried, policy.preview_chars)
+    draft = attached(
+        Draft(work.conversation), _context(work, policy, steps, archive), work.carried, policy.preview_chars
+    )
     gone, turns = _oldest_turns(work, draft)
     dropped = draft.given(gone)
     if gone:
@@ -46,24 +48,24 @@ def plan(work: Work, policy: LayeredPolicy) -> Outcome:
         warnings.append(Notice(warning, {"turns": turns, "messages": len(gone)}))
         kept = kept_whole([draft.messages[index] for index in gone])
         steps += told(work, dropped, "dropped", "one of the oldest turns of a history that is over its budget", kept)
-        stash |= kept
+        archive |= kept
         notice = _notice(work, len(gone), turns, next(iter(kept)))
         draft = draft.without(gone).inserted(gone[0], notice, "notice of dropped turns")
     if not work.fits(draft.conversation):
-        draft = _shorten_answers(work, policy.answer_chars, draft, steps, stash)
+        draft = _shorten_answers(work, policy.answer_chars, draft, steps, archive)
     if not work.fits(draft.conversation):
-        draft = _shorten_context(work, draft, steps, stash)
+        draft = _shorten_context(work, draft, steps, archive)
     if not work.fits(draft.conversation):
         warning = "the request is over its budget even with only the most recent turn: more of it was compacted"
         warnings.append(Notice(warning, {"tokens": work.total(draft.conversation), "budget": work.limit}))
     outcome = agent.enforce(work, draft)
     outcome.steps, outcome.warnings = steps, [*warnings, *outcome.warnings]
-    outcome.stash = stash | outcome.stash
-    outcome.folded = [*dropped, *draft.given(outcome.folded)]
+    outcome.archive = archive | outcome.archive
+    outcome.archived = [*dropped, *draft.given(outcome.archived)]
     return outcome
 
 
-def _context(work: Work, policy: LayeredPolicy, steps: list[Decision], stash: dict[str, str]) -> list[Attachment]:
+def _context(work: Work, policy: LayeredPolicy, steps: list[Decision], archive: dict[str, str]) -> list[Attachment]:
     """This turn's context; large blocks are summarised when L2 + L3 + L5 pass what L1 leaves."""
     count = work.counter.text
     instructions = work.counter.head(work.conversation) + sum(
@@ -84,7 +86,7 @@ def _context(work: Work, policy: LayeredPolicy, steps: list[Decision], stash: di
         share = max(64, (threshold - others - small) * sizes[n] // max(1, sum(sizes[k] for k in large)) // 2)
         handle = handle_of(found[n].text)
         text = block_summary(work, found[n].text, share, policy.block_chars)
-        stash[handle] = found[n].text
+        archive[handle] = found[n].text
         reason = "larger than a block may be while the layers together are over their budget"
         steps.append(Decision(named([found[n]]), "user", 3, "block", sizes[n], count(text), "summary", reason, handle))
         found[n] = replace(found[n], text=text)
@@ -128,7 +130,7 @@ def turns_of(messages: Sequence[Message], layers: Mapping[int, int]) -> list[lis
     return turns
 
 
-def _shorten_answers(work: Work, limit: int, draft: Draft, steps: list[Decision], stash: dict[str, str]) -> Draft:
+def _shorten_answers(work: Work, limit: int, draft: Draft, steps: list[Decision], archive: dict[str, str]) -> Draft:
     """Cut long answers in the history to their first characters, oldest first, until the rest fits."""
     messages = list(draft.messages)
     total = work.counter.total(draft.conversation)
@@ -143,16 +145,16 @@ def _shorten_answers(work: Work, limit: int, draft: Draft, steps: list[Decision]
         if work.size(total) <= work.limit:
             break
         messages[index] = with_text(draft.conversation.api, message, texts)
-        stash.update({handle_of(message.parts[number].text): message.parts[number].text for number in texts})
+        archive.update({handle_of(message.parts[number].text): message.parts[number].text for number in texts})
         before, after = work.counter.message(message), work.counter.message(messages[index])
         total += after - before
         reason = "a long answer in a history that is over its budget"
         name, handle = draft.name(index), handle_of(message.parts[min(texts)].text)
-        steps.append(Decision(name, "assistant", 4, "text", before, after, "extract", reason, handle))
+        steps.append(Decision(name, "assistant", 4, "text", before, after, "outline", reason, handle))
     return draft.showing(messages)
 
 
-def _shorten_context(work: Work, draft: Draft, steps: list[Decision], stash: dict[str, str]) -> Draft:
+def _shorten_context(work: Work, draft: Draft, steps: list[Decision], archive: dict[str, str]) -> Draft:
     """Cut attached context to what the other layers leave, so that the most recent turn is not what goes."""
     messages, count, api = list(draft.messages), work.counter.text, draft.conversation.api
     places = sorted(draft.layers.keys() - draft.held)
@@ -165,10 +167,10 @@ def _shorten_context(work: Work, draft: Draft, steps: list[Decision], stash: dic
             continue
         text = messages[index].text
         room = Room(max(LEAST, given), count, handle_of(text), work.recall, query_of(work.conversation))
-        short = Ladder(text, count).at(room).text
-        stash[handle_of(text)] = text
+        short = Compactor(text, count).at(room).text
+        archive[handle_of(text)] = text
         messages[index] = apis.text_message(api, "user", short)
         reason = "context in what the instructions, the most recent turn and the current message leave"
         layer, name = draft.layers[index], draft.name(index)
-        steps.append(Decision(name, "user", layer, "block", size, count(short), "extract", reason, handle_of(text)))
+        steps.append(Decision(name, "user", layer, "block", size, count(short), "outline", reason, handle_of(text)))
     return draft.showing(messages)

@@ -14,15 +14,15 @@ from brim.content import handle_of, plain_text
 from brim.content.selection import shares
 from brim.content.types import Room
 from brim.conversation import Conversation, Message
+from brim.planning.archived import kept_whole, told
 from brim.planning.attachments import Attachment, named
 from brim.planning.draft import Draft, own_name
-from brim.planning.folding import kept_whole, told
 from brim.planning.items import current
 from brim.planning.policies import agent
 from brim.planning.policies.policy import RollingPolicy
 from brim.planning.policies.summaries import summary
 from brim.planning.rebuild import with_text
-from brim.planning.report import Decision, Rung
+from brim.planning.report import Decision, Form
 from brim.planning.task import Outcome
 from brim.planning.work import Work, query_of
 
@@ -38,35 +38,35 @@ LEAST = 24
 
 
 def plan(work: Work, policy: RollingPolicy) -> Outcome:
-    draft, talk = Draft(work.conversation), _Talk.of(work.conversation)
-    if talk.whole and not (work.context or work.carried) and work.fits(work.conversation):
+    draft, chat = Draft(work.conversation), _Chat.of(work.conversation)
+    if chat.whole and not (work.context or work.carried) and work.fits(work.conversation):
         return Outcome(work.conversation, work.total(work.conversation), planned=work.conversation, draft=draft)
     pieces = (*work.carried, *work.context)
     held = [piece for piece in pieces if not piece.recoverable]
-    fixed = draft.ordered(talk.instructions)
+    fixed = draft.ordered(chat.instructions)
     if held:  # what cannot be fetched again takes its room before anything else
         fixed = fixed.inserted(len(fixed.messages), _document(work, _joined(held)), named(held), 3, held=True)
-    window = _Window(work, policy, talk, work.limit - work.total(fixed.conversation))
+    window = _Window(work, policy, chat, work.limit - work.total(fixed.conversation))
     window.choose()
-    folded = kept_whole(talk.messages[: window.cut])
+    archived = kept_whole(chat.messages[: window.cut])
     reason = "older than the messages that are kept; in the summary"
-    steps = told(work, talk.at[: window.cut], "summary", reason, folded)
-    stash = folded | window.stash
+    steps = told(work, chat.at[: window.cut], "summary", reason, archived)
+    archive = archived | window.archive
     context = [piece for piece in pieces if piece.recoverable]
     added: list[tuple[Message, str, int | None]] = []
-    added += [(message, named(context), 3) for message in _context(work, context, window.left, steps, stash)]
+    added += [(message, named(context), 3) for message in _context(work, context, window.left, steps, archive)]
     added += [(message, "summary", None) for message in window.summary]
-    draft = draft.ordered([*talk.instructions, *talk.at[window.cut :]])
-    draft = draft.showing([*draft.messages[: len(talk.instructions)], *window.kept])
+    draft = draft.ordered([*chat.instructions, *chat.at[window.cut :]])
+    draft = draft.showing([*draft.messages[: len(chat.instructions)], *window.kept])
     for message, name, layer in reversed(added):
-        draft = draft.inserted(len(talk.instructions), message, name, layer)
+        draft = draft.inserted(len(chat.instructions), message, name, layer)
     if held:
         message = fixed.messages[-1]
-        draft = draft.inserted(len(talk.instructions), message, named(held), 3, held=True)
+        draft = draft.inserted(len(chat.instructions), message, named(held), 3, held=True)
     outcome = agent.enforce(work, draft)
     outcome.steps = [*steps, *window.steps]
-    outcome.folded = [*talk.at[: window.cut], *draft.given(outcome.folded)]
-    outcome.stash = stash | outcome.stash
+    outcome.archived = [*chat.at[: window.cut], *draft.given(outcome.archived)]
+    outcome.archive = archive | outcome.archive
     return outcome
 
 
@@ -88,17 +88,17 @@ def _document(work: Work, text: str) -> Message:
 
 
 @dataclass(frozen=True, slots=True)
-class _Talk:
+class _Chat:
     """A conversation apart: instructions, the summary of an earlier compaction, and who said what."""
 
     instructions: list[int]
     previous: str
     messages: list[Message]
     at: list[int]
-    whole: bool  # the talk is the conversation as it was given: nothing was said twice
+    whole: bool  # the chat is the conversation as it was given: nothing was said twice
 
     @classmethod
-    def of(cls, conversation: Conversation) -> _Talk:
+    def of(cls, conversation: Conversation) -> _Chat:
         messages = conversation.messages
         summaries = _summaries(conversation)
         previous = [messages[index].text.removeprefix(PREFIX) for index in summaries]
@@ -134,21 +134,21 @@ def _beside(message: Message) -> bool:
 class _Window:
     """Which messages stay, and what stands for the others: chosen step by step until it all fits the room."""
 
-    def __init__(self, work: Work, policy: RollingPolicy, talk: _Talk, room: int) -> None:
+    def __init__(self, work: Work, policy: RollingPolicy, chat: _Chat, room: int) -> None:
         self.work = work
         self.policy = policy
         self.room = room
-        self.talk = talk.messages
-        self.at = talk.at
-        self.previous = talk.previous
+        self.chat = chat.messages
+        self.at = chat.at
+        self.previous = chat.previous
         # A window starts where the user speaks: then no result loses its call, and every API takes it.
-        starts = [number for number, message in enumerate(self.talk) if message.role == "user" and not message.answers]
+        starts = [number for number, message in enumerate(self.chat) if message.role == "user" and not message.answers]
         self.starts = starts or [0]
         self.cut = 0
-        self.kept: Sequence[Message] = self.talk
+        self.kept: Sequence[Message] = self.chat
         self.summary: list[Message] = []
         self.steps: list[Decision] = []
-        self.stash: dict[str, str] = {}
+        self.archive: dict[str, str] = {}
 
     @property
     def left(self) -> int:
@@ -160,7 +160,7 @@ class _Window:
         self._take(0, SUMMARY)
         if self.left >= 0:
             return
-        sizes = [self.work.counter.message(message) for message in self.talk]
+        sizes = [self.work.counter.message(message) for message in self.chat]
         for keep in range(policy.recent_messages_to_keep, policy.min_recent_messages_to_keep - 1, -1):
             cut = self._cut(keep)
             if self.work.size(sum(sizes[cut:])) <= self.room * (1 - SUMMARY):
@@ -178,39 +178,39 @@ class _Window:
 
     def _cut(self, keep: int) -> int:
         """Where the last `keep` messages start, or the turn that the first of them is in."""
-        wanted = max(0, len(self.talk) - keep)
+        wanted = max(0, len(self.chat) - keep)
         return max((start for start in self.starts if start <= wanted), default=0)
 
     def _take(self, cut: int, share: float) -> None:
-        """Keep the talk from `cut` on, with a summary of what stands before it."""
-        self.cut, self.kept = cut, self.talk[cut:]
+        """Keep the chat from `cut` on, with a summary of what stands before it."""
+        self.cut, self.kept = cut, self.chat[cut:]
         text = self.previous
         if cut:
             tokens = max(LEAST, int(share * self.room) - FRAME)
-            text = summary(self.work, self.talk[:cut], self.previous, tokens)
+            text = summary(self.work, self.chat[:cut], self.previous, tokens)
         self.summary = [apis.text_message(self.work.conversation.api, "system", PREFIX + text)] if text else []
 
     def _compress(self) -> None:
         """Shorten the recent messages before the current one to what it leaves; the current one stays verbatim."""
-        now = max((start for start in self.starts if start <= current(tuple(self.talk))), default=0)
-        older = self.talk[self.cut : now]
+        now = max((start for start in self.starts if start <= current(tuple(self.chat))), default=0)
+        older = self.chat[self.cut : now]
         sizes = [self.work.counter.message(message) for message in older]
-        room = self.room - self._size(self.summary, self.talk[now:])
+        room = self.room - self._size(self.summary, self.chat[now:])
         if not older or room < LEAST * len(older):
             return
         for _ in range(4):  # sizes have margins, and an extract is not exact
-            self.steps, self.stash = [], {}
+            self.steps, self.archive = [], {}
             new = [self._shortened(self.cut + n, size) for n, size in enumerate(shares(sizes, room))]
-            over = self._size(self.summary, new, self.talk[now:]) - self.room
+            over = self._size(self.summary, new, self.chat[now:]) - self.room
             if over <= 0:
-                self.kept = [*new, *self.talk[now:]]
+                self.kept = [*new, *self.chat[now:]]
                 return
             room -= over + LEAST
-        self.steps, self.stash = [], {}
+        self.steps, self.archive = [], {}
 
     def _shortened(self, number: int, tokens: int) -> Message:
         """A message whose texts are extracts, in about so many tokens."""
-        message, count = self.talk[number], self.work.counter.text
+        message, count = self.chat[number], self.work.counter.text
         before = self.work.counter.message(message)
         if before <= tokens:
             return message
@@ -225,20 +225,20 @@ class _Window:
                 text = message.parts[n].text
                 room = Room(max(1, share), count, handle_of(text), self.work.recall, query)
                 texts[n] = plain_text.extract(text, room) or room.mark("left out")
-                self.stash[handle_of(text)] = text
+                self.archive[handle_of(text)] = text
         new = with_text(self.work.conversation.api, message, texts) if texts else message
         name, after = own_name(self.work.conversation, self.at[number]), self.work.counter.message(new)
         reason = "a recent message that is too long beside the current one"
         handle = handle_of(message.parts[min(texts)].text) if texts else ""
-        self.steps.append(Decision(name, message.role, 4, "text", before, after, "extract", reason, handle))
+        self.steps.append(Decision(name, message.role, 4, "text", before, after, "outline", reason, handle))
         return new
 
     def _last_resort(self) -> None:
         """A very short summary of everything, and the current message with what belongs to it.
 
-        What stands between the oldest recent message and that is folded turn by turn before it comes to this.
+        What stands between the oldest recent message and that is archived turn by turn before it comes to this.
         """
-        now = current(tuple(self.talk))
+        now = current(tuple(self.chat))
         starts = [start for start in self.starts if self.cut < start <= now] or [self.cut]
         for cut in starts:
             self._take(cut, CONCISE_SUMMARY)
@@ -247,7 +247,7 @@ class _Window:
 
 
 def _context(
-    work: Work, pieces: Sequence[Attachment], room: int, steps: list[Decision], stash: dict[str, str]
+    work: Work, pieces: Sequence[Attachment], room: int, steps: list[Decision], archive: dict[str, str]
 ) -> list[Message]:
     """The context in what the messages leave; nothing if they leave nothing."""
     text, count = _joined(pieces), work.counter.text
@@ -257,7 +257,7 @@ def _context(
     if work.size(work.counter.message(whole)) <= room:
         return [whole]
     spare = room - work.size(work.counter.message(_document(work, "")))
-    stash[handle_of(text)] = text
+    archive[handle_of(text)] = text
     short = ""
     while spare >= LEAST:
         short = plain_text.extract(text, Room(spare, count, handle_of(text), work.recall, query_of(work.conversation)))
@@ -266,7 +266,7 @@ def _context(
             break
         short, spare = "", spare - over
     reason = "context in what the messages leave" if short else "the messages leave no room for context"
-    rung: Rung = "extract" if short else "dropped"
+    form: Form = "outline" if short else "dropped"
     name, handle = named(pieces), handle_of(text)
-    steps.append(Decision(name, "user", 3, "block", count(text), count(short), rung, reason, handle))
+    steps.append(Decision(name, "user", 3, "block", count(text), count(short), form, reason, handle))
     return [_document(work, short)] if short else []

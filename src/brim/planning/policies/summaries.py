@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Sequence
 
 from brim import apis
-from brim.content import Ladder, handle_of, plain_text
+from brim.content import Compactor, handle_of, plain_text
 from brim.content.types import Room
 from brim.conversation import Message
 from brim.planning.work import Summarize, Work, query_of
@@ -42,7 +42,7 @@ def _asked(summarize: Summarize, messages: Sequence[Message], previous: str, tok
 
 
 def block_summary(work: Work, text: str, tokens: int, chunk: int) -> str:
-    """A large block in at most `tokens` tokens: by map and reduce where there is a summariser, else by its ladder.
+    """A large block in at most `tokens` tokens: by map and reduce where there is a summariser, else by its compactor.
 
     A summariser is given at most `chunk` characters at once.
     """
@@ -53,7 +53,7 @@ def block_summary(work: Work, text: str, tokens: int, chunk: int) -> str:
         joined = _mapped(work, work.summarize, _chunks(text, chunk), max(16, tokens - count(head) - 1))
         if joined and count(f"{head}\n{joined}") <= tokens:
             return f"{head}\n{joined}"
-    return Ladder(text, count).at(room).text
+    return Compactor(text, count).at(room).text
 
 
 def _mapped(work: Work, summarize: Summarize, chunks: Sequence[str], tokens: int) -> str:
@@ -87,6 +87,6 @@ def _as_message(work: Work, text: str) -> Message:
 
 def naive(messages: Sequence[Message], previous: str, tokens: int, count: Callable[[str], int]) -> str:
     """A summary made of the messages' own words, cut to size."""
-    notes = deterministic.ledger(messages, max(200, tokens * 3))
+    notes = deterministic.running(messages, max(200, tokens * 3))
     text = f"{previous}\n{notes}".strip()
     return plain_text.extract(text, Room(max(1, tokens), count))

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from brim.content.json.wrapping import Wrapped, unwrap_json
 
-Form = Literal["inline", "flat", "rows", "keyed", "plain"]
+TableForm = Literal["inline", "flat", "rows", "keyed", "plain"]
 # A place is where an object stands: the number of its parent's group, the key, whether in a list there.
 Place = tuple[int, str, bool]
 ROOT = -1
@@ -68,7 +68,7 @@ class Class:
     optional: set[str]
     places: dict[tuple[Class | None, str, bool], int]
     total: int
-    form: Form = "inline"
+    form: TableForm = "inline"
     key: str = ""
     recursive: bool = False
 

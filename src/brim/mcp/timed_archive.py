@@ -1,4 +1,4 @@
-"""A stash that no result waits for long: one that fails or hangs costs the handle, and nothing else."""
+"""An archive that no result waits for long: one that fails or hangs costs the handle, and nothing else."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from typing import TypeVar
 from brim import incidents
 from brim.deadline import OutOfTime, run_within
 from brim.errors import NotFound
-from brim.mcp.results.archive import Stash
+from brim.mcp.results.archive import ResultArchive
 
 T = TypeVar("T")
-# So many calls may hang in the stash at once, each in a thread; while they do, it is not asked.
+# So many calls may hang in the archive at once, each in a thread; while they do, it is not asked.
 MOST_LOST = 4
-# Seconds for which a stash that was late is not asked again: a result of a hundred texts must not wait a hundred times.
+# Seconds for which a late archive is not asked again: a result of a hundred texts must not wait a hundred times.
 REST = 5.0
 # Times its limit that a call is waited for: what loops is ended at the limit, in its own thread, and needs a moment.
 PATIENCE = 1.5
 
 
-class TimedStash:
-    """Another stash, asked in threads that are left behind when they hang. Example: a temporary file on a dead disk."""
+class TimedArchive:
+    """Another archive, asked in threads that are left behind when they hang. Example: a file on a dead disk."""
 
-    def __init__(self, inner: Stash, seconds: float) -> None:
+    def __init__(self, inner: ResultArchive, seconds: float) -> None:
         self._inner = inner
         self._seconds = seconds
         self._lost: list[threading.Thread] = []
@@ -34,12 +34,12 @@ class TimedStash:
     def put(self, text: str) -> str:
         try:
             return self._asked(partial(self._inner.put, text))
-        except (Exception, OutOfTime) as problem:  # any stash may be inside, and the result can do without it
+        except (Exception, OutOfTime) as problem:  # any archive may be inside, and the result can do without it
             incidents.note("store", problem)
             return ""
 
     def get(self, handle: str) -> str:
-        """The text. Raises NotFound, also where the stash does not answer."""
+        """The text. Raises NotFound, also where the archive does not answer."""
         try:
             return self._asked(partial(self._inner.get, handle))
         except NotFound:
@@ -62,7 +62,7 @@ class TimedStash:
                 problems.append(problem)
 
         # A daemon: what hangs must not keep the process from ending.
-        thread = threading.Thread(target=run, name="brim-stash", daemon=True)
+        thread = threading.Thread(target=run, name="brim-archive", daemon=True)
         thread.start()
         thread.join(PATIENCE * self._seconds)
         if found:

@@ -1,4 +1,4 @@
-"""What is folded: kept by its handle, and told message by message."""
+"""What is archived: kept by its handle, and told message by message."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from brim.content import handle_of
 from brim.conversation import Message
 from brim.planning.draft import Draft
-from brim.planning.report import Decision, Rung
+from brim.planning.report import Decision, Form
 from brim.planning.work import Work
 
 # So many messages are joined at once to name them.
@@ -16,14 +16,14 @@ TOGETHER = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Fold:
-    """Folded messages under one handle. Their text, which may be megabytes, is made when somebody wants it."""
+class ArchivedMessages:
+    """Archived messages under one handle. Their text, which may be megabytes, is made when somebody wants it."""
 
     handle: str
     messages: Sequence[Message]
 
     @classmethod
-    def of(cls, messages: Sequence[Message]) -> Fold:
+    def of(cls, messages: Sequence[Message]) -> ArchivedMessages:
         return cls(handle_of(_pieces(messages)), messages)
 
     @property
@@ -40,18 +40,18 @@ def _pieces(messages: Sequence[Message]) -> Iterator[bytes]:
 
 
 def kept_whole(messages: Sequence[Message]) -> dict[str, str]:
-    """Folded messages as one entry of the stash; nothing for none."""
+    """Archived messages as one entry of the archive; nothing for none."""
     if not messages:
         return {}
-    fold = Fold.of(messages)
-    return {fold.handle: fold.text}
+    archived_messages = ArchivedMessages.of(messages)
+    return {archived_messages.handle: archived_messages.text}
 
 
-def told(work: Work, indexes: Iterable[int], rung: Rung, reason: str, stash: Mapping[str, str]) -> list[Decision]:
-    """A decision for every folded message of the conversation that was given; `stash` is what `kept_whole` made."""
+def told(work: Work, indexes: Iterable[int], form: Form, reason: str, archive: Mapping[str, str]) -> list[Decision]:
+    """A decision for every archived message of the conversation that was given; `archive` is what `kept_whole` made."""
     messages, name = work.conversation.messages, Draft(work.conversation).name
-    size, handle = work.counter.message, next(iter(stash), "")
+    size, handle = work.counter.message, next(iter(archive), "")
     return [
-        Decision(name(index), messages[index].role, 4, "text", size(messages[index]), 0, rung, reason, handle)
+        Decision(name(index), messages[index].role, 4, "text", size(messages[index]), 0, form, reason, handle)
         for index in indexes
     ]

@@ -1,4 +1,4 @@
-"""Nothing is lost: what leaves a request is in the stash, under the handle that stands in its place."""
+"""Nothing is lost: what leaves a request is in the archive, under the handle that stands in its place."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def test_every_handle_in_a_fitted_request_leads_to_its_original() -> None:
     fitted = brim.fit(messages, model="gpt-4o", budget=900)
     handles = set(re.findall(r"brim:[0-9a-f]{8}", json.dumps(fitted.messages)))
     assert handles
-    assert handles <= set(fitted.stash)
-    assert log in fitted.stash.values()
+    assert handles <= set(fitted.archive)
+    assert log in fitted.archive.values()
 
 
 def test_a_picture_that_leaves_is_kept_and_named() -> None:
@@ -39,10 +39,10 @@ def test_a_picture_that_leaves_is_kept_and_named() -> None:
     ]
     whole = brim.count(messages, model="gpt-4o").tokens
     fitted = brim.fit(messages, model="gpt-4o", budget=whole // 2)
-    kept = [json.loads(text) for text in fitted.stash.values() if text.startswith("{")]
+    kept = [json.loads(text) for text in fitted.archive.values() if text.startswith("{")]
     shown = json.dumps(fitted.messages)
     assert shown.count(PNG) < 3
-    assert picture() in kept or any(PNG in text for text in fitted.stash.values())
+    assert picture() in kept or any(PNG in text for text in fitted.archive.values())
 
 
 def call(id: str, name: str) -> dict[str, object]:

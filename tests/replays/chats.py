@@ -29,7 +29,7 @@ def chat(turns: int, model: str = "gpt-4o", topic: str = "harbour") -> list[Body
 
 
 def claude(turns: int, marks: bool = False) -> list[Body]:
-    """The same talk with Anthropic; with `marks` each request has a cache breakpoint at its end."""
+    """The same chat with Anthropic; with `marks` each request has a cache breakpoint at its end."""
     messages: list[Body] = [{"role": "user", "content": [{"type": "text", "text": "Look after the harbour."}]}]
     requests = []
     for turn in range(turns):
@@ -45,7 +45,7 @@ def claude(turns: int, marks: bool = False) -> list[Body]:
 
 
 def responses(turns: int) -> list[Body]:
-    """The same talk with OpenAI Responses."""
+    """The same chat with OpenAI Responses."""
     items: list[Body] = [{"type": "message", "role": "user", "content": "Look after the harbour."}]
     requests = []
     for turn in range(turns):
@@ -56,7 +56,7 @@ def responses(turns: int) -> list[Body]:
 
 
 def gemini(turns: int) -> list[Body]:
-    """The same talk with Gemini, whose bodies name no model."""
+    """The same chat with Gemini, whose bodies name no model."""
     contents: list[Body] = [{"role": "user", "parts": [{"text": "Look after the harbour."}]}]
     requests = []
     for turn in range(turns):
