@@ -4,17 +4,28 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+RUNS := $(VENV)/.runs
+BUILT := pyproject.toml setup.py constraints.txt $(wildcard src/brim/*/*.c src/brim/*/*/*.c)
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --no-compile
 DATA ?= data
 
 .PHONY: run test check nightly poisoned corpus bench docs browser real-servers real-clients real-embeddings integrations clean
 
-$(READY): pyproject.toml setup.py constraints.txt $(wildcard src/brim/*/*.c src/brim/*/*/*.c)
+# Everything, for development and tests.
+$(READY): $(BUILT)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo 'Installing Brim and what it needs into $(VENV): some minutes, once.'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[all,dev]'
-	touch $(READY)
+	$(PIP) --quiet -c constraints.txt -e '.[all,dev]'
+	touch $(RUNS) $(READY)
 
-run: $(READY)
+# Only what the gateway and its dashboard need; what is installed is listed as it comes.
+$(RUNS): $(BUILT)
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo 'Installing the gateway into $(VENV): about 80 MB, once.'
+	$(PIP) -c constraints.txt -e '.[gateway]'
+	touch $(RUNS)
+
+run: $(RUNS)
 	$(BIN)/brim serve --demo
 
 test: $(READY)

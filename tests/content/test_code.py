@@ -8,7 +8,7 @@ from hypothesis import given
 from rooms import budgets, count, room, stays_inside, texts
 
 import brim
-from brim.content.code import language, outline
+from brim.content.code import grammars, language, outline
 from brim.content.code import source as code
 from brim.content.code.recognition import is_source
 
@@ -117,7 +117,7 @@ def test_an_unknown_language_is_outlined_by_indentation():
 
 
 def test_without_the_extra_indentation_tells_the_outline(monkeypatch):
-    monkeypatch.setattr(outline, "get_parser", None)
+    monkeypatch.setattr(grammars, "parser", lambda language: None)
     got = code.extract(PYTHON, room(200))
     assert "43 def method_gamma(self, key: str) -> int\n" in got
     assert "89 def main(argv)" in got

@@ -11,8 +11,8 @@ import zlib
 
 import brotli
 import pytest
-import zstandard
 
+from brim import zstd
 from brim.gateway.fitting import fitter
 from brim.gateway.proxy.faults import Refused
 from brim.gateway.server import bodies
@@ -25,7 +25,7 @@ PACKERS = {
     "gzip": gzip.compress,
     "deflate": zlib.compress,
     "br": brotli.compress,
-    "zstd": zstandard.ZstdCompressor().compress,
+    "zstd": zstd.compress,
 }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("tree_sitter_language_pack")
+pytest.importorskip("tree_sitter")
 
 from brim.errors import BadInput
 from brim.mcp.code.diffing import semantic_diff

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("mcp")
-pytest.importorskip("tree_sitter_language_pack")
+pytest.importorskip("tree_sitter")
 
 from mcp.client import Client
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
 import brim
+from brim import zstd
 from brim.replays.recorded import Problem, Recorded
 from brim.replays.scanning import elements
 from brim.replays.sources import Source, opened
@@ -53,7 +53,7 @@ def spread(values: list[Any]) -> bytes:
     return json.dumps(values, indent=2).encode()
 
 
-PACKED = zstandard.ZstdCompressor().compress
+PACKED = zstd.compress
 WAYS = {
     "lines": lines(TALK),
     "lines with blank ones": b"\n" + lines(TALK).replace(b"\n", b"\n\n"),

@@ -163,7 +163,7 @@ def test_calls_are_capped_at_25_where_that_is_set() -> None:
 
 
 def test_one_call_finds_a_definition_and_its_references(tmp_path: Path) -> None:
-    pytest.importorskip("tree_sitter_language_pack")
+    pytest.importorskip("tree_sitter")
     (tmp_path / "app.py").write_text("def handle_request():\n    return 1\n\n\nhandle_request()\n")
     subprocess.run(["git", "-C", str(tmp_path), "init", "-q"], check=True)
     found = Tools(tmp_path, tmp_path, tmp_path).search_def_and_refs("handle_request", 20, "compact")

@@ -15,8 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-import zstandard
-
+from brim import zstd
 from brim.conversation import encode
 from brim.errors import BadBody, BadInput
 from brim.replays.recorded import NoRequest, Problem, Recorded, about, decoded, fields_of, kind_of, request_in
@@ -109,7 +108,7 @@ def _of_file(handle: BinaryIO, name: str) -> Found:
     file = _unpacked(handle)
     try:
         yield from _of_chunks(iter(lambda: file.read1(CHUNK), b""), name)
-    except (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError) as problem:
+    except (EOFError, zlib.error, gzip.BadGzipFile, zstd.ZstdError) as problem:
         yield Problem(name, f"cannot be unpacked to its end ({problem}): what stands before was read")
 
 
@@ -172,7 +171,7 @@ def _unpacked(handle: BinaryIO) -> io.BufferedReader:
     if begins.startswith(GZIP):
         return io.BufferedReader(cast(Any, gzip.GzipFile(fileobj=file)), CHUNK)
     if begins.startswith(ZSTD):
-        reader = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+        reader = zstd.ZstdFile(file)
         return io.BufferedReader(cast(Any, reader), CHUNK)
     return file
 

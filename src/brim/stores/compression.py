@@ -11,7 +11,8 @@ from functools import cache
 from importlib.resources import files
 
 import msgspec
-import zstandard
+
+from brim import zstd
 
 # Content of so many bytes and more is kept once for all sessions, under its digest.
 SHARED_FROM = 4_096
@@ -41,20 +42,22 @@ class Packer:
     """Compresses and decompresses. Not safe for several threads at once."""
 
     def __init__(self) -> None:
-        phrases = _phrases()
-        self._writer = zstandard.ZstdCompressor(level=LEVEL, dict_data=phrases, write_checksum=True)
-        self._reader = zstandard.ZstdDecompressor(dict_data=phrases)
+        options: dict[int, int] = {
+            zstd.CompressionParameter.compression_level: LEVEL,
+            zstd.CompressionParameter.checksum_flag: 1,
+        }
+        self._writer = zstd.ZstdCompressor(options=options, zstd_dict=_phrases())
         self._encoder = msgspec.msgpack.Encoder()
         self._decoder = msgspec.msgpack.Decoder(Chunk)
 
     def pack(self, data: bytes) -> bytes:
         """Example: unpack(pack(b"abc")) -> b"abc"."""
-        return self._writer.compress(data)
+        return self._writer.compress(data, zstd.ZstdCompressor.FLUSH_FRAME)
 
     def unpack(self, data: bytes) -> bytes:
         try:
-            return self._reader.decompress(data)
-        except zstandard.ZstdError as error:
+            return zstd.decompress(data, zstd_dict=_phrases())
+        except zstd.ZstdError as error:
             raise Damaged("a compressed record cannot be read") from error
 
     def write(self, chunk: Chunk) -> bytes:
@@ -81,9 +84,6 @@ class Packer:
 
 
 @cache
-def _phrases() -> zstandard.ZstdCompressionDict:
+def _phrases() -> zstd.ZstdDict:
     """The words and phrases that compression starts from; stores depend on every byte of them."""
-    data = files("brim.stores").joinpath("phrases.txt").read_bytes()
-    dictionary = zstandard.ZstdCompressionDict(data, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
-    dictionary.precompute_compress(level=LEVEL)
-    return dictionary
+    return zstd.ZstdDict(files("brim.stores").joinpath("phrases.txt").read_bytes(), is_raw=True)

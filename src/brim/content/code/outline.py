@@ -10,12 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from brim.content.code import grammars
 from brim.content.detect import line_patterns
-
-try:
-    from tree_sitter_language_pack import get_parser
-except ImportError:  # the extra `code` is not installed: indentation tells enough
-    get_parser = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -88,11 +84,8 @@ class _Visit:
 
 
 def _parsed(lines: Sequence[str], language: str) -> Outline | None:
-    if get_parser is None or sum(map(len, lines)) > _LONGEST:
-        return None
-    try:
-        parser = get_parser(language)  # type: ignore[arg-type]
-    except LookupError:
+    parser = grammars.parser(language) if sum(map(len, lines)) <= _LONGEST else None
+    if parser is None:
         return None
     tree = parser.parse("\n".join(lines).encode("utf-8", "replace"))
     definitions: list[Definition] = []

@@ -13,20 +13,17 @@ from typing import Any, Final
 
 import msgspec
 
+from brim import zstd
 from brim.gateway.proxy.faults import ClientGone, Refused
 
 try:
     import brotli  # type: ignore[import-untyped]
 except ImportError:  # pragma: no cover, then br bodies are refused
     brotli = None
-try:
-    import zstandard
-except ImportError:  # pragma: no cover, then zstd bodies are refused
-    zstandard = None  # type: ignore[assignment]
 
 Receive = Callable[[], Any]
 _STEP: Final = 1 << 16
-_WINDOW: Final = 1 << 27  # the memory that a zstd frame may ask for
+_WINDOW_LOG: Final = 27  # the memory that a zstd frame may ask for: 128 MiB
 # Bodies up to this size are read by the gateway itself: no step of it holds the interpreter for more than about 3 ms.
 LARGE: Final = 1 << 19
 # Larger ones too, up to this size, where most of their bytes were here before.
@@ -223,15 +220,17 @@ def _brotli(raw: bytes) -> Iterator[bytes]:
 
 
 def _zstd(raw: bytes) -> Iterator[bytes]:
-    if zstandard is None:
-        raise Refused(415, "zstd bodies need the package zstandard", "bad_encoding")
-    with zstandard.ZstdDecompressor(max_window_size=_WINDOW).stream_reader(raw) as reader:
-        while piece := reader.read(_STEP):
-            yield piece
+    unpacker = zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: _WINDOW_LOG})
+    given = raw
+    while not unpacker.eof:
+        if unpacker.needs_input and not given:
+            raise zlib.error("the data ends too early")
+        yield unpacker.decompress(given, _STEP)
+        given = b""
 
 
 _ERRORS: Final[tuple[type[Exception], ...]] = (
     zlib.error,
     *((brotli.error,) if brotli is not None else ()),
-    *((zstandard.ZstdError,) if zstandard is not None else ()),
+    zstd.ZstdError,
 )

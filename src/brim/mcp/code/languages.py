@@ -5,18 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING
 
+from brim.content.code import grammars
 from brim.errors import MissingExtra
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
-
-try:
-    from tree_sitter_language_pack import get_parser
-except ImportError:  # the document and token tools work without it
-    get_parser = None  # type: ignore[assignment]
 
 _EXTENSIONS = {
     **dict.fromkeys(("py", "pyi"), "python"),
@@ -83,11 +78,11 @@ def language_of(path: str) -> str:
     return _EXTENSIONS.get(path.rpartition(".")[2].lower(), "") if "." in path else ""
 
 
-@cache
 def _parser(language: str) -> Parser:
-    if get_parser is None:
+    found = grammars.parser(language)
+    if found is None:
         raise MissingExtra("reading code", "code")
-    return get_parser(language)  # type: ignore[arg-type]
+    return found
 
 
 def definitions(source: bytes, language: str) -> list[Symbol]:
