@@ -158,3 +158,35 @@ def test_long_comments_do_not_make_prose_of_a_module():
 def test_words_about_code_are_not_code():
     text = "The function below opens a file. It is short.\n\n    def read(path):\n        return open(path)\n" * 6
     assert not is_source(text)
+
+
+def test_a_language_without_its_grammar_has_no_parser():
+    assert grammars.lacking("klingon")
+    assert grammars.parser("klingon") is None
+    assert not grammars.lacking("python")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("bash", "greet() {\n  echo hi\n}\n"),
+        ("c", "int greet(void) {\n  return 1;\n}\n"),
+        ("csharp", "class Greeter {\n  int greet() { return 1; }\n}\n"),
+        ("cpp", "int Greeter::greet() {\n  return 1;\n}\n"),
+        ("go", "package a\nfunc greet() int {\n\treturn 1\n}\n"),
+        ("java", "class Greeter {\n  int greet() { return 1; }\n}\n"),
+        ("javascript", "function greet() {\n  return 1;\n}\n"),
+        ("kotlin", "class Greeter {\n  fun greet(): Int {\n    return 1\n  }\n}\n"),
+        ("lua", "function greet()\n  return 1\nend\n"),
+        ("php", "<?php\nfunction greet() {\n  return 1;\n}\n"),
+        ("python", "def greet():\n    return 1\n"),
+        ("ruby", "class Greeter\n  def greet\n    1\n  end\nend\n"),
+        ("rust", "fn greet() -> i32 {\n    1\n}\n"),
+        ("tsx", "const greet = () => {\n  return <b/>;\n};\n"),
+        ("typescript", "function greet(): number {\n  return 1;\n}\n"),
+    ],
+)
+def test_every_grammar_of_the_extra_finds_a_definition(name, text):
+    found = outline.outline(text.split("\n"), name)
+    assert found.parsed
+    assert "greet" in [one.name.rpartition("::")[2] for one in found.definitions]

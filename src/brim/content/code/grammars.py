@@ -1,7 +1,6 @@
 """The tree-sitter grammars: one package a language, loaded when its first text is read.
 
-The extra `code` brings those of the languages that a text can be told to be in by its lines. A file's name can tell
-more of them: install `tree-sitter-LANGUAGE`, and it is used.
+The extra `code` brings those of 14 languages. Others are used where `tree-sitter-LANGUAGE` is installed.
 """
 
 from __future__ import annotations
@@ -28,6 +27,11 @@ def parser(language: str) -> Parser | None:
     """A new parser, for two threads must not share one. Example: parser("klingon") -> None"""
     grammar = _grammar(language) if Parser is not None else None
     return Parser(grammar) if grammar is not None else None
+
+
+def lacking(language: str) -> bool:
+    """Whether texts of other languages can be read, but not of this one. Example: lacking("klingon") -> True"""
+    return Parser is not None and _grammar(language) is None
 
 
 @cache

@@ -18,7 +18,7 @@ from brim.gateway.proxy.faults import ClientGone, Refused
 
 try:
     import brotli  # type: ignore[import-untyped]
-except ImportError:  # pragma: no cover, then br bodies are refused
+except ImportError:  # then br bodies are refused
     brotli = None
 
 Receive = Callable[[], Any]
@@ -208,7 +208,7 @@ def _zlib(raw: bytes) -> Iterator[bytes]:
 
 def _brotli(raw: bytes) -> Iterator[bytes]:
     if brotli is None:
-        raise Refused(415, "br bodies need the package brotli", "bad_encoding")
+        raise Refused(415, "br bodies need one more package where the gateway runs: pip install brotli", "bad_encoding")
     unpacker = brotli.Decompressor()
     given = raw
     while not unpacker.is_finished():

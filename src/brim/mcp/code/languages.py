@@ -75,7 +75,8 @@ class Symbol:
 
 def language_of(path: str) -> str:
     """The grammar for a file, "" when there is none. Example: "src/app.py" -> "python" """
-    return _EXTENSIONS.get(path.rpartition(".")[2].lower(), "") if "." in path else ""
+    language = _EXTENSIONS.get(path.rpartition(".")[2].lower(), "") if "." in path else ""
+    return "" if grammars.lacking(language) else language
 
 
 def _parser(language: str) -> Parser:
