@@ -47,6 +47,12 @@ AGENTS = {
 }  # fmt: skip
 
 
+def environment(home: Path) -> dict[str, str]:
+    """A home of its own, and nothing of whoever runs the test."""
+    kept = {key: value for key, value in os.environ.items() if key in ("PATH", "PYTHONPATH")}
+    return {**kept, "HOME": str(home), "TERM": "dumb", **QUIET}
+
+
 def call(tool: str, argument: str, number: int) -> Call:
     start = 1_000 + number * LINES
     return Call(tool, {argument: f"seq {start} {start + LINES - 1}", "description": "Count"})
@@ -59,8 +65,7 @@ def test_a_wrapped_agent_calls_tools_past_the_window_and_leaves_no_trace(name: s
         pytest.skip(f"{name} is not in {INSTALLED}")
     home, work = tmp_path / "home", tmp_path / "work"
     home.mkdir(), work.mkdir()
-    env = {"PATH": os.environ["PATH"], "HOME": str(home), "TERM": "dumb", **QUIET}
-    env |= {key: value for key, value in os.environ.items() if key == "PYTHONPATH"}
+    env = environment(home)
     with FakeProvider(window=WINDOW, model=model) as fake:
         fake.script(*(call(tool, argument, number) for number in range(CALLS)))
         fake.default = Say(DONE)

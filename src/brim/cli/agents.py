@@ -9,7 +9,8 @@ from typing import Any
 
 from brim.errors import BadInput
 
-# A table of Codex's configuration ends where the next begins.
+# A table of Codex's configuration ends where the next begins. Codex asks a provider of the name OpenAI to compact its
+# history; of any other it asks for a summary by the model.
 CODEX_TABLE = "[model_providers.brim]"
 
 
@@ -60,7 +61,7 @@ def _json(text: str, name: str) -> dict[str, Any]:
 
 
 def _codex_provider(url: str) -> str:
-    return f'{{name="Brim", base_url="{url}/v1", wire_api="responses", env_key="OPENAI_API_KEY"}}'
+    return f'{{name="OpenAI", base_url="{url}/v1", wire_api="responses", env_key="OPENAI_API_KEY"}}'
 
 
 def _codex(text: str, url: str) -> str:
@@ -72,7 +73,9 @@ def _codex(text: str, url: str) -> str:
     rest = "\n".join(['model_provider = "brim"', *top, *lines[head:]])
     if CODEX_TABLE in rest:
         raise BadInput(".codex/config.toml", f"has a {CODEX_TABLE} already")
-    table = f'{CODEX_TABLE}\nname = "Brim"\nbase_url = "{url}/v1"\nwire_api = "responses"\nenv_key = "OPENAI_API_KEY"\n'
+    table = (
+        f'{CODEX_TABLE}\nname = "OpenAI"\nbase_url = "{url}/v1"\nwire_api = "responses"\nenv_key = "OPENAI_API_KEY"\n'
+    )
     return f"{rest.rstrip()}\n\n{table}"
 
 

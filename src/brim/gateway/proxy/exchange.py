@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from brim import apis, incidents
 from brim.apis import Usage, error_bodies, streamed_usage
+from brim.apis.openai_responses import compaction
 from brim.deadline import OutOfTime
 from brim.errors import BadBody, BrimError, BudgetTooSmall, TooDeep
 from brim.fitting import cut_output
@@ -18,7 +19,7 @@ from brim.gateway.fitting.fitter import last_model_key
 from brim.gateway.fitting.large import fit_large, in_pieces, learn_large, refit_large
 from brim.gateway.observe.logs import log, tell
 from brim.gateway.observe.turns import Outcome, Turn, slim
-from brim.gateway.proxy import overflow
+from brim.gateway.proxy import compacting, overflow
 from brim.gateway.proxy.asked import AskedFor, peek
 from brim.gateway.proxy.controls import Controls, controls_of
 from brim.gateway.proxy.downstream import JSON, ClientSide
@@ -78,11 +79,8 @@ class Exchange(ClientSide):
         """Serve the request. Faults become answers in the provider's shape; nothing is raised."""
         self._lookout.begin()
         try:
-            if self.route.kind == "fit":
-                # No name here holds what came: it goes when the answer begins, which may be streamed for minutes.
-                outgoing = await self._fitted(await self._read())
-                if outgoing is not None:
-                    await self._exchange(outgoing)
+            if self.route.kind in ("fit", "compact"):
+                await self._served()
             else:
                 await self._passed()
         except ClientGone:
@@ -99,6 +97,22 @@ class Exchange(ClientSide):
             self._held.release()
             if self._gates is not None:
                 self._gates.leave(self.tenant)
+
+    async def _served(self) -> None:
+        """Fit what came, and send it; a client of the Responses API may ask for a compaction instead."""
+        incoming = await self._read()
+        if self.api == "openai_responses":
+            said = await compacting.whole(incoming, self.options.gateway.body_limit)
+            incoming = await compacting.opened(incoming, said)
+            if self.route.kind == "compact" or compaction.asks(said):
+                await compacting.compact(self, incoming, said)
+                return
+            del said
+        outgoing = await self.fitted(incoming)
+        # No name here holds what came: it goes when the answer begins, which may be streamed for minutes.
+        del incoming
+        if outgoing is not None:
+            await self._exchange(outgoing)
 
     async def _read(self) -> bodies.Incoming:
         """The body. Only who has sent it takes a place among the requests in work."""
@@ -181,7 +195,7 @@ class Exchange(ClientSide):
             body = in_pieces(body)
         return self.gateway.client.send(self.scope["method"], url, headers, body)
 
-    async def _fitted(self, incoming: bodies.Incoming) -> Outgoing | None:
+    async def fitted(self, incoming: bodies.Incoming) -> Outgoing | None:
         """The request as it is to be sent; None where it was answered here, because it cannot be made to fit."""
         if incoming.large:
             return await fit_large(self, incoming)

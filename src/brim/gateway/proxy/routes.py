@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from brim.gateway.proxy.faults import Refused
 from brim.gateway.proxy.paths import BARE, CHAT, VERSION, prefix_of
 
-Kind = Literal["fit", "models", "pass"]
+Kind = Literal["fit", "compact", "models", "pass"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,8 @@ def _below(method: str, path: str, rest: str, version: str, host: str) -> Route:
     """The route of what stands right behind a version, or without one at the beginning."""
     if method == "POST" and rest in _FITTED:
         return Route("fit", _FITTED[rest], path, host=host)
+    if method == "POST" and rest == "/responses/compact":
+        return Route("compact", "openai_responses", path, host=host)
     google = "gemini" if version.endswith(("alpha", "beta")) else ""
     api = "openai_chat" if host else google
     if method == "GET" and rest == "/models":

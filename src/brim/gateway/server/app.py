@@ -83,6 +83,8 @@ class Gateway:
         self.summarizing = self.fitter.summarizer = self._summarizing(options)
         self.redact = Redaction(options.gateway.redact)
         self.token_bytes = options.token.encode() if options.token else None
+        self.uncompacting: set[str] = set()
+        """The upstreams that have answered a request for compaction with something else."""
         self.draining = False
         self.ready = False
         self.client: Client
