@@ -10,7 +10,19 @@ from typing import Any
 
 from brim.conversation import encode
 from brim.sized_lru import SizedLru
-from brim.stores.protocol import Evicted, Limits, SessionRecord, Turn, UsageSum, blob_digest, prefix_range
+from brim.stores.gathering import gathered
+from brim.stores.protocol import (
+    LEASE_SECONDS,
+    Evicted,
+    Limits,
+    Loaded,
+    SessionRecord,
+    Turn,
+    UsageSum,
+    Wanted,
+    blob_digest,
+    prefix_range,
+)
 from brim.tokens.actuals import UsageRecord
 
 # How many usage records a process keeps in memory.
@@ -26,10 +38,15 @@ class _Session:
     blobs: dict[bytes, None] = field(default_factory=dict)  # digests, the newest last
     prefixes: dict[bytes, None] = field(default_factory=dict)
     state: bytes | None = None
+    shown: tuple[bytes, ...] = ()
     size: int = 0
+    owner: str = ""
+    epoch: int = 0
+    until: float = 0.0
 
     def record(self, name: str) -> SessionRecord:
-        return SessionRecord(name, dict(self.meta), self.created, self.touched, len(self.records), self.size)
+        lease = self.owner, self.epoch, self.until
+        return SessionRecord(name, dict(self.meta), self.created, self.touched, len(self.records), self.size, *lease)
 
 
 class InMemoryStore:
@@ -108,12 +125,29 @@ class InMemoryStore:
                     del self._prefixes[digest]
             return True
 
+    def load(self, wanted: Wanted) -> Loaded:
+        with self._lock:
+            return gathered(self, wanted, self.shown)
+
+    def shown(self, session: str) -> tuple[bytes, ...]:
+        """The digests of the blobs that a session's state points to."""
+        with self._lock:
+            known = self._sessions.get(session)
+            return known.shown if known else ()
+
     def commit(self, turn: Turn) -> int | None:
         with self._lock:
             known = self._sessions.get(turn.session)
             if turn.expected is not None and turn.expected != (len(known.records) if known else 0):
                 return None
+            if turn.epoch is not None and turn.epoch != (known.epoch if known else 0):
+                return None
             known = self._open(turn.session)
+            if turn.owner:
+                known.epoch += turn.owner != known.owner
+                known.owner, known.until = turn.owner, self._now() + LEASE_SECONDS
+            if turn.shown is not None:
+                known.shown = tuple(turn.shown)
             first = len(known.records)
             known.records += turn.records
             added = sum(map(len, turn.records))

@@ -14,13 +14,19 @@ from typing import Any, Protocol
 
 from brim.tokens.actuals import UsageRecord
 
+# For so long after its last turn a session's lease is held. Nobody waits for it: it says who does work in the
+# background, and a request that reaches another gateway takes it over.
+LEASE_SECONDS = 60.0
+
 
 @dataclass(frozen=True, slots=True)
 class Turn:
     """All that one turn adds to a session, which is made if it is not there.
 
-    `prefixes` are (digest of a conversation's first messages, how many) by which it is recognised again.
-    `expected` is how many records the log must hold; if it holds others, another writer was faster.
+    `prefixes` are (digest of a conversation's first messages, how many) by which it is recognised again. `shown` are
+    the digests of the blobs that the state points to; None leaves them as they were.
+    `expected` is how many records the log must hold, and `epoch` what its lease must be at; if they are others, another
+    writer was faster. With an `owner` the session's lease is this writer's from now on.
     """
 
     session: str
@@ -30,6 +36,9 @@ class Turn:
     prefixes: Sequence[tuple[bytes, int]] = ()
     meta: Mapping[str, Any] | None = None
     expected: int | None = None
+    shown: Sequence[bytes] | None = None
+    owner: str = ""
+    epoch: int | None = None
 
     @property
     def size(self) -> int:
@@ -39,7 +48,11 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class SessionRecord:
-    """What is known of a session without reading its log. Times are seconds since 1970."""
+    """What is known of a session without reading its log. Times are seconds since 1970.
+
+    `owner` wrote to it last and holds its lease until a time; `epoch` counts how often the owner changed. A writer that
+    was paused meanwhile finds another epoch, and is refused.
+    """
 
     id: str
     meta: Mapping[str, Any] = field(default_factory=dict)
@@ -47,6 +60,39 @@ class SessionRecord:
     touched: float = 0.0
     records: int = 0
     size: int = 0
+    owner: str = ""
+    epoch: int = 0
+    until: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a request needs of a store before it is fitted.
+
+    The session is the one of this id, or else the one of the first of these prefixes that is known. Of its log the
+    records from `start` on are wanted; if it holds none of those and its epoch is the given one, state and blobs are at
+    hand already. `sizes` are keys of known sizes.
+    """
+
+    session: str = ""
+    prefixes: Sequence[bytes] = ()
+    start: int = 0
+    epoch: int | None = None
+    sizes: Sequence[bytes] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What `load` brings: a session's row, records from `start` on, its state and the blobs which that points to.
+
+    `length` is that of the prefix by which it was found. The sizes are not here: `get_actual` gives them from memory.
+    """
+
+    session: SessionRecord | None = None
+    length: int = 0
+    records: Sequence[bytes] = ()
+    state: bytes | None = None
+    blobs: Mapping[bytes, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +156,14 @@ class Store(Protocol):
     def delete_session(self, session: str) -> bool:
         """Delete a session and what only it refers to; False if it is not there."""
 
+    def load(self, wanted: Wanted) -> Loaded:
+        """All that a request needs, read at one moment: the one call before it is fitted."""
+
     def commit(self, turn: Turn) -> int | None:
-        """Write a turn at once; the number of its first record, or None if `expected` does not hold."""
+        """Write a turn at once, with all sizes that wait: the one call after a request was fitted.
+
+        The number of its first record, or None if `expected` or `epoch` does not hold; then nothing is written.
+        """
 
     def records(self, session: str, start: int = 0) -> Iterator[bytes]:
         """The records of a session's log in order, from number `start` on."""
@@ -137,9 +189,11 @@ class Store(Protocol):
         With a session: its own, never another session's or one that belongs to none.
         """
 
-    def get_actual(self, key: bytes) -> int | None: ...
+    def get_actual(self, key: bytes) -> int | None:
+        """A known size. A store over a network answers from memory: `load` brings the sizes that it is asked for."""
 
-    def put_actual(self, key: bytes, tokens: int) -> None: ...
+    def put_actual(self, key: bytes, tokens: int) -> None:
+        """Keep a size; it may wait in memory for the next commit."""
 
     def add_usage(self, record: UsageRecord) -> None:
         """Keep a usage record; one with the same request id replaces the one before."""

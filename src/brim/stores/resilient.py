@@ -9,15 +9,17 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from brim.errors import BadSetting
+from brim.stores.gathering import gathered
 from brim.stores.inmemory import InMemoryStore
-from brim.stores.protocol import Evicted, Limits, SessionRecord, Store, Turn, UsageSum
+from brim.stores.protocol import Evicted, Limits, Loaded, SessionRecord, Store, Turn, UsageSum, Wanted
 from brim.stores.sqlite import SqliteStore
-from brim.stores.sqlite_repair import BUGS, FAULTS, describe, is_damage, open_or_replace, start_anew
+from brim.stores.sqlite_repair import BUGS, FAULTS, Now, describe, is_damage, open_or_replace, start_anew
 from brim.stores.sqlite_schema import identity
 from brim.tokens.actuals import UsageRecord
 
@@ -68,10 +70,10 @@ class ResilientStore:
     They are read from there, and written in their order as soon as the file can be used again.
     """
 
-    def __init__(self, path: Path, limits: Limits, *, timeout: float) -> None:
+    def __init__(self, path: Path, limits: Limits, *, timeout: float, now: Now = time.time) -> None:
         self.degraded: str | None = None
-        self._limits = limits
-        self._timeout = timeout
+        self._open = partial(open_or_replace, path, limits, timeout, now)
+        self._anew = partial(start_anew, limits=limits, timeout=timeout, now=now)
         self._lock = threading.RLock()
         self._path = path
         self._file: SqliteStore | None = None
@@ -80,7 +82,7 @@ class ResilientStore:
         self._waiting_bytes = 0
         self._retry_at = 0.0
         try:
-            self._file = open_or_replace(path, limits, timeout)
+            self._file = self._open()
         except FAULTS as error:
             self.degraded = describe(error)
             self._retry_at = time.monotonic() + RETRY_SECONDS
@@ -98,7 +100,7 @@ class ResilientStore:
                 if time.monotonic() < self._retry_at:
                     raise sqlite3.OperationalError(self.degraded)
                 try:
-                    self._file = open_or_replace(self._path, self._limits, self._timeout)
+                    self._file = self._open()
                 except BadSetting as error:
                     raise sqlite3.OperationalError(str(error)) from error
             return self._file
@@ -143,6 +145,18 @@ class ResilientStore:
 
     # Turns
 
+    def load(self, wanted: Wanted) -> Loaded:
+        if self.degraded is None:
+            try:
+                return self._on_disk(lambda disk: disk.load(wanted))
+            except _Unusable:
+                pass  # what is in memory can still be read
+        return gathered(self, wanted, self._shown)
+
+    def _shown(self, session: str) -> Sequence[bytes]:
+        held = self._memory.shown(session)
+        return held or self._read(lambda disk: disk.shown(session), [])
+
     def commit(self, turn: Turn) -> int | None:
         return self._attempt(lambda disk: disk.commit(turn), lambda: self._commit_in_memory(turn))
 
@@ -155,7 +169,7 @@ class ResilientStore:
         if known is not unread and turn.expected is not None and turn.expected != there:
             return None
         base = known.records
-        turn = replace(turn, expected=None)
+        turn = replace(turn, expected=None, epoch=None)
         self._hold(_Waiting(turn.session, turn.size, lambda store: store.commit(turn)))
         return base + (self._memory.commit(turn) or 0)
 
@@ -304,7 +318,7 @@ class ResilientStore:
             path, file = self._disk.path, identity(self._disk.path)
             self._disk.abandon()
             try:
-                self._file = start_anew(path, file, self._limits, self._timeout, error)
+                self._file = self._anew(path, file, error)
             except FAULTS as problem:
                 log.warning("no new store could be made (%s)", describe(problem))
                 return False
@@ -371,4 +385,7 @@ def _joined(written: SessionRecord | None, held: SessionRecord | None) -> Sessio
         touched=max(written.touched, held.touched),
         records=written.records + held.records,
         size=written.size + held.size,
+        owner=held.owner or written.owner,
+        epoch=written.epoch + (bool(held.owner) and held.owner != written.owner),
+        until=max(written.until, held.until),
     )

@@ -18,7 +18,8 @@ from brim.sized_lru import SizedLru
 from brim.stores import sqlite_archive, sqlite_log
 from brim.stores.compression import Damaged, Packer
 from brim.stores.eviction import Eviction, used_bytes
-from brim.stores.protocol import Evicted, Limits, SessionRecord, Turn, UsageSum, blob_digest
+from brim.stores.gathering import gathered
+from brim.stores.protocol import Evicted, Limits, Loaded, SessionRecord, Turn, UsageSum, Wanted, blob_digest
 from brim.stores.sqlite_schema import LENGTH_BITS, connect, identity, key_of
 from brim.stores.sqlite_usage import add_usages, usage, usage_sums
 from brim.tokens.actuals import UsageRecord
@@ -107,6 +108,23 @@ class SqliteStore:
             return sqlite_log.delete(db, self._packer, session)
 
     # Turns
+
+    def load(self, wanted: Wanted) -> Loaded:
+        with self._lock:
+            db = self._live()
+            db.execute("BEGIN")  # other processes write meanwhile: what is read is of one moment
+            try:
+                return gathered(self, wanted, self.shown)
+            finally:
+                if db.in_transaction:
+                    db.execute("COMMIT")
+
+    def shown(self, session: str) -> list[bytes]:
+        """The digests of the blobs that a session's state points to."""
+        with self._read() as db:
+            row = db.execute("SELECT shown FROM sessions WHERE id = ?", (session,)).fetchone()
+        joined = bytes(row[0] or b"") if row else b""
+        return [joined[at : at + 32] for at in range(0, len(joined), 32)]
 
     def commit(self, turn: Turn) -> int | None:
         with self._lock:
@@ -324,7 +342,7 @@ class SqliteStore:
             self._waiting.clear()
 
 
-_COLUMNS = "id, meta, created, touched, records, size"
+_COLUMNS = "id, meta, created, touched, records, size, owner, epoch, until"
 
 
 def _session(row: tuple[Any, ...]) -> SessionRecord:

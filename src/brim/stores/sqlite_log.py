@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from brim.conversation import encode
 from brim.stores.compression import FULL, OPEN_TURNS, Chunk, Packer
-from brim.stores.protocol import Turn
+from brim.stores.protocol import LEASE_SECONDS, Turn
 from brim.stores.sqlite_archive import add_handles, digests_in, entry, release
 from brim.stores.sqlite_schema import LENGTH_BITS, SHIFT, key_of
 
@@ -25,10 +25,12 @@ class Head(NamedTuple):
     open: int
     records: int
     blobs: int
+    epoch: int = 0
 
 
 def head_of(db: sqlite3.Connection, session: str) -> Head | None:
-    row = db.execute("SELECT no, turns, tail, open, records, blobs FROM sessions WHERE id = ?", (session,)).fetchone()
+    columns = "no, turns, tail, open, records, blobs, epoch"
+    row = db.execute(f"SELECT {columns} FROM sessions WHERE id = ?", (session,)).fetchone()
     return Head(*row) if row else None
 
 
@@ -54,6 +56,8 @@ def append(db: sqlite3.Connection, packer: Packer, turn: Turn, now: float) -> in
     head = head_of(db, turn.session)
     if turn.expected is not None and turn.expected != (head.records if head else 0):
         return None
+    if turn.epoch is not None and turn.epoch != (head.epoch if head else 0):
+        return None
     head = head or open_session(db, turn.session, now)
     records = [entry(db, packer, record) for record in turn.records]
     blobs = add_handles(db, packer, head.no, head.blobs, turn.blobs)
@@ -70,6 +74,9 @@ def append(db: sqlite3.Connection, packer: Packer, turn: Turn, now: float) -> in
         (now, turns, tail, alone, head.records + len(records), head.blobs + len(blobs), turn.size, head.no),
     )
     _describe(db, packer, head.no, turn)
+    if turn.owner:
+        lease = turn.owner, turn.owner, now + LEASE_SECONDS, head.no
+        db.execute("UPDATE sessions SET epoch = epoch + (owner <> ?), owner = ?, until = ? WHERE no = ?", lease)
     return head.records
 
 
@@ -86,6 +93,8 @@ def _pack(db: sqlite3.Connection, packer: Packer, session: int, tail: int, turns
 def _describe(db: sqlite3.Connection, packer: Packer, session: int, turn: Turn) -> None:
     if turn.state is not None:
         db.execute("UPDATE sessions SET state = ? WHERE no = ?", (packer.pack(turn.state), session))
+    if turn.shown is not None:
+        db.execute("UPDATE sessions SET shown = ? WHERE no = ?", (b"".join(turn.shown), session))
     if turn.meta is not None:
         db.execute("UPDATE sessions SET meta = ? WHERE no = ?", (encode(turn.meta).decode(), session))
     if turn.prefixes:

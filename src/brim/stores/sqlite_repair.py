@@ -6,7 +6,7 @@ import logging
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +28,7 @@ except ImportError:  # Windows, where a file that is in use cannot be renamed an
     fcntl = None  # type: ignore[assignment]
 
 log = logging.getLogger(__name__)
+Now = Callable[[], float]
 # What can be wrong with a file; BUGS are faults of the program instead, and are not hidden.
 FAULTS = (sqlite3.DatabaseError, Damaged, OSError)
 BUGS = (sqlite3.ProgrammingError, sqlite3.IntegrityError, sqlite3.DataError, sqlite3.NotSupportedError)
@@ -134,19 +135,19 @@ def is_damage(error: Exception) -> bool:
     return isinstance(error, Damaged) or code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
-def open_or_replace(path: Path, limits: Limits, timeout: float) -> SqliteStore:
+def open_or_replace(path: Path, limits: Limits, timeout: float, now: Now = time.time) -> SqliteStore:
     """Open the file; a damaged one is moved aside and replaced by what can be read of it."""
     file = identity(path)
     try:
-        return SqliteStore(path, limits, timeout=timeout)
+        return SqliteStore(path, limits, timeout=timeout, now=now)
     except FAULTS as error:
         if not is_damage(error):
             raise
-        return start_anew(path, file, limits, timeout, error)
+        return start_anew(path, file, error, limits=limits, timeout=timeout, now=now)
 
 
 def start_anew(
-    path: Path, damaged: tuple[int, int] | None, limits: Limits, timeout: float, error: Exception
+    path: Path, damaged: tuple[int, int] | None, error: Exception, *, limits: Limits, timeout: float, now: Now
 ) -> SqliteStore:
     """Move a damaged file aside and start a new one with what can be read of it.
 
@@ -154,9 +155,9 @@ def start_anew(
     """
     with _alone(path.parent):
         if identity(path) != damaged:
-            return SqliteStore(path, limits, timeout=timeout)
+            return SqliteStore(path, limits, timeout=timeout, now=now)
         aside = move_aside(path)
-        store = SqliteStore(path, limits, timeout=timeout)
+        store = SqliteStore(path, limits, timeout=timeout, now=now)
     saved = salvage(aside, store)
     log.warning("the store %s was damaged (%s) and is now %s; %s", path, describe(error), aside.name, saved)
     return store

@@ -77,8 +77,16 @@ CREATE INDEX usage_at ON usage(at);
 CREATE TABLE pairs(name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 """
 
+# Who wrote to a session last, and which blobs its state points to: one read brings all that a request needs.
+_LEASES = """
+ALTER TABLE sessions ADD COLUMN owner TEXT NOT NULL DEFAULT '';
+ALTER TABLE sessions ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN until REAL NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN shown BLOB
+"""
+
 # Step n brings a file of version n to version n + 1. Steps are only ever added.
-MIGRATIONS: tuple[str, ...] = (_FIRST,)
+MIGRATIONS: tuple[str, ...] = (_FIRST, _LEASES)
 
 
 def connect(path: Path, *, timeout: float, migrations: tuple[str, ...] = MIGRATIONS) -> sqlite3.Connection:

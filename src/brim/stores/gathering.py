@@ -1,0 +1,28 @@
+"""`load` by the smaller look-ups of a store for which they cost nothing: one in memory, or in a file beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from brim.stores.protocol import Loaded, Store, Wanted
+
+
+def gathered(store: Store, wanted: Wanted, shown: Callable[[str], Sequence[bytes]]) -> Loaded:
+    """What is wanted, look-up by look-up; `shown` tells the digests of the blobs that a session's state points to."""
+    found, length = store.get_session(wanted.session) if wanted.session else None, 0
+    if found is None and wanted.prefixes:
+        known = store.find_prefix(wanted.prefixes)
+        if known is not None:
+            found, length = store.get_session(known[0]), known[1]
+    if found is None:
+        return Loaded()
+    if found.records == wanted.start and found.epoch == wanted.epoch:
+        return Loaded(found, length)
+    blobs = {digest: store.get_blob(digest, found.id) for digest in shown(found.id)}
+    return Loaded(
+        found,
+        length,
+        tuple(store.records(found.id, wanted.start)),
+        store.get_state(found.id),
+        {digest: data for digest, data in blobs.items() if data is not None},
+    )
