@@ -1,4 +1,4 @@
-# make run   sets everything up and starts the gateway with its dashboard on a sample conversation
+# make run   sets everything up and starts the gateway with its dashboard on two sample agents
 # make test  sets everything up and runs every check and test
 PYTHON ?= python3
 VENV := .venv
@@ -26,6 +26,7 @@ $(RUNS): $(BUILT)
 	touch $(RUNS)
 
 run: $(RUNS)
+	@echo 'In another terminal: source $(BIN)/activate, then brim count README.md --model gpt-4o'
 	$(BIN)/brim serve --demo
 
 test: $(READY)

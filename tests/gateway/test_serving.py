@@ -23,10 +23,9 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from brim import settings
 from brim.cli import serve, status, top
 from brim.errors import BadSetting, NotFound
+from brim.gateway.demo import playing, reader
 from brim.gateway.observe.telemetry import NAMES, Telemetry
-from brim.gateway.server import demo
 from brim.gateway.server.app import Gateway
-from brim.gateway.server.options import options_of
 from brim.gateway.server.serving import Server, address
 from brim.testing import Fail, FakeProvider
 
@@ -68,25 +67,30 @@ def test_serve_refuses_what_is_no_address_or_file() -> None:
         run(serve, "serve", "--config", "/nowhere/brim.toml")
 
 
-def test_the_demo_outgrows_its_window_without_an_overflow(tmp_path: Path) -> None:
-    async def play() -> tuple[int, Gateway]:
-        async with FakeProvider(window=demo.WINDOW, model=demo.MODEL) as provider:
-            loaded = settings.load(tmp_path, {}, gateway={"port": 0})
-            gateway = Gateway(options_of(loaded, upstream=provider.url))
-            gateway.fitter.catalog.override(demo.MODEL, {"window": demo.WINDOW, "max_output": 1_000})
+def test_the_demo_outgrows_its_windows_and_answers_every_question_from_what_was_sent(tmp_path: Path) -> None:
+    async def play() -> tuple[list[playing.Played], Gateway]:
+        async with FakeProvider(window=playing.WINDOW, reader=reader.reply) as provider:
+            gateway = playing.prepared(settings.load(tmp_path, {}, gateway={"port": 0}), provider.url)
             server = Server(gateway)
             bound = server.listen()
             running = asyncio.get_running_loop().create_task(server.serve(sockets=[bound]))
-            answered = await demo.replay(server, provider, address(bound), pause=0.0)
+            played = await playing.play(server, address(bound), pause=0.0)
             server.stop()
             await running
-            return answered, gateway
+            return played, gateway
 
-    answered, gateway = asyncio.run(play())
-    assert answered == 2 * demo.TURNS
-    assert gateway.metrics.total("brim_overflows_avoided_total") > demo.TURNS
+    played, gateway = asyncio.run(play())
+    assert [one.answered for one in played] == [story.requests for story in playing.STORIES]
+    assert [
+        (step.said, answer) for one in played for step, answer in one.questions if step.expected not in answer
+    ] == []
+    assert gateway.metrics.total("brim_overflows_avoided_total") > 20
     assert gateway.metrics.total("brim_upper_exceeded_total") == 0
     assert gateway.metrics.total("brim_refits_total") == 0
+    lives = list(gateway.fitter.conversations)
+    assert {live.client for live in lives} == {story.client.partition("/")[0] for story in playing.STORIES}
+    for live in lives:
+        assert [turn.number for turn in live.turns if turn.original is None or turn.report is None] == []
 
 
 def test_turns_become_spans_and_histograms_by_the_genai_conventions(gateway: Running, fake: FakeProvider) -> None:

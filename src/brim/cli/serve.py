@@ -16,7 +16,7 @@ _EXAMPLES = """examples:
   brim serve                                        for OpenAI, Anthropic and Gemini, with the clients' own keys
   brim serve --upstream http://127.0.0.1:8080       in front of a server of your own (llama.cpp, vLLM, Ollama …)
   brim serve --config brim.toml --port 9000
-  brim serve --demo                                 a sample conversation, without any key
+  brim serve --demo                                 two sample agents to look at, without any key
 
 point clients at it:
   OPENAI_BASE_URL=http://127.0.0.1:8787/v1    ANTHROPIC_BASE_URL=http://127.0.0.1:8787
@@ -46,7 +46,7 @@ def add(subparsers: Any) -> None:
     )
     parser.add_argument("--memory", action="store_true", help="keep nothing on disk")
     parser.add_argument("--otel", action="store_true", help="send spans and metrics as the OTEL_… variables say")
-    parser.add_argument("--demo", action="store_true", help="replay a sample conversation; needs no key")
+    parser.add_argument("--demo", action="store_true", help="let two sample agents talk; needs no key")
     parser.set_defaults(run=run)
 
 
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
         return settings.load(start, gateway={name: value for name, value in given.items() if value is not None})
 
     if args.demo:
-        importlib.import_module("brim.gateway.server.demo").run(loaded())
+        importlib.import_module("brim.gateway.demo.playing").run(loaded())
     else:
         serving.serve(loaded, args.upstream or "", tuple(args.clear_tool_uses), in_memory=args.memory, otel=args.otel)
     return 0

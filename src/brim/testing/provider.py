@@ -6,7 +6,7 @@ import asyncio
 import re
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Any
@@ -41,9 +41,9 @@ EVENTS = (("content-type", "text/event-stream; charset=utf-8"), ("cache-control"
 class FakeProvider:
     """Speaks OpenAI chat and responses, Anthropic, Gemini and Ollama on one port.
 
-    Scripted replies are given in order; after them every request gets `default`. A prompt above `window` is
-    refused in the provider's wording, and prefixes seen before are reported as cached. `abandoned` counts answers
-    that clients did not wait for.
+    Scripted replies are given in order; after them every request gets what `reader` makes of it, or `default`. A
+    prompt above `window` is refused in the provider's wording, and prefixes seen before are reported as cached.
+    `abandoned` counts answers that clients did not wait for.
     """
 
     def __init__(
@@ -55,11 +55,13 @@ class FakeProvider:
         models: Sequence[str] = (),
         host: str = "127.0.0.1",
         keep: int = 1_000,
+        reader: Callable[[Conversation], Reply] | None = None,
     ) -> None:
         self.window = window
         self.model = model
         self.models = tuple(models) or (model,)
         self.default = default
+        self.reader = reader
         self.requests: deque[Seen] = deque(maxlen=keep)
         self.abandoned = 0
         self.url = ""
@@ -176,7 +178,8 @@ class FakeProvider:
 
     def _chat(self, seen: Seen, api: str, name: str, action: str) -> Answer:
         self._number += 1
-        reply = self._script.popleft() if self._script else self.default
+        scripted = bool(self._script)
+        reply = self._script.popleft() if scripted else self.default
         if isinstance(reply, (Raw, Fail)):
             return self._failed(reply, api)
         if not seen.body.lstrip().startswith(b"{"):
@@ -192,6 +195,8 @@ class FakeProvider:
         if isinstance(reply, Overflow) or tokens + (conversation.max_output or 0) > self.window:
             told = reply if isinstance(reply, Overflow) else Overflow()
             return _json(*wording.overflow(api, told.tokens or tokens, told.window or self.window, told.style))
+        if self.reader is not None and not scripted:
+            reply = self.reader(conversation)
         said = self._speech(reply, seen, model, Usage(tokens, 0, cached))
         fault = reply.fault if isinstance(reply, Say) else None
         if action == "streamGenerateContent" and "alt=sse" not in seen.query:

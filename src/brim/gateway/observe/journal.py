@@ -42,6 +42,7 @@ class Journal:
         self._keeper = keeper
         self._contents: deque[tuple[Turn, int]] = deque()
         self._held = 0
+        self._most = MOST_CONTENTS, MOST_BYTES
         self._plans: deque[Turn] = deque()
         self._waiting: list[UsageRecord] = []
         self._values: dict[str, bytes] = {}
@@ -53,6 +54,10 @@ class Journal:
         if self._keeper is not None and self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._write())
 
+    def hold(self, turns: int, size: int) -> None:
+        """Hold the messages of so many turns, of so many bytes together, for the dashboard."""
+        self._most = turns, size
+
     def opened(self, turn: Turn, size: int) -> None:
         """A turn with a body of so many bytes has begun: its content is held while it is among the last."""
         self._contents.append((turn, size))
@@ -61,7 +66,8 @@ class Journal:
 
     def _let_go(self) -> None:
         """Let go of the oldest contents while there are too many or they are too large together."""
-        while len(self._contents) > MOST_CONTENTS or (self._held > MOST_BYTES and len(self._contents) > 1):
+        turns, size = self._most
+        while len(self._contents) > turns or (self._held > size and len(self._contents) > 1):
             old, freed = self._contents.popleft()
             self._held -= freed
             old.forget()
