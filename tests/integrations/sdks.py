@@ -277,3 +277,38 @@ def test_other_calls_pass_through(provider: FakeProvider) -> None:
     client = openai_client(provider)
     assert client.embeddings.create(model="text-embedding-3-small", input="x", encoding_format="float").data
     assert [model.id for model in client.models.list()] == [OPENAI]
+
+
+@pytest.mark.parametrize("name", ["streaming_openai", "streaming_anthropic"])
+def test_the_documented_loop_says_streams_and_records(
+    name: str, provider: FakeProvider, capsys: pytest.CaptureFixture[str]
+) -> None:
+    provider.script(Say("Yes, it is.", pieces=3), Say("Until noon.", pieces=3))
+    bare = {"streaming_openai": ("OpenAI", f"{provider.url}/v1"), "streaming_anthropic": ("Anthropic", provider.url)}
+    kind, url = bare[name]
+    client = getattr(openai if kind == "OpenAI" else anthropic, kind)(base_url=url, api_key="any")
+    session = example(name, client=client)["session"]
+    said = [message.text for message in session.log if message.role != "system"]
+    assert said == ["Is berth 12 free?", "Yes, it is.", "And until when?", "Until noon."]
+    assert capsys.readouterr().out == "Yes, it is.Until noon."
+    assert "Yes, it is." in provider.posts[1].body.decode()
+    assert session._counter().count(session._sent).source == "actual"
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_session_records_what_each_sdk_gives(provider: FakeProvider, whole: bool) -> None:
+    chat = brim.Session(model=OPENAI, budget=4_000)
+    answers = brim.Session(model=OPENAI, api="openai_responses", budget=4_000)
+    claude, gemini = brim.Session(model=CLAUDE, budget=4_000), brim.Session(model=GEMINI, budget=4_000)
+    openai_sdk = openai.OpenAI(base_url=f"{provider.url}/v1", api_key="any")
+    claude_sdk = anthropic.Anthropic(base_url=provider.url, api_key="any")
+    gemini_sdk = genai.Client(api_key="any", http_options={"base_url": provider.url})
+    ask = gemini_sdk.models.generate_content if whole else gemini_sdk.models.generate_content_stream
+    more: dict[str, Any] = {} if whole else {"stream": True}
+    chat.record(openai_sdk.chat.completions.create(model=OPENAI, messages=chat.say("Hello.").messages, **more))
+    answers.record(openai_sdk.responses.create(model=OPENAI, input=answers.say("Hello.").messages, **more))
+    messages = claude.say("Hello.").messages
+    claude.record(claude_sdk.messages.create(model=CLAUDE, max_tokens=50, messages=messages, **more))
+    gemini.record(ask(model=GEMINI, contents=gemini.say("Hello.").messages))
+    for session in (chat, answers, claude, gemini):
+        assert [message.text for message in session.log] == ["Hello.", "All right."]

@@ -51,11 +51,8 @@ def test_a_session_asks_for_its_model() -> None:
         Session(model=None)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("response", [None, "text", b"{}", [], 1.5, object(), True, -1])
-def test_what_is_no_response_is_not_recorded(session: Session, response: Any) -> None:
+def test_a_response_that_is_no_json_is_not_recorded(session: Session) -> None:
     session.say("Hello.")
-    with pytest.raises(brim.BadInput, match="response: must be a response"):
-        session.record(response)
     with pytest.raises(brim.BadInput, match="response: is no message"):
         session.record({"choices": [{"message": {"role": "assistant", "content": object()}}]})
     assert len(session.log) == 1

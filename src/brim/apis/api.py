@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +39,8 @@ class Api:
     text_block: Callable[[str], Any]
     usage: Callable[[Mapping[str, Any]], Usage | None]
     replies: Callable[[Mapping[str, Any]], list[Any]]
+    # The answer that the events of a stream make up.
+    whole: Callable[[Sequence[Mapping[str, Any]]], dict[str, Any]]
     max_output: Callable[[Mapping[str, Any]], int | None]
     check: Callable[[Conversation], None]
     # The fields that change where the answer may have no more than so many tokens.

@@ -4,7 +4,7 @@ request itself sets the window (`options.num_ctx`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from brim.apis.api import UNASKED, Api, Reader, Usage, check_pairs, name_of, tokens_at
@@ -87,6 +87,20 @@ def replies(response: Mapping[str, Any]) -> list[Any]:
     return [message] if isinstance(message, dict) else []
 
 
+def whole(lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """A streamed answer in one piece: its last line has the numbers."""
+    message: dict[str, Any] = {"role": "assistant", "content": ""}
+    for line in lines:
+        said = line.get("message")
+        for key, value in said.items() if isinstance(said, dict) else ():
+            if isinstance(value, str) and key != "role":
+                message[key] = message.get(key, "") + value
+            elif isinstance(value, list):
+                message[key] = [*message.get(key, []), *value]
+    found = {key: value for key, value in (lines[-1] if lines else {}).items() if key != "message"}
+    return {**found, "message": message} if len(message) > 2 or message["content"] else found
+
+
 def max_output(body: Mapping[str, Any]) -> int | None:
     """What `num_predict` asks for; below zero it asks for as much as there is room."""
     return tokens_at(body, "options", "num_predict") or None
@@ -111,6 +125,7 @@ API = Api(
     text_block=text_block,
     usage=usage,
     replies=replies,
+    whole=whole,
     max_output=max_output,
     shorter=shorter,
     check=check_pairs,

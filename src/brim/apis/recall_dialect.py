@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from brim.apis.event_fields import text_of
 from brim.apis.recall_tool import TOOL
 from brim.conversation import decode, encode
 
@@ -86,40 +87,5 @@ def event_bytes(data: dict[str, Any], named: bool = False) -> bytes:
     return head + b"data: " + encode(data) + b"\n\n"
 
 
-# An upstream may answer anything: what is not of the expected type reads as if it were not there.
-
-
-def inner(value: Any, key: str) -> dict[str, Any]:
-    """The object under a key. Example: inner({"delta": None}, "delta") -> {}"""
-    found = value.get(key) if isinstance(value, dict) else None
-    return found if isinstance(found, dict) else {}
-
-
-def objects(value: Any, key: str) -> list[dict[str, Any]]:
-    """The objects of the list under a key. Example: objects({"choices": [{}, 1]}, "choices") -> [{}]"""
-    found = value.get(key) if isinstance(value, dict) else None
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
-
-
-def text_of(value: Any, key: str) -> str:
-    """The text under a key. Example: text_of({"content": None}, "content") -> "" """
-    found = value.get(key) if isinstance(value, dict) else None
-    return found if isinstance(found, str) else ""
-
-
-def number_of(value: Any, key: str) -> int:
-    """The number under a key. Example: number_of({"index": 2}, "index") -> 2; number_of({}, "index") -> 0"""
-    found = value.get(key) if isinstance(value, dict) else None
-    return found if type(found) is int else 0
-
-
 def is_ours(name: Any) -> bool:
     return isinstance(name, str) and name == TOOL
-
-
-def arguments_of(text: str) -> Any:
-    """The arguments that a model wrote; whatever is not JSON counts as none."""
-    try:
-        return decode(text.encode("utf-8", "surrogatepass")) if text else {}
-    except (ValueError, RecursionError):
-        return {}

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from brim import apis
-from brim.conversation import Conversation, Message, encode
+from brim.conversation import Conversation, Message
 from brim.fitting import Fitted, in_type
 from brim.planning.draft import own_name
 from brim.planning.report import Report
 from brim.planning.reporting import report_of
 from brim.planning.task import Outcome
 from brim.planning.work import Work
-from brim.sessions.validation import encoded
 from brim.sessions.view import Entry, View, decisions
 
 
@@ -64,21 +62,6 @@ def body_of(given: Conversation, sent: Conversation, view: View, request: Any) -
 
 def _is_own(entry: Entry, message: Message, given: Conversation) -> bool:
     return entry.kind == "as is" and entry.start >= given.lead and message is given.messages[entry.start]
-
-
-def came_back(response: Any, api: str) -> tuple[int | None, list[Message]]:
-    """The input tokens that a response tells, and the messages in it.
-
-    `response` is a response as a dict (or an SDK object), a `wire.Usage`, or a number of input tokens.
-    """
-    if isinstance(response, int):
-        return response, []
-    if isinstance(response, apis.Usage):
-        return response.input, []
-    body = response if isinstance(response, Mapping) else json.loads(encode(response))
-    usage, spec = apis.usage(body, api), apis.APIS[api]
-    replies = [spec.messages.get(encoded("response", value), "response") for value in spec.replies(body)]
-    return usage.input if usage else None, replies
 
 
 def view_report(

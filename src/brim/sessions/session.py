@@ -23,6 +23,7 @@ from brim.planning.attachments import Attachment, not_in
 from brim.planning.task import Outcome
 from brim.planning.work import Work
 from brim.sessions import session_codec, validation
+from brim.sessions.answers import came_back, collected
 from brim.sessions.attached import Attached
 from brim.sessions.bypolicy import plan_by_policy
 from brim.sessions.cache_breakpoints import bare, end_of, ended, lost_marks, with_breakpoints
@@ -30,7 +31,7 @@ from brim.sessions.checkpoint import Checkpoint
 from brim.sessions.compaction import compact
 from brim.sessions.held import Held
 from brim.sessions.plainly import plan_plainly
-from brim.sessions.sending import as_sent, came_back, fitted
+from brim.sessions.sending import as_sent, fitted
 from brim.sessions.view import Entry, View, common_length
 from brim.stores.protocol import SessionRecord, Store
 
@@ -187,8 +188,8 @@ class Session(Held):
         return await asyncio.to_thread(self.say, message)
 
     async def arecord(self, response: Any) -> None:
-        """`record` in a thread, so that an event loop goes on meanwhile."""
-        await asyncio.to_thread(self.record, response)
+        """`record` in a thread, so that an event loop goes on meanwhile; it reads an async stream too."""
+        await asyncio.to_thread(self.record, await collected(response))
 
     def _instructed(self) -> Any:
         """The instructions for the body; where the API has no field for them, a first message says them once."""
@@ -216,10 +217,13 @@ class Session(Held):
     def record(self, response: Any) -> None:
         """Take what came back: the answer joins the conversation where Brim holds it, the usage teaches the counter.
 
-        `response` is the response as a dict (or an SDK object), a `wire.Usage`, or the number of input tokens.
+        `response` is the response (a dict or an SDK object), the chunks of a stream or the stream itself, the text or
+        the message of the answer, or its usage (that of a response, a `brim.apis.Usage`, a number of input tokens).
+        Raises BadInput for anything else, and for a stream that ended in an error; then nothing is recorded.
         """
+        answer = came_back(response, self._api)  # a stream is read outside the lock
         with self._lock:
-            used, replies = came_back(validation.response(response), self._api)
+            used, replies = answer
             self._append(replies)
             if used is not None and self._sent is not None:
                 self._learn(self._sent, used)

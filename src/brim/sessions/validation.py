@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +10,6 @@ from brim import apis
 from brim.apis.api import name_of
 from brim.conversation import encode
 from brim.errors import BadInput, NotFound
-
-RESPONSE = "must be a response (a dict or an SDK object), a wire.Usage or a number of input tokens"
 
 
 def text(at: str, given: Any) -> str:
@@ -62,15 +60,6 @@ def function(at: str, given: Any) -> Any:
     if given is None or callable(given):
         return given
     raise BadInput(at, f"must be a function, not {name_of(given)}")
-
-
-def response(given: Any) -> Any:
-    """Refuse what can be no response. Raises BadInput."""
-    if isinstance(given, (Mapping, apis.Usage)) or hasattr(given, "model_dump"):
-        return given
-    if isinstance(given, int) and not isinstance(given, bool) and given >= 0:
-        return given
-    raise BadInput("response", f"{RESPONSE}, not {given if isinstance(given, int) else name_of(given)}")
 
 
 def encoded(at: str, value: Any) -> bytes:

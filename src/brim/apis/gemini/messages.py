@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from brim.apis.api import Api, Reader, Usage, name_of, place, tokens_at
+from brim.apis.gemini.streaming import whole
 from brim.conversation import Conversation, Interned, Message, Part, Path, Role, encode
 from brim.errors import BadBody
 
@@ -161,6 +162,7 @@ API = Api(
     text_block=text_block,
     usage=usage,
     replies=replies,
+    whole=whole,
     max_output=max_output,
     shorter=shorter,
     check=check,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from brim.apis.recall_dialect import Asked, Event, Splice, inner, is_ours, objects, text_of
+from brim.apis.event_fields import inner, objects, text_of
+from brim.apis.recall_dialect import Asked, Event, Splice, is_ours
 
 
 class GeminiRound:

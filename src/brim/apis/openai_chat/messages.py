@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from brim.apis.api import Api, Reader, Usage, check_pairs, name_of, tokens_at
+from brim.apis.openai_chat.streaming import whole
 from brim.apis.plain_messages import plain_message
 from brim.conversation import Interned, Message, Part, Path, Role
 
@@ -167,6 +168,7 @@ API = Api(
     text_block=text_block,
     usage=usage,
     replies=replies,
+    whole=whole,
     max_output=max_output,
     shorter=shorter,
     check=check_pairs,

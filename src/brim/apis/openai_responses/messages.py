@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from brim.apis.api import Api, Reader, Usage, check_pairs, name_of, tokens_at
+from brim.apis.openai_responses.streaming import whole
 from brim.conversation import Conversation, Interned, Message, Part, Path, Role
 
 ROLES: dict[str, Role] = {
@@ -169,6 +170,7 @@ API = Api(
     text_block=text_block,
     usage=usage,
     replies=replies,
+    whole=whole,
     max_output=max_output,
     shorter=shorter,
     check=check,

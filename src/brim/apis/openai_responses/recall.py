@@ -4,17 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from brim.apis.recall_dialect import (
-    Asked,
-    Event,
-    Splice,
-    arguments_of,
-    event_bytes,
-    is_ours,
-    number_of,
-    objects,
-    text_of,
-)
+from brim.apis.event_fields import arguments_of, number_of, objects, text_of
+from brim.apis.recall_dialect import Asked, Event, Splice, event_bytes, is_ours
 
 _OPENING = ("response.created", "response.in_progress", "response.queued")
 _CLOSING = ("response.completed", "response.incomplete", "response.failed")
