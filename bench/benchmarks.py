@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import compact
+import content
 import count
 import evidence
 import fit
@@ -71,6 +72,14 @@ def compact_tables(run: Run) -> Tables:
     }
 
 
+def content_tables(run: Run) -> Tables:
+    """Everything through `compact` without a hint; both halves, and the others on what compilers printed."""
+    found: Tables = {"peers": lambda: extracts.builds(run.field, run.data)}
+    for name, measure in content.below(run.data).items():
+        found[name] = lambda measure=measure: [content.judged(row) for row in measure()]  # type: ignore[misc]
+    return found
+
+
 def value_tables(run: Run) -> Tables:
     runs = dict.fromkeys(kept.RUNS, 4) if run.quick else kept.RUNS
     return {
@@ -121,6 +130,7 @@ BENCHMARKS: dict[str, tuple[str, Callable[[Run], Tables]]] = {
     "count": ("counts against what providers reported, speed, hard inputs", count_tables),
     "fit": ("six shapes of request, how full the budget gets, speed and growth, memory", fit_tables),
     "compact": ("JSON, logs, test output, pages and code in fewer tokens (M3–M6)", compact_tables),
+    "content": ("every kind told and shortened without a hint, on tuned and on untouched halves", content_tables),
     "values": ("values that later tool calls need, and reuse of the prefix (M2)", value_tables),
     "chat": ("a tool chat of 40 turns: the ceiling, cost with a prompt cache, what is still there", chat_tables),
     "evidence": ("what answers a question in a long chat or a meeting (M1, M5b)", evidence_tables),

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from compact import count
+from content_parts import builds as faulty
 from peer import PeerProblem, Worker
 from rank import kept
 
@@ -80,6 +81,25 @@ def logs(field: Field, data: Path, most: int | None) -> list[Row]:
         return {**found, "over": over / (len(SHARES) * len(systems))}
 
     return _rows(field, row, {"baseline: one line a template": _one_a_template})
+
+
+def builds(field: Field, data: Path) -> list[Row]:
+    """Compilers, type checkers and linters: errors that stand in the extract with their place."""
+    folder = data / "captured"
+    if not folder.is_dir():
+        return [{WHO: "no data", "problem": f"no {folder}: scripts/capture-commands writes it"}]
+    cases = faulty.cases(folder)
+
+    def row(cut: Cut) -> Row:
+        made = cut([(case.text, case.room) for case in cases])
+        shares = [case.kept(text) for case, text in zip(cases, made, strict=True)]
+        return {
+            "files": len(cases),
+            f"errors with their place at {faulty.SHARE}%": statistics.mean(kept / whole for kept, whole in shares),
+            "over": statistics.mean(count(text) > case.room for case, text in zip(cases, made, strict=True)),
+        }
+
+    return _rows(field, row, {"baseline: grep for errors, then the tail": _grep_then_tail})
 
 
 def chunks(field: Field, data: Path) -> list[Row]:

@@ -131,9 +131,9 @@ COMMANDS: dict[str, list[str]] = {
     ],
     "maven": ["cd bad_maven && mvn -o -B compile", "cd bad_maven && mvn -o -B -X validate", "cd bad_maven && mvn -B package"],
     "tsc": [
-        "cd bad_ts && tsc --noEmit --pretty false a.ts b.ts",
-        "cd bad_ts && tsc --noEmit --pretty a.ts b.ts",
-        "cd bad_ts && tsc --noEmit --strict --pretty false *.ts",
+        "cd bad_ts && tsc --ignoreConfig --noEmit --pretty false a.ts b.ts",
+        "cd bad_ts && tsc --ignoreConfig --noEmit --pretty a.ts b.ts",
+        "cd bad_ts && tsc --ignoreConfig --noEmit --strict --pretty false *.ts",
         "cd bad_ts && tsc --help",
     ],
     "eslint": [

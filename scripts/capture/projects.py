@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-SAMPLES = Path(__file__).with_name("samples.txt")
+SAMPLES = (Path(__file__).with_name("samples.txt"), Path(__file__).with_name("unseen.txt"))
 CITIES = ("Oslo", "Lyon", "Graz", "Turin", "Cork")
 
 
@@ -25,8 +25,8 @@ def make(place: Path, _tools: Sequence[Path]) -> None:
 
 
 def _samples() -> list[tuple[str, str]]:
-    """The files of samples.txt, each below a line `==> name <==`."""
-    parts = SAMPLES.read_text().split("==> ")[1:]
+    """The files of samples.txt and unseen.txt, each below a line `==> name <==`."""
+    parts = "".join(path.read_text() for path in SAMPLES).split("==> ")[1:]
     return [(name, text) for name, _, text in (part.partition(" <==\n") for part in parts)]
 
 
@@ -36,7 +36,14 @@ def _more_code(place: Path) -> None:
         _repeat(place / name, count)
     for name in ("bad_py/one.py", "bad_py/two.py", "bad_ts/one.js", "bad_ts/two.js", "bad_java/Main.java"):
         _repeat(place / name, 7)
-    for name in ("bad_rust/src/main.rs", "warn_rust/src/main.rs", "rust_tests/src/lib.rs", "py_tests/test_shop.py"):
+    for name in (
+        "bad_rust/src/main.rs",
+        "warn_rust/src/main.rs",
+        "rust_tests/src/lib.rs",
+        "py_tests/test_shop.py",
+        "badgo/main.go",
+        "badgo/ship.go",
+    ):
         _repeat(place / name, 6)
     shutil.copy(place / "bad_java/Main.java", place / "bad_maven/src/main/java/Main.java")
 
