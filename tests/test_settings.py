@@ -10,7 +10,7 @@ import pytest
 
 from brim import models, settings
 from brim.errors import BadSetting
-from brim.mcp.options import Options
+from brim.mcp.options import WrapperOptions
 from brim.planning.policies.policy import NAMES, Policy
 
 KEY = "sk-proj-" + "a1B2c3D4" * 5
@@ -267,4 +267,4 @@ def test_a_setting_of_another_policy_is_refused_and_names_it(tmp_path: Path) -> 
 def test_the_defaults_of_mcp_are_those_that_hold(tmp_path: Path) -> None:
     defaults = settings.load(tmp_path, {})
     stated = msgspec.structs.asdict(defaults.mcp)
-    assert Options.of(settings.load(tmp_path, {}, mcp=stated).mcp) == Options()
+    assert WrapperOptions.of(settings.load(tmp_path, {}, mcp=stated).mcp) == WrapperOptions()

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from brim.mcp.options import Options
+from brim.mcp.options import WrapperOptions
 from brim.mcp.results.compacting import count_tokens
 from brim.mcp.server.own_tools import Tools
 from mcp_parts.replay import Step, kept, wrapped
@@ -71,7 +71,7 @@ def most_used(tools: Tools, folder: str) -> list[str]:
 
 def session(root: Path) -> Iterator[Row]:
     steps = code_session(root)
-    texts, archive = asyncio.run(wrapped(steps, Options()))
+    texts, archive = asyncio.run(wrapped(steps, WrapperOptions()))
     raw = sum(count_tokens(text) for _, _, text in steps)
     sent = sum(count_tokens(text) for text in texts)
     total, seen, reachable = kept(steps, texts, archive)
@@ -80,6 +80,6 @@ def session(root: Path) -> Iterator[Row]:
     yield f"  {total} values of later calls: still there", f"{seen / max(total, 1):.1%}", ""
     yield "  still there or one recall away", f"{reachable / max(total, 1):.1%}", "100%"
     for level in ("standard", "compact", "minimal"):
-        texts, archive = asyncio.run(wrapped(steps, Options(level=level)))
+        texts, archive = asyncio.run(wrapped(steps, WrapperOptions(level=level)))
         sent = sum(count_tokens(text) for text in texts)
         yield f"  saved at level {level} throughout", f"{1 - sent / raw:.1%}", ""

@@ -10,11 +10,11 @@ from typing import Any
 
 from brim.content import decode
 from brim.errors import NotDecodable
-from brim.mcp.options import Options
+from brim.mcp.options import WrapperOptions
 from brim.mcp.results.archive import MemoryArchive
 from brim.mcp.results.compacting import count_tokens
-from brim.mcp.transport.child_process import Log
-from brim.mcp.transport.json_rpc import Message, dump
+from brim.mcp.transport.child_process import ChildLog
+from brim.mcp.transport.json_rpc import RpcMessage, dump
 from brim.mcp.wrapper.proxy import Wrapper
 from mcp_parts.rows import Row, load
 
@@ -34,7 +34,7 @@ class Replay:
     async def start(self, events: Any) -> None:
         self._events = events
 
-    def send(self, line: bytes, message: Message | None = None) -> None:
+    def send(self, line: bytes, message: RpcMessage | None = None) -> None:
         body = json.loads(line)
         if body.get("method") == "initialize":
             result: Any = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {}}
@@ -59,13 +59,13 @@ class Replay:
     def kill(self) -> None: ...
 
 
-async def wrapped(steps: list[Step], options: Options) -> tuple[list[str], MemoryArchive]:
+async def wrapped(steps: list[Step], options: WrapperOptions) -> tuple[list[str], MemoryArchive]:
     """The texts that the model sees when the steps go through a wrapper."""
     answers: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
     archive = MemoryArchive()
     upstream = Replay(steps)
     wrapper = Wrapper(
-        [upstream], options, lambda line: answers.put_nowait(json.loads(line)), log=Log(), archive=archive
+        [upstream], options, lambda line: answers.put_nowait(json.loads(line)), log=ChildLog(), archive=archive
     )
     await wrapper.start()
     wrapper.from_client(dump({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {}}))
@@ -140,7 +140,7 @@ def runs(data: Path) -> Iterator[Row]:
             if message["role"] == "tool" and message.get("tool_call_id") in asked:
                 name, arguments = asked[message["tool_call_id"]]
                 steps.append((name, arguments, str(message["content"])))
-        texts, archive = asyncio.run(wrapped(steps, Options()))
+        texts, archive = asyncio.run(wrapped(steps, WrapperOptions()))
         raw += sum(count_tokens(text) for _, _, text in steps)
         sent += sum(count_tokens(text) for text in texts)
         counts = kept(steps, texts, archive)

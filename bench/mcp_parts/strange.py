@@ -19,7 +19,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from brim.mcp.options import Options
+from brim.mcp.options import WrapperOptions
 from brim.mcp.results.compacting import count_tokens
 from mcp_parts.replay import Step, kept, wrapped
 from mcp_parts.rows import Row
@@ -173,7 +173,7 @@ def other_session(seed: int) -> list[Step]:
 def other_sessions() -> Iterator[Row]:
     for seed in (11, 12, 13):
         steps = other_session(seed)
-        texts, archive = asyncio.run(wrapped(steps, Options()))
+        texts, archive = asyncio.run(wrapped(steps, WrapperOptions()))
         raw = sum(count_tokens(text) for _, _, text in steps)
         sent = sum(count_tokens(text) for text in texts)
         total, seen, reachable = kept(steps, texts, archive)

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from brim.mcp.options import Options
+from brim.mcp.options import WrapperOptions
 from brim.mcp.results.compacting import count_tokens
 from brim.mcp.tools.audit import measure
 from brim.mcp.tools.tool_list import ToolList, tokens_of
@@ -27,17 +27,17 @@ def schemas(data: Path) -> Iterator[Row]:
     by_owner: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         by_owner.setdefault(row["server"], []).append({k: v for k, v in row.items() if k != "server" and v is not None})
-    tools = ToolList(Options(), count_tokens)
+    tools = ToolList(WrapperOptions(), count_tokens)
     tools.fill(list(by_owner.items()), prefixed=True)
     report = measure(tools)
     yield f"{len(report.tools)} tool schemas, tokens", f"{report.tokens:,}", ""
     yield "shrunk, saved", f"{1 - report.shrunk / report.tokens:.1%}", ">= 25%"
-    uncut = ToolList(Options(description_tokens=1_000_000), count_tokens)
+    uncut = ToolList(WrapperOptions(description_tokens=1_000_000), count_tokens)
     uncut.fill(list(by_owner.items()), prefixed=True)
     whole = measure(uncut)
     yield "  of it without cutting descriptions", f"{1 - whole.shrunk / whole.tokens:.1%}", ""
     yield "behind meta-tools, of the tokens", f"{report.grouped / report.tokens:.1%}", "<= 5%"
-    virtual = ToolList(Options(grouping="virtual"), count_tokens)
+    virtual = ToolList(WrapperOptions(grouping="virtual"), count_tokens)
     virtual.fill(list(by_owner.items()), prefixed=True)
     shown = sum(tokens_of(tool, count_tokens) for tool in virtual.shown(virtual=True, recall=False))
     yield "as virtual tools, all closed", f"{shown / report.tokens:.1%}", "<= 5%"
@@ -101,7 +101,7 @@ def mentions(rows: list[dict[str, Any]], asked: list[Asked]) -> Iterator[Row]:
     by_owner: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         by_owner.setdefault(row["server"], []).append(row)
-    tools = ToolList(Options(), count_tokens)
+    tools = ToolList(WrapperOptions(), count_tokens)
     tools.fill(list(by_owner.items()), prefixed=True)
     answer = cache(lambda query: tools.find(query, 5))
     told = cache(lambda query: frozenset(re.findall(r"[\w.-]+", answer(query))))

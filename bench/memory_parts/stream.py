@@ -19,7 +19,7 @@ from typing import Any
 
 import brim
 from brim import apis, models
-from brim.sessions.router import Sessions
+from brim.sessions.router import SessionRouter
 from brim.tokens.counter import Counter
 
 FILE = "aider_chat_history.md"
@@ -158,7 +158,7 @@ def sent_again(rounds: int = 8) -> dict[str, Turn]:
     """A client that sends all 10,000 messages with every turn, as bytes and as objects; the best of some rounds."""
     found: dict[str, Turn] = {}
     for kind in ("bytes", "objects"):
-        sessions = Sessions(budget=WINDOW, model="gpt-4o")
+        sessions = SessionRouter(budget=WINDOW, model="gpt-4o")
         messages = Words().chat(10_001)
         taken: list[Turn] = []
         for number in range(rounds):
@@ -171,7 +171,7 @@ def sent_again(rounds: int = 8) -> dict[str, Turn]:
     return found
 
 
-def _sent(sessions: Sessions, body: Any) -> tuple[int, Turn]:
+def _sent(sessions: SessionRouter, body: Any) -> tuple[int, Turn]:
     """How many compactions a request caused, and what it took."""
     compactions = 0
 

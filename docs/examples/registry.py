@@ -1,10 +1,10 @@
 import json
 from pathlib import Path
 
-from brim.sessions.router import Sessions
+from brim.sessions.router import SessionRouter
 
 messages = json.loads(Path("sample.json").read_text())["messages"]
-sessions = Sessions("brim.db", budget=8_000)  # without a path it lives as long as the process
+sessions = SessionRouter("brim.db", budget=8_000)  # without a path it lives as long as the process
 
 # Two users send requests in turn. Each is fitted by its own conversation, found by its id and its messages.
 for end in (20, 40, 60):

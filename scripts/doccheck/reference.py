@@ -14,10 +14,10 @@ import brim
 # What is public beside the names of `brim` itself: by module, for those who go further.
 MODULES = {
     "brim.prompt": ("render",),
-    "brim.replays": ("chart", "Outcome", "Change", "KindUse", "Problem", "Progress", "Recorded"),
+    "brim.replays": ("chart", "ReplayOutcome", "Change", "KindUse", "Problem", "Progress", "Recorded"),
     "brim.models": ("find", "models", "add", "override", "discover", "Prices"),
     "brim.apis": ("parse", "render", "usage", "Usage"),
-    "brim.sessions.router": ("Sessions",),
+    "brim.sessions.router": ("SessionRouter",),
     "brim.stores.resilient": ("open_store",),
     "brim.stores.protocol": ("Store", "SessionRecord", "Limits"),
     "brim.apis.recall_tool": ("definition", "answers"),

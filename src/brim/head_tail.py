@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from brim.count_text import CountText
 
 # The beginning of a text says more often what it is than its end does.
 HEAD_SHARE = 0.6
@@ -12,7 +12,7 @@ USUAL_CHARS = 4
 TRIES, NEAR = 10, 0.95
 
 
-def head_and_tail(text: str, tokens: int, count: Callable[[str], int], handle: str = "") -> str:
+def head_and_tail(text: str, tokens: int, count: CountText, handle: str = "") -> str:
     """The text in at most `tokens`: its two ends around a line that says what is missing and where it is.
 
     Empty if not even a sign fits.

@@ -6,14 +6,14 @@ does not. Handles are theirs: eight hex digits within a session, 128 bits where 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from math import log
 from typing import NamedTuple
 
+from brim.count_text import CountText
 from brim.relevance.terms import spellings, words
 
 SCHEME = "brim:"
-Count = Callable[[str], int]
 _AROUND = 2
 _LONGEST_LINE = 400
 _MOST_LINES = 200_000
@@ -44,14 +44,14 @@ def asked(arguments: object) -> Asked:
     return Asked(named, query.strip() if isinstance(query, str) else "", start)
 
 
-def read(text: str, what: Asked, budget: int, count: Count) -> str:
+def read(text: str, what: Asked, budget: int, count: CountText) -> str:
     """A content as a call asks for it: the lines that its query is about, or the page at its offset."""
     if what.query:
         return matching({"": text}, what.query, budget, count)
     return page(text, what.offset, budget, count)
 
 
-def page(text: str, offset: int, budget: int, count: Count) -> str:
+def page(text: str, offset: int, budget: int, count: CountText) -> str:
     """The text from `offset` on, as much as the budget holds, with the offset of what follows.
 
     Example: page("abc…", 0, 4000, count) -> "abc…\\n[… characters 0-16000 of 90000; next offset 16000]"
@@ -74,7 +74,7 @@ def page(text: str, offset: int, budget: int, count: Count) -> str:
     return f"{part}\n[… characters {offset}-{end} of {len(text)}{more}]"
 
 
-def matching(texts: Mapping[str, str], query: str, budget: int, count: Count) -> str:
+def matching(texts: Mapping[str, str], query: str, budget: int, count: CountText) -> str:
     """The lines that match, with what stands around them, best first until the budget is full.
 
     Each text stands under its label, and each jump names the offset at which reading can go on.

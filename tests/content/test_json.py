@@ -13,7 +13,7 @@ from rooms import count, room
 
 from brim.content.json import decode, dense, extract, simple
 from brim.content.json.exact import load
-from brim.content.json.table.emit import Writer
+from brim.content.json.table.emit import TableWriter
 from brim.content.json.table.read import read
 from brim.errors import NotDecodable
 
@@ -100,7 +100,7 @@ def test_tables_of_records_read_back_without_the_proof(value: Any) -> None:
     loaded = load(json.dumps(value))
     if isinstance(loaded.value, dict | list) and loaded.value and "-0.0" not in json.dumps(value):
         for full in (True, False):
-            assert same(read(Writer(loaded.value, full).document()), value)
+            assert same(read(TableWriter(loaded.value, full).document()), value)
 
 
 @given(st.text(max_size=200))
@@ -118,7 +118,7 @@ def test_any_text_is_either_decoded_or_refused(text: str) -> None:
 @settings(deadline=None)
 def test_a_damaged_form_never_raises_anything_but_not_decodable(value: Any, data: st.DataObject) -> None:
     form = (
-        Writer(load(json.dumps(value)).value, True).document()
+        TableWriter(load(json.dumps(value)).value, True).document()
         if isinstance(value, dict | list) and value
         else "#brim json"
     )
@@ -142,7 +142,7 @@ CIRCLES = [
 def test_classes_that_hold_each_other_in_a_circle_are_written_and_read_back(value: Any) -> None:
     text = json.dumps(value)
     for full in (True, False):
-        assert same(read(Writer(load(text).value, full).document()), value)
+        assert same(read(TableWriter(load(text).value, full).document()), value)
     for tokens in (10, 20, 30, 60):
         assert count(extract(text, room(tokens))) <= tokens
 
@@ -162,7 +162,7 @@ nested_schemas = st.recursive(
 def test_schemas_nested_in_any_way_read_back_without_the_proof(value: Any) -> None:
     if isinstance(value, dict | list) and value:
         for full in (True, False):
-            assert same(read(Writer(value, full).document()), value)
+            assert same(read(TableWriter(value, full).document()), value)
 
 
 @pytest.mark.parametrize(

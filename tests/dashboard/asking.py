@@ -8,7 +8,9 @@ from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import unquote
 
-from brim.dashboard.app import App, create
+from starlette.types import ASGIApp
+
+from brim.dashboard.app import create
 from brim.dashboard.data import DashboardData
 from brim.dashboard.html import VOID
 
@@ -72,7 +74,7 @@ class Client:
     """Asks the application as a server would, mounted under /brim."""
 
     def __init__(self, data: DashboardData, root: str = "/brim") -> None:
-        self.app: App = create(data)
+        self.app: ASGIApp = create(data)
         self.root = root
 
     def get(self, path: str, method: str = "GET") -> Got:

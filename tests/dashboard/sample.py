@@ -12,7 +12,7 @@ import brim
 from brim import settings
 from brim.conversation import Conversation
 from brim.counting import count
-from brim.dashboard.data import Values
+from brim.dashboard.data import ViewValues
 from brim.errors import NotFound
 from brim.fitting import Fitted
 from brim.models import Model, find
@@ -127,7 +127,7 @@ class Sample:
             "messages": list(messages),
         }
 
-    def live(self, limit: int = 50) -> Values:
+    def live(self, limit: int = 50) -> ViewValues:
         rows = self.last
         given = sum(row["usage"]["input"] for row in rows)
         errors = [abs(row["error"]) for row in rows]
@@ -149,7 +149,7 @@ class Sample:
             "turns": rows[::-1][:limit],
         }
 
-    def sessions(self, limit: int = 50, query: str = "") -> Sequence[Values]:
+    def sessions(self, limit: int = 50, query: str = "") -> Sequence[ViewValues]:
         rows = [self._summary(found) for found in self.found.values()]
         return [row for row in rows if query in f"{row['id']} {row['model']} {row['client']}"][:limit]
 
@@ -161,7 +161,7 @@ class Sample:
         times = {"created": self.start, "touched": last["at"], "requests": len(found["turns"])}
         return {**copied, **times, "id": found["id"], "client": found["client"], "model": found["model"]}
 
-    def session(self, id: str) -> Values:
+    def session(self, id: str) -> ViewValues:
         if id not in self.found:
             raise NotFound(f"there is no session {id!r}")
         found = self.found[id]
@@ -173,30 +173,30 @@ class Sample:
                 return dict(row)
         raise NotFound(f"session {id!r} has no turn {number}")
 
-    def turn(self, id: str, number: int) -> Values:
+    def turn(self, id: str, number: int) -> ViewValues:
         row, fitted = self._turn(id, number), self.originals[id, number]
         whole = brim.fit(row["messages"], model=row["model"], budget=10_000_000)
         report = fitted.report.as_dict()
         return {**row, "report": report, "before": shown(whole.conversation), "after": shown(fitted.conversation)}
 
-    def layers(self, id: str, number: int) -> Sequence[Values]:
+    def layers(self, id: str, number: int) -> Sequence[ViewValues]:
         return [asdict(layer) for layer in self.originals[id, number].report.layers]
 
-    def planned_at(self, id: str, number: int, budget: int) -> Values:
+    def planned_at(self, id: str, number: int, budget: int) -> ViewValues:
         row = self._turn(id, number)
         fitted = brim.fit(row["messages"], model=row["model"], budget=budget)
         told = {"budget": budget, "tokens": fitted.tokens, "report": fitted.report.as_dict()}
         return {**told, "after": shown(fitted.conversation)}
 
-    def archived(self, id: str, handle: str) -> Values:
+    def archived(self, id: str, handle: str) -> ViewValues:
         if handle not in self.archive:
             raise NotFound(f"nothing is archived under {handle!r}")
         return {"handle": handle, "characters": len(self.archive[handle]), "text": self.archive[handle]}
 
-    def models(self) -> Sequence[Values]:
+    def models(self) -> Sequence[ViewValues]:
         return [self._model(found["model"], found["turns"]) for found in self.found.values()]
 
-    def _model(self, name: str, rows: Sequence[Values]) -> Values:
+    def _model(self, name: str, rows: Sequence[ViewValues]) -> ViewValues:
         model = find(name)
         return {
             "model": name,
@@ -215,11 +215,11 @@ class Sample:
             "saved_usd": sum(row["saved_usd"] for row in rows),
         }
 
-    def usage(self, days: int = 30) -> Values:
+    def usage(self, days: int = 30) -> ViewValues:
         counted = {"requests": 31, "failed": 1, "estimated": 200_000, "actual_in": 198_000, "actual_out": 9_000}
         return {"days": [{"day": "2026-09-21", "model": "gpt-4o", "cached": 120_000, **counted}]}
 
-    def settings(self) -> Sequence[Values]:
+    def settings(self) -> Sequence[ViewValues]:
         return [{"key": key, "value": value, "origin": origin} for key, value, origin in self.loaded.rows()]
 
 

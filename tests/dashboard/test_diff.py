@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brim.dashboard import diff
-from brim.dashboard.diff import Line
+from brim.dashboard.diff import DiffLine
 
 
 def message(digest: str, role: str = "user", **more: Any) -> dict[str, Any]:
@@ -37,22 +37,22 @@ def test_a_shortened_result_is_paired_with_its_original_by_its_call() -> None:
 def test_lines_far_from_a_change_are_left_out() -> None:
     before = "\n".join(map(str, range(20)))
     found = diff.lines(before, before.replace("10", "ten"))
-    assert found[0] == Line("gap", "8 lines the same")
+    assert found[0] == DiffLine("gap", "8 lines the same")
     assert found[1:6] == [
-        Line("same", "8", "8"),
-        Line("same", "9", "9"),
-        Line("changed", "10", "ten"),
-        Line("same", "11", "11"),
-        Line("same", "12", "12"),
+        DiffLine("same", "8", "8"),
+        DiffLine("same", "9", "9"),
+        DiffLine("changed", "10", "ten"),
+        DiffLine("same", "11", "11"),
+        DiffLine("same", "12", "12"),
     ]
-    assert found[6] == Line("gap", "7 lines the same")
+    assert found[6] == DiffLine("gap", "7 lines the same")
 
 
 def test_long_lines_and_long_texts_are_cut_and_say_by_how_much() -> None:
     assert diff.lines("x" * 5_000, "y")[0].left.endswith("… 3,800 more characters")
     found = diff.lines("\n".join(map(str, range(1_000))), "", most=50)
     assert len(found) == 51
-    assert found[-1] == Line("gap", "950 more lines")
+    assert found[-1] == DiffLine("gap", "950 more lines")
 
 
 def test_texts_of_many_different_lines_are_compared_in_bounded_time() -> None:

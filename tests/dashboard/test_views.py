@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from brim.dashboard.data import Values
+from brim.dashboard.data import ViewValues
 
 from .asking import Client
 from .sample import Sample
@@ -47,7 +47,7 @@ def test_many_who_watch_cost_as_much_as_one() -> None:
     class Counting(Sample):
         asked = 0
 
-        def live(self, limit: int = 50) -> Values:
+        def live(self, limit: int = 50) -> ViewValues:
             self.asked += 1
             return super().live(limit)
 
@@ -60,7 +60,7 @@ def test_many_who_watch_cost_as_much_as_one() -> None:
 
 def test_turns_whose_layers_were_not_known_get_them() -> None:
     class Lazy(Sample):
-        def session(self, id: str) -> Values:
+        def session(self, id: str) -> ViewValues:
             found = super().session(id)
             return {**found, "turns": [{**turn, "layers": None} for turn in found["turns"]]}
 
@@ -74,11 +74,11 @@ def test_layers_of_many_turns_are_asked_for_without_their_messages() -> None:
     class Counting(Sample):
         read = 0
 
-        def session(self, id: str) -> Values:
+        def session(self, id: str) -> ViewValues:
             found = super().session(id)
             return {**found, "turns": [{**turn, "layers": None} for turn in found["turns"]]}
 
-        def turn(self, id: str, number: int) -> Values:
+        def turn(self, id: str, number: int) -> ViewValues:
             self.read += 1
             return super().turn(id, number)
 
@@ -90,7 +90,7 @@ def test_layers_of_many_turns_are_asked_for_without_their_messages() -> None:
 
 def test_turns_without_layers_are_explained() -> None:
     class Forgetful(Sample):
-        def session(self, id: str) -> Values:
+        def session(self, id: str) -> ViewValues:
             found = super().session(id)
             return {**found, "turns": [{**turn, "layers": None} for turn in found["turns"]]}
 
@@ -272,7 +272,7 @@ def test_a_turn_leads_to_its_neighbours_and_no_further(client: Client) -> None:
 
 def test_a_turn_whose_content_is_gone_still_has_its_numbers() -> None:
     class Forgetful(Sample):
-        def turn(self, id: str, number: int) -> Values:
+        def turn(self, id: str, number: int) -> ViewValues:
             return {**super().turn(id, number), "report": None, "before": None, "after": None}
 
     client = Client(Forgetful(turns=3))

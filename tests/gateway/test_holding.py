@@ -13,7 +13,7 @@ import pytest
 from brim import apis
 from brim.gateway.fitting import conversations
 from brim.gateway.fitting.conversations import Conversations
-from brim.gateway.observe.turns import Turn
+from brim.gateway.observe.turns import GatewayTurn
 from brim.gateway.proxy.exchange import Exchange
 from brim.testing import FakeProvider, Hang, Say
 
@@ -71,7 +71,7 @@ def _asked(gateway: Running, data: bytes, control: dict[str, str]) -> None:
         return  # the answer hangs until the gateway ends
 
 
-def _turns(gateway: Running) -> list[Turn]:
+def _turns(gateway: Running) -> list[GatewayTurn]:
     return [turn for live in list(gateway.gateway.fitter.conversations) for turn in live.turns]
 
 
@@ -98,5 +98,5 @@ def test_of_very_many_requests_the_last_are_remembered_and_the_newest_of_each_co
     assert (quiet.requests, busy.requests) == (3, 20)
 
 
-def _turn(id: str) -> Turn:
-    return Turn(id=id, number=0, session="", at=0.0, api="openai_chat", model="m", upstream="u", client="")
+def _turn(id: str) -> GatewayTurn:
+    return GatewayTurn(id=id, number=0, session="", at=0.0, api="openai_chat", model="m", upstream="u", client="")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from brim.apis import Usage
 from brim.gateway.observe.metrics import MOST_SERIES, Metrics
-from brim.gateway.observe.turns import Turn
+from brim.gateway.observe.turns import GatewayTurn
 
 
 def finished(metrics: Metrics, model: str, status: int = 200) -> None:
-    turn = Turn("id", 1, "s", 0.0, "openai_chat", model, "upstream", "", before=100, after=40, upper=50)
+    turn = GatewayTurn("id", 1, "s", 0.0, "openai_chat", model, "upstream", "", before=100, after=40, upper=50)
     turn.status, turn.outcome, turn.usage, turn.added_ms, turn.total_ms = status, "done", Usage(41), 2.0, 3_000.0
     metrics.ended(turn)
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from brim.gateway.proxy.overflow import Overflow, read
+from brim.gateway.proxy.overflow import ReportedOverflow, read
 
 WORDINGS = [
     (
@@ -73,13 +73,13 @@ def test_the_sizes_that_an_upstream_states_are_read(
         "list": [{"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}}],
         "plain": {"object": "error", "message": message, "code": 400},
     }
-    assert read(400, json.dumps(bodies[wrap]).encode()) == Overflow(tokens, window)
+    assert read(400, json.dumps(bodies[wrap]).encode()) == ReportedOverflow(tokens, window)
 
 
 def test_codes_and_fields_are_enough_without_a_wording() -> None:
-    assert read(400, b'{"error":{"code":"context_length_exceeded","message":"no"}}') == Overflow(None, None)
+    assert read(400, b'{"error":{"code":"context_length_exceeded","message":"no"}}') == ReportedOverflow(None, None)
     told = b'{"error":{"type":"exceed_context_size_error","message":"no","n_prompt_tokens":9,"n_ctx":5}}'
-    assert read(400, told) == Overflow(9, 5)
+    assert read(400, told) == ReportedOverflow(9, 5)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import socket
 import pytest
 
 from brim.gateway.server.protocol import Doors
-from brim.settings import Gateway as Settings
+from brim.settings import GatewaySettings as Settings
 from tests.gateway.conftest import Running, Start
 
 HI = {"messages": [{"role": "user", "content": "hi"}]}

@@ -11,9 +11,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from brim.mcp.options import Options
+from brim.mcp.options import WrapperOptions
 from brim.mcp.results.archive import MemoryArchive
-from brim.mcp.transport.child_process import Log
+from brim.mcp.transport.child_process import ChildLog
 from brim.mcp.transport.upstream import StdioUpstream
 from brim.mcp.wrapper.proxy import Wrapper
 
@@ -92,8 +92,8 @@ async def connected(
 ) -> AsyncIterator[Client]:
     """A client behind a wrapper around the fake server, after the handshake."""
     out = io.BytesIO()
-    log = Log(out)
-    options = Options(**settings)
+    log = ChildLog(out)
+    options = WrapperOptions(**settings)
     upstreams = [
         StdioUpstream(
             [sys.executable, str(FAKE), *server_arguments],

@@ -13,9 +13,9 @@ from brim import settings
 from brim.cli import mcp as cli
 from brim.errors import BadSetting
 from brim.mcp import command
-from brim.mcp.options import Options
+from brim.mcp.options import WrapperOptions
 from brim.mcp.results.compacting import count_tokens
-from brim.mcp.transport.child_process import Log
+from brim.mcp.transport.child_process import ChildLog
 from brim.mcp.transport.upstream import StdioUpstream, Upstream
 
 from .conftest import FAKE, connected, run, text_of
@@ -34,13 +34,13 @@ def parsed(*arguments: str) -> argparse.Namespace:
     return parser.parse_args(["mcp", *arguments])
 
 
-def options(*arguments: str) -> Options:
+def options(*arguments: str) -> WrapperOptions:
     return command.options_of(command.settings_of(parsed("wrap", *arguments, "--", "x")))
 
 
 def upstreams(*arguments: str) -> list[Upstream]:
     args = parsed("wrap", *arguments)
-    return command.servers_of(args, command.settings_of(args), Log())
+    return command.servers_of(args, command.settings_of(args), ChildLog())
 
 
 def servers(*arguments: str) -> list[str]:
@@ -55,7 +55,7 @@ def test_flags_change_the_options_they_name() -> None:
     assert some.max_calls == 9
     assert options("--no-compact", "--no-shrink", "--grouping", "off").transparent
     assert options("--no-repeat").repeat_seconds == 0
-    assert options() == Options()
+    assert options() == WrapperOptions()
 
 
 # Each setting of [mcp]: a value, its flag where it has one, and what it changes in the wrapper's options.
@@ -92,7 +92,7 @@ def test_a_setting_holds_from_file_environment_and_flag(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert getattr(Options(), option) != expected
+    assert getattr(WrapperOptions(), option) != expected
     (tmp_path / "brim.toml").write_text(f"[mcp]\n{name} = {json.dumps(value)}\n")
     assert getattr(options(), option) == expected
     assert settings.load().origin(f"mcp.{name}") == str(tmp_path / "brim.toml")

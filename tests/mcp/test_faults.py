@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from brim.mcp.results.compacting import count_tokens
-from brim.mcp.transport.child_process import Lines
+from brim.mcp.transport.child_process import LineReader
 from brim.mcp.wrapper import tool_calls
 from brim.mcp.wrapper.proxy import Wrapper
 
@@ -184,7 +184,7 @@ def test_a_result_that_cannot_be_compacted_is_within_its_budget_all_the_same(
 
 def test_a_line_is_cut_out_of_any_pieces() -> None:
     whole, oversized = [], []
-    lines = Lines(whole.append, lambda: None, 100_000, lambda ends, size: oversized.append((len(ends), size)))
+    lines = LineReader(whole.append, lambda: None, 100_000, lambda ends, size: oversized.append((len(ends), size)))
     data = b"one\n\n" + b"x" * 250_000 + b"\ntwo\nthr" + b"ee\nlast"
     for i in range(0, len(data), 7):
         lines.data_received(data[i : i + 7])

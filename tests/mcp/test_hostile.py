@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from brim.mcp.options import Options
+from brim.mcp.options import WrapperOptions
 from brim.mcp.results.archive import MemoryArchive
-from brim.mcp.transport.child_process import Log
-from brim.mcp.transport.json_rpc import Message
+from brim.mcp.transport.child_process import ChildLog
+from brim.mcp.transport.json_rpc import RpcMessage
 from brim.mcp.transport.upstream import Events
 from brim.mcp.wrapper.proxy import Wrapper
 
@@ -107,7 +107,7 @@ class Server:
     async def start(self, events: Events) -> None:
         self._events = events
 
-    def send(self, line: bytes, message: Message | None = None) -> None:
+    def send(self, line: bytes, message: RpcMessage | None = None) -> None:
         body = json.loads(line)
         if "id" in body and "method" in body:
             asyncio.get_running_loop().call_soon(self._answer, body)
@@ -154,14 +154,14 @@ def test_nonsense_is_answered_and_never_breaks_the_wrapper(seed: int) -> None:
     async def scene() -> None:
         asyncio.get_running_loop().set_exception_handler(lambda _, context: broken.append(context))
         servers = [Server(name, chance) for name in chance.one(("",), ("one", "two"))]
-        options = Options(
+        options = WrapperOptions(
             grouping=chance.one("auto", "meta", "virtual", "off"),
             level=chance.one("auto", "minimal", "full"),
             tool_threshold=chance.one(1, 128),
             max_calls=chance.one(0, 0, 5),
         )
         archive = MemoryArchive()
-        wrapper = Wrapper(servers, options, sent.append, log=Log(io.BytesIO()), archive=archive)
+        wrapper = Wrapper(servers, options, sent.append, log=ChildLog(io.BytesIO()), archive=archive)
         await wrapper.start()
         for id in range(40):
             wrapper.from_client(json.dumps(chance.request(id)).encode())

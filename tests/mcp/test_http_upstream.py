@@ -18,10 +18,10 @@ pytest.importorskip("aiohttp")
 
 from aiohttp import web
 
-from brim.mcp.options import Options
+from brim.mcp.options import WrapperOptions
 from brim.mcp.results.archive import MemoryArchive
 from brim.mcp.results.compacting import count_tokens
-from brim.mcp.transport.child_process import Log
+from brim.mcp.transport.child_process import ChildLog
 from brim.mcp.transport.event_stream import server_sent
 from brim.mcp.transport.http_refusals import refusal
 from brim.mcp.transport.http_upstream import HttpUpstream, header_paths, header_value
@@ -128,7 +128,7 @@ async def serving(
     archive = MemoryArchive()
     log = io.BytesIO()
     wrapper = Wrapper(
-        [upstream], Options(**settings), lambda line: client.received(line), log=Log(log), archive=archive
+        [upstream], WrapperOptions(**settings), lambda line: client.received(line), log=ChildLog(log), archive=archive
     )
     client = Client(wrapper, log)
     await wrapper.start()

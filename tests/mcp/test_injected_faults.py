@@ -10,11 +10,11 @@ import pytest
 
 import brim
 from brim.mcp import timed_archive
-from brim.mcp.options import Options
+from brim.mcp.options import WrapperOptions
 from brim.mcp.results.archive import MemoryArchive
 from brim.mcp.results.compacting import count_tokens
-from brim.mcp.results.meta_budgets import Budget
-from brim.mcp.transport.child_process import Log
+from brim.mcp.results.meta_budgets import ResultBudget
+from brim.mcp.transport.child_process import ChildLog
 from brim.mcp.wrapper import tool_calls
 from brim.mcp.wrapper.proxy import Wrapper
 from tests.sabotage import FAULTS, Target, broken, chosen, contents
@@ -30,13 +30,13 @@ class Wrapped:
 
     def __init__(self, seconds: float = 0.12) -> None:
         tokens = dict.fromkeys(("full", "standard", "compact", "minimal"), BUDGET)
-        options = Options(result_tokens=tokens, fit_timeout=seconds)  # type: ignore[arg-type]
-        self.wrapper = Wrapper([], options, lambda _: None, log=Log(io.BytesIO()), archive=MemoryArchive())
-        self.calls = tool_calls.Calls(self.wrapper)
+        options = WrapperOptions(result_tokens=tokens, fit_timeout=seconds)  # type: ignore[arg-type]
+        self.wrapper = Wrapper([], options, lambda _: None, log=ChildLog(io.BytesIO()), archive=MemoryArchive())
+        self.calls = tool_calls.ToolCalls(self.wrapper)
         self.session = self.calls._sessions.of(None, modern=False)
 
     def fit(self, text: str) -> str:
-        call = tool_calls.Call(1, "read", {"query": "item"}, Budget(), self.session, False, b"")
+        call = tool_calls.ToolCall(1, "read", {"query": "item"}, ResultBudget(), self.session, False, b"")
         fitted = self.calls._fit({"content": [{"type": "text", "text": text}]}, call)
         return "\n".join(block["text"] for block in fitted.result["content"])
 

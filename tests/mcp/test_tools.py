@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brim.mcp.options import Options
+from brim.mcp.options import WrapperOptions
 from brim.mcp.results.compacting import count_tokens
 from brim.mcp.tools import tool_groups
 from brim.mcp.tools.audit import measure, render
@@ -207,7 +207,7 @@ def test_virtual_tools_open_and_close_for_handshake_clients_only() -> None:
 
 
 def test_a_server_that_has_a_tool_of_the_same_name_keeps_it() -> None:
-    held = ToolList(Options(grouping="off"), count_tokens)
+    held = ToolList(WrapperOptions(grouping="off"), count_tokens)
     held.fill([("", tools(("brim_recall", "The server's own.")))], prefixed=False)
     shown = held.shown(virtual=True, recall=True)
     assert [(tool["name"], tool["description"]) for tool in shown] == [("brim_recall", "The server's own.")]
@@ -215,7 +215,7 @@ def test_a_server_that_has_a_tool_of_the_same_name_keeps_it() -> None:
 
 @pytest.mark.parametrize("as_json", [True, False])
 def test_an_audit_names_the_dearest_tool_first(as_json: bool) -> None:
-    held = ToolList(Options(), count_tokens)
+    held = ToolList(WrapperOptions(), count_tokens)
     held.fill([("", [*tools(("a", "Short."), ("b", "Long text here. " * 40)), TOOL])], prefixed=False)
     report = measure(held)
     assert [cost.name for cost in report.tools] == ["b", "copy", "a"]

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brim.mcp.options import LEVELS, Level, Options
+from brim.mcp.options import LEVELS, Level, WrapperOptions
 from brim.mcp.results.archive import MemoryArchive
 from brim.mcp.results.compacting import count_tokens
-from brim.mcp.results.meta_budgets import RESULT_KEY, Budget, budget_of, is_read_only, is_round_trip
-from brim.mcp.results.session_fill import Session, Sessions
-from brim.mcp.results.within_budget import Limits, fit_result
+from brim.mcp.results.meta_budgets import RESULT_KEY, ResultBudget, budget_of, is_read_only, is_round_trip
+from brim.mcp.results.session_fill import FillSession, FillSessions
+from brim.mcp.results.within_budget import ResultLimits, fit_result
 
 TEXTS = st.one_of(
     st.text(max_size=300),
@@ -55,7 +55,7 @@ def test_a_result_stays_valid_and_within_its_limits(
     if structured is not None:
         result["structuredContent"] = structured
     before = json.dumps(result)
-    fitted = fit_result(result, Limits(level, tokens, chars, True, True), "tool", archive)
+    fitted = fit_result(result, ResultLimits(level, tokens, chars, True, True), "tool", archive)
     assert json.dumps(result) == before
     sent = fitted.result
     assert sent["other"] == 1
@@ -77,7 +77,7 @@ def test_structured_content_that_the_text_does_not_say_is_put_into_the_text() ->
     archive = MemoryArchive()
     value = {"rows": [{"id": f"row-{i}", "note": "long " * 20} for i in range(200)]}
     result = {"content": [{"type": "text", "text": "200 rows found"}], "structuredContent": value}
-    sent = fit_result(result, Limits("minimal", 300, None, True, True), "tool", archive).result
+    sent = fit_result(result, ResultLimits("minimal", 300, None, True, True), "tool", archive).result
     texts = [block["text"] for block in sent["content"] if block["type"] == "text"]
     assert texts[0] == "200 rows found"
     assert "row-0" in texts[1]
@@ -89,7 +89,7 @@ def test_a_lossless_form_needs_no_handle() -> None:
     archive = MemoryArchive()
     rows = [{"identifier": i, "status": "open", "assignee": "nobody", "archived": False} for i in range(60)]
     result = {"content": [{"type": "text", "text": json.dumps(rows, indent=2)}]}
-    fitted = fit_result(result, Limits("standard", 4_000, None, True, True), "tool", archive)
+    fitted = fit_result(result, ResultLimits("standard", 4_000, None, True, True), "tool", archive)
     assert fitted.changed
     assert fitted.saved > 0
     assert fitted.result["_meta"][RESULT_KEY]["fidelity"] == "lossless"
@@ -112,7 +112,7 @@ def test_known_shapes_take_their_short_form_and_say_where_the_rest_is() -> None:
     ]
     text = json.dumps({"results": hits})
     result = {"content": [{"type": "text", "text": text}]}
-    fitted = fit_result(result, Limits("compact", 2_000, None, True, True), "search", archive)
+    fitted = fit_result(result, ResultLimits("compact", 2_000, None, True, True), "search", archive)
     shown = fitted.result["content"][0]["text"]
     assert "start_col" not in shown
     assert "src/a29.py" in shown
@@ -121,14 +121,14 @@ def test_known_shapes_take_their_short_form_and_say_where_the_rest_is() -> None:
 
 
 def test_budgets_are_read_from_calls_and_tools() -> None:
-    assert budget_of({"_meta": {"dev.brim/tokenBudget": 500}}, None) == Budget(tokens=500)
+    assert budget_of({"_meta": {"dev.brim/tokenBudget": 500}}, None) == ResultBudget(tokens=500)
     stated = {"dev.brim/tokenBudget": {"tokens": 9, "level": "minimal"}, "dev.brim/session": "s"}
-    assert budget_of({"_meta": stated}, None) == Budget(tokens=9, level="minimal", session="s")
+    assert budget_of({"_meta": stated}, None) == ResultBudget(tokens=9, level="minimal", session="s")
     tool = {"_meta": {"anthropic/maxResultSizeChars": 70}}
-    assert budget_of({}, tool) == Budget(chars=70)
-    assert budget_of({"_meta": {"anthropic/maxResultSizeChars": 50}}, tool) == Budget(chars=50)
+    assert budget_of({}, tool) == ResultBudget(chars=70)
+    assert budget_of({"_meta": {"anthropic/maxResultSizeChars": 50}}, tool) == ResultBudget(chars=50)
     for wrong in (True, -1, "many", None, {"tokens": 0, "level": "loud"}):
-        assert budget_of({"_meta": {"dev.brim/tokenBudget": wrong}}, None) == Budget()
+        assert budget_of({"_meta": {"dev.brim/tokenBudget": wrong}}, None) == ResultBudget()
 
 
 def test_tools_declare_what_they_are() -> None:
@@ -139,19 +139,19 @@ def test_tools_declare_what_they_are() -> None:
 
 
 def test_the_level_falls_with_calls_or_with_tokens() -> None:
-    session = Session(Options(session_calls=100, session_tokens=1_000))
+    session = FillSession(WrapperOptions(session_calls=100, session_tokens=1_000))
     seen: list[Level] = []
     for tokens in (0, 49, 1, 250, 400):
         session.count(tokens)
         seen.append(session.level)
     assert seen == ["full", "full", "standard", "compact", "minimal"]
-    session = Session(Options(session_calls=10))
+    session = FillSession(WrapperOptions(session_calls=10))
     session.calls = 8
     assert session.level == "minimal"
 
 
 def test_sessions_that_are_named_are_kept_apart_and_the_oldest_forgotten() -> None:
-    sessions = Sessions(Options())
+    sessions = FillSessions(WrapperOptions())
     sessions.of("a", modern=True).calls = 5
     assert sessions.of("a", modern=True).calls == 5
     assert sessions.of("b", modern=True).calls == 0
@@ -165,5 +165,5 @@ def test_sessions_that_are_named_are_kept_apart_and_the_oldest_forgotten() -> No
 def test_no_text_is_too_odd(text: str) -> None:
     for level in LEVELS:
         result = {"content": [{"type": "text", "text": text}]}
-        fitted = fit_result(result, Limits(level, 100, None, True, True), "tool", MemoryArchive())
+        fitted = fit_result(result, ResultLimits(level, 100, None, True, True), "tool", MemoryArchive())
         assert count_tokens(fitted.result["content"][0]["text"]) <= 100

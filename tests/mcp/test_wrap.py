@@ -8,7 +8,7 @@ import pytest
 
 import brim
 from brim.errors import BadSetting
-from brim.mcp.options import Options
+from brim.mcp.options import WrapperOptions
 from brim.mcp.results.compacting import count_tokens
 
 from .conftest import MODERN_META, connected, run, text_of
@@ -276,8 +276,8 @@ def test_error_results_and_tasks_keep_their_shape() -> None:
 
 def test_settings_that_cannot_be_are_refused_by_name() -> None:
     with pytest.raises(BadSetting, match=r"mcp\.level"):
-        Options(level="loud")  # type: ignore[arg-type]
+        WrapperOptions(level="loud")  # type: ignore[arg-type]
     with pytest.raises(BadSetting, match="standard_at"):
-        Options(rises=(0.9, 0.5, 0.1))
+        WrapperOptions(rises=(0.9, 0.5, 0.1))
     with pytest.raises(BadSetting, match=r"mcp\.result_tokens"):
-        Options(result_tokens={"full": 10})  # type: ignore[dict-item]
+        WrapperOptions(result_tokens={"full": 10})  # type: ignore[dict-item]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from brim import apis
 from brim.models import find
 from brim.replays.bills import Bills
-from brim.replays.changes import Changes, Seen
+from brim.replays.changes import Changes, SeenChanges
 from brim.replays.result import MOST_TIMES, Change, Times
 from brim.tokens.counter import Counter
 from tests.replays.chats import claude
@@ -31,7 +31,7 @@ def test_changes_forget_the_items_of_the_conversations_that_went_on_least_lately
 
     for key in ("a", "b", "c"):
         changes.note(key, lambda seen, key=key: found(key))  # type: ignore[misc]
-    known: dict[str, Seen] = dict(changes._seen)
+    known: dict[str, SeenChanges] = dict(changes._seen)
     assert list(known) == ["c"]
     assert changes.archived == 9
 

@@ -18,7 +18,7 @@ import brim
 from brim import zstd
 from brim.replays.recorded import Problem, Recorded
 from brim.replays.scanning import elements
-from brim.replays.sources import Source, opened
+from brim.replays.sources import ReplaySource, opened
 from brim.stores.sqlite import SqliteStore
 from tests.replays.chats import chat, lines
 
@@ -39,7 +39,7 @@ MARKS = (
 )
 
 
-def read(source: Source, transcripts: bool = False) -> tuple[list[Recorded], list[Problem]]:
+def read(source: ReplaySource, transcripts: bool = False) -> tuple[list[Recorded], list[Problem]]:
     found = list(opened(source, transcripts).found)
     return [one for one in found if isinstance(one, Recorded)], [one for one in found if isinstance(one, Problem)]
 

@@ -11,8 +11,8 @@ import pytest
 
 import brim
 from brim import Section, prompt
-from brim.mcp.options import Options
-from brim.mcp.results.session_fill import Session
+from brim.mcp.options import WrapperOptions
+from brim.mcp.results.session_fill import FillSession
 from brim.mcp.server.own_tools import Tools
 from tests.content.test_reshape import CHANGE, HIT
 from tests.mcp.conftest import connected, run, text_of
@@ -129,13 +129,13 @@ def test_scope_usage_is_left_out_while_more_than_half_remains(used: int, shown: 
 
 
 def test_results_get_shorter_as_calls_go_on_and_a_level_may_be_fixed() -> None:
-    session, seen = Session(Options()), []
+    session, seen = FillSession(WrapperOptions()), []
     for call in range(1, 47):
         session.calls = call
         seen.append(session.level)
     assert list(dict.fromkeys(seen)) == ["full", "standard", "compact", "minimal"]
     assert seen[20] in ("compact", "minimal")  # after twenty calls at the latest
-    fixed = Session(Options(level="standard"), calls=46)
+    fixed = FillSession(WrapperOptions(level="standard"), calls=46)
     assert fixed.level == "standard"
 
 
@@ -149,7 +149,7 @@ def test_a_client_hands_a_token_budget_to_a_tool() -> None:
 
 
 def test_tools_are_grouped_above_128_and_listed_up_to_that() -> None:
-    assert Options().tool_threshold == 128
+    assert WrapperOptions().tool_threshold == 128
 
 
 def test_calls_are_capped_at_25_where_that_is_set() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import brim
-from brim.sessions.router import Sessions
+from brim.sessions.router import SessionRouter
 from brim.stores.resilient import open_store
 
 
@@ -26,7 +26,7 @@ def body(messages: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def test_a_client_without_an_id_is_followed_by_what_it_sent() -> None:
-    sessions = Sessions(budget=2_000)
+    sessions = SessionRouter(budget=2_000)
     one, two = chat(30, "a"), chat(30, "b")
     seen = set()
     for end in range(1, 60, 2):
@@ -39,7 +39,7 @@ def test_a_client_without_an_id_is_followed_by_what_it_sent() -> None:
 
 
 def test_a_clients_id_tells_conversations_apart_that_say_the_same() -> None:
-    sessions = Sessions(budget=2_000)
+    sessions = SessionRouter(budget=2_000)
     messages = chat(3)[:-1]
     ids = {sessions.of(body(messages), client).id for client in ("x", "y", "x")}
     assert len(ids) == 2
@@ -47,13 +47,13 @@ def test_a_clients_id_tells_conversations_apart_that_say_the_same() -> None:
 
 
 def test_side_calls_under_one_id_are_sessions_of_their_own() -> None:
-    sessions = Sessions(budget=2_000)
+    sessions = SessionRouter(budget=2_000)
     main, title = chat(3)[:-1], [{"role": "user", "content": "Give this chat a title."}]
     assert sessions.of(body(main), "x").id != sessions.of(body(title), "x").id
 
 
 def test_a_branch_leaves_the_first_session_as_it_was_and_keeps_the_common_part() -> None:
-    sessions = Sessions(budget=10_000)
+    sessions = SessionRouter(budget=10_000)
     messages = chat(60, words=300)
     for end in range(1, 120, 2):
         first = sessions.of(body(messages[:end]))
@@ -74,7 +74,7 @@ def test_a_branch_leaves_the_first_session_as_it_was_and_keeps_the_common_part()
 
 
 def test_an_edit_of_the_newest_turn_stays_in_its_session() -> None:
-    sessions = Sessions(budget=2_000)
+    sessions = SessionRouter(budget=2_000)
     messages = chat(6)[:-1]
     first = sessions.of(body(messages))
     first.fit(body(messages))
@@ -83,7 +83,7 @@ def test_an_edit_of_the_newest_turn_stays_in_its_session() -> None:
 
 
 def test_conversations_that_only_begin_alike_are_strangers() -> None:
-    sessions = Sessions(budget=2_000)
+    sessions = SessionRouter(budget=2_000)
     hello = {"role": "user", "content": "hi"}
     for name in ("a", "b"):
         session = sessions.of(body([hello, *chat(5, name)[1:-1]]))
@@ -93,7 +93,7 @@ def test_conversations_that_only_begin_alike_are_strangers() -> None:
 
 def test_the_least_used_sessions_are_let_go_and_come_back(tmp_path: Path) -> None:
     store = open_store(tmp_path / "brim.db")
-    sessions = Sessions(store, live=2, budget=1_200, model="gpt-4o")
+    sessions = SessionRouter(store, live=2, budget=1_200, model="gpt-4o")
     ids, sent = [], []
     for number in range(5):
         messages = chat(30, f"client {number}")[:-1]
@@ -115,20 +115,20 @@ def test_the_least_used_sessions_are_let_go_and_come_back(tmp_path: Path) -> Non
 def test_another_process_takes_up_a_conversation(tmp_path: Path) -> None:
     messages = chat(30)
     store = open_store(tmp_path / "brim.db")
-    before = Sessions(store, budget=1_200).of(body(messages[:-1]))
-    alone = Sessions(budget=1_200).of(body(messages[:-1]))
+    before = SessionRouter(store, budget=1_200).of(body(messages[:-1]))
+    alone = SessionRouter(budget=1_200).of(body(messages[:-1]))
     assert before.fit(body(messages[:-1])).messages == alone.fit(body(messages[:-1])).messages
     store.close()
     again = open_store(tmp_path / "brim.db")
     longer = [*messages, {"role": "user", "content": "Thanks."}]
-    after = Sessions(again, budget=1_200).of(body(longer))
+    after = SessionRouter(again, budget=1_200).of(body(longer))
     assert after.id == before.id
     assert after.fit(body(longer)).messages == alone.fit(body(longer)).messages
     again.close()
 
 
 def test_many_threads_share_one_registry() -> None:
-    sessions = Sessions(budget=1_500)
+    sessions = SessionRouter(budget=1_500)
     problems: list[str] = []
 
     def client(name: str) -> None:
@@ -154,7 +154,7 @@ def test_tenants_with_the_same_id_and_messages_have_sessions_of_their_own(tmp_pa
     messages = chat(6, "a")
     store = open_store(tmp_path / "brim.db")
     for client in ("desk", None):
-        sessions = Sessions(store, budget=1_200)
+        sessions = SessionRouter(store, budget=1_200)
         ids = []
         for tenant in ("ann", "bob", ""):
             session = sessions.of(body(messages), client, tenant=tenant)
@@ -162,7 +162,7 @@ def test_tenants_with_the_same_id_and_messages_have_sessions_of_their_own(tmp_pa
             ids.append(session.id)
         assert len(set(ids)) == 3
         assert not client or ids[-1].startswith("desk.")  # of no tenant: as files of earlier versions have it
-        again = Sessions(store, budget=1_200)
+        again = SessionRouter(store, budget=1_200)
         longer = [*messages, {"role": "user", "content": "Go on."}]
         assert [again.of(body(longer), client, tenant=tenant).id for tenant in ("ann", "bob", "")] == ids
         assert again.of(body(longer), client, tenant="eve").id not in ids
@@ -170,7 +170,7 @@ def test_tenants_with_the_same_id_and_messages_have_sessions_of_their_own(tmp_pa
 
 def test_a_client_cannot_spell_the_session_of_another_tenant() -> None:
     messages = chat(6, "a")
-    sessions = Sessions(budget=1_200)
+    sessions = SessionRouter(budget=1_200)
     theirs = sessions.of(body(messages), "desk", tenant="ann")
     theirs.fit(body(messages))
     assert sessions.of(body(messages), "ann~desk").id != theirs.id

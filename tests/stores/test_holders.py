@@ -10,7 +10,7 @@ import pytest
 import brim
 from brim import models
 from brim.content import handle_of
-from brim.sessions.router import Sessions
+from brim.sessions.router import SessionRouter
 from brim.sessions.session import Session
 from brim.stores.inmemory import InMemoryStore
 from brim.stores.resilient import open_store
@@ -74,8 +74,8 @@ def test_a_holder_that_others_went_on_without_goes_on_as_a_session_of_its_own(
 
 def test_workers_that_share_a_store_send_what_one_alone_would_send(tmp_path: Path) -> None:
     messages = agent(30)
-    workers = [Sessions(tmp_path / "b.db", budget=3_000) for _ in range(2)]
-    alone = Sessions(None, budget=3_000)
+    workers = [SessionRouter(tmp_path / "b.db", budget=3_000) for _ in range(2)]
+    alone = SessionRouter(None, budget=3_000)
     for turn, end in enumerate(range(1, len(messages) + 1, 2)):
         body = {"model": "gpt-4o", "messages": messages[:end]}
         shared = workers[turn % 2].of(body).fit(body)
@@ -139,7 +139,7 @@ def test_the_window_is_that_of_the_model_that_a_request_names() -> None:
         messages += [{"role": "assistant", "content": "It is this. " * 40}]
     first = {"model": "gpt-4o", "messages": [*messages, {"role": "user", "content": "q"}]}
     then = {"model": "gpt-4", "messages": [*first["messages"], *agent(1)]}
-    sessions = Sessions(None)
+    sessions = SessionRouter(None)
     session = sessions.of(first)
     assert session.fit(first).tokens > 20_000
     assert sessions.of(then).model.name == "gpt-4"

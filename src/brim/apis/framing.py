@@ -13,8 +13,8 @@ from brim.apis.openai_chat import framing as openai
 from brim.apis.openai_chat import templates
 from brim.apis.openai_responses import framing as responses
 from brim.conversation import Conversation, decode
+from brim.count_text import CountText
 
-Count = Callable[[str], int]
 _SCHEMAS = ("responseSchema", "response_schema", "responseJsonSchema", "response_json_schema")
 
 
@@ -29,13 +29,13 @@ class Framing:
     slack: Callable[[Conversation], int]
 
 
-def framing_for(api: str, model: str, count: Count) -> Framing:
+def framing_for(api: str, model: str, count: CountText) -> Framing:
     """The framing of an API. Example: framing_for("openai_chat", "gpt-4o", count).message({...}) -> 8"""
     made = _MAKERS[api](model, count)
     return _by_template(made, count) if api != "gemini" and templates.is_open(api, model) else made
 
 
-def _by_template(made: Framing, count: Count) -> Framing:
+def _by_template(made: Framing, count: CountText) -> Framing:
     """The framing of an open model: tools and calls take what a chat template makes of them, if that is more."""
 
     def message(value: Any) -> int:
@@ -79,7 +79,7 @@ def _tools(conversation: Conversation) -> Any:
     return decode(conversation.tools) if conversation.tools else None
 
 
-def _openai_chat(model: str, count: Count) -> Framing:
+def _openai_chat(model: str, count: CountText) -> Framing:
     def era(conversation: Conversation) -> str:
         return "functions" if "functions" in conversation.fields else "tools"
 
@@ -110,7 +110,7 @@ def _openai_chat(model: str, count: Count) -> Framing:
     )
 
 
-def _ollama(model: str, count: Count) -> Framing:
+def _ollama(model: str, count: CountText) -> Framing:
     """Ollama's chat by the rules of OpenAI's, of which its messages are a variant."""
     made = _openai_chat(model, count)
     return replace(made, key=f"ollama/{model}", verified=False, message=lambda value: made.message(_as_chat(value)))
@@ -129,7 +129,7 @@ def _as_chat(value: Any) -> Any:
     return {**value, "content": content, "reasoning_content": value.get("thinking"), "images": None, "thinking": None}
 
 
-def _responses(model: str, count: Count) -> Framing:
+def _responses(model: str, count: CountText) -> Framing:
     def head(conversation: Conversation) -> int:
         instructions = _system(conversation)
         size = openai.BASE + responses.instructions_tokens(instructions, count, model)
@@ -153,7 +153,7 @@ def _responses(model: str, count: Count) -> Framing:
     return Framing(f"openai_responses/{model}", False, message, head, slack)
 
 
-def _anthropic(model: str, count: Count) -> Framing:
+def _anthropic(model: str, count: CountText) -> Framing:
     def head(conversation: Conversation) -> int:
         size = anthropic.base_tokens(model) + anthropic.system_tokens(_system(conversation), count)
         size += anthropic.tools_tokens(_tools(conversation), _field(conversation, "tool_choice"), count, model)
@@ -167,7 +167,7 @@ def _anthropic(model: str, count: Count) -> Framing:
     return Framing(f"anthropic/{model}", False, message, head, _no_slack)
 
 
-def _gemini(model: str, count: Count) -> Framing:
+def _gemini(model: str, count: CountText) -> Framing:
     def head(conversation: Conversation) -> int:
         size = gemini.BASE + gemini.system_tokens(_system(conversation), count, model)
         choice = _field(conversation, "toolConfig", "tool_config")
@@ -206,7 +206,7 @@ def _no_slack(_: Conversation) -> int:
     return 0
 
 
-_MAKERS: dict[str, Callable[[str, Count], Framing]] = {
+_MAKERS: dict[str, Callable[[str, CountText], Framing]] = {
     "openai_chat": _openai_chat,
     "openai_responses": _responses,
     "anthropic": _anthropic,

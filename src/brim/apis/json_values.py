@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
-Count = Callable[[str], int]
 Json = dict[str, Any]
 
 

@@ -13,8 +13,6 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-Size = tuple[int, int]
-
 
 @dataclass(frozen=True, slots=True)
 class Tiles:

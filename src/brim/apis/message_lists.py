@@ -27,7 +27,7 @@ _items = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownMessages:
     """A list as it was read: its messages, and where in its bytes the first of them end, as far as known."""
 
     api: str
@@ -60,7 +60,7 @@ class Lists:
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self._most_bytes = most_bytes
-        self._known: list[Known] = []  # the last used first
+        self._known: list[KnownMessages] = []  # the last used first
         self._lock = threading.Lock()
 
     def read(self, api: Api, raw: bytes) -> tuple[Message, ...] | None:
@@ -84,12 +84,12 @@ class Lists:
             messages = known.messages[:common] + messages
         if messages:
             told = (known.ends[:common],) if known is not None else ()
-            self._keep(Known(api.name, messages, raw, *told), known)
+            self._keep(KnownMessages(api.name, messages, raw, *told), known)
         return messages
 
-    def _nearest(self, api: str, raw: bytes) -> tuple[Known | None, int]:
+    def _nearest(self, api: str, raw: bytes) -> tuple[KnownMessages | None, int]:
         """The list with the most messages in common, if it has any, and how many those are."""
-        best: Known | None = None
+        best: KnownMessages | None = None
         most = 0
         for known in tuple(self._known):
             common = known.common(raw) if known.api == api else 0
@@ -99,7 +99,7 @@ class Lists:
                 break  # the whole of it: what was used before can only be shorter, or a branch
         return best, most
 
-    def _keep(self, new: Known, before: Known | None) -> None:
+    def _keep(self, new: KnownMessages, before: KnownMessages | None) -> None:
         """Remember a list in place of the one that it goes on from; branches stand beside each other."""
         with self._lock:
             kept = [one for one in self._known if one is not before or not _goes_on(new, one)]
@@ -108,7 +108,7 @@ class Lists:
                 self._known.pop()
 
 
-def _goes_on(new: Known, before: Known) -> bool:
+def _goes_on(new: KnownMessages, before: KnownMessages) -> bool:
     """Whether one list holds the other but for its last block of messages, which may have been edited."""
     shared = max(0, len(before.messages) - BLOCK)
     return len(new.messages) >= shared and new.messages[:shared] == before.messages[:shared]

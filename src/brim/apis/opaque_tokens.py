@@ -18,9 +18,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from brim.apis.image_size import base64_head, base64_length, image_size
-from brim.apis.json_values import Count, json_text
-from brim.apis.media_tokens import Size, audio_seconds, pdf_pages, video_seconds
+from brim.apis.image_size import Size, base64_head, base64_length, image_size
+from brim.apis.json_values import json_text
+from brim.apis.media_tokens import audio_seconds, pdf_pages, video_seconds
+from brim.count_text import CountText
 
 # Names of parts that hold media, and of the fields inside such a part that hold the file.
 _MEDIA_PART: Final = re.compile(
@@ -54,7 +55,7 @@ class MediaRules:
     video_second: int
 
 
-def opaque_tokens(value: Any, count: Count, rules: MediaRules) -> int:
+def opaque_tokens(value: Any, count: CountText, rules: MediaRules) -> int:
     """Tokens of a block that has no rule of its own.
 
     Example: opaque_tokens({"type": "x"}, len, rules) -> 12
@@ -73,7 +74,7 @@ def encrypted_tokens(text: str) -> int:
     return len(text) // 4 + 1
 
 
-def file_tokens(text: str, media_type: str | None, count: Count, rules: MediaRules) -> int:
+def file_tokens(text: str, media_type: str | None, count: CountText, rules: MediaRules) -> int:
     """Tokens of a file in base64 (or a data URL), by what its first bytes or its media type say it is.
 
     Example: file_tokens("data:image/gif;base64,R0lGODlhAgADAA==", None, count, rules) -> rules.image((2, 3))

@@ -12,7 +12,7 @@ from brim.conversation import decode, encode
 
 
 @dataclass(slots=True)
-class Asked:
+class RecallRequest:
     """A call of the tool."""
 
     id: str
@@ -35,9 +35,9 @@ class Splice:
 class Round(Protocol):
     """One answer of the upstream inside a client's answer."""
 
-    asked: list[Asked]
+    asked: list[RecallRequest]
 
-    def event(self, event: Event) -> list[bytes]:
+    def event(self, event: StreamEvent) -> list[bytes]:
         """Take a streamed event; what of it goes to the client now."""
 
     def flush(self) -> list[bytes]:
@@ -51,14 +51,14 @@ class Round(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class StreamEvent:
     """A server-sent event: its bytes, its data as a value where it is JSON, and whether it ends the stream."""
 
     raw: bytes
     data: dict[str, Any] | None
 
 
-def events_in(buffer: bytearray) -> Iterator[Event]:
+def events_in(buffer: bytearray) -> Iterator[StreamEvent]:
     """Take the complete events off a buffer. Example: b"data: {}\\n\\ndata:" -> one event; "data:" stays"""
     while True:
         ends = [place for mark in (b"\n\n", b"\r\n\r\n") if (place := buffer.find(mark)) >= 0]
@@ -68,7 +68,7 @@ def events_in(buffer: bytearray) -> Iterator[Event]:
         end += 4 if buffer[end : end + 4] == b"\r\n\r\n" else 2
         raw = bytes(buffer[:end])
         del buffer[:end]
-        yield Event(raw, _data(raw))
+        yield StreamEvent(raw, _data(raw))
 
 
 def _data(raw: bytes) -> dict[str, Any] | None:

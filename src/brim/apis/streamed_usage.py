@@ -65,11 +65,11 @@ class _Counts(msgspec.Struct):
     prompt_cache_hit_tokens: _Number = None
 
 
-class _Chat(msgspec.Struct):
+class _ChatUsage(msgspec.Struct):
     usage: _Counts
 
 
-_chat = msgspec.json.Decoder(_Chat)
+_chat = msgspec.json.Decoder(_ChatUsage)
 
 
 def read_usage(body: bytes, api: str) -> Usage | None:
@@ -222,10 +222,10 @@ class Unpacking:
         return self._inner.usage()
 
 
-Reader = StreamReader | BodyReader | Unpacking
+UsageReader = StreamReader | BodyReader | Unpacking
 
 
-def reader_for(api: str, content_type: str, content_encoding: str) -> Reader:
+def reader_for(api: str, content_type: str, content_encoding: str) -> UsageReader:
     """What reads the usage of an answer with these headers."""
     streamed = content_type.startswith(("text/event-stream", "application/x-ndjson"))
     inner = StreamReader(api) if streamed else BodyReader(api)

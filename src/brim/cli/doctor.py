@@ -34,7 +34,7 @@ EXTRAS = {
 }  # fmt: skip
 # Signatures of requests and certificates stop holding at a few minutes of difference.
 CLOCK_SECONDS = 120
-State = Literal["ok", "note", "wrong"]
+CheckState = Literal["ok", "note", "wrong"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Finding:
     """Something that was looked at. `fix` says what to do, where there is something to do."""
 
     what: str
-    state: State
+    state: CheckState
     found: str
     fix: str = ""
 
@@ -146,7 +146,7 @@ def _agents(url: str) -> Iterator[Finding]:
         path = Path.home() / agent.file
         pointed = path.exists() and url in path.read_text(encoding="utf-8", errors="replace")
         if pointed:
-            state: State = "ok" if answers(url) else "wrong"
+            state: CheckState = "ok" if answers(url) else "wrong"
             fix = "" if state == "ok" else f"`brim serve`, or `brim setup {name} --undo`"
             yield Finding(f"agent {name}", state, f"{path} points at {url}", fix)
         elif backup_of(name).exists():

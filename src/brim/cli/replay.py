@@ -21,7 +21,7 @@ from brim.cli.terminal.showing import bar, plain
 from brim.cli.terminal.writing import apart, printable
 from brim.errors import BadInput, BadSetting
 from brim.planning.policies.policy import NAMES, Policy
-from brim.replays import KindUse, Outcome, Problem, Replay, chart, replay
+from brim.replays import KindUse, Problem, Replay, ReplayOutcome, chart, replay
 from brim.replays import Progress as Done
 from brim.replays.result import counted
 from brim.replays.run import CACHE_MINUTES
@@ -243,7 +243,7 @@ def _bars(found: Replay) -> Table:
     return table
 
 
-def _kinds(outcomes: Sequence[Outcome]) -> Table:
+def _kinds(outcomes: Sequence[ReplayOutcome]) -> Table:
     """Tokens that left the prompt by kind of content, and of how many items that were compacted and archived."""
     shown = outcomes[:MOST_COLUMNS]
     table = Table("left out of prompts", *(one.label for one in shown), box=None, header_style="bold")
@@ -265,7 +265,7 @@ def _use(use: KindUse | None) -> str:
     return f"{_freed(use):,} ({use.compacted:,} + {use.archived:,})" if use is not None else ""
 
 
-def _largest(outcome: Outcome) -> Table:
+def _largest(outcome: ReplayOutcome) -> Table:
     table = Table(f"largest items, {outcome.label}", "", "", "tokens", box=None, header_style="bold")
     table.columns[3].justify = "right"
     for change in outcome.largest[:5]:

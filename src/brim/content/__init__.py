@@ -20,7 +20,8 @@ from brim.content.code.recognition import is_source
 from brim.content.detect import Hint, detect
 from brim.content.record_list import is_record_list
 from brim.content.selection import is_escaped
-from brim.content.types import ContentForm, Counter, Fidelity, Room
+from brim.content.types import ContentForm, Fidelity, Room
+from brim.count_text import CountText
 from brim.errors import BadInput, BadSetting, MissingExtra, NotDecodable
 from brim.head_tail import head_and_tail
 from brim.sized_lru import SizedLru
@@ -105,7 +106,7 @@ def _kind_of(text: str, hint: Hint | None) -> str:
 class Compactor:
     """The forms of one content. They are made when they are asked for, and kept."""
 
-    def __init__(self, text: str, count: Counter, kind: str | None = None, hint: Hint | None = None) -> None:
+    def __init__(self, text: str, count: CountText, kind: str | None = None, hint: Hint | None = None) -> None:
         self.text = text
         self.kind = kind or _kind_of(text, hint)
         self._name = hint.path if hint else ""

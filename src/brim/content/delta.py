@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from collections import Counter as Tally
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-Count = Callable[[str], int]
+from brim.count_text import CountText
 
 # A longer text is not compared: reading both again would take longer than the tokens are worth.
 LONGEST = 4_000_000
@@ -20,7 +20,7 @@ _AROUND = 1  # unchanged lines shown on each side of a change
 _DEEPEST = 40
 
 
-def delta(before: str, after: str, tokens: Count) -> str | None:
+def delta(before: str, after: str, tokens: CountText) -> str | None:
     """What `after` changes in `before`; None where that is not smaller than `after` itself.
 
     Its first line counts the changes and can follow "since message 41: ".

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from brim.content.json.page import opened
 from brim.content.plain_text import extract
 from brim.content.selection import shares
 from brim.content.types import Room
+from brim.count_text import CountText
 
 # A text of at most so many characters without line breaks is a name, a code, a state or a date.
 NAME = 48
@@ -45,7 +46,7 @@ def words_of(text: str) -> set[str]:
     return set(_WORD.findall(text))
 
 
-def keyed(text: str, tokens: int, count: Callable[[str], int], said: Container[str] = ()) -> str | None:
+def keyed(text: str, tokens: int, count: CountText, said: Container[str] = ()) -> str | None:
     """The values of a JSON text in at most so many tokens; None where it is no JSON, or holds only a text.
 
     Values that are `said` already are left out while others are there.
@@ -171,7 +172,7 @@ def _shown(leaf: Any) -> tuple[int, str]:
     return (0 if " " not in line and any(map(str.isdigit, line)) else 1), line
 
 
-def _chosen(fields: list[_Field], tokens: int, count: Callable[[str], int]) -> list[_Field]:
+def _chosen(fields: list[_Field], tokens: int, count: CountText) -> list[_Field]:
     """As many fields as fit, in their own order: by rank, of a field that does not fit as many values as do.
 
     Long texts are shortened first, and then get what is left over.
@@ -206,7 +207,7 @@ def _start(value: str) -> str:
     return line if len(line) <= SENTENCE else line[:SENTENCE].rsplit(" ", 1)[0] + "…"
 
 
-def _lengthen(kept: list[_Field], left: int, count: Callable[[str], int]) -> None:
+def _lengthen(kept: list[_Field], left: int, count: CountText) -> None:
     """Give what is left over to the long texts: short ones whole, the others the same to each."""
     long = [
         (one, at) for one in kept for at, value in enumerate(one.values) if value.endswith("…") and len(value) > NAME

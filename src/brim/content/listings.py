@@ -31,7 +31,7 @@ _DRAWN = re.compile(r"((?:│   |│\u00a0\u00a0 |\|   |    |│  |   )*)(├─
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ListingGroup:
     """A folder as it is written, and consecutive names in it."""
 
     folder: str
@@ -88,14 +88,14 @@ def _split(path: str) -> tuple[str, str]:
     return (path[:at], path[at + 1 :]) if at > 0 else ("", path)
 
 
-def _groups(paths: Sequence[str]) -> list[Group]:
-    found: list[Group] = []
+def _groups(paths: Sequence[str]) -> list[ListingGroup]:
+    found: list[ListingGroup] = []
     for path in paths:
         folder, name = _split(path)
         if found and found[-1].folder == folder:
             found[-1].names.append(name)
         else:
-            found.append(Group(folder, [name]))
+            found.append(ListingGroup(folder, [name]))
     return found
 
 

@@ -36,19 +36,19 @@ _LARGEST = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RecordEntry:
     """One record: its lines [first, end)."""
 
     first: int
     end: int
 
 
-def entries(pieces: Sequence[str]) -> list[Entry]:
+def entries(pieces: Sequence[str]) -> list[RecordEntry]:
     """The records of a list; none where a text is not mostly one."""
     for starts in (_marked(pieces), _labelled(pieces)):
         if len(starts) >= _LEAST and 2 * starts[0] <= len(pieces):
             ends = [*starts[1:], len(pieces)]
-            found = [Entry(first, end) for first, end in zip(starts, ends, strict=True)]
+            found = [RecordEntry(first, end) for first, end in zip(starts, ends, strict=True)]
             # Records of one line are a plain list, and a few lines do not make records of the pages between them.
             several = sum(1 for one in found if one.end - one.first > 1)
             middle = sorted(one.end - one.first for one in found)[len(found) // 2]
@@ -105,7 +105,7 @@ def extract(text: str, room: Room) -> str:
     return plain_text.extract(text, room) if made is None else made
 
 
-def _fitted(pieces: Sequence[str], found: Sequence[Entry], room: Room) -> str | None:
+def _fitted(pieces: Sequence[str], found: Sequence[RecordEntry], room: Room) -> str | None:
     sizes = [room.count(line) for line in pieces]
     order = list(_order(pieces, found, sizes, room))
     limit, best, best_size = room.tokens, None, 0
@@ -122,7 +122,7 @@ def _fitted(pieces: Sequence[str], found: Sequence[Entry], room: Room) -> str | 
     return best
 
 
-def _chosen(order: Sequence[int], sizes: Sequence[int], left: int, found: Sequence[Entry]) -> set[int]:
+def _chosen(order: Sequence[int], sizes: Sequence[int], left: int, found: Sequence[RecordEntry]) -> set[int]:
     kept: set[int] = set()
     heads = [one.first for one in found]
     if sum(sizes[row] for row in heads) > left:  # not even all first lines fit: the first of them and the last
@@ -144,7 +144,7 @@ def _chosen(order: Sequence[int], sizes: Sequence[int], left: int, found: Sequen
     return kept
 
 
-def _order(pieces: Sequence[str], found: Sequence[Entry], sizes: Sequence[int], room: Room) -> Iterator[int]:
+def _order(pieces: Sequence[str], found: Sequence[RecordEntry], sizes: Sequence[int], room: Room) -> Iterator[int]:
     """All first lines, what the query names, labels that most records have, shortest first, then the rest."""
     yield from (one.first for one in found)
     scores = query_match.scores(pieces, room.query)
@@ -170,7 +170,7 @@ def _order(pieces: Sequence[str], found: Sequence[Entry], sizes: Sequence[int], 
     yield from sorted([*rest, *others])
 
 
-def _head(pieces: Sequence[str], found: Sequence[Entry], kept: set[int], room: Room) -> str:
+def _head(pieces: Sequence[str], found: Sequence[RecordEntry], kept: set[int], room: Room) -> str:
     if room.tokens < _BRIEF:
         return f"{plural(len(found), 'record')} {room.mark('most lines') if room.handle else '[…]'}"
     number = sum(1 for line in pieces if line.strip())

@@ -9,12 +9,12 @@ A content kind is one file in this package with up to three functions:
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from brim.count_text import CountText
+
 Fidelity = Literal["lossless", "recoverable"]
-Counter = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Room:
     """
 
     tokens: int
-    count: Counter
+    count: CountText
     handle: str = ""
     recall: bool = False
     query: str = ""

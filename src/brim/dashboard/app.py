@@ -6,14 +6,13 @@ import asyncio
 import hashlib
 import json
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
 from importlib import resources
 from typing import Any, Final
 
 from brim.dashboard import live, models, money, sessions, settings, turns
-from brim.dashboard.data import DashboardData, Values, shows_content, without_text
+from brim.dashboard.data import DashboardData, ViewValues, shows_content, without_text
 from brim.dashboard.html import Html, el
-from brim.dashboard.page import HEADERS, Place, page
+from brim.dashboard.page import HEADERS, NavigationPlace, page
 from brim.errors import BrimError, BudgetTooSmall, MissingExtra, NotFound
 
 try:
@@ -22,13 +21,10 @@ try:
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.routing import Route
+    from starlette.types import ASGIApp
 except ImportError as problem:  # pragma: no cover, the extra is not installed
     raise MissingExtra("the dashboard", "gateway") from problem
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 _KINDS: Final = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 STATIC: Final = {
@@ -42,7 +38,7 @@ LIVE_SECONDS: Final = 1.0
 MOST_TOKENS: Final = 100_000_000
 
 
-def create(data: DashboardData) -> App:
+def create(data: DashboardData) -> ASGIApp:
     """The application over `data`. Example: Mount("/brim", app=create(views))"""
     pages = Pages(data)
     turn = "/sessions/{id}/turns/{number:int}"
@@ -68,10 +64,10 @@ class Pages:
     def __init__(self, data: DashboardData) -> None:
         self._data = data
         # Made once for all who watch: it is made on the event loop, where requests wait for it.
-        self._live: tuple[Place, float, str] | None = None
+        self._live: tuple[NavigationPlace, float, str] | None = None
 
-    def _place(self, request: Request) -> Place:
-        return Place(request.scope.get("root_path", ""), STAMP, shows_content(self._data))
+    def _place(self, request: Request) -> NavigationPlace:
+        return NavigationPlace(request.scope.get("root_path", ""), STAMP, shows_content(self._data))
 
     async def live(self, request: Request) -> Response:
         return _html(live.render(self._data, self._place(request)))
@@ -94,13 +90,13 @@ class Pages:
         seen, last = await asyncio.to_thread(self._layered, found)
         return _html(sessions.one(_veiled(seen, place), last and _veiled(last, place), place))
 
-    def _layered(self, session: Values) -> tuple[Values, Values | None]:
+    def _layered(self, session: ViewValues) -> tuple[ViewValues, ViewValues | None]:
         """A session with the layers of its last turns, as many as can be made in a moment, and its last turn.
 
         Whoever holds the turns makes a report when it is first asked for one, so the next look finds more.
         """
-        listed: list[Values] = list(session["turns"])
-        last: Values | None = None
+        listed: list[ViewValues] = list(session["turns"])
+        last: ViewValues | None = None
         until = time.monotonic() + LAYER_SECONDS
         for place in range(len(listed) - 1, -1, -1):
             turn = listed[place]
@@ -127,11 +123,11 @@ class Pages:
         part, status = await self._planned(request, await self._turn(request, place), place)
         return _html(part, status)
 
-    async def _turn(self, request: Request, place: Place) -> Values:
+    async def _turn(self, request: Request, place: NavigationPlace) -> ViewValues:
         id, number = request.path_params["id"], request.path_params["number"]
         return _veiled(await asyncio.to_thread(self._data.turn, id, number), place)
 
-    async def _planned(self, request: Request, found: Values, place: Place) -> tuple[Html, int]:
+    async def _planned(self, request: Request, found: ViewValues, place: NavigationPlace) -> tuple[Html, int]:
         given = request.query_params.get("budget")
         if given is None or found.get("report") is None:
             return await asyncio.to_thread(turns.plan, found, None, place), 200
@@ -185,7 +181,7 @@ def _html(content: str, status: int = 200) -> Response:
     return Response(content.encode("utf-8", "replace"), status, HEADERS, "text/html")
 
 
-def _veiled(values: Values, place: Place) -> Values:
+def _veiled(values: ViewValues, place: NavigationPlace) -> ViewValues:
     return values if place.content else without_text(values)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from brim.dashboard import diff, words
-from brim.dashboard.data import Values
+from brim.dashboard.data import ViewValues
 from brim.dashboard.html import Child, Html, el
-from brim.dashboard.page import Place
+from brim.dashboard.page import NavigationPlace
 
 # A page holds so many lines of content; further changes are told by their sizes.
 MOST_LINES = 2_500
@@ -16,7 +16,7 @@ OPEN = 2
 SIGNS = {"same": "the same", "changed": "changed", "removed": "left out", "added": "put in"}
 
 
-def render(before: Sequence[Values] | None, after: Sequence[Values] | None, place: Place) -> Html:
+def render(before: Sequence[ViewValues] | None, after: Sequence[ViewValues] | None, place: NavigationPlace) -> Html:
     """The messages that differ; runs of those that do not are one line."""
     if before is None or after is None:
         return el("p", "The messages of this turn are not held any more.")
@@ -48,11 +48,11 @@ def _same(run: int) -> Html:
     return el("p", f"{words.plural(run, 'message')} the same", class_="note")
 
 
-def _text(message: Values | None) -> str:
+def _text(message: ViewValues | None) -> str:
     return str(message.get("text", "")) if message else ""
 
 
-def _change(pair: diff.Pair, lines: Sequence[diff.Line], opened: bool) -> Html:
+def _change(pair: diff.Pair, lines: Sequence[diff.DiffLine], opened: bool) -> Html:
     title = _title(pair)
     if not lines:
         return el("div", el("p", title), class_="change")
@@ -82,11 +82,11 @@ def _sizes(pair: diff.Pair) -> str:
     return " → ".join(f"{size:,}" for size in sizes) + " characters"
 
 
-def _characters(message: Values) -> int:
+def _characters(message: ViewValues) -> int:
     return int(message.get("characters", len(_text(message))))
 
 
-def _line(line: diff.Line) -> Html:
+def _line(line: diff.DiffLine) -> Html:
     if line.status == "gap":
         return el("tr", el("td", f"… {line.left}", colspan=2, role="cell"), class_="gap", role="row")
     old = line.status in ("changed", "removed")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-Values = Mapping[str, Any]
+ViewValues = Mapping[str, Any]
 SWITCH = "gateway.log_content"
 
 
@@ -15,36 +15,36 @@ class DashboardData(Protocol):
     Methods that name a session or a turn raise `brim.errors.NotFound`; text is redacted before it comes here.
     """
 
-    def live(self, limit: int = 50) -> Values:
+    def live(self, limit: int = 50) -> ViewValues:
         """Totals (requests, running, tokens_before, tokens_after, overflows_avoided, fitted, refits, recalls,
         cache_hit_share, cost_usd, saved_usd, mean_error, over_upper, added_ms_p50), and the last `turns`."""
 
-    def sessions(self, limit: int = 50, query: str = "") -> Sequence[Values]:
+    def sessions(self, limit: int = 50, query: str = "") -> Sequence[ViewValues]:
         """The last used sessions: id, client, model, requests, touched, tokens_before, tokens_after, limit, used."""
 
-    def session(self, id: str) -> Values:
+    def session(self, id: str) -> ViewValues:
         """A session with its `turns` (each with `layers`, if known), its `archive` (handle, characters) and its
         `summaries`: entries of kind "summary" or "recall" with start, end, tokens, digest and text."""
 
-    def turn(self, id: str, number: int) -> Values:
+    def turn(self, id: str, number: int) -> ViewValues:
         """A turn with its `report`, and its messages `before` and `after` (role, digest, text, calls, answers)."""
 
-    def layers(self, id: str, number: int) -> Sequence[Values] | None:
+    def layers(self, id: str, number: int) -> Sequence[ViewValues] | None:
         """The tokens of a turn by layer, without its messages: many are asked for at once."""
 
-    def planned_at(self, id: str, number: int, budget: int) -> Values:
+    def planned_at(self, id: str, number: int, budget: int) -> ViewValues:
         """The same turn at another budget: budget, tokens, report, after. Raises BudgetTooSmall."""
 
-    def archived(self, id: str, handle: str) -> Values:
+    def archived(self, id: str, handle: str) -> ViewValues:
         """What a handle stands for: handle, characters, text."""
 
-    def models(self) -> Sequence[Values]:
+    def models(self) -> Sequence[ViewValues]:
         """The models: window, max_output, input_limit, family, source, prices, requests, usage, errors, cost."""
 
-    def usage(self, days: int = 30) -> Values:
+    def usage(self, days: int = 30) -> ViewValues:
         """`days`: usage by day and model."""
 
-    def settings(self) -> Sequence[Values]:
+    def settings(self) -> Sequence[ViewValues]:
         """What is in force: key, value, origin; no secrets."""
 
 
@@ -53,7 +53,7 @@ def shows_content(data: DashboardData) -> bool:
     return any(row["key"] == SWITCH and row["value"] is True for row in data.settings())
 
 
-def without_text(values: Values) -> Values:
+def without_text(values: ViewValues) -> ViewValues:
     """A turn, session or plan with sizes and digests in the place of its texts.
 
     Example: {"after": [{"role": "user", "text": "hello"}]} -> {"after": [{"role": "user", "characters": 5}]}
@@ -69,6 +69,6 @@ def _bare(value: Any) -> Any:
     return value
 
 
-def _size(values: Values) -> dict[str, int]:
+def _size(values: ViewValues) -> dict[str, int]:
     text = values.get("text")
     return {"characters": len(text)} if isinstance(text, str) and "characters" not in values else {}

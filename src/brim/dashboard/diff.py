@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, Literal
 
-Message = Mapping[str, Any]
+SentMessage = Mapping[str, Any]
 Status = Literal["same", "changed", "removed", "added", "gap"]
 CONTEXT = 2
 MOST_LINES = 300
@@ -24,13 +24,13 @@ class Pair:
     """A message before and after; None where there is none. `at` is its number before, or where it came in."""
 
     status: Status
-    before: Message | None
-    after: Message | None
+    before: SentMessage | None
+    after: SentMessage | None
     at: int
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DiffLine:
     """A line on each side; a gap says on the left how many lines were left out."""
 
     status: Status
@@ -38,7 +38,7 @@ class Line:
     right: str = ""
 
 
-def pairs(before: Sequence[Message], after: Sequence[Message]) -> list[Pair]:
+def pairs(before: Sequence[SentMessage], after: Sequence[SentMessage]) -> list[Pair]:
     """Pair messages up: those with the same digest first, then those with the same role and calls between them."""
     found: list[Pair] = []
     digests = [_digest(one) for one in before], [_digest(one) for one in after]
@@ -50,7 +50,7 @@ def pairs(before: Sequence[Message], after: Sequence[Message]) -> list[Pair]:
     return found
 
 
-def _between(before: Sequence[Message], after: Sequence[Message], at: int) -> list[Pair]:
+def _between(before: Sequence[SentMessage], after: Sequence[SentMessage], at: int) -> list[Pair]:
     found: list[Pair] = []
     short = max(len(before), len(after)) <= SHORT_RUN
     kinds = [
@@ -66,43 +66,43 @@ def _between(before: Sequence[Message], after: Sequence[Message], at: int) -> li
     return found
 
 
-def _digest(message: Message) -> str:
+def _digest(message: SentMessage) -> str:
     return f"{message['role']} {message['digest']}"
 
 
-def _kind(message: Message) -> str:
+def _kind(message: SentMessage) -> str:
     """Example: a result of call_7 -> "tool [] ['call_7']"; a message without calls -> "" """
     calls, answers = message.get("calls"), message.get("answers")
     return f"{message['role']} {calls} {answers}" if calls or answers else ""
 
 
-def lines(before: str, after: str, most: int = MOST_LINES) -> list[Line]:
+def lines(before: str, after: str, most: int = MOST_LINES) -> list[DiffLine]:
     """The changed lines of two texts with two lines around them, at most so many.
 
     Example: lines("a\\nb", "a\\nc") -> [Line("same", "a", "a"), Line("changed", "b", "c")]
     """
     left, right = before.splitlines(), after.splitlines()
-    found: list[Line] = []
+    found: list[DiffLine] = []
     for tag, a, b, c, d in _opcodes(left, right):
         if tag == "equal":
             found += _same(left[a:b], first=a == 0, last=b == len(left))
             continue
         both = min(b - a, d - c)
-        found += [Line("changed", _cut(left[a + n]), _cut(right[c + n])) for n in range(both)]
-        found += [Line("removed", _cut(line)) for line in left[a + both : b]]
-        found += [Line("added", "", _cut(line)) for line in right[c + both : d]]
+        found += [DiffLine("changed", _cut(left[a + n]), _cut(right[c + n])) for n in range(both)]
+        found += [DiffLine("removed", _cut(line)) for line in left[a + both : b]]
+        found += [DiffLine("added", "", _cut(line)) for line in right[c + both : d]]
     if len(found) > most:
-        found[most:] = [Line("gap", f"{len(found) - most:,} more lines")]
+        found[most:] = [DiffLine("gap", f"{len(found) - most:,} more lines")]
     return found
 
 
-def _same(shared: Sequence[str], first: bool, last: bool) -> list[Line]:
+def _same(shared: Sequence[str], first: bool, last: bool) -> list[DiffLine]:
     """Lines that did not change, without those that are far from any change."""
     head, tail = 0 if first else CONTEXT, 0 if last else CONTEXT
     if len(shared) <= head + tail + 1:
-        return [Line("same", _cut(line), _cut(line)) for line in shared]
-    kept = [Line("same", _cut(line), _cut(line)) for line in (*shared[:head], *shared[len(shared) - tail :])]
-    kept.insert(head, Line("gap", f"{len(shared) - head - tail:,} lines the same"))
+        return [DiffLine("same", _cut(line), _cut(line)) for line in shared]
+    kept = [DiffLine("same", _cut(line), _cut(line)) for line in (*shared[:head], *shared[len(shared) - tail :])]
+    kept.insert(head, DiffLine("gap", f"{len(shared) - head - tail:,} lines the same"))
     return kept
 
 

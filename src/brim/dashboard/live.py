@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from brim.dashboard import money, words
-from brim.dashboard.data import DashboardData, Values
+from brim.dashboard.data import DashboardData, ViewValues
 from brim.dashboard.html import Html, el, link, number, numbers, table
-from brim.dashboard.page import Place, figure, figures, page
+from brim.dashboard.page import NavigationPlace, figure, figures, page
 
 SHOWN, COUNTED = 25, 100
 OUTCOMES = {
@@ -21,7 +21,7 @@ OUTCOMES = {
 }
 
 
-def render(data: DashboardData, place: Place) -> str:
+def render(data: DashboardData, place: NavigationPlace) -> str:
     live = data.live(COUNTED)
     texts = _texts(live, data.models())
     return page(
@@ -39,7 +39,7 @@ def render(data: DashboardData, place: Place) -> str:
     )
 
 
-def as_json(data: DashboardData, place: Place) -> dict[str, Any]:
+def as_json(data: DashboardData, place: NavigationPlace) -> dict[str, Any]:
     """What the script needs to renew the page: texts by key, and the rows of the table."""
     live = data.live(COUNTED)
     rows = "".join(_row(turn, place) for turn in live["turns"][:SHOWN])
@@ -69,12 +69,12 @@ def _figures(texts: Mapping[str, str]) -> Html:
     return figures(*(figure(label, texts[key], texts[f"{key}_note"], key=key) for key, label in LABELS.items()))
 
 
-def _faults(live: Values) -> str:
+def _faults(live: ViewValues) -> str:
     found = live.get("faults", 0)
     return f" · {words.plural(found, 'fault')} inside Brim survived: see the log" if found else ""
 
 
-def _texts(live: Values, models: Sequence[Values]) -> dict[str, str]:
+def _texts(live: ViewValues, models: Sequence[ViewValues]) -> dict[str, str]:
     before, after, requests = live["tokens_before"], live["tokens_after"], live["requests"]
     cut = after / before - 1 if before else None
     overflows = live["overflows_avoided"]
@@ -106,7 +106,7 @@ def _loss() -> str:
     return "; new cache writes cost more than was cut, so far"
 
 
-def _money_texts(turns: Sequence[Values], models: Sequence[Values]) -> dict[str, str]:
+def _money_texts(turns: Sequence[ViewValues], models: Sequence[ViewValues]) -> dict[str, str]:
     texts = {}
     for kind, part in money.breakdown(turns, money.prices_of(models)).items():
         texts[f"{kind}_tokens"] = words.tokens(part.tokens)
@@ -117,7 +117,7 @@ def _money_texts(turns: Sequence[Values], models: Sequence[Values]) -> dict[str,
 UNPRICED = "price not known"
 
 
-def _reconciled(turns: Sequence[Values]) -> dict[str, str]:
+def _reconciled(turns: Sequence[ViewValues]) -> dict[str, str]:
     """Predicted against billed, over the requests for which a provider told its number."""
     told = [turn for turn in turns if turn["usage"] and turn["usage"]["input"] and turn["tokens_after"]]
     counted = sum(turn["tokens_after"] for turn in told)
@@ -154,14 +154,14 @@ def _money(texts: Mapping[str, str]) -> Html:
     return Html(el("p", el("span", texts["reconciled"], data_live="reconciled")) + made)
 
 
-def _requests(turns: Sequence[Values], place: Place) -> Html:
+def _requests(turns: Sequence[ViewValues], place: NavigationPlace) -> Html:
     heads = ["Session and turn", *numbers("Tokens"), "Window and outcome"]
     rows = [_row(turn, place) for turn in turns]
     empty = el("tr", el("td", "No request has come yet.", colspan=3))
     return table("The last requests, newest first", heads, rows or [empty], id="rows")
 
 
-def _row(turn: Values, place: Place) -> Html:
+def _row(turn: ViewValues, place: NavigationPlace) -> Html:
     where = ("sessions", turn["session"], "turns", turn["number"])
     name = el("bdi", f"{words.brief(turn['session'])} · {turn['number']}")
     about = el("small", words.moment(turn["at"]), " · ", el("bdi", turn["model"] or turn["api"]))
@@ -178,12 +178,12 @@ def _row(turn: Values, place: Place) -> Html:
     )
 
 
-def fine(turn: Values) -> bool:
+def fine(turn: ViewValues) -> bool:
     """Whether a request ended, or goes on, as it should."""
     return turn["outcome"] == "done" and int(turn["status"]) < 400
 
 
-def outcome(turn: Values) -> Html:
+def outcome(turn: ViewValues) -> Html:
     """How a request ended, in words."""
     word = OUTCOMES.get(turn["outcome"], turn["outcome"])
     if fine(turn) or turn["outcome"] == "running":

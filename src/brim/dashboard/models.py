@@ -6,9 +6,9 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 
 from brim.dashboard import money, words
-from brim.dashboard.data import Values
+from brim.dashboard.data import ViewValues
 from brim.dashboard.html import Child, Html, el, number, numbers, table
-from brim.dashboard.page import Place, page
+from brim.dashboard.page import NavigationPlace, page
 from brim.models import Prices
 
 COUNTED = 500
@@ -28,7 +28,9 @@ NAMES = (
 WIDE, HIGH = 14, 36
 
 
-def render(models: Sequence[Values], turns: Sequence[Values], days: Sequence[Values], place: Place) -> str:
+def render(
+    models: Sequence[ViewValues], turns: Sequence[ViewValues], days: Sequence[ViewValues], place: NavigationPlace
+) -> str:
     """The page from the models, the last turns and the usage by day."""
     prices = money.prices_of(models)
     return page(
@@ -45,7 +47,7 @@ def render(models: Sequence[Values], turns: Sequence[Values], days: Sequence[Val
     )
 
 
-def _windows(models: Sequence[Values]) -> Html:
+def _windows(models: Sequence[ViewValues]) -> Html:
     heads = ["Model", *numbers("Window", "Largest output", "Input limit"), "Tokenizer", "Known from"]
     heads += [el("th", "USD per million: in / cached / written / out", scope="col")]
     rows = [
@@ -65,19 +67,19 @@ def _windows(models: Sequence[Values]) -> Html:
     return table("Windows in tokens", heads, rows or [nothing])
 
 
-def _name(model: Values) -> Html:
+def _name(model: ViewValues) -> Html:
     return el("th", el("bdi", model["model"]), el("small", el("bdi", model.get("upstream", ""))), scope="row")
 
 
-def _prices(prices: Values | None) -> str:
+def _prices(prices: ViewValues | None) -> str:
     if not prices:
         return "not known"
     shown = (prices.get(kind) for kind in ("fresh", "cached", "written", "output"))
     return " / ".join(words.UNKNOWN if price is None else f"{price:g}" for price in shown)
 
 
-def _errors(models: Sequence[Values], turns: Sequence[Values]) -> Child:
-    by_model: dict[str, list[Values]] = {}
+def _errors(models: Sequence[ViewValues], turns: Sequence[ViewValues]) -> Child:
+    by_model: dict[str, list[ViewValues]] = {}
     for turn in turns:
         if turn["error"] is not None:
             by_model.setdefault(turn["model"], []).append(turn)
@@ -89,7 +91,7 @@ def _errors(models: Sequence[Values], turns: Sequence[Values]) -> Child:
     return [el("p", note, class_="note"), table("Count errors by model", [*heads, "Distribution"], rows)]
 
 
-def _error_row(model: Values, turns: Sequence[Values]) -> Html:
+def _error_row(model: ViewValues, turns: Sequence[ViewValues]) -> Html:
     errors = sorted(turn["error"] for turn in turns)
     newest = turns[0]
     margin = newest["upper"] / newest["tokens_after"] - 1 if newest["tokens_after"] else None
@@ -125,7 +127,7 @@ def histogram(errors: Sequence[float]) -> Html:
     return el("svg", parts, axis, class_="histogram", role="img", aria_label=told, **size)
 
 
-def _usage(models: Sequence[Values]) -> Html:
+def _usage(models: Sequence[ViewValues]) -> Html:
     heads = ["Model", *numbers("Requests", "Input", "Cached", "Output", "Paid", "Saved, net")]
     rows = [
         el(
@@ -145,7 +147,7 @@ def _usage(models: Sequence[Values]) -> Html:
     return table("The last requests, as providers reported them", heads, rows or [nothing])
 
 
-def _days(days: Sequence[Values], prices: Mapping[str, Prices]) -> Html | None:
+def _days(days: Sequence[ViewValues], prices: Mapping[str, Prices]) -> Html | None:
     if not days:
         return None
     heads = ["Day (UTC)", "Model", *numbers("Requests", "Failed", "Counted", "Billed in", "Cached", "Output", "USD")]

@@ -17,7 +17,7 @@ KINDS = {
 
 
 @dataclass(slots=True)
-class Part:
+class PricePart:
     """One kind of token: how many, and what they cost; `unpriced` of them have no known price."""
 
     tokens: int = 0
@@ -30,12 +30,12 @@ def prices_of(models: Iterable[Mapping[str, Any]]) -> dict[str, Prices]:
     return {row["model"]: Prices(**row["prices"]) for row in models if row.get("prices")}
 
 
-def breakdown(turns: Iterable[Mapping[str, Any]], prices: Mapping[str, Prices]) -> dict[str, Part]:
+def breakdown(turns: Iterable[Mapping[str, Any]], prices: Mapping[str, Prices]) -> dict[str, PricePart]:
     """Tokens and USD by kind.
 
     Example: one turn of 1,000 input tokens, 900 of them cached -> fresh 100, cached 900, written 0
     """
-    found = {kind: Part() for kind in KINDS}
+    found = {kind: PricePart() for kind in KINDS}
     for turn in turns:
         usage = turn["usage"]
         if usage is None:

@@ -23,7 +23,7 @@ PAGES: Final = (("Live", ""), ("Sessions", "sessions"), ("Models", "models"), ("
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NavigationPlace:
     """Where the dashboard is mounted, the stamp of its static files, and whether content may be shown."""
 
     base: str
@@ -31,7 +31,7 @@ class Place:
     content: bool = False
 
 
-def page(place: Place, title: str, *body: Child, section: str = "", refresh: int = 0) -> str:
+def page(place: NavigationPlace, title: str, *body: Child, section: str = "", refresh: int = 0) -> str:
     """A whole page. `refresh` is in seconds and for readers without scripts only."""
     head = [
         el("meta", charset="utf-8"),
@@ -53,12 +53,12 @@ def page(place: Place, title: str, *body: Child, section: str = "", refresh: int
     return f"<!doctype html>\n{el('html', el('head', head), el('body', content), lang='en')}\n"
 
 
-def _navigation(place: Place, section: str) -> Html:
+def _navigation(place: NavigationPlace, section: str) -> Html:
     items = [el("li", link(name, place.base, path, current=path == section)) for name, path in PAGES]
     return el("nav", el("ul", items), aria_label="Pages")
 
 
-def _note(place: Place) -> str:
+def _note(place: NavigationPlace) -> str:
     if place.content:
         return "Content is shown (gateway.log_content is on); what the redaction rules match is masked."
     return "Content is not shown: digests, sizes and reasons only."

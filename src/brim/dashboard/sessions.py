@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from brim.dashboard import bars, words
-from brim.dashboard.data import Values
+from brim.dashboard.data import ViewValues
 from brim.dashboard.html import Child, Html, el, link, number, numbers, table
 from brim.dashboard.live import outcome
-from brim.dashboard.page import Place, figure, figures, hidden_note, page
+from brim.dashboard.page import NavigationPlace, figure, figures, hidden_note, page
 from brim.planning.report import level_of
 
 LIMITS = (50, 200, 500)
 MOST_ROWS = 200
 
 
-def listed(sessions: Sequence[Values], place: Place, limit: int, query: str) -> str:
+def listed(sessions: Sequence[ViewValues], place: NavigationPlace, limit: int, query: str) -> str:
     """All sessions, with a search."""
     heads = ["Session", *numbers("Tokens"), "Window"]
     rows = [_summary_row(session, place) for session in sessions]
@@ -42,13 +42,13 @@ def listed(sessions: Sequence[Values], place: Place, limit: int, query: str) -> 
     )
 
 
-def _more(place: Place, limit: int, query: str) -> Html:
+def _more(place: NavigationPlace, limit: int, query: str) -> Html:
     wanted = {"query": query, "limit": str(limit)}
     fields = [el("input", type="hidden", name=name, value=value) for name, value in wanted.items()]
     return el("form", fields, el("button", f"Show up to {limit}", type="submit"), method="get")
 
 
-def _summary_row(session: Values, place: Place) -> Html:
+def _summary_row(session: ViewValues, place: NavigationPlace) -> Html:
     name = link(el("bdi", words.brief(session["id"])), place.base, "sessions", session["id"])
     who = [el("bdi", session["client"] or "unknown client"), " · ", el("bdi", session["model"])]
     about = el("small", words.moment(session["touched"]), f" · {words.plural(session['requests'], 'request')} · ", who)
@@ -60,7 +60,7 @@ def _summary_row(session: Values, place: Place) -> Html:
     )
 
 
-def one(session: Values, last: Values | None, place: Place) -> str:
+def one(session: ViewValues, last: ViewValues | None, place: NavigationPlace) -> str:
     """One session; `last` is its last turn with its report."""
     turns = session["turns"]
     return page(
@@ -79,7 +79,7 @@ def one(session: Values, last: Values | None, place: Place) -> str:
     )
 
 
-def _facts(session: Values) -> Html:
+def _facts(session: ViewValues) -> Html:
     used, turns = session["used"], session["turns"]
     saved = [turn["saved_usd"] for turn in turns if turn["saved_usd"] is not None]
     recalls = sum(turn["recalls"] for turn in turns)
@@ -97,7 +97,7 @@ def _facts(session: Values) -> Html:
     )
 
 
-def now(turn: Values | None, session: Values) -> Child:
+def now(turn: ViewValues | None, session: ViewValues) -> Child:
     """The window by layers as it was last sent."""
     report = turn and turn.get("report")
     if not session["turns"] or not session["limit"]:
@@ -108,7 +108,7 @@ def now(turn: Values | None, session: Values) -> Child:
     return window(report)
 
 
-def window(report: Values, label: str = "As sent") -> Html:
+def window(report: ViewValues, label: str = "As sent") -> Html:
     """Bars of a turn before and after with a legend that has the numbers."""
     layers, limit = report["layers"], report["limit"]
     used = report["after"] / limit if limit else 0.0
@@ -145,7 +145,7 @@ def window(report: Values, label: str = "As sent") -> Html:
     return el("div", parts, table(marks, heads, rows, class_="narrow"))
 
 
-def _over(turns: Sequence[Values], place: Place, session: str) -> list[Child]:
+def _over(turns: Sequence[ViewValues], place: NavigationPlace, session: str) -> list[Child]:
     """The window over the turns, and what its colours mean."""
     picture = bars.columns(turns, place.base, session)
     told = "Colours are the layers above. The pale part is what came and was not sent."
@@ -157,7 +157,7 @@ def _over(turns: Sequence[Values], place: Place, session: str) -> list[Child]:
     return [scroll, el("p", told, class_="note")]
 
 
-def _turns(turns: Sequence[Values], place: Place, session: str) -> Html:
+def _turns(turns: Sequence[ViewValues], place: NavigationPlace, session: str) -> Html:
     heads = ["Turn", *numbers("Tokens"), "Window", *numbers("Shortened", "Count error", "Saved"), "Outcome"]
     where = ("sessions", session, "turns")
     rows = [
@@ -182,7 +182,7 @@ def _turns(turns: Sequence[Values], place: Place, session: str) -> Html:
     return table(caption, heads, rows)
 
 
-def _memory(session: Values, place: Place) -> list[Child]:
+def _memory(session: ViewValues, place: NavigationPlace) -> list[Child]:
     entries, archive = session.get("summaries") or [], session["archive"]
     summaries = [entry for entry in entries if entry["kind"] == "summary"]
     recalled = [entry for entry in entries if entry["kind"] == "recall"]
@@ -200,13 +200,13 @@ def _memory(session: Values, place: Place) -> list[Child]:
     return parts + ([] if place.content else [hidden_note()])
 
 
-def _entries(entries: Sequence[Values], nothing: str | None) -> list[Child]:
+def _entries(entries: Sequence[ViewValues], nothing: str | None) -> list[Child]:
     if not entries:
         return [nothing and el("p", nothing)]
     return [_entry(entry) for entry in entries]
 
 
-def _entry(entry: Values) -> Html:
+def _entry(entry: ViewValues) -> Html:
     first, end = entry["start"], entry["end"]
     where = f"messages {first + 1}–{end}" if end > first else f"before message {first + 1}"
     title = f"{where} · {entry['tokens']:,} tokens"
@@ -215,7 +215,7 @@ def _entry(entry: Values) -> Html:
     return el("details", el("summary", title), el("pre", entry["text"], dir="auto", tabindex="0"))
 
 
-def _archive(archive: Sequence[Values], place: Place, session: str) -> Html:
+def _archive(archive: Sequence[ViewValues], place: NavigationPlace, session: str) -> Html:
     if not archive:
         return el("p", "Nothing has left the prompt.")
     rows = []
@@ -228,7 +228,7 @@ def _archive(archive: Sequence[Values], place: Place, session: str) -> Html:
     return el("details", el("summary", told), made)
 
 
-def archived(found: Values, place: Place, session: str) -> str:
+def archived(found: ViewValues, place: NavigationPlace, session: str) -> str:
     """What a handle stands for."""
     body: Child = el("pre", found["text"], dir="auto", tabindex="0") if "text" in found else hidden_note()
     return page(

@@ -6,16 +6,16 @@ import re
 from itertools import groupby
 
 from brim.dashboard import words
-from brim.dashboard.data import DashboardData, Values
+from brim.dashboard.data import DashboardData, ViewValues
 from brim.dashboard.html import Html, el, table
-from brim.dashboard.page import Place, page
+from brim.dashboard.page import NavigationPlace, page
 from brim.settings import reference
 from brim.settings.schema import NAMED
 
 _NAME = re.compile(rf"^({'|'.join(NAMED)})\..*\.(?=[a-z_]+$)")
 
 
-def render(data: DashboardData, place: Place) -> str:
+def render(data: DashboardData, place: NavigationPlace) -> str:
     described = {key: text for key, _, _, text in reference()}
     rows = data.settings()
     sections = groupby(rows, key=lambda row: str(row["key"]).partition(".")[0])
@@ -40,7 +40,7 @@ def render(data: DashboardData, place: Place) -> str:
     )
 
 
-def _row(row: Values, described: dict[str, str]) -> Html:
+def _row(row: ViewValues, described: dict[str, str]) -> Html:
     key = str(row["key"])
     text = described.get(key) or described.get(_NAME.sub(r"\1.NAME.", key), "")
     default = row["origin"] == "default"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from brim.dashboard import changes, money, words
-from brim.dashboard.data import Values
+from brim.dashboard.data import ViewValues
 from brim.dashboard.html import Child, Html, address, el, link, number, numbers, table
-from brim.dashboard.page import Place, figure, figures, hidden_note, page
+from brim.dashboard.page import NavigationPlace, figure, figures, hidden_note, page
 from brim.dashboard.sessions import window
 from brim.models import Prices
 from brim.planning.report import LAYERS, level_of
@@ -31,9 +31,9 @@ FORMS = {
 
 
 def render(
-    turn: Values,
+    turn: ViewValues,
     plan: Html,
-    place: Place,
+    place: NavigationPlace,
     *,
     prices: Mapping[str, Prices],
     budget: int | None = None,
@@ -61,7 +61,7 @@ def render(
     )
 
 
-def _facts(turn: Values) -> Html:
+def _facts(turn: ViewValues) -> Html:
     usage, used = turn["usage"] or {}, turn["used"]
     over = "would have overflowed" if turn["would_have_overflowed"] else "would have fitted as it came"
     billed = f"billed {words.tokens(usage.get('input'))}, upper bound {words.tokens(turn['upper'])}"
@@ -77,7 +77,7 @@ def _facts(turn: Values) -> Html:
     )
 
 
-def _bill(turn: Values, prices: Mapping[str, Prices]) -> Html | None:
+def _bill(turn: ViewValues, prices: Mapping[str, Prices]) -> Html | None:
     if turn["usage"] is None:
         return None
     known = prices.get(turn["model"])
@@ -96,7 +96,7 @@ def _bill(turn: Values, prices: Mapping[str, Prices]) -> Html | None:
     return el("details", el("summary", "What the provider billed"), made)
 
 
-def _slider(turn: Values, budget: int | None, place: Place) -> Html:
+def _slider(turn: ViewValues, budget: int | None, place: NavigationPlace) -> Html:
     """A number field and a button; the script adds a slider to them."""
     most = max(turn["tokens_before"], turn["limit"], 100)
     step = max(1, most // 200)
@@ -123,7 +123,7 @@ def _slider(turn: Values, budget: int | None, place: Place) -> Html:
     )
 
 
-def plan(turn: Values, tried: Values | None, place: Place) -> Html:
+def plan(turn: ViewValues, tried: ViewValues | None, place: NavigationPlace) -> Html:
     """What was sent, or what would be at the budget that was tried; the script exchanges this part alone."""
     report = tried["report"] if tried else turn.get("report")
     if report is None:
@@ -153,7 +153,7 @@ def plan(turn: Values, tried: Values | None, place: Place) -> Html:
     )
 
 
-def _partly(turn: Values) -> bool:
+def _partly(turn: ViewValues) -> bool:
     """Whether a turn was changed by more than its own plan."""
     return bool(turn["changed"]) and len(turn["report"]["decisions"]) < len(turn["after"] or ())
 
@@ -163,7 +163,7 @@ def refused(problem: str) -> Html:
     return el("section", el("p", problem, role="alert", class_="critical", id="told-plan"), id="plan")
 
 
-def items(decisions: list[Values], place: Place, session: str) -> Html:
+def items(decisions: list[ViewValues], place: NavigationPlace, session: str) -> Html:
     """Every item with its form and reason."""
     if not decisions:
         return el("p", "It passed as it was: nothing had to be decided.")
@@ -175,7 +175,7 @@ def items(decisions: list[Values], place: Place, session: str) -> Html:
     return table(caption, heads, [_item(decision, place, session) for decision in shown])
 
 
-def _item(decision: Values, place: Place, session: str) -> Html:
+def _item(decision: ViewValues, place: NavigationPlace, session: str) -> Html:
     layer, form = decision["layer"], decision["form"]
     described = f"{decision['role']} · {decision['kind']} · L{layer} {LAYERS.get(layer, '')}"
     handle = decision.get("handle")

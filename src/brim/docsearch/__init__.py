@@ -5,7 +5,7 @@ print(found.text)          # the note that these specifications apply, then the 
 """
 
 from brim.docsearch.bm25 import Bm25, words
-from brim.docsearch.folder import EXCLUDED, Document, Folder
+from brim.docsearch.folder import EXCLUDED, Folder, FolderDocument
 from brim.docsearch.search import LARGE_FOLDER, Found, Hit, search
 from brim.docsearch.texts import FEATURES, LEARNINGS, Collection
 from brim.docsearch.tools import anthropic_tool, instructions, mcp_tool, openai_tool
@@ -17,8 +17,8 @@ __all__ = [
     "LEARNINGS",
     "Bm25",
     "Collection",
-    "Document",
     "Folder",
+    "FolderDocument",
     "Found",
     "Hit",
     "anthropic_tool",

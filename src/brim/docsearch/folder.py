@@ -14,7 +14,7 @@ _LARGEST = 8 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class FolderDocument:
     """One file: `path` is relative to the folder, with forward slashes."""
 
     path: str
@@ -26,7 +26,7 @@ class Document:
 @dataclass(frozen=True, slots=True)
 class _Seen:
     stamp: tuple[int, int]
-    document: Document | None
+    document: FolderDocument | None
 
 
 class Folder:
@@ -40,9 +40,9 @@ class Folder:
         self.root = Path(root)
         self._exclude = frozenset(exclude)
         self._seen: dict[str, _Seen] = {}
-        self._documents: tuple[Document, ...] = ()
+        self._documents: tuple[FolderDocument, ...] = ()
 
-    def documents(self) -> tuple[Document, ...]:
+    def documents(self) -> tuple[FolderDocument, ...]:
         """Every readable document, sorted by path; the same tuple as before when nothing changed."""
         seen: dict[str, _Seen] = {}
         changed = False
@@ -87,7 +87,7 @@ def _walk(directory: str, prefix: str, exclude: frozenset[str]) -> Iterator[tupl
             yield prefix + entry.name, entry
 
 
-def _read(path: str, entry: os.DirEntry[str], size: int) -> Document | None:
+def _read(path: str, entry: os.DirEntry[str], size: int) -> FolderDocument | None:
     if size > _LARGEST:
         return None
     try:
@@ -95,4 +95,4 @@ def _read(path: str, entry: os.DirEntry[str], size: int) -> Document | None:
             text = file.read().decode("utf-8-sig", "replace")
     except OSError:
         return None
-    return Document(path, entry.name, text, text.lower())
+    return FolderDocument(path, entry.name, text, text.lower())

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Literal
 
+from brim.count_text import CountText
 from brim.docsearch.bm25 import Bm25, words
-from brim.docsearch.folder import EXCLUDED, Document, Folder
-from brim.docsearch.sections import Section, sections
+from brim.docsearch.folder import EXCLUDED, Folder, FolderDocument
+from brim.docsearch.sections import DocumentSection, sections
 from brim.docsearch.sizes import count_tokens
 from brim.docsearch.texts import FEATURES, Collection
 from brim.errors import BadSetting
@@ -61,7 +62,7 @@ def search(
     budget: int | None = None,
     exclude: Sequence[str] = EXCLUDED,
     collection: Collection = FEATURES,
-    count: Callable[[str], int] = count_tokens,
+    count: CountText = count_tokens,
 ) -> Found:
     """Return the documents under `root` that match `keywords`, as text for a model.
 
@@ -88,7 +89,7 @@ def search(
     return found
 
 
-def score(document: Document, keywords: Sequence[str]) -> int:
+def score(document: FolderDocument, keywords: Sequence[str]) -> int:
     """3 for each keyword in the file's name, 1 for each occurrence in its text, case ignored.
 
     Example: chat.md "Chat about chat", ["chat", "x"] -> 3 + 2
@@ -99,7 +100,7 @@ def score(document: Document, keywords: Sequence[str]) -> int:
 
 
 def _by_keywords(
-    documents: Sequence[Document],
+    documents: Sequence[FolderDocument],
     asked: Sequence[str],
     names: tuple[str, ...],
     top: int,
@@ -123,11 +124,13 @@ class _Index:
 
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
-        self._over: tuple[Document, ...] | None = None
-        self._pieces: list[tuple[Document, Section]] = []
+        self._over: tuple[FolderDocument, ...] | None = None
+        self._pieces: list[tuple[FolderDocument, DocumentSection]] = []
         self._bm25 = Bm25([])
 
-    def pieces(self, documents: tuple[Document, ...]) -> tuple[list[tuple[Document, Section]], Bm25]:
+    def pieces(
+        self, documents: tuple[FolderDocument, ...]
+    ) -> tuple[list[tuple[FolderDocument, DocumentSection]], Bm25]:
         if self._over is not documents:
             self._pieces = [(found, part) for found in documents for part in sections(found.text)]
             self._bm25 = Bm25(_searchable(found, part) for found, part in self._pieces)
@@ -135,7 +138,7 @@ class _Index:
         return self._pieces, self._bm25
 
 
-def _searchable(document: Document, section: Section) -> list[str]:
+def _searchable(document: FolderDocument, section: DocumentSection) -> list[str]:
     # Names and headings count double: they say what the text is about.
     titles = words(document.path.removesuffix(".md")) + words(" ".join(section.trail))
     return titles + titles + words(section.text)
@@ -159,12 +162,12 @@ def _index(root: Path, exclude: tuple[str, ...]) -> _Index:
 
 def _by_bm25(
     index: _Index,
-    documents: tuple[Document, ...],
+    documents: tuple[FolderDocument, ...],
     asked: Sequence[str],
     names: tuple[str, ...],
     budget: int,
     collection: Collection,
-    count: Callable[[str], int],
+    count: CountText,
 ) -> Found:
     pieces, bm25 = index.pieces(documents)
     ranked = bm25.rank(words(" ".join(asked)))
@@ -191,7 +194,7 @@ def _by_bm25(
     return Found(_within("".join(parts), budget, count), tuple(hits), matched, names)
 
 
-def _within(text: str, budget: int, count: Callable[[str], int]) -> str:
+def _within(text: str, budget: int, count: CountText) -> str:
     """The first lines of a text that fit the budget, with a mark when some are left out."""
     if count(text) <= budget:
         return text

@@ -10,19 +10,19 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class DocumentSection:
     """`trail` is the headings from the outermost to its own; `text` begins with its own heading line."""
 
     trail: tuple[str, ...]
     text: str
 
 
-def sections(markdown: str) -> list[Section]:
+def sections(markdown: str) -> list[DocumentSection]:
     """Split at headings, not inside code fences; a heading with nothing under it joins what follows.
 
     Example: "# A\\n\\n## B\\ntext" -> [Section(("A", "B"), "# A\\n\\n## B\\ntext")]
     """
-    found: list[Section] = []
+    found: list[DocumentSection] = []
     trail: list[tuple[int, str]] = []
     lines: list[str] = []
     filled = False
@@ -31,7 +31,7 @@ def sections(markdown: str) -> list[Section]:
     def close() -> None:
         text = "\n".join(lines).strip("\n")
         if text:
-            found.append(Section(tuple(title for _, title in trail), text))
+            found.append(DocumentSection(tuple(title for _, title in trail), text))
 
     for line in markdown.splitlines():
         mark = _FENCE.match(line)

@@ -14,7 +14,7 @@ import brim
 from brim.errors import MissingFramework
 from brim.integrations.fitter import MessageFitter
 from brim.integrations.messages import (
-    Chat,
+    ChatDict,
     arguments_of,
     call,
     content_of,
@@ -37,7 +37,7 @@ BESIDE = ("function_call", "function_result", "text_reasoning", "usage")
 class AgentFrameworkCodec:
     """The framework's messages; each function result is a chat message."""
 
-    def read(self, message: Message) -> list[Chat]:
+    def read(self, message: Message) -> list[ChatDict]:
         results = [one for one in message.contents if one.type == "function_result"]
         found = [{"role": "tool", "tool_call_id": one.call_id, "content": _result(one)} for one in results]
         blocks = [block for block, _ in _blocks(message)]
@@ -52,11 +52,11 @@ class AgentFrameworkCodec:
             found[-1]["reasoning_content"] = thought
         return found
 
-    def write(self, chats: list[Chat], original: Message | None) -> Message:
+    def write(self, chats: list[ChatDict], original: Message | None) -> Message:
         if original is None:
             return Message(chats[0]["role"], [Content.from_text(text_of(chats[0]["content"]))])
         results = {chat["tool_call_id"]: text_of(chat["content"]) for chat in chats if chat["role"] == "tool"}
-        said: Chat = next((chat for chat in chats if chat["role"] != "tool"), {"content": []})
+        said: ChatDict = next((chat for chat in chats if chat["role"] != "tool"), {"content": []})
         calls = {one["id"]: one for one in said.get("tool_calls", ())}
         contents = [one for one in original.contents if one.type in ("text_reasoning", "usage")]
         for one in original.contents:
@@ -79,11 +79,11 @@ def _result(one: Any) -> str:
     return one.result if isinstance(one.result, str) else json.dumps(one.result, default=str)
 
 
-def _blocks(message: Message) -> list[tuple[Chat, Any]]:
+def _blocks(message: Message) -> list[tuple[ChatDict, Any]]:
     return [(_block(one), one) for one in message.contents if one.type not in BESIDE]
 
 
-def _block(one: Any) -> Chat:
+def _block(one: Any) -> ChatDict:
     if one.type == "text":
         return text_block(one.text or "")
     if one.type in ("data", "uri"):

@@ -12,7 +12,7 @@ from typing import Any
 from brim.errors import MissingFramework
 from brim.integrations.fitter import MessageFitter
 from brim.integrations.messages import (
-    Chat,
+    ChatDict,
     call,
     content_of,
     image_block,
@@ -38,19 +38,19 @@ except ImportError as problem:
 class AutoGenCodec:
     """AutoGen's messages; each result in a message of results is a chat message."""
 
-    def read(self, message: LLMMessage) -> list[Chat]:
+    def read(self, message: LLMMessage) -> list[ChatDict]:
         if isinstance(message, FunctionExecutionResultMessage):
             return [{"role": "tool", "tool_call_id": one.call_id, "content": one.content} for one in message.content]
         if isinstance(message, SystemMessage):
             return [{"role": "system", "content": message.content}]
         if isinstance(message, UserMessage):
             return [{"role": "user", "content": content_of([block for block, _ in _blocks(message)])}]
-        chat: Chat = {"role": "assistant", "content": message.content if isinstance(message.content, str) else ""}
+        chat: ChatDict = {"role": "assistant", "content": message.content if isinstance(message.content, str) else ""}
         if not isinstance(message.content, str):
             chat["tool_calls"] = [call(one.id, one.name, one.arguments) for one in message.content]
         return [{**chat, "reasoning_content": message.thought} if message.thought else chat]
 
-    def write(self, chats: list[Chat], original: LLMMessage | None) -> LLMMessage:
+    def write(self, chats: list[ChatDict], original: LLMMessage | None) -> LLMMessage:
         chat = chats[0]
         if original is None:
             text = text_of(chat["content"])
@@ -61,7 +61,7 @@ class AutoGenCodec:
         return original.model_copy(update={"content": _content(chats, original)})
 
 
-def _content(chats: list[Chat], original: Any) -> Any:
+def _content(chats: list[ChatDict], original: Any) -> Any:
     if isinstance(original, FunctionExecutionResultMessage):
         texts = {chat["tool_call_id"]: text_of(chat["content"]) for chat in chats}
         kept = [one for one in original.content if one.call_id in texts]
@@ -74,7 +74,7 @@ def _content(chats: list[Chat], original: Any) -> Any:
     return text_of(chats[0]["content"])
 
 
-def _blocks(message: UserMessage) -> list[tuple[Chat, Any]]:
+def _blocks(message: UserMessage) -> list[tuple[ChatDict, Any]]:
     content = [message.content] if isinstance(message.content, str) else message.content
     return [(image_block(one.data_uri) if isinstance(one, Image) else text_block(one), one) for one in content]
 

@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 
 import brim
 from brim import Policy, Session
-from brim.integrations.messages import Chat, Codec, bare, count, from_chat, text_of, to_chat
+from brim.integrations.messages import ChatDict, Codec, bare, count, from_chat, text_of, to_chat
 from brim.models import Model, model_of
 from brim.stores.protocol import Store
 
@@ -110,7 +110,7 @@ class MessageFitter(Generic[M]):
         return count(messages, self.codec, self.model or model or "")
 
     def _fit(
-        self, given: list[Chat], beside: dict[str, Any], conversation: str | None, model: str | Model
+        self, given: list[ChatDict], beside: dict[str, Any], conversation: str | None, model: str | Model
     ) -> brim.Fitted:
         if conversation is None:
             return brim.fit(given, model=model, api=self.api, **beside, **self._settings)
@@ -138,8 +138,8 @@ class MessageFitter(Generic[M]):
 class PlainCodec:
     """Messages that are dicts of an API already."""
 
-    def read(self, message: Chat) -> list[Chat]:
+    def read(self, message: ChatDict) -> list[ChatDict]:
         return [message]
 
-    def write(self, chats: list[Chat], original: Chat | None) -> Chat:
+    def write(self, chats: list[ChatDict], original: ChatDict | None) -> ChatDict:
         return bare(chats[0])

@@ -11,7 +11,7 @@ from typing import Any
 import brim
 from brim.errors import MissingFramework
 from brim.integrations.fitter import MessageFitter
-from brim.integrations.messages import Chat
+from brim.integrations.messages import ChatDict
 
 try:
     from google.adk.plugins.base_plugin import BasePlugin
@@ -23,10 +23,10 @@ except ImportError as problem:
 class ContentCodec:
     """Gemini's contents as the JSON that is sent."""
 
-    def read(self, message: types.Content) -> list[Chat]:
+    def read(self, message: types.Content) -> list[ChatDict]:
         return [message.model_dump(mode="json", by_alias=True, exclude_none=True)]
 
-    def write(self, chats: list[Chat], original: types.Content | None) -> types.Content:
+    def write(self, chats: list[ChatDict], original: types.Content | None) -> types.Content:
         written = {"role": "user", **chats[0]}
         return types.Content.model_validate_json(json.dumps({key: written[key] for key in ("role", "parts")}))
 

@@ -13,7 +13,7 @@ import brim
 from brim.errors import BudgetTooSmall, MissingFramework
 from brim.integrations.fitter import MessageFitter
 from brim.integrations.messages import (
-    Chat,
+    ChatDict,
     arguments_of,
     call,
     content_of,
@@ -40,21 +40,21 @@ MADE = {"system": ChatMessage.from_system, "assistant": ChatMessage.from_assista
 class HaystackCodec:
     """Haystack's messages; each result in a tool message is a chat message."""
 
-    def read(self, message: ChatMessage) -> list[Chat]:
+    def read(self, message: ChatMessage) -> list[ChatDict]:
         results = message.tool_call_results
         if results:
             return [
                 {"role": "tool", "tool_call_id": _id(one.origin), "content": _result(one), "brim_part": number}
                 for number, one in enumerate(results)
             ]
-        chat: Chat = {"role": message.role.value, "content": content_of([block for block, _ in _blocks(message)])}
+        chat: ChatDict = {"role": message.role.value, "content": content_of([block for block, _ in _blocks(message)])}
         if message.tool_calls:
             chat["tool_calls"] = [call(_id(one), one.tool_name, one.arguments) for one in message.tool_calls]
         if message.reasoning is not None:
             chat["reasoning_content"] = message.reasoning.reasoning_text
         return [chat]
 
-    def write(self, chats: list[Chat], original: ChatMessage | None) -> ChatMessage:
+    def write(self, chats: list[ChatDict], original: ChatMessage | None) -> ChatMessage:
         if original is None:
             return MADE.get(chats[0]["role"], ChatMessage.from_user)(text_of(chats[0]["content"]))
         if original.tool_call_results:
@@ -76,12 +76,12 @@ def _result(one: ToolCallResult) -> str:
     return result if isinstance(result, str) else text_of([_block(part) for part in result])
 
 
-def _blocks(message: ChatMessage) -> list[tuple[Chat, Any]]:
+def _blocks(message: ChatMessage) -> list[tuple[ChatDict, Any]]:
     beside = (ToolCall, ToolCallResult, ReasoningContent)
     return [(_block(part), part) for part in message._content if not isinstance(part, beside)]
 
 
-def _block(part: Any) -> Chat:
+def _block(part: Any) -> ChatDict:
     if isinstance(part, TextContent):
         return text_block(part.text)
     if isinstance(part, ImageContent):

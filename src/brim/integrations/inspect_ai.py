@@ -12,7 +12,7 @@ from typing import Any
 from brim.errors import MissingFramework
 from brim.integrations.fitter import COMPACT_TO, MessageFitter
 from brim.integrations.messages import (
-    Chat,
+    ChatDict,
     arguments_of,
     call,
     content_of,
@@ -44,8 +44,8 @@ MADE = {"system": ChatMessageSystem, "assistant": ChatMessageAssistant}
 class InspectCodec:
     """inspect_ai's messages."""
 
-    def read(self, message: ChatMessage) -> list[Chat]:
-        chat: Chat = {"role": message.role, "content": content_of([block for block, _ in _blocks(message)])}
+    def read(self, message: ChatMessage) -> list[ChatDict]:
+        chat: ChatDict = {"role": message.role, "content": content_of([block for block, _ in _blocks(message)])}
         if message.role == "tool":
             chat["tool_call_id"] = message.tool_call_id or ""
         calls = getattr(message, "tool_calls", None)
@@ -54,7 +54,7 @@ class InspectCodec:
         thought = "".join(one.reasoning for one in _parts(message) if isinstance(one, ContentReasoning))
         return [{**chat, "reasoning_content": thought} if thought else chat]
 
-    def write(self, chats: list[Chat], original: ChatMessage | None) -> ChatMessage:
+    def write(self, chats: list[ChatDict], original: ChatMessage | None) -> ChatMessage:
         chat = chats[0]
         if original is None:
             return MADE.get(chat["role"], ChatMessageUser)(content=text_of(chat["content"]))
@@ -73,11 +73,11 @@ def _parts(message: ChatMessage) -> list[Any]:
     return [ContentText(text=message.content)] if isinstance(message.content, str) else list(message.content)
 
 
-def _blocks(message: ChatMessage) -> list[tuple[Chat, Any]]:
+def _blocks(message: ChatMessage) -> list[tuple[ChatDict, Any]]:
     return [(_block(one), one) for one in _parts(message) if not isinstance(one, ContentReasoning)]
 
 
-def _block(one: Any) -> Chat:
+def _block(one: Any) -> ChatDict:
     if isinstance(one, ContentText):
         return text_block(one.text)
     return image_block(one.image) if isinstance(one, ContentImage) else other_block(one.model_dump(mode="json"))

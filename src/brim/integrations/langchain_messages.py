@@ -7,7 +7,7 @@ from typing import Any
 
 from brim.errors import MissingFramework
 from brim.integrations.messages import (
-    Chat,
+    ChatDict,
     arguments_of,
     call,
     content_of,
@@ -29,10 +29,10 @@ TEXTS = {"assistant": AIMessage, "system": SystemMessage}
 class LangChainCodec:
     """LangChain's messages, also with the content blocks of Anthropic and of LangChain's own standard."""
 
-    def read(self, message: BaseMessage) -> list[Chat]:
+    def read(self, message: BaseMessage) -> list[ChatDict]:
         role = getattr(message, "role", None) or ROLES.get(message.type.removesuffix("MessageChunk").lower(), "user")
         role = role if role in ("user", "assistant", "system", "developer", "tool") else "user"
-        chat: Chat = {"role": role, "content": content_of([block for block, _ in _blocks(message)])}
+        chat: ChatDict = {"role": role, "content": content_of([block for block, _ in _blocks(message)])}
         if isinstance(message, ToolMessage):
             chat["tool_call_id"] = message.tool_call_id
         calls = [*getattr(message, "tool_calls", ()), *getattr(message, "invalid_tool_calls", ())]
@@ -41,7 +41,7 @@ class LangChainCodec:
         reasoning = message.additional_kwargs.get("reasoning_content") or _thought(message)
         return [{**chat, "reasoning_content": reasoning} if reasoning else chat]
 
-    def write(self, chats: list[Chat], original: BaseMessage | None) -> BaseMessage:
+    def write(self, chats: list[ChatDict], original: BaseMessage | None) -> BaseMessage:
         chat = chats[0]
         if original is None:
             return TEXTS.get(chat["role"], HumanMessage)(content=chat["content"])
@@ -53,13 +53,13 @@ class LangChainCodec:
         return original.model_copy(update=changes)
 
 
-def _blocks(message: BaseMessage) -> list[tuple[Chat, Any]]:
+def _blocks(message: BaseMessage) -> list[tuple[ChatDict, Any]]:
     """A message's content as chat blocks, each beside what it was, without calls and thinking."""
     content = [message.content] if isinstance(message.content, str) else message.content
     return [(_block(part), part) for part in content if part and not _is_call(part) and not _is_thought(part)]
 
 
-def _block(part: Any) -> Chat:
+def _block(part: Any) -> ChatDict:
     if isinstance(part, str):
         return text_block(part)
     if part.get("type") == "text":

@@ -11,7 +11,7 @@ from typing import Any
 from brim.errors import MissingFramework
 from brim.integrations.fitter import MessageFitter
 from brim.integrations.messages import (
-    Chat,
+    ChatDict,
     arguments_of,
     call,
     content_of,
@@ -37,9 +37,9 @@ ROLES = {"chatbot": "assistant", "model": "assistant", "developer": "system", "f
 class LlamaIndexCodec:
     """LlamaIndex's messages, whose calls are blocks or stand in `additional_kwargs`."""
 
-    def read(self, message: ChatMessage) -> list[Chat]:
+    def read(self, message: ChatMessage) -> list[ChatDict]:
         role = ROLES.get(message.role.value, message.role.value)
-        chat: Chat = {"role": role, "content": content_of([block for block, _ in _blocks(message)])}
+        chat: ChatDict = {"role": role, "content": content_of([block for block, _ in _blocks(message)])}
         if role == "tool":
             chat["tool_call_id"] = str(message.additional_kwargs.get("tool_call_id", ""))
         calls = _calls(message)
@@ -48,7 +48,7 @@ class LlamaIndexCodec:
         thought = "".join(one.content or "" for one in message.blocks if isinstance(one, ThinkingBlock))
         return [{**chat, "reasoning_content": thought} if thought else chat]
 
-    def write(self, chats: list[Chat], original: ChatMessage | None) -> ChatMessage:
+    def write(self, chats: list[ChatDict], original: ChatMessage | None) -> ChatMessage:
         chat = chats[0]
         if original is None:
             return ChatMessage(role=chat["role"], content=text_of(chat["content"]))
@@ -64,7 +64,7 @@ class LlamaIndexCodec:
         return original.model_copy(update=changes)
 
 
-def _calls(message: ChatMessage) -> list[Chat]:
+def _calls(message: ChatMessage) -> list[ChatDict]:
     blocks = [one for one in message.blocks if isinstance(one, ToolCallBlock)]
     if blocks:
         return [call(one.tool_call_id or "", one.tool_name, one.tool_kwargs) for one in blocks]
@@ -73,12 +73,12 @@ def _calls(message: ChatMessage) -> list[Chat]:
     return [call(one["id"], one["function"]["name"], one["function"]["arguments"]) for one in dumped]
 
 
-def _blocks(message: ChatMessage) -> list[tuple[Chat, Any]]:
+def _blocks(message: ChatMessage) -> list[tuple[ChatDict, Any]]:
     beside = (ToolCallBlock, ThinkingBlock)
     return [(_block(one), one) for one in message.blocks if not isinstance(one, beside)]
 
 
-def _block(one: Any) -> Chat:
+def _block(one: Any) -> ChatDict:
     if isinstance(one, TextBlock):
         return text_block(one.text)
     if isinstance(one, ImageBlock):

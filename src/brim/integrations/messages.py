@@ -17,7 +17,7 @@ import brim
 from brim.models import Model
 
 ORIGIN = "brim_origin"
-Chat = dict[str, Any]
+ChatDict = dict[str, Any]
 M = TypeVar("M")
 P = TypeVar("P")
 
@@ -25,21 +25,21 @@ P = TypeVar("P")
 class Codec(Protocol[M]):
     """How a framework's messages are read and written."""
 
-    def read(self, message: M) -> list[Chat]:
+    def read(self, message: M) -> list[ChatDict]:
         """A message as chat messages: one, or several where it holds several tool results."""
 
-    def write(self, chats: list[Chat], original: M | None) -> M:
+    def write(self, chats: list[ChatDict], original: M | None) -> M:
         """The message that says what `chats` say: `original` shortened, or a new one."""
 
 
-def to_chat(messages: Iterable[M], codec: Codec[M]) -> list[Chat]:
+def to_chat(messages: Iterable[M], codec: Codec[M]) -> list[ChatDict]:
     """The messages as chat messages that know where they come from."""
     return [{**chat, ORIGIN: number} for number, message in enumerate(messages) for chat in codec.read(message)]
 
 
-def from_chat(fitted: Sequence[Chat], given: Sequence[Chat], messages: Sequence[M], codec: Codec[M]) -> list[M]:
+def from_chat(fitted: Sequence[ChatDict], given: Sequence[ChatDict], messages: Sequence[M], codec: Codec[M]) -> list[M]:
     """Fitted chat messages as the framework's: the same objects where nothing was changed."""
-    before: dict[int, list[Chat]] = {}
+    before: dict[int, list[ChatDict]] = {}
     for chat in given:
         before.setdefault(chat[ORIGIN], []).append(chat)
     found: list[M] = []
@@ -54,7 +54,7 @@ def from_chat(fitted: Sequence[Chat], given: Sequence[Chat], messages: Sequence[
     return found
 
 
-def fitted_back(fitted: brim.Fitted, given: Sequence[Chat], messages: Sequence[M], codec: Codec[M]) -> brim.Fitted:
+def fitted_back(fitted: brim.Fitted, given: Sequence[ChatDict], messages: Sequence[M], codec: Codec[M]) -> brim.Fitted:
     """A fit of chat messages as one of the framework's messages, at this budget and at others."""
     body = from_chat(fitted.messages, given, messages, codec)
     again = partial(_again, fitted, given, messages, codec)
@@ -70,7 +70,7 @@ def count(messages: Iterable[M], codec: Codec[M], model: str | Model) -> int:
     return brim.count(_alone([bare(chat) for chat in to_chat(messages, codec)]), model=model, api="openai_chat").tokens
 
 
-def _alone(chats: list[Chat]) -> list[Chat]:
+def _alone(chats: list[ChatDict]) -> list[ChatDict]:
     """Chat messages that can stand alone: a result whose call is not among them is read as a user's text."""
     called: set[str] = set()
     found = []
@@ -81,31 +81,31 @@ def _alone(chats: list[Chat]) -> list[Chat]:
     return found
 
 
-def bare(chat: Chat) -> Chat:
+def bare(chat: ChatDict) -> ChatDict:
     """A chat message without its origin."""
     return {key: value for key, value in chat.items() if key != ORIGIN}
 
 
-def text_block(text: str) -> Chat:
+def text_block(text: str) -> ChatDict:
     return {"type": "text", "text": text}
 
 
-def image_block(url: str) -> Chat:
+def image_block(url: str) -> ChatDict:
     """Example: image_block("https://…") -> {"type": "image_url", "image_url": {"url": "https://…"}}"""
     return {"type": "image_url", "image_url": {"url": url}}
 
 
-def file_block(url: str) -> Chat:
+def file_block(url: str) -> ChatDict:
     """A file, sound or film: `url` says where it is, or holds it."""
     return {"type": "file", "file": {"file_data": url}}
 
 
-def other_block(value: Any) -> Chat:
+def other_block(value: Any) -> ChatDict:
     """What is neither text nor image; its JSON is what counts."""
     return {"type": "other", "other": json.dumps(value, default=str, ensure_ascii=False)}
 
 
-def content_of(blocks: Sequence[Chat]) -> str | list[Chat]:
+def content_of(blocks: Sequence[ChatDict]) -> str | list[ChatDict]:
     """Blocks as a message's content. Example: one text block -> its text"""
     if not blocks:
         return ""
@@ -121,7 +121,7 @@ def text_of(content: Any) -> str:
     return "\n".join(block["text"] for block in blocks if isinstance(block.get("text"), str))
 
 
-def parts_of(content: Any, known: Sequence[tuple[Chat, P]], text: Callable[[str], P]) -> list[P]:
+def parts_of(content: Any, known: Sequence[tuple[ChatDict, P]], text: Callable[[str], P]) -> list[P]:
     """Content as a framework's parts: those that stand behind their blocks still, and new ones for new texts."""
     blocks = [text_block(content)] if isinstance(content, str) else list(content or ())
     left = list(known)
@@ -136,13 +136,13 @@ def parts_of(content: Any, known: Sequence[tuple[Chat, P]], text: Callable[[str]
     return found
 
 
-def call(id: str, name: str, arguments: Any) -> Chat:
+def call(id: str, name: str, arguments: Any) -> ChatDict:
     """A tool call. `arguments` is JSON or a value that becomes it."""
     written = arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False, default=str)
     return {"id": id, "type": "function", "function": {"name": name, "arguments": written}}
 
 
-def arguments_of(chat_call: Chat) -> dict[str, Any]:
+def arguments_of(chat_call: ChatDict) -> dict[str, Any]:
     """The arguments of a call as an object; text that is no object is kept under one key."""
     written = chat_call["function"]["arguments"]
     try:
@@ -152,7 +152,7 @@ def arguments_of(chat_call: Chat) -> dict[str, Any]:
     return value if isinstance(value, dict) else {"arguments": written}
 
 
-def tool(name: str, description: str, parameters: Any) -> Chat:
+def tool(name: str, description: str, parameters: Any) -> ChatDict:
     """A tool as chat requests state it."""
     function = {"name": name, "description": description or "", "parameters": parameters or {"type": "object"}}
     return {"type": "function", "function": function}

@@ -7,7 +7,7 @@ from typing import Any
 
 from brim.errors import MissingFramework
 from brim.integrations.messages import (
-    Chat,
+    ChatDict,
     arguments_of,
     call,
     content_of,
@@ -45,12 +45,12 @@ PART = "brim_part"
 class PydanticCodec:
     """A request's parts are one chat message each; a response is one."""
 
-    def read(self, message: ModelMessage) -> list[Chat]:
+    def read(self, message: ModelMessage) -> list[ChatDict]:
         if isinstance(message, ModelResponse):
             return [_read_response(message)]
         return [{**_read_part(part), PART: number} for number, part in enumerate(message.parts)]
 
-    def write(self, chats: list[Chat], original: ModelMessage | None) -> ModelMessage:
+    def write(self, chats: list[ChatDict], original: ModelMessage | None) -> ModelMessage:
         if original is None:
             text = text_of(chats[0]["content"])
             said = chats[0]["role"] == "assistant"
@@ -60,7 +60,7 @@ class PydanticCodec:
         return replace(original, parts=[_write_part(chat, original.parts[chat[PART]]) for chat in chats])
 
 
-def _read_part(part: Any) -> Chat:
+def _read_part(part: Any) -> ChatDict:
     if isinstance(part, SystemPromptPart):
         return {"role": "system", "content": part.content}
     if isinstance(part, UserPromptPart):
@@ -73,12 +73,12 @@ def _read_part(part: Any) -> Chat:
     return {"role": "user", "content": told() if told else str(getattr(part, "content", ""))}
 
 
-def _blocks(part: UserPromptPart) -> list[tuple[Chat, Any]]:
+def _blocks(part: UserPromptPart) -> list[tuple[ChatDict, Any]]:
     content = [part.content] if isinstance(part.content, str) else part.content
     return [(_block(piece), piece) for piece in content]
 
 
-def _block(piece: Any) -> Chat:
+def _block(piece: Any) -> ChatDict:
     if isinstance(piece, (str, TextContent)):
         return text_block(piece if isinstance(piece, str) else piece.content)
     if isinstance(piece, ImageUrl):
@@ -88,7 +88,7 @@ def _block(piece: Any) -> Chat:
     return file_block(piece.url) if isinstance(piece, FileUrl) else other_block(piece)
 
 
-def _write_part(chat: Chat, part: Any) -> Any:
+def _write_part(chat: ChatDict, part: Any) -> Any:
     if chat == {**_read_part(part), PART: chat[PART]}:
         return part
     if isinstance(part, UserPromptPart):
@@ -97,9 +97,9 @@ def _write_part(chat: Chat, part: Any) -> Any:
     return replace(part, content=text_of(chat["content"]))
 
 
-def _read_response(message: ModelResponse) -> Chat:
+def _read_response(message: ModelResponse) -> ChatDict:
     texts = [part for part in message.parts if isinstance(part, TextPart)]
-    chat: Chat = {"role": "assistant", "content": content_of([text_block(part.content) for part in texts])}
+    chat: ChatDict = {"role": "assistant", "content": content_of([text_block(part.content) for part in texts])}
     calls = [part for part in message.parts if isinstance(part, ToolCallPart)]
     if calls:
         chat["tool_calls"] = [call(part.tool_call_id, part.tool_name, part.args_as_json_str()) for part in calls]
@@ -110,7 +110,7 @@ def _read_response(message: ModelResponse) -> Chat:
     return {**chat, "reasoning_content": thought} if thought else chat
 
 
-def _write_response(chat: Chat, original: ModelResponse) -> ModelResponse:
+def _write_response(chat: ChatDict, original: ModelResponse) -> ModelResponse:
     calls = {one["id"]: one for one in chat.get("tool_calls", ())}
     texts = [(text_block(part.content), part) for part in original.parts if isinstance(part, TextPart)]
     said = parts_of(chat["content"], texts, TextPart)

@@ -11,7 +11,7 @@ from typing import Any
 
 from brim.errors import MissingFramework
 from brim.integrations.fitter import MessageFitter
-from brim.integrations.messages import Chat, call, content_of, image_block, other_block, parts_of, text_block
+from brim.integrations.messages import ChatDict, call, content_of, image_block, other_block, parts_of, text_block
 
 try:
     from smolagents.models import ChatMessage, MessageRole, Model, get_tool_json_schema
@@ -25,17 +25,20 @@ ROLES = {"tool-call": "assistant", "tool-response": "user"}
 class SmolagentsCodec:
     """smolagents' messages. It tells of calls and results in texts, so there are no pairs to keep."""
 
-    def read(self, message: Any) -> list[Chat]:
+    def read(self, message: Any) -> list[ChatDict]:
         if isinstance(message, dict):
             return [message]
         role = MessageRole(message.role).value
-        chat: Chat = {"role": ROLES.get(role, role), "content": content_of([block for block, _ in _blocks(message)])}
+        chat: ChatDict = {
+            "role": ROLES.get(role, role),
+            "content": content_of([block for block, _ in _blocks(message)]),
+        }
         if message.tool_calls:
             calls = [call(one.id, one.function.name, one.function.arguments) for one in message.tool_calls]
             chat["tool_calls"] = calls
         return [chat]
 
-    def write(self, chats: list[Chat], original: Any) -> Any:
+    def write(self, chats: list[ChatDict], original: Any) -> Any:
         if original is None:
             return ChatMessage(role=MessageRole(chats[0]["role"]), content=_parts(chats[0]["content"], []))
         if isinstance(original, dict):
@@ -43,16 +46,16 @@ class SmolagentsCodec:
         return replace(original, content=_parts(chats[0]["content"], _blocks(original)))
 
 
-def _parts(content: Any, known: list[tuple[Chat, Any]]) -> list[Any]:
+def _parts(content: Any, known: list[tuple[ChatDict, Any]]) -> list[Any]:
     return parts_of(content, known, text_block)
 
 
-def _blocks(message: ChatMessage) -> list[tuple[Chat, Any]]:
+def _blocks(message: ChatMessage) -> list[tuple[ChatDict, Any]]:
     content = [text_block(message.content)] if isinstance(message.content, str) else message.content or []
     return [(_block(part), part) for part in content]
 
 
-def _block(part: Any) -> Chat:
+def _block(part: Any) -> ChatDict:
     if part.get("type") == "text":
         return text_block(part["text"])
     if part.get("type") == "image_url":

@@ -12,7 +12,7 @@ from typing import Any
 from brim.errors import MissingFramework
 from brim.integrations.fitter import MessageFitter
 from brim.integrations.messages import (
-    Chat,
+    ChatDict,
     arguments_of,
     call,
     content_of,
@@ -39,7 +39,7 @@ BESIDE = ("toolUse", "toolResult", "reasoningContent", "cachePoint")
 class StrandsCodec:
     """Strands' messages, which are those of Bedrock: results stand in user messages."""
 
-    def read(self, message: Any) -> list[Chat]:
+    def read(self, message: Any) -> list[ChatDict]:
         results = [block["toolResult"] for block in message["content"] if "toolResult" in block]
         found = [{"role": "tool", "tool_call_id": one["toolUseId"], "content": _result(one)} for one in results]
         blocks = [block for block, _ in _blocks(message)]
@@ -53,11 +53,11 @@ class StrandsCodec:
             found[-1]["reasoning_content"] = json.dumps(thoughts, default=str)
         return found
 
-    def write(self, chats: list[Chat], original: Any) -> Any:
+    def write(self, chats: list[ChatDict], original: Any) -> Any:
         if original is None:
             return {"role": chats[0]["role"], "content": [{"text": text_of(chats[0]["content"])}]}
         results = {chat["tool_call_id"]: text_of(chat["content"]) for chat in chats if chat["role"] == "tool"}
-        said: Chat = next((chat for chat in chats if chat["role"] != "tool"), {"content": []})
+        said: ChatDict = next((chat for chat in chats if chat["role"] != "tool"), {"content": []})
         calls = {one["id"]: arguments_of(one) for one in said.get("tool_calls", ())}
         content: list[Any] = [block for block in original["content"] if "reasoningContent" in block]
         for block in original["content"]:
@@ -74,11 +74,11 @@ class StrandsCodec:
         return {**original, "content": content}
 
 
-def _blocks(message: Any) -> list[tuple[Chat, Any]]:
+def _blocks(message: Any) -> list[tuple[ChatDict, Any]]:
     return [(_block(block), block) for block in message["content"] if not any(key in block for key in BESIDE)]
 
 
-def _block(block: Any) -> Chat:
+def _block(block: Any) -> ChatDict:
     if "text" in block:
         return text_block(block["text"])
     for key in ("image", "document", "video", "audio"):

@@ -13,8 +13,8 @@ from typing import Any
 
 from brim import settings
 from brim.errors import BadSetting
-from brim.mcp.options import Options
-from brim.mcp.transport.child_process import Log
+from brim.mcp.options import WrapperOptions
+from brim.mcp.transport.child_process import ChildLog
 from brim.mcp.transport.client_stdio import wrap_stdio
 from brim.mcp.transport.upstream import StdioUpstream, Upstream
 
@@ -50,11 +50,11 @@ def settings_of(args: argparse.Namespace) -> settings.Settings:
     return settings.load(mcp=flags)
 
 
-def options_of(loaded: settings.Settings) -> Options:
-    return Options.of(loaded.mcp, loaded.shapes)
+def options_of(loaded: settings.Settings) -> WrapperOptions:
+    return WrapperOptions.of(loaded.mcp, loaded.shapes)
 
 
-def servers_of(args: argparse.Namespace, loaded: settings.Settings, log: Log) -> list[Upstream]:
+def servers_of(args: argparse.Namespace, loaded: settings.Settings, log: ChildLog) -> list[Upstream]:
     """The servers that the command line names; BadSetting when there is none."""
     found: list[Upstream] = []
     largest = loaded.mcp.largest_message
@@ -132,7 +132,7 @@ def _header(text: str) -> tuple[str, str]:
     return name.strip(), settings.filled(value.strip(), f"--header {name.strip()}")
 
 
-def _from_config(path: Path, loaded: settings.Settings, log: Log) -> list[Upstream]:
+def _from_config(path: Path, loaded: settings.Settings, log: ChildLog) -> list[Upstream]:
     """The servers of an mcpServers file; its texts may name environment variables as ${NAME}."""
     try:
         servers = json.loads(path.read_text(encoding="utf-8"))["mcpServers"]
@@ -142,7 +142,7 @@ def _from_config(path: Path, loaded: settings.Settings, log: Log) -> list[Upstre
     return [_configured(name, one, path, loaded, log) for name, one in listed]
 
 
-def _configured(name: str, one: dict[str, Any], path: Path, loaded: settings.Settings, log: Log) -> Upstream:
+def _configured(name: str, one: dict[str, Any], path: Path, loaded: settings.Settings, log: ChildLog) -> Upstream:
     where = f"{path} {name}"
 
     def fill(value: Any) -> str:
@@ -164,14 +164,14 @@ def _configured(name: str, one: dict[str, Any], path: Path, loaded: settings.Set
 
 
 def wrap(args: argparse.Namespace) -> int:
-    log = Log()
+    log = ChildLog()
     loaded = settings_of(args)
     return asyncio.run(wrap_stdio(servers_of(args, loaded, log), options_of(loaded), log))
 
 
 def audit(args: argparse.Namespace) -> int:
     auditing = importlib.import_module("brim.mcp.tools.audit")  # draws tables, which a wrapper has no use for
-    log = Log()
+    log = ChildLog()
     loaded = settings_of(args)
     try:
         report = asyncio.run(auditing.audit(servers_of(args, loaded, log), options_of(loaded), log))

@@ -30,7 +30,7 @@ def tokens_by_level(mcp: Mcp) -> dict[Level, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class WrapperOptions:
     """The settings of `brim mcp wrap`; the defaults are those of `[mcp]`.
 
     `result_tokens` is the most that one result may take at each level. The level rises as the session fills:
@@ -60,7 +60,7 @@ class Options:
     fit_timeout: float = _DEFAULT.fit_timeout
 
     @classmethod
-    def of(cls, mcp: Mcp, shapes: Mapping[str, Mapping[str, Any]] | None = None) -> Options:
+    def of(cls, mcp: Mcp, shapes: Mapping[str, Mapping[str, Any]] | None = None) -> WrapperOptions:
         """What `[mcp]` and `[shapes]` say."""
         same = [
             item.name for item in fields(cls) if item.name in Mcp.__struct_fields__ and item.name != "result_tokens"

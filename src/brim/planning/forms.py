@@ -11,6 +11,7 @@ from brim.content import Compactor, Hint, handle_of
 from brim.content import arguments as arguments_compactor
 from brim.content.keyed import keyed, words_of
 from brim.content.types import Room
+from brim.count_text import CountText
 from brim.head_tail import head_and_tail
 from brim.planning.items import Item
 
@@ -38,7 +39,7 @@ class Forms:
 
     def __init__(
         self,
-        count: Callable[[str], int],
+        count: CountText,
         limit: int,
         original: Callable[[Item], str],
         recall: bool = False,

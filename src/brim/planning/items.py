@@ -15,6 +15,7 @@ import msgspec
 from brim.apis.plain_messages import Columns
 from brim.content.documents.xml_blocks import blocks
 from brim.conversation import Conversation, Message, Part
+from brim.count_text import CountText
 
 SYSTEM = -1
 ItemKind = Literal["text", "block", "call", "result", "thinking", "media"]
@@ -165,7 +166,7 @@ class Itemizer:
         self,
         conversation: Conversation,
         sizes: Callable[[Message], tuple[int, tuple[int, ...]]],
-        count: Callable[[str], int],
+        count: CountText,
         layers: Mapping[int, int] | None = None,
         frozen: int = 0,
         seen: Seen | None = None,

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 Form = Literal["full", "dense", "outline", "line", "archived", "dropped", "summary"]
-Fidelity = Literal["full", "lossless", "recoverable"]
-Level = Literal["ok", "high", "critical"]
+FormFidelity = Literal["full", "lossless", "recoverable"]
+FillLevel = Literal["ok", "high", "critical"]
 LAYERS = {
     1: "instructions",
     2: "carried context",
@@ -33,7 +33,7 @@ class Decision:
     reason: str
     handle: str = ""
     preview: str = ""
-    fidelity: Fidelity | None = None
+    fidelity: FormFidelity | None = None
     """`full`: as it was; `lossless`: a decoder turns it back; `recoverable`: its original is kept beside the prompt."""
 
     def __post_init__(self) -> None:
@@ -41,7 +41,7 @@ class Decision:
             object.__setattr__(self, "fidelity", _FIDELITY.get(self.form, "recoverable"))
 
 
-_FIDELITY: dict[Form, Fidelity] = {"full": "full", "dense": "lossless"}
+_FIDELITY: dict[Form, FormFidelity] = {"full": "full", "dense": "lossless"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Report:
         return self.after / self.limit if self.limit else 0.0
 
     @property
-    def level(self) -> Level:
+    def level(self) -> FillLevel:
         return level_of(self.used)
 
     @property
@@ -107,7 +107,7 @@ def _several(number: int, what: str, done: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'} {done}"
 
 
-def level_of(used: float) -> Level:
+def level_of(used: float) -> FillLevel:
     """Example: 0.8 -> "high"; 0.95 -> "critical" """
     return "critical" if used >= CRITICAL else "high" if used >= HIGH else "ok"
 

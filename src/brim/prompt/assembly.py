@@ -10,7 +10,7 @@ from brim import apis
 from brim.conversation import Conversation, Message, Role, encode
 from brim.planning.policies.concise import INSTRUCTIONS
 from brim.planning.work import Work
-from brim.prompt.pruning import State
+from brim.prompt.pruning import PruningState
 from brim.prompt.section import Section
 from brim.prompt.tree import SEPARATOR, Node, Tree
 
@@ -120,7 +120,7 @@ class Assembly:
             value = _blocks(parts, marked)
         return systems.get(encode(value), "instructions")
 
-    def total(self, tree: Tree, state: State | None = None) -> int:
+    def total(self, tree: Tree, state: PruningState | None = None) -> int:
         """The tokens that count against the limit."""
         return self.work.total(self.conversation(tree, state.kept if state else None))
 
@@ -128,7 +128,7 @@ class Assembly:
         """The tokens of a text that take so much of the limit, where the limit is counted with a margin."""
         return room * 10_000 // max(10_000, self.work.size(10_000))
 
-    def inner(self, tree: Tree, node: Node, state: State | None = None) -> int:
+    def inner(self, tree: Tree, node: Node, state: PruningState | None = None) -> int:
         """The tokens of one node: of its text, or of its messages where it holds whole ones."""
         kept = state.kept if state else None
         if node.raw is not None:

@@ -25,7 +25,7 @@ class Removal:
 
 
 @dataclass(slots=True)
-class State:
+class PruningState:
     """What is left after some removals: pieces of each leaf, by place, and the nodes without their reserve."""
 
     kept: dict[int, int]
@@ -82,7 +82,7 @@ def _candidates(nodes: Sequence[Node]) -> Iterator[Node]:
             yield from _candidates(node.children)
 
 
-def applied(tree: Tree, steps: Sequence[Removal], number: int) -> State:
+def applied(tree: Tree, steps: Sequence[Removal], number: int) -> PruningState:
     """The state after the first so many parts of the steps."""
     kept = {leaf.place: leaf.kept for leaf in tree.leaves}
     released: set[int] = set()
@@ -93,14 +93,16 @@ def applied(tree: Tree, steps: Sequence[Removal], number: int) -> State:
             kept[leaf.place] = min(kept[leaf.place], left + max(0, step.parts - number))
         released.update(id(node) for node in step.released)
         number -= step.parts
-    return State(kept, released)
+    return PruningState(kept, released)
 
 
 def parts_of(steps: Sequence[Removal]) -> int:
     return sum(step.parts for step in steps)
 
 
-def fewest(tree: Tree, steps: Sequence[Removal], size: Callable[[State], int], limit: int) -> tuple[int, State] | None:
+def fewest(
+    tree: Tree, steps: Sequence[Removal], size: Callable[[PruningState], int], limit: int
+) -> tuple[int, PruningState] | None:
     """How many steps it takes to come within a limit, and what is left then; None if all of them are not enough."""
     low, high = 0, parts_of(steps)
     state = applied(tree, steps, high)
@@ -120,7 +122,7 @@ def fewest(tree: Tree, steps: Sequence[Removal], size: Callable[[State], int], l
     return taken, state
 
 
-def settle(tree: Tree, state: State, steps: Sequence[Removal], why: str) -> None:
+def settle(tree: Tree, state: PruningState, steps: Sequence[Removal], why: str) -> None:
     """Make a state the tree's own, and say of every leaf that lost something which section it was for."""
     for step in steps:
         for leaf, left in step.cuts:

@@ -16,7 +16,7 @@ from brim.planning.work import Work
 from brim.prompt import validity
 from brim.prompt.assembly import SYSTEM_FIELD, Assembly, Laid
 from brim.prompt.flexing import expand, hold_limits
-from brim.prompt.pruning import State, applied, fewest, lawful_steps, parts_of, removals, revive, settle
+from brim.prompt.pruning import PruningState, applied, fewest, lawful_steps, parts_of, removals, revive, settle
 from brim.prompt.section import Section, listed
 from brim.prompt.tree import Node, Tree, grow
 from brim.prompt.validity import Lawful
@@ -151,11 +151,11 @@ def _prune(tree: Tree, assembly: Assembly) -> Lawful:
     holders = [node for root in tree.roots for node in root.nodes() if node.section.flex_reserve]
     holders = [node for node in holders if any(leaf.section.expand for leaf in node.leaves())]
 
-    def size(state: State) -> int:
+    def size(state: PruningState) -> int:
         reserved = sum(node.section.reserve(limit) for node in holders if id(node) not in state.released)
         return assembly.total(tree, state) + reserved
 
-    def bare(state: State) -> int:
+    def bare(state: PruningState) -> int:
         return assembly.total(tree, state)
 
     # A reserve is a wish: where what stays leaves less, the section is told what is left. A cached prefix is more.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from brim.conversation import Role
+from brim.count_text import CountText
 from brim.errors import BadInput
 
 ROLES = ("system", "user", "assistant")
@@ -17,9 +18,9 @@ _PART = re.compile(r"/[1-9]\d{0,5}")
 class Budget(int):
     """The tokens that an expandable section may take, and the count that they are measured with."""
 
-    count: Callable[[str], int]
+    count: CountText
 
-    def __new__(cls, tokens: int, count: Callable[[str], int]) -> Budget:
+    def __new__(cls, tokens: int, count: CountText) -> Budget:
         made = super().__new__(cls, tokens)
         made.count = count
         return made

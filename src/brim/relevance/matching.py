@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from heapq import nlargest
 
+from brim.count_text import CountText
 from brim.relevance.dates import nearness
 from brim.relevance.entries import Entries
 from brim.relevance.question import Question
@@ -72,9 +73,7 @@ class Matcher:
                     telling[term] = telling.get(term, 0.0) + times * totals[number] / whole / len(said)
         return telling
 
-    def feed_back(
-        self, totals: Column, weight: float, telling: dict[str, float], occurrences: Callable[[str], int]
-    ) -> None:
+    def feed_back(self, totals: Column, weight: float, telling: dict[str, float], occurrences: CountText) -> None:
         """Add what the best entries' own telling words find elsewhere.
 
         Hundreds of words are weighed, so by how often each occurs, which is cheaper than by how many hold it.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate
 
+from brim.count_text import CountText
 from brim.relevance.dates import Date, dates_in
 from brim.relevance.terms import split, words
 
@@ -41,7 +42,7 @@ class Question:
     broad: bool
     asks_when: bool
 
-    def within(self, reach: int, occurrences: Callable[[str], int]) -> Question:
+    def within(self, reach: int, occurrences: CountText) -> Question:
         """The same with as many terms as occur `reach` times together: what is asked before what is pasted, then the
         rarest.
         """

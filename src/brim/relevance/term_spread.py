@@ -17,7 +17,7 @@ except ImportError:  # installed without a compiler
     _compiled = None  # type: ignore[assignment]
 
 # The entries that hold a term, each as often as it does, with the weight of the term.
-Found = list[tuple[list[int], float]]
+TermHits = list[tuple[list[int], float]]
 Column: TypeAlias = "array[float]"
 
 _K1, _B = 1.2, 0.5
@@ -61,7 +61,7 @@ def zeros(size: int) -> Column:
     return array("d", [0.0]) * size
 
 
-def gather(found: Found, totals: Column, roots: Column, bm25: Bm25, widest: float) -> None:
+def gather(found: TermHits, totals: Column, roots: Column, bm25: Bm25, widest: float) -> None:
     """Add what a term gives to the totals, and its roots to the roots: to those that hold it, and to their neighbours.
 
     `found` tells of the term and of words that are related to it: of all those the best counts. More than `widest`
@@ -77,7 +77,7 @@ def gather(found: Found, totals: Column, roots: Column, bm25: Bm25, widest: floa
     )  # fmt: skip
 
 
-def plain_gather(found: Found, totals: Column, roots: Column, bm25: Bm25, widest: float) -> None:
+def plain_gather(found: TermHits, totals: Column, roots: Column, bm25: Bm25, widest: float) -> None:
     """The same in plain Python."""
     hits: dict[int, float] = {}
     for held, weight in found:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from brim.replays.recorded import Problem, Recorded
-from brim.replays.result import Change, KindUse, Outcome, Replay
+from brim.replays.result import Change, KindUse, Replay, ReplayOutcome
 from brim.replays.run import Progress, replay
 from brim.replays.svg import chart
 
-__all__ = ["Change", "KindUse", "Outcome", "Problem", "Progress", "Recorded", "Replay", "chart", "replay"]
+__all__ = ["Change", "KindUse", "Problem", "Progress", "Recorded", "Replay", "ReplayOutcome", "chart", "replay"]

@@ -23,7 +23,7 @@ FORMS: dict[str, ChangeForm] = {
 }
 # So many of the largest changes are kept.
 MOST = 10
-Seen = dict[str, Change]
+SeenChanges = dict[str, Change]
 
 
 class Changes:
@@ -35,14 +35,14 @@ class Changes:
 
     def __init__(self, items: int) -> None:
         self._most = items
-        self._seen: OrderedDict[str, Seen] = OrderedDict()
+        self._seen: OrderedDict[str, SeenChanges] = OrderedDict()
         self._items = 0
         self._kinds: dict[str, KindUse] = {}
         self._largest: dict[tuple[str, str], Change] = {}
         self.compacted = 0
         self.archived = 0
 
-    def note(self, key: str, found: Callable[[Seen], Iterator[Change]]) -> None:
+    def note(self, key: str, found: Callable[[SeenChanges], Iterator[Change]]) -> None:
         """Take what a request of a conversation changed, less what an earlier one had changed in the same way."""
         seen = self._seen.setdefault(key, {})
         self._seen.move_to_end(key)
@@ -84,7 +84,7 @@ class Changes:
         return tuple(order[:MOST])
 
 
-def in_session(session: Session, counter: Counter, place: str, seen: Seen) -> Iterator[Change]:
+def in_session(session: Session, counter: Counter, place: str, seen: SeenChanges) -> Iterator[Change]:
     """The messages of a session that are not sent as they came, and were until now."""
     shown = {entry.start: entry for entry in session.view.entries if entry.kind in ("as is", "compacted")}
     for number, message in enumerate(session.log):
@@ -100,7 +100,7 @@ def in_session(session: Session, counter: Counter, place: str, seen: Seen) -> It
         yield Change(place, item, kind, name, form, counter.message(message), after)
 
 
-def in_fitted(fitted: Fitted, messages: tuple[Message, ...], place: str, seen: Seen) -> Iterator[Change]:
+def in_fitted(fitted: Fitted, messages: tuple[Message, ...], place: str, seen: SeenChanges) -> Iterator[Change]:
     """The items of a request that was fitted by itself."""
     for decision in fitted.plan:
         form = FORMS.get(decision.form)

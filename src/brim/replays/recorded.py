@@ -33,7 +33,7 @@ WHAT_IT_TAKES = (
     "one of these as its body"
 )
 
-Kind = Literal["request", "message", "head", "other"]
+RecordKind = Literal["request", "message", "head", "other"]
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
@@ -66,7 +66,7 @@ class NoRequest(ValueError):
     """A value holds no request; its text says what is wrong."""
 
 
-def kind_of(value: Mapping[str, bytes]) -> Kind:
+def kind_of(value: Mapping[str, bytes]) -> RecordKind:
     """What an object is: a request, a message of a transcript, the head of an exported session, or none of these.
 
     Example: {"role": …, "content": …} -> "message"; {"id": …, "model": …, "api": …} -> "head"

@@ -39,7 +39,7 @@ class KindUse:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ReplayOutcome:
     """What one policy at one budget would have done. `budget` is None where each model's own limit held.
 
     Tokens, reuse and money are of the requests that would have been sent, as they came (`_before`) and as Brim would
@@ -128,7 +128,7 @@ class Replay:
     `problems` are the first of those that were left out; `left_out` counts them all.
     """
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[ReplayOutcome, ...]
     requests: int
     conversations: int
     models: dict[str, int]

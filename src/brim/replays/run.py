@@ -14,7 +14,7 @@ from brim.planning.policies.policy import Policy
 from brim.replays.bills import Bills
 from brim.replays.recorded import Problem, Recorded
 from brim.replays.result import Replay, Times
-from brim.replays.sources import Source, opened
+from brim.replays.sources import ReplaySource, opened
 from brim.replays.trial import KNOWN, Arrival, Trial, followed
 from brim.tokens.actuals import Actuals
 from brim.tokens.counter import Counter
@@ -40,7 +40,7 @@ OnProblem = Callable[[Problem], None]
 
 
 def replay(
-    *sources: Source,
+    *sources: ReplaySource,
     budget: int | Iterable[int | None] | None = None,
     policy: str | Policy | Iterable[str | Policy] = "agent",
     model: str | Model | None = None,

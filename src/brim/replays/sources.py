@@ -24,7 +24,7 @@ from brim.replays.transcripts import logged, steps
 from brim.stores.compression import Damaged
 from brim.stores.sqlite import SqliteStore
 
-Source = str | Path | BinaryIO | Iterable[Any]
+ReplaySource = str | Path | BinaryIO | Iterable[Any]
 Found = Iterator[Recorded | Problem]
 CHUNK = 1 << 18
 BOM = b"\xef\xbb\xbf"
@@ -50,7 +50,7 @@ class Opened:
         return self.size if self.handle.closed else self.handle.tell()
 
 
-def opened(source: Source, transcripts: bool = False) -> Opened:
+def opened(source: ReplaySource, transcripts: bool = False) -> Opened:
     """A source as its requests, in their order. Raises BadInput for a store that cannot be read.
 
     A path to a file (JSON lines, JSON, both also as .gz or .zst, or a store of the gateway), an open binary file, or

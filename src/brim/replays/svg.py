@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from html import escape
 
-from brim.replays.result import Outcome, Replay, counted
+from brim.replays.result import Replay, ReplayOutcome, counted
 
 LABEL, WIDTH, GAP, ROW, TOP = 190, 200, 110, 30, 84
 STYLE = (
@@ -15,8 +15,8 @@ STYLE = (
     ".less{fill:#e08a5f}.mark{stroke:#e8edf2}}"
 )
 # What a panel shows: its title, and for an outcome the length of its bar, where a mark stands, and the words beside it.
-Shown = tuple[float, float | None, str]
-Panel = tuple[str, Callable[[Outcome], Shown]]
+ShownPoint = tuple[float, float | None, str]
+Panel = tuple[str, Callable[[ReplayOutcome], ShownPoint]]
 
 
 def chart(replay: Replay) -> str:
@@ -66,21 +66,21 @@ def _bar(x: int, y: int, share: float, mark: float | None, words: str) -> Iterat
     yield f'<text class="small" x="{x + WIDTH + 6}" y="{y + 15}">{escape(words)}</text>'
 
 
-def _tokens(outcome: Outcome) -> Shown:
+def _tokens(outcome: ReplayOutcome) -> ShownPoint:
     if not outcome.sent:
         return 0.0, None, "all refused"
     share = 1 - outcome.tokens_saved
     return share, None, f"{share:.0%}"
 
 
-def _money(outcome: Outcome) -> Shown:
+def _money(outcome: ReplayOutcome) -> ShownPoint:
     if not outcome.usd_before or outcome.usd_after is None:
         return 0.0, None, "no prices" if outcome.sent else ""
     share = outcome.usd_after / outcome.usd_before
     return share, None, f"{share:.0%} (${outcome.usd_after:,.2f})"
 
 
-def _reuse(outcome: Outcome) -> Shown:
+def _reuse(outcome: ReplayOutcome) -> ShownPoint:
     if not outcome.sent:
         return 0.0, None, ""
     return outcome.reuse_after, outcome.reuse_before, f"{outcome.reuse_after:.0%}"

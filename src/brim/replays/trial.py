@@ -14,8 +14,8 @@ from brim.planning.work import Work
 from brim.replays.bills import Bill, Bills
 from brim.replays.changes import Changes, in_fitted, in_session
 from brim.replays.recorded import Recorded
-from brim.replays.result import Outcome, Times
-from brim.sessions.router import Sessions
+from brim.replays.result import ReplayOutcome, Times
+from brim.sessions.router import SessionRouter
 from brim.sessions.session import Session
 from brim.stores.inmemory import InMemoryStore
 from brim.stores.protocol import Limits
@@ -43,16 +43,16 @@ class Arrival:
     before: Bill
 
 
-def followed(trials: int) -> Sessions:
+def followed(trials: int) -> SessionRouter:
     """Sessions that are recognised as the gateway does, in memory and within the bounds of one of so many trials."""
     store = InMemoryStore(Limits(max_bytes=STORE_BYTES // (trials + 1), live_seconds=0))
-    return Sessions(store, live=LIVE)
+    return SessionRouter(store, live=LIVE)
 
 
 class Trial:
     """Takes requests in their order and adds up what would have been sent; without sessions each is fitted alone."""
 
-    def __init__(self, policy: Policy, budget: int | None, sessions: Sessions | None, minutes: float) -> None:
+    def __init__(self, policy: Policy, budget: int | None, sessions: SessionRouter | None, minutes: float) -> None:
         self.policy = policy
         self.budget = budget
         self._sessions = sessions
@@ -124,9 +124,9 @@ class Trial:
             self._usd[number] += bill.usd or 0.0
         self._unpriced += bills[0].usd is None
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> ReplayOutcome:
         priced = self._requests - self._refused > self._unpriced
-        return Outcome(
+        return ReplayOutcome(
             policy=self.policy.name,
             budget=self.budget,
             requests=self._requests,

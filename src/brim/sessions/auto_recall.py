@@ -14,6 +14,7 @@ from math import log
 from brim.content import Compactor
 from brim.content.types import Room
 from brim.conversation import Message
+from brim.count_text import CountText
 from brim.planning.ranking import Chat, weigh
 from brim.relevance import Embedder, Index
 from brim.relevance.entries import ENDING
@@ -256,13 +257,13 @@ class Recollection:
         gone = [number not in shown for number in best]
         return bool(gone) and gone[0] and 2 * sum(gone) > len(gone)
 
-    def quickly(self, message: Message, room: int, shown: Collection[int], count: Callable[[str], int]) -> str:
+    def quickly(self, message: Message, room: int, shown: Collection[int], count: CountText) -> str:
         """What a new message is surely about and is not shown, in so many tokens; empty if there is nothing."""
         found = self.about(message.text[:QUERY], RECALLED, shown) if room >= LEAST_ROOM else []
         return recall_text(self._log, found, room, count, message.text[:QUERY])
 
     def thoroughly(
-        self, message: Message, end: int, room: int, shown: Collection[int], count: Callable[[str], int], least: float
+        self, message: Message, end: int, room: int, shown: Collection[int], count: CountText, least: float
     ) -> str:
         """The same by ranking all that was said last before message `end`: what scores this share of the best."""
         if room < LEAST_ROOM:
@@ -271,7 +272,7 @@ class Recollection:
         ranking = self.ranked(query, room, end)
         return recall_text(self._log, ranking.pack(room, least, shown), room, count)
 
-    def after(self, view: View, room: int, count: Callable[[str], int]) -> str:
+    def after(self, view: View, room: int, count: CountText) -> str:
         """The same for the message of a user that a view ends with; empty if it ends with something else."""
         last = view.entries[-1] if view.entries else None
         message = self._log[last.start] if last is not None and last.end > last.start else None
@@ -300,9 +301,7 @@ class Recollection:
         return chat.index
 
 
-def recall_text(
-    log: Sequence[Message], numbers: Sequence[int], tokens: int, count: Callable[[str], int], query: str = ""
-) -> str:
+def recall_text(log: Sequence[Message], numbers: Sequence[int], tokens: int, count: CountText, query: str = "") -> str:
     """The recalled messages as one text of at most so many tokens, in the order of the log; empty if none fits.
 
     Of a message that is too long for its share what the query is about is shown.
@@ -319,7 +318,7 @@ def recall_text(
     return "\n".join([HEADER, *(line for _, line in sorted(chosen))]) if chosen else ""
 
 
-def _recalled(message: Message, tokens: int, count: Callable[[str], int], query: str) -> str:
+def _recalled(message: Message, tokens: int, count: CountText, query: str) -> str:
     """A message with its role in so many tokens; empty where it does not fit and nothing is asked of it."""
     head, text = f"{message.role}: ", message.text
     room = tokens - count(head) - 1

@@ -30,7 +30,7 @@ EDIT = 4
 BRANCH = 3
 
 
-class Place(NamedTuple):
+class FoundSession(NamedTuple):
     """Where sessions that may be one stand: whose they are, the client's id, and how they begin."""
 
     tenant: str
@@ -38,7 +38,7 @@ class Place(NamedTuple):
     first: bytes
 
 
-class Sessions:
+class SessionRouter:
     """The sessions of a store, found by requests. May be used from several threads.
 
     Example: Sessions(store, budget=20_000).of(body, model="gpt-4o").fit(body)
@@ -49,8 +49,8 @@ class Sessions:
         self._most = live
         self._defaults = defaults
         self._live: OrderedDict[str, Session] = OrderedDict()
-        self._alike: dict[Place, OrderedDict[str, None]] = {}
-        self._places: dict[str, Place] = {}
+        self._alike: dict[FoundSession, OrderedDict[str, None]] = {}
+        self._places: dict[str, FoundSession] = {}
         self._lock = threading.RLock()
 
     def __len__(self) -> int:
@@ -67,7 +67,7 @@ class Sessions:
         """
         conversation = request if isinstance(request, Conversation) else apis.parse(request, settings.get("api"))
         given = {"model": conversation.model, "api": conversation.api, **self._defaults, **settings}
-        place = Place(tenant, quoted(client_id or ""), _first(conversation.messages))
+        place = FoundSession(tenant, quoted(client_id or ""), _first(conversation.messages))
         with self._lock:
             session, common = self._nearest(conversation, place)
             if session is None:
@@ -89,7 +89,7 @@ class Sessions:
             if session is None:
                 raise NotFound(f"there is no session {id!r}")
             known = self._places.get(id)
-            return self._keep(session, known or Place(tenant_of(id), _client(id), _first(session.log)))
+            return self._keep(session, known or FoundSession(tenant_of(id), _client(id), _first(session.log)))
 
     def held(self, id: str) -> Session | None:
         """The session of an id if it is in memory; the store is not asked."""
@@ -100,7 +100,7 @@ class Sessions:
                 return None
             return session
 
-    def _nearest(self, conversation: Conversation, place: Place) -> tuple[Session | None, int]:
+    def _nearest(self, conversation: Conversation, place: FoundSession) -> tuple[Session | None, int]:
         """The live session with the most messages in common, of those that begin alike."""
         best: Session | None = None
         most = 0
@@ -115,7 +115,9 @@ class Sessions:
                 return session, common  # it only goes on: none can be nearer
         return best, most
 
-    def _stored(self, conversation: Conversation, place: Place, given: dict[str, Any]) -> tuple[Session | None, int]:
+    def _stored(
+        self, conversation: Conversation, place: FoundSession, given: dict[str, Any]
+    ) -> tuple[Session | None, int]:
         """The session that the store knows for the client, or for the longest prefix."""
         id = _named(place, place.first.hex()[:8]) if place.client else None
         if id is None or self.store.get_session(id) is None:
@@ -127,7 +129,7 @@ class Sessions:
             return None, 0
         return session, common_length(session.log, conversation.messages)
 
-    def _new(self, settings: dict[str, Any], place: Place) -> Session:
+    def _new(self, settings: dict[str, Any], place: FoundSession) -> Session:
         id = _named(place, place.first.hex()[:8])
         if id in self._live or self.store.get_session(id) is not None:
             id = scoped(place.tenant, secrets.token_hex(16))
@@ -140,7 +142,7 @@ class Sessions:
         except NotFound:
             return None
 
-    def _keep(self, session: Session, place: Place) -> Session:
+    def _keep(self, session: Session, place: FoundSession) -> Session:
         """Hold a session as the last used one, and let go of the least used."""
         self._live[session.id] = session
         self._live.move_to_end(session.id)
@@ -177,7 +179,7 @@ def _first(messages: Any) -> bytes:
     return found if found is not None else b""
 
 
-def _named(place: Place, what: str) -> str:
+def _named(place: FoundSession, what: str) -> str:
     """The id of a client's session, or a random one for a client without an id; a name of its tenant."""
     return scoped(place.tenant, f"{place.client}.{what}" if place.client else secrets.token_hex(16))
 

@@ -10,21 +10,30 @@ from __future__ import annotations
 from brim.settings.loading import FILE, Settings, load
 from brim.settings.policy import PolicyEntry
 from brim.settings.reference import reference
-from brim.settings.schema import ContextManagement, Gateway, Mcp, ModelEntry, PriceEntry, Store, Summarizer, Upstream
+from brim.settings.schema import (
+    ContextManagement,
+    GatewaySettings,
+    Mcp,
+    ModelEntry,
+    PriceEntry,
+    StoreSettings,
+    SummarizerSettings,
+    UpstreamSettings,
+)
 from brim.settings.variables import filled
 
 __all__ = [
     "FILE",
     "ContextManagement",
-    "Gateway",
+    "GatewaySettings",
     "Mcp",
     "ModelEntry",
     "PolicyEntry",
     "PriceEntry",
     "Settings",
-    "Store",
-    "Summarizer",
-    "Upstream",
+    "StoreSettings",
+    "SummarizerSettings",
+    "UpstreamSettings",
     "filled",
     "load",
     "reference",

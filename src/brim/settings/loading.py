@@ -20,13 +20,13 @@ from brim.settings.schema import (
     NAMED,
     SECTIONS,
     TABLES,
-    Gateway,
+    GatewaySettings,
     Mcp,
     ModelEntry,
-    Section,
-    Store,
-    Summarizer,
-    Upstream,
+    SettingsSection,
+    StoreSettings,
+    SummarizerSettings,
+    UpstreamSettings,
     allowed,
     bare_type,
     struct_in,
@@ -45,12 +45,12 @@ Values = dict[Place, tuple[Any, str]]
 class Settings:
     """Every setting. `policy` holds what is given of it, `shapes` are left as tables for the code that owns them."""
 
-    gateway: Gateway
-    store: Store
+    gateway: GatewaySettings
+    store: StoreSettings
     mcp: Mcp
-    summarizer: Summarizer
+    summarizer: SummarizerSettings
     models: Mapping[str, ModelEntry]
-    upstreams: Mapping[str, Upstream]
+    upstreams: Mapping[str, UpstreamSettings]
     policy: Mapping[str, Any]
     shapes: Mapping[str, Mapping[str, Any]]
     _origins: Mapping[str, str] = field(repr=False, default_factory=dict)
@@ -187,7 +187,7 @@ def _check_place(place: Place, value: Any, origin: str) -> None:
         raise BadSetting(_where(place, origin), "must be a table")
 
 
-def _check_key(place: Place, keys: list[str], kind: type[Section], origin: str) -> None:
+def _check_key(place: Place, keys: list[str], kind: type[SettingsSection], origin: str) -> None:
     known = types_of(kind)
     if keys[0] not in known:
         raise _unknown(place, keys[0], tuple(known), origin)
@@ -210,7 +210,7 @@ def _where(place: Place, origin: str) -> str:
     return f"{'.'.join(place)} ({origin})"
 
 
-def _table(kind: type[Section], values: Values, at: Place) -> Any:
+def _table(kind: type[SettingsSection], values: Values, at: Place) -> Any:
     """One section, each value converted on its own so that an error names the very key."""
     found: dict[str, Any] = {}
     for item in msgspec.structs.fields(kind):

@@ -8,14 +8,14 @@ from typing import Annotated, Any, Final, Literal, get_args
 import msgspec
 from msgspec import Meta
 
-from brim.settings.schema import Count, Section
+from brim.settings.schema import Count, SettingsSection
 
 PolicyName = Literal["agent", "rolling", "concise", "layered"]
 Share = Annotated[float, Meta(ge=0, le=1)]
 Tokens = Annotated[int, Meta(ge=0)]
 
 
-class PolicyEntry(Section, frozen=True, kw_only=True):
+class PolicyEntry(SettingsSection, frozen=True, kw_only=True):
     name: Annotated[PolicyName, Meta(description="how requests are brought into their budget")] = "agent"
     budget: Annotated[Count | None, Meta(description="the largest input in tokens; none: the model's own limit")] = None
     reserve: Annotated[

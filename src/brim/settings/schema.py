@@ -24,18 +24,18 @@ EnvName = Annotated[str, Meta(pattern=_VARIABLE)]
 ApiName = Literal["openai_chat", "openai_responses", "anthropic", "gemini", "ollama"]
 
 
-class Section(msgspec.Struct, frozen=True, kw_only=True):
+class SettingsSection(msgspec.Struct, frozen=True, kw_only=True):
     """A table of brim.toml; the description of a field is its line in the reference."""
 
 
-class PriceEntry(Section, frozen=True, kw_only=True):
+class PriceEntry(SettingsSection, frozen=True, kw_only=True):
     fresh: Annotated[Price, Meta(description="USD per million tokens of fresh input")]
     output: Annotated[Price, Meta(description="USD per million tokens of output")]
     cached: Annotated[Price | None, Meta(description="USD per million tokens read from the prompt cache")] = None
     written: Annotated[Price | None, Meta(description="USD per million tokens written to the prompt cache")] = None
 
 
-class ContextManagement(Section, frozen=True, kw_only=True):
+class ContextManagement(SettingsSection, frozen=True, kw_only=True):
     clear_tool_uses: Annotated[bool, Meta(description="let Anthropic clear old tool results")] = True
     trigger: Annotated[Count | None, Meta(description="input tokens above which it does (its default: 100,000)")] = None
     keep: Annotated[Number | None, Meta(description="newest tool uses that stay (its default: 3)")] = None
@@ -47,7 +47,7 @@ class ContextManagement(Section, frozen=True, kw_only=True):
     ] = None
 
 
-class ModelEntry(Section, frozen=True, kw_only=True):
+class ModelEntry(SettingsSection, frozen=True, kw_only=True):
     window: Annotated[Count | None, Meta(description="context window in tokens, input and output together")] = None
     input_limit: Annotated[Count | None, Meta(description="a limit on the input alone, if it is tighter")] = None
     max_output: Annotated[Count | None, Meta(description="largest output in tokens")] = None
@@ -65,14 +65,14 @@ class ModelEntry(Section, frozen=True, kw_only=True):
         return {key: value for key, value in set_here.items() if value is not None and key != "context_management"}
 
 
-class Upstream(Section, frozen=True, kw_only=True):
+class UpstreamSettings(SettingsSection, frozen=True, kw_only=True):
     base_url: Annotated[str, Meta(description="address of the provider's API", pattern=_URL)]
     api: Annotated[ApiName, Meta(description="wire format that it speaks")] = "openai_chat"
     key_env: Annotated[EnvName, Meta(description="environment variable with its key; empty: the client's own")] = ""
     models: Annotated[tuple[str, ...], Meta(description="names or globs of the models it serves; none: any")] = ()
 
 
-class Gateway(Section, frozen=True, kw_only=True):
+class GatewaySettings(SettingsSection, frozen=True, kw_only=True):
     host: Annotated[str, Meta(description="address to listen on", min_length=1)] = "127.0.0.1"
     port: Annotated[int, Meta(description="port to listen on; 0 takes a free one", ge=0, le=65535)] = 8787
     access_token_env: Annotated[
@@ -150,13 +150,13 @@ class Gateway(Section, frozen=True, kw_only=True):
     ] = ()
 
 
-class Store(Section, frozen=True, kw_only=True):
+class StoreSettings(SettingsSection, frozen=True, kw_only=True):
     path: Annotated[str, Meta(description="the SQLite file", min_length=1)] = "~/.local/share/brim/brim.db"
     max_bytes: Annotated[Count, Meta(description="size at which the oldest content is deleted")] = 1024**3
     max_age_days: Annotated[Count, Meta(description="days after which unused content is deleted")] = 30
 
 
-class Mcp(Section, frozen=True, kw_only=True):
+class Mcp(SettingsSection, frozen=True, kw_only=True):
     """The wrapper's settings; `brim.mcp.options` takes its defaults from here."""
 
     compact: Annotated[bool, Meta(description="compact results")] = True
@@ -201,7 +201,7 @@ class Mcp(Section, frozen=True, kw_only=True):
     ] = ""
 
 
-class Summarizer(Section, frozen=True, kw_only=True):
+class SummarizerSettings(SettingsSection, frozen=True, kw_only=True):
     enabled: Annotated[bool, Meta(description="let a model write summaries, off the hot path")] = False
     upstream: Annotated[str, Meta(description="name of the upstream that serves it")] = ""
     model: Annotated[str, Meta(description="model that writes the summaries")] = ""
@@ -210,12 +210,17 @@ class Summarizer(Section, frozen=True, kw_only=True):
     timeout: Annotated[Seconds, Meta(description="seconds before the deterministic summary is taken")] = 60.0
 
 
-TABLES: Final[dict[str, type[Section]]] = {"gateway": Gateway, "store": Store, "mcp": Mcp, "summarizer": Summarizer}
-NAMED: Final[dict[str, type[Section]]] = {"models": ModelEntry, "upstreams": Upstream}
+TABLES: Final[dict[str, type[SettingsSection]]] = {
+    "gateway": GatewaySettings,
+    "store": StoreSettings,
+    "mcp": Mcp,
+    "summarizer": SummarizerSettings,
+}
+NAMED: Final[dict[str, type[SettingsSection]]] = {"models": ModelEntry, "upstreams": UpstreamSettings}
 SECTIONS: Final = (*TABLES, *NAMED, "policy", "shapes")
 
 
-def described(name: str, kind: type[Section]) -> Iterator[tuple[str, str, str, str]]:
+def described(name: str, kind: type[SettingsSection]) -> Iterator[tuple[str, str, str, str]]:
     """Each setting of a table as (key, what it may be, default, description)."""
     for item in msgspec.structs.fields(kind):
         inner = struct_in(item.type)
@@ -227,7 +232,7 @@ def described(name: str, kind: type[Section]) -> Iterator[tuple[str, str, str, s
         yield f"{name}.{item.name}", allowed(item.type), default, next((text for text in notes if text), "")
 
 
-def types_of(kind: type[Section]) -> dict[str, Any]:
+def types_of(kind: type[SettingsSection]) -> dict[str, Any]:
     return {item.name: item.type for item in msgspec.structs.fields(kind)}
 
 
@@ -240,9 +245,9 @@ def bare_type(kind: Any) -> Any:
     return kind
 
 
-def struct_in(kind: Any) -> type[Section] | None:
+def struct_in(kind: Any) -> type[SettingsSection] | None:
     bare = bare_type(kind)
-    return bare if isinstance(bare, type) and issubclass(bare, Section) else None
+    return bare if isinstance(bare, type) and issubclass(bare, SettingsSection) else None
 
 
 def _notes(kind: Any) -> Iterator[Meta]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from brim.conversation import Message
+from brim.count_text import CountText
 from brim.errors import BadSetting
 from brim.models.model import Prices
 from brim.summaries.verify import verified
@@ -59,7 +60,7 @@ class LlmSummarizer:
 
     ask: Ask
     window: int = 8_000
-    count: Callable[[str], int] = field(default_factory=lambda: tokenizer("o200k"))
+    count: CountText = field(default_factory=lambda: tokenizer("o200k"))
     timeout: float = 60.0
     retries: int = 2
     max_tokens: int | None = None

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import islice
 
 from brim.conversation import Message
+from brim.count_text import CountText
 from brim.summaries.deterministic import facts, take_notes
 
 PUT_BACK = "Also, verbatim:"
@@ -88,7 +89,7 @@ def instructions(messages: Sequence[Message]) -> list[str]:
     return found
 
 
-def verified(summary: str, messages: Sequence[Message], count: Callable[[str], int], previous: str = "") -> str | None:
+def verified(summary: str, messages: Sequence[Message], count: CountText, previous: str = "") -> str | None:
     """The summary with what it left out put back; None if it says nothing, or takes as much as what it replaces.
 
     Example: "Login is fixed." for messages that name order 4417 -> "Login is fixed.\\nAlso, verbatim:\\n- named: 4417"
@@ -131,7 +132,7 @@ def _letter(sign: str) -> bool:
     return sign.isascii() and (sign.isalnum() or sign == "_")
 
 
-def _within(lines: list[str], tokens: int, count: Callable[[str], int]) -> list[str]:
+def _within(lines: list[str], tokens: int, count: CountText) -> list[str]:
     """The first lines that take at most so many tokens together."""
     taken = 0
     for number, line in enumerate(lines):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from brim import models
+from brim.count_text import CountText
 from brim.tokens.tokenizers import tokenizer
 
 __all__ = ["text_counter", "tokenizer"]
 
 
-def text_counter(model: str) -> Callable[[str], int]:
+def text_counter(model: str) -> CountText:
     """What counts plain text for a model. Example: text_counter("gpt-4o")("hello world") -> 2"""
     return tokenizer(models.find(model).family)

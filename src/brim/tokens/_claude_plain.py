@@ -28,7 +28,7 @@ LONG = 4_096  # from here on it pays to shorten runs of one character before til
 REPEATED = re.compile(r"(.)\1{15,}", re.DOTALL)
 
 Value = TypeVar("Value")
-Node = dict[str, Any]  # the nodes one character on; under "" whether a piece ends here
+PieceNode = dict[str, Any]  # the nodes one character on; under "" whether a piece ends here
 
 
 class Alphabet:
@@ -106,7 +106,7 @@ class Alphabet:
 A_WORD, MARKS, SIGNS = range(1, 4)  # groups of Alphabet.runs
 
 
-class Field(NamedTuple):
+class TableField(NamedTuple):
     """What stands between two blanks: its tokens, and whether markers face the blanks beside it."""
 
     tokens: int
@@ -117,7 +117,7 @@ class Field(NamedTuple):
 class CharacterCosts(dict[str, int]):
     """What a character costs that is in no longer piece: one if it is a piece, else part of its bytes."""
 
-    def __init__(self, trie: Node, floors: bytes) -> None:
+    def __init__(self, trie: PieceNode, floors: bytes) -> None:
         super().__init__((character, 1) for character, node in trie.items() if node.get(""))
         self.floors = floors
 
@@ -126,7 +126,7 @@ class CharacterCosts(dict[str, int]):
         return tokens
 
 
-class Vocabulary:
+class PlainVocabulary:
     """Counts the tokens of one vocabulary."""
 
     def __init__(self, alphabet: Alphabet, floors: bytes, pieces: str, fold_quotes: bool, caps_from: int) -> None:
@@ -141,7 +141,7 @@ class Vocabulary:
 
     def forget(self) -> None:
         """Empty the caches of measured spellings."""
-        self.fields: list[list[dict[str, Field]]] = [[{}, {}], [{}, {}]]  # by space before and after
+        self.fields: list[list[dict[str, TableField]]] = [[{}, {}], [{}, {}]]  # by space before and after
         self.words: dict[str, int] = {}
         self.stretches: dict[str, int] = {}
 
@@ -193,13 +193,13 @@ class Vocabulary:
 
     # ---- fields -----------------------------------------------------------------------------------
 
-    def _new_field(self, field: str, before: bool, after: bool) -> Field:
+    def _new_field(self, field: str, before: bool, after: bool) -> TableField:
         found = self._field(field, before, after)
         if len(field) <= SHORT:
             _keep(self.fields[before][after], field, found)
         return found
 
-    def _field(self, field: str, before: bool, after: bool, frame: bool = False) -> Field:
+    def _field(self, field: str, before: bool, after: bool, frame: bool = False) -> TableField:
         """Measure a field; `frame`: it opens the message and takes the marker that the frame ends in."""
         tokens, stretch = 0, ""  # what is counted, and the marked text that is still to be
         opens = closes = False
@@ -229,7 +229,7 @@ class Vocabulary:
             previous = kind
         if previous == MARKS:
             stretch += EOW
-        return Field(tokens + self._stretch(stretch), opens, closes)
+        return TableField(tokens + self._stretch(stretch), opens, closes)
 
     # ---- words and tiles --------------------------------------------------------------------------
 
@@ -336,7 +336,7 @@ class Vocabulary:
 
         return REPEATED.sub(shorten, marked), taken
 
-    def _repeats(self, character: str) -> tuple[list[int], list[Node]]:
+    def _repeats(self, character: str) -> tuple[list[int], list[PieceNode]]:
         """The lengths of the pieces that only repeat a character, and the trie's way along it."""
         nodes = [self.trie]
         while node := nodes[-1].get(character):
@@ -344,8 +344,8 @@ class Vocabulary:
         return [length for length, node in enumerate(nodes) if length > 1 and "" in node], nodes
 
 
-def _trie(pieces: Iterable[str]) -> Node:
-    root: Node = {}
+def _trie(pieces: Iterable[str]) -> PieceNode:
+    root: PieceNode = {}
     for piece in pieces:
         node = root
         for character in piece:

@@ -22,12 +22,12 @@ from brim.tokens.observations import KEPT, Observation
 __all__ = [
     "MARGINS",
     "Actuals",
+    "ActualsStore",
     "Analytics",
     "Calibration",
     "ErrorStatistics",
     "InMemory",
     "Source",
-    "Store",
     "UsageRecord",
 ]
 
@@ -42,7 +42,7 @@ _ASK_SECONDS: Final = 5.0
 _versions = count(1)
 
 
-class Store(Protocol):
+class ActualsStore(Protocol):
     """Where actuals are kept. Keys are digests; a store may forget."""
 
     def get_actual(self, key: bytes) -> int | None: ...
@@ -69,7 +69,7 @@ class InMemory:
 class Careful:
     """A store whose faults cost what it would have said, and nothing else."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: ActualsStore) -> None:
         self._store = store
 
     def get_actual(self, key: bytes) -> int | None:
@@ -92,8 +92,8 @@ class Actuals:
     `scope` says whose numbers they are: what one upstream or one tenant reported is never used for another.
     """
 
-    def __init__(self, store: Store | None = None, scope: str = "") -> None:
-        self.store: Store = Careful(store) if store is not None else InMemory()
+    def __init__(self, store: ActualsStore | None = None, scope: str = "") -> None:
+        self.store: ActualsStore = Careful(store) if store is not None else InMemory()
         self.scope = scope
         self.version = next(_versions)
         self._families: SizedLru[str, tuple[int, Calibration]] = SizedLru(_HELD)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
-Count = Callable[[str], int]
+from brim.count_text import CountText
 
 # So many characters for each token that there is room for are mostly more than the room: of dense text, of plain text.
 PREFIXES: Final = (3, 5)
@@ -13,7 +12,7 @@ PREFIXES: Final = (3, 5)
 LONG: Final = 8_192
 
 
-def up_to(count: Count, most: int) -> Count:
+def up_to(count: CountText, most: int) -> CountText:
     """`count` that reads a long text only until it is surely more than `most`; what it says then is above `most`.
 
     Example: up_to(count, 100)("a megabyte of text") -> 127
@@ -31,7 +30,7 @@ def up_to(count: Count, most: int) -> Count:
     return counted
 
 
-def _counted(text: str, count: Count, most: int) -> int:
+def _counted(text: str, count: CountText, most: int) -> int:
     for characters in PREFIXES:
         end = characters * most
         if 2 * len(text) > 3 * end and (found := count(text[:end])) > most:
@@ -39,6 +38,6 @@ def _counted(text: str, count: Count, most: int) -> int:
     return count(text)
 
 
-def known(count: Count, text: str, tokens: int) -> Count:
+def known(count: CountText, text: str, tokens: int) -> CountText:
     """`count` that need not read one text, whose size is known."""
     return lambda given: tokens if given is text else count(given)

@@ -33,7 +33,7 @@ FRAME = 16
 REPEATS: Final = 32
 FARTHEST_REPEAT: Final = 0.12
 # What messages are counted as, and by a second ruler where there is one.
-Sizes = tuple[float, float | None]
+SizeBand = tuple[float, float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +112,12 @@ class Calibration:
         found = self.wholes.consensus()
         return found is None or found.holds(seen)
 
-    def rest(self, tokens: Sizes) -> float:
+    def rest(self, tokens: SizeBand) -> float:
         """What messages after a known prefix take, most likely."""
         ruler, counted = self._better(tokens)
         return ruler.factor * counted
 
-    def upper_rest(self, source: Source, tokens: Sizes, messages: int, before: float) -> float:
+    def upper_rest(self, source: Source, tokens: SizeBand, messages: int, before: float) -> float:
         """The most that messages can take after a prefix that took `before`, by the rulers that hold."""
         if not messages:
             return 0.0
@@ -143,25 +143,25 @@ class Calibration:
         headroom = max(start, rests.spread(size, ruler.factor)) / sqrt(1 + number)
         return max(rests.most(size, ruler.factor), counted + self.learnt.suspected / (1 + number)) + headroom
 
-    def _better(self, tokens: Sizes) -> tuple[Ruler, float]:
+    def _better(self, tokens: SizeBand) -> tuple[Ruler, float]:
         """The ruler that was closer of late, and what it counts."""
         (own, other), learnt = tokens, self.learnt
         if other is None or not learnt.other.factor or learnt.own.off < learnt.other.off:
             return learnt.own, own
         return learnt.other, other
 
-    def learn_whole(self, tokens: Sizes, messages: int, actual: int) -> None:
+    def learn_whole(self, tokens: SizeBand, messages: int, actual: int) -> None:
         """Note that a whole request that was counted as so much took `actual`.
 
         A second count comes with families that have no exact tokenizer: they have factors to correct.
         """
         self._learn(self.wholes, tokens, messages, actual)
 
-    def learn_rest(self, tokens: Sizes, messages: int, actual: int) -> None:
+    def learn_rest(self, tokens: SizeBand, messages: int, actual: int) -> None:
         """Note that messages after a known prefix took `actual`."""
         self._learn(self.rests, tokens, messages, actual)
 
-    def _learn(self, kind: Observations, tokens: Sizes, messages: int, actual: int) -> None:
+    def _learn(self, kind: Observations, tokens: SizeBand, messages: int, actual: int) -> None:
         own, other = tokens
         if own > 0 and messages > 0 and actual > 0:
             kind.add(Observation(round(own), round(other or 0), messages, actual))

@@ -16,12 +16,12 @@ import re
 import unicodedata
 import zlib
 from array import array
-from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 from itertools import groupby
 from typing import Literal, NamedTuple, Protocol
 
+from brim.count_text import CountText
 from brim.errors import BadSetting
 from brim.tokens import _claude_plain
 
@@ -40,7 +40,7 @@ _UNBROKEN = re.compile("[\u0300-\u30ff\ua66f-\uabff\ufb1e-\ufe2f\U00010000-\U000
 _DOUBLE_MARKS = {0x0F73: "\u0f71\u0f72", 0x0F75: "\u0f71\u0f74", 0x0F81: "\u0f71\u0f80"}
 
 
-class Family(NamedTuple):
+class ClaudeFamily(NamedTuple):
     """What sets one generation of the tokenizer apart from the others."""
 
     table: str
@@ -58,10 +58,10 @@ class Vocabulary(Protocol):
 
 
 FAMILIES = {
-    "claude-3": Family("claude-3", 7, frame_bow=True, fold_quotes=True, caps_from=4),
-    "claude-4.7": Family("claude-4.7", 11, frame_bow=True),
-    "claude-4.8": Family("claude-4.7", 6, frame_bow=False),
-    "claude-opus-5": Family("claude-4.7", 6, frame_bow=False, free_end=True),
+    "claude-3": ClaudeFamily("claude-3", 7, frame_bow=True, fold_quotes=True, caps_from=4),
+    "claude-4.7": ClaudeFamily("claude-4.7", 11, frame_bow=True),
+    "claude-4.8": ClaudeFamily("claude-4.7", 6, frame_bow=False),
+    "claude-opus-5": ClaudeFamily("claude-4.7", 6, frame_bow=False, free_end=True),
 }
 
 
@@ -91,7 +91,7 @@ def implementation() -> Literal["compiled", "python"]:
     return "python" if _compiled is None else "compiled"
 
 
-def _family(name: str) -> Family:
+def _family(name: str) -> ClaudeFamily:
     try:
         return FAMILIES[name]
     except KeyError:
@@ -130,7 +130,7 @@ def _longest_stretch_plain(text: str) -> int:
     return max(map(len, _UNBROKEN.findall(text)), default=0)
 
 
-_longest_stretch: Callable[[str], int] = _compiled.longest_stretch if _compiled else _longest_stretch_plain
+_longest_stretch: CountText = _compiled.longest_stretch if _compiled else _longest_stretch_plain
 
 
 # ---- tables, loaded once a process and only when they are needed --------------------------------------
@@ -143,9 +143,9 @@ def vocabulary(table: str) -> Vocabulary:
 
 
 @cache
-def plain_vocabulary(table: str) -> _claude_plain.Vocabulary:
+def plain_vocabulary(table: str) -> _claude_plain.PlainVocabulary:
     """The plain-Python counter of one table."""
-    return _claude_plain.Vocabulary(_alphabet(), *_pieces(table), *_spelling(table))
+    return _claude_plain.PlainVocabulary(_alphabet(), *_pieces(table), *_spelling(table))
 
 
 @cache

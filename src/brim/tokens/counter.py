@@ -6,7 +6,7 @@ is new in a conversation is ever tokenized.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from math import ceil
@@ -15,6 +15,7 @@ from typing import Any, Final
 from brim import apis
 from brim.apis.framing import Framing, framing_for
 from brim.conversation import Conversation, Message, Part, Role, changed, decode
+from brim.count_text import CountText
 from brim.models import Model
 from brim.sized_lru import SizedLru
 from brim.tokens.actuals import Actuals, shared_out
@@ -77,7 +78,7 @@ class Counter:
         self.api = api
         self.actuals = actuals
         self.tokenizer = tokenizer(model.family)
-        self.text: Callable[[str], int] = self.tokenizer.count
+        self.text: CountText = self.tokenizer.count
         self.framing: Framing = framing_for(api, model.name, self.text)
         known = self.framing.verified and model.family in VERIFIED
         self.source: Source = "estimated" if not self.tokenizer.exact else "exact" if known else "reconstructed"

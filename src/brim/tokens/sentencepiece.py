@@ -10,17 +10,18 @@ Where there was no compiler when Brim was installed, splintr counts.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 import splintr
+
+from brim.count_text import CountText
 
 try:
     from brim.tokens import _pieces as _compiled
 except ImportError:  # installed without a compiler
     _compiled = None  # type: ignore[assignment]
 
-Count = Callable[[str], int]
 
 # Gemma's vocabularies: no space before the text, and blanks merge before anything else; in the others they merge last.
 GEMMA: Final = frozenset({"gemma2", "gemma3", "gemma4"})
@@ -35,13 +36,13 @@ _LINES: Final = 16_384
 _NEWLINES: Final = re.compile("\n+")
 
 
-def counter(vocabulary: splintr.AnyTokenizer, name: str) -> Count:
+def counter(vocabulary: splintr.AnyTokenizer, name: str) -> CountText:
     """What counts plain text with a SentencePiece vocabulary of splintr; a lone surrogate raises."""
     count = plain_counter(vocabulary, name) if _compiled is None else compiled_counter(vocabulary, name)
     return _around(_tags(vocabulary), count) if name in _TAGGED else count
 
 
-def compiled_counter(vocabulary: splintr.AnyTokenizer, name: str) -> Count:
+def compiled_counter(vocabulary: splintr.AnyTokenizer, name: str) -> CountText:
     """The compiled counter. It holds the pieces, and no longer needs splintr."""
     pieces = list(map(vocabulary.decode_token_bytes, range(vocabulary.vocab_size)))
     for id in vocabulary.special_tokens().values():
@@ -51,7 +52,7 @@ def compiled_counter(vocabulary: splintr.AnyTokenizer, name: str) -> Count:
     return _compiled.Pieces(pieces, prefix=name not in GEMMA, runs_first=name in GEMMA).count
 
 
-def plain_counter(vocabulary: splintr.AnyTokenizer, name: str) -> Count:
+def plain_counter(vocabulary: splintr.AnyTokenizer, name: str) -> CountText:
     """The same number by splintr alone."""
     ordinary = vocabulary.encode_ordinary
 
@@ -69,7 +70,7 @@ def _tags(vocabulary: splintr.AnyTokenizer) -> re.Pattern[str]:
     return re.compile("|".join(re.escape(piece.decode()) for piece in found if _TAG.fullmatch(piece)))
 
 
-def _around(tags: re.Pattern[str], count: Count) -> Count:
+def _around(tags: re.Pattern[str], count: CountText) -> CountText:
     """`count` of what stands between tags, and one for each tag."""
 
     def counted(text: str) -> int:

@@ -12,18 +12,16 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
 import splintr
 
+from brim.count_text import CountText
 from brim.errors import BadSetting
 from brim.tokens import claude, sentencepiece
 from brim.tokens.chunks import in_pieces
 from brim.tokens.estimate import estimate
-
-Count = Callable[[str], int]
 
 # The family's name here -> the vocabulary inside splintr.
 VOCABULARIES: Final[dict[str, str]] = {
@@ -82,7 +80,7 @@ class TextCounter:
 
     name: str
     exact: bool
-    count: Count = field(repr=False)
+    count: CountText = field(repr=False)
 
     def __call__(self, text: str) -> int:
         return self.count(text)
@@ -131,7 +129,7 @@ def _load(name: str) -> TextCounter:
     raise BadSetting("tokenizer family", f"{name!r} is not one of {', '.join(families())}")
 
 
-def _plain_text_count(vocabulary: splintr.AnyTokenizer) -> Count:
+def _plain_text_count(vocabulary: splintr.AnyTokenizer) -> CountText:
     """The cheapest exact way to count plain text with `vocabulary`.
 
     `encode_flat` makes one bytes object, four bytes a token, but promotes text that spells a control token;
@@ -154,7 +152,7 @@ def _plain_text_count(vocabulary: splintr.AnyTokenizer) -> Count:
     return count
 
 
-def _total(count: Count) -> Count:
+def _total(count: CountText) -> CountText:
     """`count` that takes any string."""
 
     def counted(text: str) -> int:
@@ -166,12 +164,12 @@ def _total(count: Count) -> Count:
     return counted
 
 
-def _composing(count: Count) -> Count:
+def _composing(count: CountText) -> CountText:
     """`count` after Unicode composition: e + combining acute is the one letter é."""
     return lambda text: count(claude.composed(text))
 
 
-def _count_around_surrogates(text: str, count: Count) -> int:
+def _count_around_surrogates(text: str, count: CountText) -> int:
     """Count a text that is not valid Unicode.
 
     A provider sees a lone surrogate as its three bytes or as U+FFFD, which has three bytes as well, so three

@@ -13,10 +13,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 from brim.apis.framed import Framed
-from brim.apis.image_size import base64_image_size
-from brim.apis.json_values import Count, Json, as_list, as_text, json_text, objects
-from brim.apis.media_tokens import Size, anthropic_image_tokens, claude_version
+from brim.apis.image_size import Size, base64_image_size
+from brim.apis.json_values import Json, as_list, as_text, json_text, objects
+from brim.apis.media_tokens import anthropic_image_tokens, claude_version
 from brim.apis.opaque_tokens import MediaRules, encrypted_tokens, file_tokens, opaque_tokens
+from brim.count_text import CountText
 
 # Around each message. Its share of the one-message frame is not published; Opus 4.7's frame is the longest.
 _MESSAGE, _MESSAGE_47 = 4, 6
@@ -45,7 +46,7 @@ _TOOLS_NEWER: Final = (675, 804)
 _SERVER_TOOL: Final = 900
 
 
-def request_tokens(body: Json, count: Count, model: str = "") -> Framed:
+def request_tokens(body: Json, count: CountText, model: str = "") -> Framed:
     """The parts of a whole Messages request.
 
     Example: {"system": "You are a scientist", "messages": [...]} -> Framed(...)
@@ -69,7 +70,7 @@ def base_tokens(model: str) -> int:
     return frame - _message_frame(version)
 
 
-def system_tokens(system: Any, count: Count) -> int:
+def system_tokens(system: Any, count: CountText) -> int:
     """Tokens of the system text, a string or text blocks.
 
     Example: "You are a scientist" -> 7
@@ -81,7 +82,7 @@ def system_tokens(system: Any, count: Count) -> int:
     return _SYSTEM + sum(block_tokens(block, count, "") for block in as_list(system))
 
 
-def message_tokens(message: Json, count: Count, model: str = "") -> int:
+def message_tokens(message: Json, count: CountText, model: str = "") -> int:
     """Tokens of one message.
 
     Example: {"role": "user", "content": "hi"} -> 5
@@ -89,7 +90,7 @@ def message_tokens(message: Json, count: Count, model: str = "") -> int:
     return _message_frame(claude_version(model)) + _content_tokens(message.get("content"), count, model)
 
 
-def block_tokens(block: Any, count: Count, model: str) -> int:
+def block_tokens(block: Any, count: CountText, model: str) -> int:
     """Tokens of one content block.
 
     Example: {"type": "text", "text": "hi"} -> 1
@@ -117,7 +118,7 @@ def block_tokens(block: Any, count: Count, model: str) -> int:
     return _BLOCK + opaque_tokens({**block, "cache_control": None}, count, media_rules(model))
 
 
-def tools_tokens(tools: Any, tool_choice: Any, count: Count, model: str = "") -> int:
+def tools_tokens(tools: Any, tool_choice: Any, count: CountText, model: str = "") -> int:
     """Tokens of the tools, with the system prompt that they bring.
 
     Example: ([], None, count) -> 0
@@ -152,7 +153,7 @@ def _message_frame(version: tuple[int, int]) -> int:
     return _MESSAGE_47 if version == (4, 7) else _MESSAGE
 
 
-def _content_tokens(content: Any, count: Count, model: str) -> int:
+def _content_tokens(content: Any, count: CountText, model: str) -> int:
     if isinstance(content, list):
         return sum(block_tokens(block, count, model) for block in content)
     if isinstance(content, dict):
@@ -160,7 +161,7 @@ def _content_tokens(content: Any, count: Count, model: str) -> int:
     return count(as_text(content))
 
 
-def _call_tokens(block: Json, count: Count) -> int:
+def _call_tokens(block: Json, count: CountText) -> int:
     arguments = block.get("input")
     parameters = len(arguments) if isinstance(arguments, dict) else 1
     return _CALL + count(as_text(block.get("name"))) + _PARAMETER * parameters + count(json_text(arguments))
@@ -172,7 +173,7 @@ def _image_tokens(source: Any, model: str) -> int:
     return media_rules(model).image(size)
 
 
-def _document_tokens(block: Json, count: Count, model: str) -> int:
+def _document_tokens(block: Json, count: CountText, model: str) -> int:
     rules = media_rules(model)
     total = _DOCUMENT + count(as_text(block.get("title"))) + count(as_text(block.get("context")))
     source = block.get("source")
@@ -200,7 +201,7 @@ def _tools_prompt(tool_choice: Any, model: str) -> int:
     return prompts[forced]
 
 
-def _format_tokens(body: Json, count: Count) -> int:
+def _format_tokens(body: Json, count: CountText) -> int:
     """A structured-output schema, which the model is shown."""
     config = body.get("output_config")
     wanted = body.get("output_format", config.get("format") if isinstance(config, dict) else None)

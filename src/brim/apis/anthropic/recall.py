@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from brim.apis.event_fields import arguments_of, inner, number_of, objects, text_of
-from brim.apis.recall_dialect import Asked, Event, Splice, event_bytes, is_ours
+from brim.apis.recall_dialect import RecallRequest, Splice, StreamEvent, event_bytes, is_ours
 
 _GROWING = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
 
@@ -14,14 +14,14 @@ class MessagesRound:
     """Text and thinking go through at once; from the first tool_use block on, everything but pings is held."""
 
     def __init__(self, splice: Splice) -> None:
-        self.asked: list[Asked] = []
+        self.asked: list[RecallRequest] = []
         self._splice = splice
-        self._held: list[Event] = []
+        self._held: list[StreamEvent] = []
         self._blocks: dict[int, dict[str, Any]] = {}
         self._inputs: dict[int, str] = {}
         self._start = splice.emitted
 
-    def event(self, event: Event) -> list[bytes]:
+    def event(self, event: StreamEvent) -> list[bytes]:
         data = event.data or {}
         kind = text_of(data, "type")
         if kind in ("ping", "", "error"):
@@ -57,9 +57,9 @@ class MessagesRound:
             if index in self._inputs:
                 block["input"] = arguments_of(self._inputs[index])
             if is_ours(block.get("name")):
-                self.asked.append(Asked(text_of(block, "id"), block.get("input"), block))
+                self.asked.append(RecallRequest(text_of(block, "id"), block.get("input"), block))
 
-    def _shifted(self, event: Event) -> bytes:
+    def _shifted(self, event: StreamEvent) -> bytes:
         data = event.data
         if not self._start or data is None or "index" not in data:
             return event.raw
@@ -72,7 +72,7 @@ class MessagesRound:
         blocks = objects(answer, "content")
         self._blocks = dict(enumerate(blocks))
         self.asked = [
-            Asked(text_of(block, "id"), block.get("input"), block)
+            RecallRequest(text_of(block, "id"), block.get("input"), block)
             for block in blocks
             if block.get("type") == "tool_use" and is_ours(block.get("name"))
         ]

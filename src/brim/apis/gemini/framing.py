@@ -12,9 +12,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 from brim.apis.framed import Framed
-from brim.apis.json_values import Count, Json, as_list, as_text, json_text, objects
-from brim.apis.media_tokens import Size, gemini_image_tokens
+from brim.apis.image_size import Size
+from brim.apis.json_values import Json, as_list, as_text, json_text, objects
+from brim.apis.media_tokens import gemini_image_tokens
 from brim.apis.opaque_tokens import MediaRules, encrypted_tokens, file_tokens, opaque_tokens
+from brim.count_text import CountText
 
 BASE: Final = 1
 _MESSAGE: Final = 2
@@ -26,7 +28,7 @@ _UNSEEN_PAGES: Final = 100
 _SIGNATURE: Final = ("thoughtSignature", "thought_signature")
 
 
-def request_tokens(body: Json, count: Count, model: str = "") -> Framed:
+def request_tokens(body: Json, count: CountText, model: str = "") -> Framed:
     """The parts of a whole generateContent request.
 
     Example: {"contents": [{"parts": [{"text": "hello"}]}]} -> Framed(base=1, messages=(3,), ...)
@@ -43,7 +45,7 @@ def request_tokens(body: Json, count: Count, model: str = "") -> Framed:
     )
 
 
-def system_tokens(system: Any, count: Count, model: str = "") -> int:
+def system_tokens(system: Any, count: CountText, model: str = "") -> int:
     """Tokens of the system instruction: a content with parts, or text.
 
     Example: {"parts": [{"text": "hello"}]} -> 3
@@ -55,7 +57,7 @@ def system_tokens(system: Any, count: Count, model: str = "") -> int:
     return _MESSAGE + count(as_text(system))
 
 
-def message_tokens(message: Json, count: Count, model: str = "", resolution: str | None = None) -> int:
+def message_tokens(message: Json, count: CountText, model: str = "", resolution: str | None = None) -> int:
     """Tokens of one content.
 
     Example: {"role": "user", "parts": [{"text": "hello"}]} -> 3
@@ -65,7 +67,7 @@ def message_tokens(message: Json, count: Count, model: str = "", resolution: str
     return _MESSAGE + sum(part_tokens(part, count, model, resolution) for part in listed)
 
 
-def part_tokens(part: Any, count: Count, model: str = "", resolution: str | None = None) -> int:
+def part_tokens(part: Any, count: CountText, model: str = "", resolution: str | None = None) -> int:
     """Tokens of one part.
 
     Example: {"text": "hello"} -> 1
@@ -83,7 +85,7 @@ def part_tokens(part: Any, count: Count, model: str = "", resolution: str | None
     return total + (opaque_tokens(rest, count, media_rules(model, resolution)) if rest else 0)
 
 
-def _field_tokens(name: str, value: Any, count: Count, model: str, resolution: str | None) -> int | None:
+def _field_tokens(name: str, value: Any, count: CountText, model: str, resolution: str | None) -> int | None:
     """What a part holds in one of the fields that the API defines; None for any other.
 
     Arguments and responses are JSON that the model reads as text, whatever their strings spell. Media of a function
@@ -109,7 +111,7 @@ def _field_tokens(name: str, value: Any, count: Count, model: str, resolution: s
     return None
 
 
-def tools_tokens(tools: Any, tool_choice: Any, count: Count, model: str = "") -> int:
+def tools_tokens(tools: Any, tool_choice: Any, count: CountText, model: str = "") -> int:
     """Tokens of the tools, and of a tool configuration.
 
     Example: ([{"functionDeclarations": [{"name": "foo"}]}], None, count) -> the declaration's JSON and a frame

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from brim.apis.event_fields import inner, objects, text_of
-from brim.apis.recall_dialect import Asked, Event, Splice, is_ours
+from brim.apis.recall_dialect import RecallRequest, Splice, StreamEvent, is_ours
 
 
 class GeminiRound:
     """Text goes through at once; from the first function call or the end on, everything is held."""
 
     def __init__(self, splice: Splice) -> None:
-        self.asked: list[Asked] = []
+        self.asked: list[RecallRequest] = []
         self._splice = splice
         self._held: list[bytes] = []
         self._parts: list[dict[str, Any]] = []
 
-    def event(self, event: Event) -> list[bytes]:
+    def event(self, event: StreamEvent) -> list[bytes]:
         data = event.data
         if data is None:
             return [event.raw]
@@ -37,7 +37,7 @@ class GeminiRound:
         for part in calls:
             call = part["functionCall"]
             if is_ours(call.get("name")):
-                self.asked.append(Asked(text_of(call, "id"), call.get("args"), part))
+                self.asked.append(RecallRequest(text_of(call, "id"), call.get("args"), part))
         return bool(calls)
 
     def flush(self) -> list[bytes]:
@@ -64,6 +64,6 @@ class GeminiRound:
         return [{"role": "model", "parts": kept}, {"role": "user", "parts": results}]
 
 
-def _result(asked: Asked, text: str) -> dict[str, Any]:
+def _result(asked: RecallRequest, text: str) -> dict[str, Any]:
     found: dict[str, Any] = {"name": asked.raw["functionCall"]["name"], "response": {"result": text}}
     return {"id": asked.id, **found} if asked.id else found

@@ -14,11 +14,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 from brim.apis.framed import Framed
-from brim.apis.image_size import base64_image_size
-from brim.apis.json_values import Count, Json, as_list, as_text, json_text, objects
-from brim.apis.media_tokens import Size, openai_image_tokens
+from brim.apis.image_size import Size, base64_image_size
+from brim.apis.json_values import Json, as_list, as_text, json_text, objects
+from brim.apis.media_tokens import openai_image_tokens
 from brim.apis.opaque_tokens import MediaRules, file_tokens, opaque_tokens
 from brim.apis.openai_chat.typescript import render_functions, unshown
+from brim.count_text import CountText
 
 ERAS: Final = ("functions", "tools")
 
@@ -44,7 +45,7 @@ _PDF_PAGE: Final = 3_000  # a page of dense text; its image is charged by the mo
 _AUDIO_SECOND: Final = 10
 
 
-def chat_tokens(body: Json, count: Count, era: str = "auto", model: str = "gpt-4o") -> Framed:
+def chat_tokens(body: Json, count: CountText, era: str = "auto", model: str = "gpt-4o") -> Framed:
     """The parts of a whole Chat Completions request.
 
     Example: {"messages": [{"role": "user", "content": "hello"}]} -> tokens 8
@@ -88,7 +89,7 @@ def first_system_text(messages: list[Json]) -> str | None:
     return None
 
 
-def message_tokens(message: Json, count: Count, era: str = "tools", model: str = "gpt-4o") -> int:
+def message_tokens(message: Json, count: CountText, era: str = "tools", model: str = "gpt-4o") -> int:
     """Tokens of one message, whatever stands around it.
 
     Example: {"role": "user", "content": "hello"} -> 5
@@ -111,7 +112,7 @@ def message_tokens(message: Json, count: Count, era: str = "tools", model: str =
     return total
 
 
-def message_slack(message: Json, count: Count) -> int:
+def message_slack(message: Json, count: CountText) -> int:
     """What a message may cost beyond `message_tokens`: calls, whose format differs between models.
 
     Example: {"role": "user", "content": "hello"} -> 0
@@ -122,7 +123,7 @@ def message_slack(message: Json, count: Count) -> int:
     return sum(_SLACK_CALL + count(_call_text(call)[0]) for call in calls)
 
 
-def content_tokens(content: Any, count: Count, model: str) -> int:
+def content_tokens(content: Any, count: CountText, model: str) -> int:
     """Tokens of a message's content: text, or a list of parts.
 
     Example: "hello" -> 1; None -> 0; [{"type": "text", "text": "hello"}] -> 1
@@ -136,7 +137,7 @@ def content_tokens(content: Any, count: Count, model: str) -> int:
     return opaque_tokens(content, count, media_rules(model))
 
 
-def part_tokens(part: Any, count: Count, model: str) -> int:
+def part_tokens(part: Any, count: CountText, model: str) -> int:
     """Tokens of one part of a content list, in the Chat Completions or the Responses spelling.
 
     Example: {"type": "text", "text": "hello"} -> 1
@@ -162,7 +163,7 @@ def part_tokens(part: Any, count: Count, model: str) -> int:
 
 
 def tools_tokens(
-    tools: Any, tool_choice: Any, functions: Any, count: Count, era: str = "tools", system: str | None = None
+    tools: Any, tool_choice: Any, functions: Any, count: CountText, era: str = "tools", system: str | None = None
 ) -> int:
     """Tokens of the tools and of a forced choice; `system` is the text that the tools are put behind, if any.
 
@@ -181,7 +182,7 @@ def tools_tokens(
     return total
 
 
-def tools_slack(tools: Any, tool_choice: Any, functions: Any, count: Count, era: str = "tools") -> int:
+def tools_slack(tools: Any, tool_choice: Any, functions: Any, count: CountText, era: str = "tools") -> int:
     """What the tools may cost beyond `tools_tokens`: the other rendering, and keywords it is not known to show.
 
     Example: ([], None, None, count) -> 0
@@ -199,7 +200,7 @@ def tools_slack(tools: Any, tool_choice: Any, functions: Any, count: Count, era:
     return slack
 
 
-def format_tokens(response_format: Any, count: Count) -> int:
+def format_tokens(response_format: Any, count: CountText) -> int:
     """Tokens of a structured-output schema, which the model is shown; other formats cost nothing.
 
     Example: {"type": "json_object"} -> 0
@@ -225,7 +226,7 @@ def media_rules(model: str) -> MediaRules:
     )
 
 
-def _calls_tokens(calls: list[Json], count: Count) -> int:
+def _calls_tokens(calls: list[Json], count: CountText) -> int:
     texts = [_call_text(call) for call in calls]
     arguments = sum(count(text) for _, text in texts)
     if len(texts) == 1:
@@ -272,7 +273,7 @@ def _image_tokens(part: Json, model: str) -> int:
     return openai_image_tokens(width, height, detail if isinstance(detail, str) else None, model)
 
 
-def _document_tokens(file: Any, count: Count, rules: MediaRules) -> int:
+def _document_tokens(file: Any, count: CountText, rules: MediaRules) -> int:
     """A file inside the request by its bytes; a file that is only named could be anything up to a long PDF."""
     if not isinstance(file, dict):
         return count(json_text(file))

@@ -5,21 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from brim.apis.event_fields import arguments_of, inner, number_of, objects, text_of
-from brim.apis.recall_dialect import Asked, Event, Splice, event_bytes, is_ours
+from brim.apis.recall_dialect import RecallRequest, Splice, StreamEvent, event_bytes, is_ours
 
 
 class ChatRound:
     """Text goes through at once; from the first tool call or the end on, everything is held."""
 
     def __init__(self, splice: Splice) -> None:
-        self.asked: list[Asked] = []
+        self.asked: list[RecallRequest] = []
         self._splice = splice
-        self._held: list[Event] = []
+        self._held: list[StreamEvent] = []
         self._text: list[str] = []
         self._calls: dict[int, dict[str, Any]] = {}
         self._holding = False
 
-    def event(self, event: Event) -> list[bytes]:
+    def event(self, event: StreamEvent) -> list[bytes]:
         data = event.data
         if data is None:
             if b"[DONE]" in event.raw:
@@ -47,12 +47,12 @@ class ChatRound:
         known["name"] += text_of(function, "name")
         known["arguments"] += text_of(function, "arguments")
         self.asked = [
-            Asked(one["id"], arguments_of(one["arguments"]), one)
+            RecallRequest(one["id"], arguments_of(one["arguments"]), one)
             for one in self._calls.values()
             if is_ours(one["name"])
         ]
 
-    def _emit(self, event: Event) -> list[bytes]:
+    def _emit(self, event: StreamEvent) -> list[bytes]:
         """Later rounds go on under the id of the first, and do not say the role again."""
         splice, data = self._splice, event.data
         if data is None:

@@ -11,7 +11,8 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from brim.apis.json_values import Count, Json, as_list, as_text, objects
+from brim.apis.json_values import Json, as_list, as_text, objects
+from brim.count_text import CountText
 from brim.models.families import family_of
 
 # The message that tools stand in, and a few words around them.
@@ -31,13 +32,13 @@ def is_open(api: str, model: str) -> bool:
     return not family.startswith("claude") if api == "anthropic" else family not in _OPENAI
 
 
-def tools_tokens(tools: Any, count: Count, functions: Any = None) -> int:
+def tools_tokens(tools: Any, count: CountText, functions: Any = None) -> int:
     """Tools of any API as their JSON in the chat API; nothing without them."""
     listed = [_definition(tool) for tool in (*as_list(tools), *as_list(functions))]
     return _TOOLS + count(_spaced(listed)) if listed else 0
 
 
-def calls_tokens(calls: list[Json], count: Count) -> int:
+def calls_tokens(calls: list[Json], count: CountText) -> int:
     """A message that makes calls, without its text.
 
     Example: [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}] -> 33

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from brim.apis.framed import Framed
-from brim.apis.json_values import Count, Json, as_list, as_text, objects
+from brim.apis.json_values import Json, as_list, as_text, objects
 from brim.apis.opaque_tokens import encrypted_tokens, file_tokens, opaque_tokens
 from brim.apis.openai_chat.framing import (
     BASE,
@@ -26,6 +26,7 @@ from brim.apis.openai_chat.framing import (
 )
 from brim.apis.openai_chat.framing import tools_slack as chat_tools_slack
 from brim.apis.openai_chat.framing import tools_tokens as chat_tools_tokens
+from brim.count_text import CountText
 
 _CALL: Final = 14
 _OUTPUT: Final = 12
@@ -37,7 +38,7 @@ _CALLS: Final = frozenset({"function_call", "custom_tool_call", "mcp_call"})
 _OUTPUTS: Final = frozenset({"function_call_output", "custom_tool_call_output", "computer_call_output"})
 
 
-def request_tokens(body: Json, count: Count, model: str = "gpt-4o") -> Framed:
+def request_tokens(body: Json, count: CountText, model: str = "gpt-4o") -> Framed:
     """The parts of a whole Responses request.
 
     Example: {"instructions": "Be brief.", "input": "hello"} -> Framed(base=10, messages=(5,), ...)
@@ -55,7 +56,7 @@ def request_tokens(body: Json, count: Count, model: str = "gpt-4o") -> Framed:
     )
 
 
-def instructions_tokens(instructions: Any, count: Count, model: str = "gpt-4o") -> int:
+def instructions_tokens(instructions: Any, count: CountText, model: str = "gpt-4o") -> int:
     """Tokens of the instructions: a system message before the input; nothing without them.
 
     Example: "Be brief." -> 7; None -> 0
@@ -65,7 +66,7 @@ def instructions_tokens(instructions: Any, count: Count, model: str = "gpt-4o") 
     return message_tokens({"role": "system", "content": instructions}, count, model=model)
 
 
-def tools_tokens(tools: Any, tool_choice: Any, count: Count, instructions: Any = None) -> int:
+def tools_tokens(tools: Any, tool_choice: Any, count: CountText, instructions: Any = None) -> int:
     """Tokens of the tools and of a forced choice; `instructions` is what the tools are put behind.
 
     Example: ([{"type": "function", "name": "foo"}], None, count) -> 23
@@ -74,7 +75,7 @@ def tools_tokens(tools: Any, tool_choice: Any, count: Count, instructions: Any =
     return chat_tools_tokens(tools, tool_choice, None, count, "tools", system)
 
 
-def tools_slack(tools: Any, tool_choice: Any, count: Count) -> int:
+def tools_slack(tools: Any, tool_choice: Any, count: CountText) -> int:
     """What the tools may cost beyond `tools_tokens`.
 
     Example: (None, None, count) -> 0
@@ -82,7 +83,7 @@ def tools_slack(tools: Any, tool_choice: Any, count: Count) -> int:
     return chat_tools_slack(tools, tool_choice, None, count, "tools")
 
 
-def item_tokens(item: Any, count: Count, model: str = "gpt-4o") -> int:
+def item_tokens(item: Any, count: CountText, model: str = "gpt-4o") -> int:
     """Tokens of one input item.
 
     Example: {"type": "function_call", "name": "f", "arguments": "{}"} -> 17
@@ -107,7 +108,7 @@ def item_tokens(item: Any, count: Count, model: str = "gpt-4o") -> int:
     return _ITEM + opaque_tokens(item, count, media_rules(model))
 
 
-def _reasoning_tokens(item: Json, count: Count) -> int:
+def _reasoning_tokens(item: Json, count: CountText) -> int:
     """The larger of what is shown and what is encrypted: both stand for the same thoughts."""
     shown = sum(count(as_text(part.get("text"))) for key in ("summary", "content") for part in objects(item.get(key)))
     shown += sum(count(part) for part in as_list(item.get("summary")) if isinstance(part, str))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from brim.apis.event_fields import arguments_of, number_of, objects, text_of
-from brim.apis.recall_dialect import Asked, Event, Splice, event_bytes, is_ours
+from brim.apis.recall_dialect import RecallRequest, Splice, StreamEvent, event_bytes, is_ours
 
 _OPENING = ("response.created", "response.in_progress", "response.queued")
 _CLOSING = ("response.completed", "response.incomplete", "response.failed")
@@ -15,13 +15,13 @@ class ResponsesRound:
     """Text and reasoning go through at once; from the first function call on, everything is held."""
 
     def __init__(self, splice: Splice) -> None:
-        self.asked: list[Asked] = []
+        self.asked: list[RecallRequest] = []
         self._splice = splice
-        self._held: list[Event] = []
+        self._held: list[StreamEvent] = []
         self._items: list[dict[str, Any]] = []
         self._start = splice.emitted
 
-    def event(self, event: Event) -> list[bytes]:
+    def event(self, event: StreamEvent) -> list[bytes]:
         data = event.data
         if data is None:
             return [event.raw]
@@ -43,9 +43,9 @@ class ResponsesRound:
     def _take(self, item: dict[str, Any]) -> None:
         self._items.append(item)
         if item.get("type") == "function_call" and is_ours(item.get("name")):
-            self.asked.append(Asked(text_of(item, "call_id"), arguments_of(text_of(item, "arguments")), item))
+            self.asked.append(RecallRequest(text_of(item, "call_id"), arguments_of(text_of(item, "arguments")), item))
 
-    def _shifted(self, event: Event) -> bytes:
+    def _shifted(self, event: StreamEvent) -> bytes:
         """Later rounds count on where the first stopped."""
         splice, data = self._splice, event.data
         assert data is not None

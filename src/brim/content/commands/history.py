@@ -23,7 +23,7 @@ _STAT = re.compile(r"\s\S.*\|\s+\d+|\s\d+ files? changed|\d+\t\d+\t|[AMDRC]\d*\t
 
 
 @dataclass(slots=True)
-class Entry:
+class Commit:
     """One commit: where it begins, and what its head says."""
 
     first: int
@@ -51,18 +51,18 @@ def extract(text: str, room: Room) -> str:
     return pack(made, tiers, room, head=_head(entries), gap="", head_share=0.4)
 
 
-def _entries(lines: Sequence[str]) -> Iterator[Entry]:
-    entry: Entry | None = None
+def _entries(lines: Sequence[str]) -> Iterator[Commit]:
+    entry: Commit | None = None
     for index, line in enumerate(lines):
         if COMMIT.match(line):
             if entry is not None:
                 yield entry
             found = _HASH.search(line)
-            entry = Entry(index, found.group()[:_SHORT] if found else line)
+            entry = Commit(index, found.group()[:_SHORT] if found else line)
         elif SUBJECT.match(line) and (entry is None or entry.subject == entry.first):
             if entry is not None:
                 yield entry
-            entry = Entry(index, line, subject=index)
+            entry = Commit(index, line, subject=index)
         elif entry is not None and (field := _FIELD.match(line)):
             if field.group(1).endswith("Date") and not entry.date:
                 entry.date = field.group(2)
@@ -72,7 +72,7 @@ def _entries(lines: Sequence[str]) -> Iterator[Entry]:
         yield entry
 
 
-def _titled(entry: Entry, lines: Sequence[str]) -> str:
+def _titled(entry: Commit, lines: Sequence[str]) -> str:
     if entry.subject == entry.first:
         return entry.title
     return f"{entry.title} {lines[entry.subject].strip(' *|')}" if entry.subject >= 0 else entry.title
@@ -82,7 +82,7 @@ def _is_dull(line: str) -> bool:
     return not line.strip() or GRAPH.match(line) is not None or _FIELD.match(line) is not None
 
 
-def _head(entries: Sequence[Entry]) -> str:
+def _head(entries: Sequence[Commit]) -> str:
     dates = [entry.date for entry in entries if entry.date]
     span = f", {dates[-1]} to {dates[0]}" if len(dates) > 1 else ""
     return f"[git log, {plural(len(entries), 'commit')}{span}]"

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from brim.content.detect.blocks import blocks
 from brim.content.detect.hints import KINDS, Hint, detect
 
-__all__ = ["KINDS", "Hint", "Part", "detect", "parts"]
+__all__ = ["KINDS", "DetectedPart", "Hint", "detect", "parts"]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DetectedPart:
     """A stretch of a text, text[start:end], and what it is."""
 
     start: int
@@ -19,20 +19,20 @@ class Part:
     kind: str
 
 
-def parts(text: str, hint: Hint | None = None) -> list[Part]:
+def parts(text: str, hint: Hint | None = None) -> list[DetectedPart]:
     """A mixed text as the parts that it is made of, in order and without holes.
 
     Strings inside a JSON part are that compactor's to route: it asks `detect` for each long one.
 
     Example: "The log:\\n```\\n2024-01-01 12:00:00 INFO …\\n```\\n" -> prose, log, prose
     """
-    found: list[Part] = []
+    found: list[DetectedPart] = []
     at = 0
     for block in blocks(text):
         if block.start > at:
-            found.append(Part(at, block.start, detect(text[at : block.start])))
-        found.append(Part(block.start, block.end, block.kind))
+            found.append(DetectedPart(at, block.start, detect(text[at : block.start])))
+        found.append(DetectedPart(block.start, block.end, block.kind))
         at = block.end
     if at < len(text) or not found:
-        found.append(Part(at, len(text), detect(text[at:], hint if not found else None)))
+        found.append(DetectedPart(at, len(text), detect(text[at:], hint if not found else None)))
     return found

@@ -43,7 +43,7 @@ class _Block:
 
 
 @dataclass(slots=True)
-class _Scan:
+class _HtmlScan:
     blocks: list[_Block] = field(default_factory=list)
     parts: list[str] = field(default_factory=list)
     linked: int = 0
@@ -116,7 +116,7 @@ def markdown(page: str) -> str:
     low = page.lower()
     if len(low) != len(page):  # a few letters change their length in lower case; end tags are ASCII anyway
         low = page
-    scan = _Scan()
+    scan = _HtmlScan()
     unclosed: set[str] = set()
     at = 0
     while True:
@@ -151,7 +151,7 @@ def markdown(page: str) -> str:
     return _render(_main_blocks(scan.blocks))
 
 
-def _after_odd_tag(page: str, opened: int, scan: _Scan) -> int:
+def _after_odd_tag(page: str, opened: int, scan: _HtmlScan) -> int:
     """A "<" that opens no tag is text; a declaration is skipped."""
     if page.startswith(("<!", "<?"), opened):
         end = page.find(">", opened)

@@ -26,7 +26,7 @@ _RULE = re.compile(r"\s*\|[ :|-]+\|?\s*$")
 
 
 @dataclass(slots=True)
-class Section:
+class MarkdownSection:
     """A heading and the lines until the next one; the lines before the first heading have level 0."""
 
     first: int
@@ -88,14 +88,14 @@ def tables(pieces: Sequence[str], fences: Container[int]) -> dict[int, tuple[int
     return found
 
 
-def sections(pieces: Sequence[str], fences: dict[int, tuple[int, int]] | None = None) -> list[Section]:
+def sections(pieces: Sequence[str], fences: dict[int, tuple[int, int]] | None = None) -> list[MarkdownSection]:
     """The sections of a Markdown text, in order."""
     around = fenced(pieces) if fences is None else fences
-    found = [Section(0, 0)]
+    found = [MarkdownSection(0, 0)]
     for index, line in enumerate(pieces):
         heading = None if index in around else _HEADING.match(line)
         if heading:
-            found.append(Section(index, len(heading[1])))
+            found.append(MarkdownSection(index, len(heading[1])))
         elif (
             index
             and index not in around
@@ -106,7 +106,7 @@ def sections(pieces: Sequence[str], fences: dict[int, tuple[int, int]] | None = 
         ):
             if index - 1 in found[-1].body:
                 found[-1].body.remove(index - 1)
-            found.append(Section(index - 1, 1 if line[0] == "=" else 2))
+            found.append(MarkdownSection(index - 1, 1 if line[0] == "=" else 2))
             found[-1].body.append(index)
             continue
         if not heading and line.strip():
@@ -117,13 +117,13 @@ def sections(pieces: Sequence[str], fences: dict[int, tuple[int, int]] | None = 
 
 
 def _order(
-    pieces: Sequence[str], found: Sequence[Section], fences: dict[int, tuple[int, int]], room: Room
+    pieces: Sequence[str], found: Sequence[MarkdownSection], fences: dict[int, tuple[int, int]], room: Room
 ) -> list[Bundle]:
     scores = query_match.scores(pieces, room.query)
     best = sorted(found, key=lambda one: (-sum(scores.get(i, 0.0) for i in (one.first, *one.body)), one.first))
     asked = [one for one in best if any(i in scores for i in (one.first, *one.body))][: max(3, len(found) // 4)]
 
-    def bundle(section: Section, index: int) -> Bundle:
+    def bundle(section: MarkdownSection, index: int) -> Bundle:
         held = (section.first,) if section.level else ()
         fence = fences.get(index, ())
         return tuple(dict.fromkeys((*held, *fence, index)))
@@ -148,7 +148,7 @@ def _order(
 
 
 def preview_lines(
-    pieces: Sequence[str], section: Section, fences: dict[int, tuple[int, int]], preview: int = PREVIEW
+    pieces: Sequence[str], section: MarkdownSection, fences: dict[int, tuple[int, int]], preview: int = PREVIEW
 ) -> Iterator[int]:
     """The lines that stand for a section: its opening, with at most three items of a list and three lines of code."""
     used = items = code = 0

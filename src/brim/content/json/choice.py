@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from brim.content.json.identifiers import is_error_key, is_status_key, names_something, speaks_of_error
 from brim.content.json.table.columns import NONE, Field
-from brim.content.json.table.part import Part, items_in
+from brim.content.json.table.part import PartWriter, items_in
 from brim.content.json.table.shape import ENTRY
 from brim.content.types import Room
 from brim.relevance import query_match
@@ -20,7 +20,7 @@ _SAMPLE = 100_000
 
 
 @dataclass(slots=True, eq=False)
-class Item:
+class JsonItem:
     """A column that can be shown: how dispensable it is, and what it costs."""
 
     field: Field
@@ -33,13 +33,13 @@ class Item:
 class Plan:
     """The columns and rows of a part, chosen for a room."""
 
-    def __init__(self, part: Part, room: Room, dropped: int = 0) -> None:
+    def __init__(self, part: PartWriter, room: Room, dropped: int = 0) -> None:
         self.part = part
         self.room = room
         self.dropped = dropped  # items of huge lists that the part does not even know of
         self.terms = query_match.terms(room.query)
         self.links: list[Field] = []
-        self.items: list[Item] = []
+        self.items: list[JsonItem] = []
         self.rows = sum(len(cls.rows) for cls in part.tables if cls.form != "inline")
         part.kept = {one for table in part.tables.values() for one in table.leaves}
         part.text()  # so that every column knows how it is written
@@ -68,7 +68,7 @@ class Plan:
             different = len(set(cells)) if cells is not None else 1
         asked = bool(self.terms) and self._matches(one)
         rank = _IDS if asked else self._rank(one, child is not None)
-        self.items.append(Item(one, rank, head + body, different / (head + body), asked))
+        self.items.append(JsonItem(one, rank, head + body, different / (head + body), asked))
 
     def _tokens(self, text: str) -> int:
         if len(text) <= _SAMPLE:
@@ -173,9 +173,9 @@ class Plan:
         if left <= 0:
             return None
         shown = self._choose_rows(left)
-        long: list[Item] = []
-        idle: list[Item] = []
-        waiting: list[Item] = []
+        long: list[JsonItem] = []
+        idle: list[JsonItem] = []
+        waiting: list[JsonItem] = []
         for item in self.items:
             cost = self._cost(item, shown)
             if item.rank >= _LONG:
@@ -195,7 +195,7 @@ class Plan:
         self._keep_keys()
         return left if part.kept else None
 
-    def _take_derived(self, items: list[Item], left: int) -> int:
+    def _take_derived(self, items: list[JsonItem], left: int) -> int:
         """Take the columns that only the header says, now that what they are made of is chosen."""
         for item in items:
             one = item.field
@@ -204,7 +204,7 @@ class Plan:
                 left -= item.cost
         return left
 
-    def _cost(self, item: Item, shown: float) -> int:
+    def _cost(self, item: JsonItem, shown: float) -> int:
         if item.field.mark == ":":
             return item.cost
         return int(item.cost * shown) + 1
@@ -215,7 +215,7 @@ class Plan:
         fields = [part for part in one.template if isinstance(part, Field)]
         return all(source in self.part.kept for source in fields)
 
-    def _take_partly(self, item: Item, left: int, shown: float) -> int:
+    def _take_partly(self, item: JsonItem, left: int, shown: float) -> int:
         """Show the first cells of a column that does not fit as a whole."""
         cells = len(item.field.values)
         if cells < 8 or item.field.mark == ":" or item.field.template is not None or shown < 1:
@@ -228,7 +228,7 @@ class Plan:
         self.part.partial[item.field] = number
         return left - int(number * each) - cells
 
-    def _take_texts(self, long: list[Item], left: int) -> int:
+    def _take_texts(self, long: list[JsonItem], left: int) -> int:
         """Show the long texts cut to one length, the longest that fits; return what is left for idle columns."""
         part = self.part
         full = sum(item.cost for item in long)
@@ -249,7 +249,7 @@ class Plan:
             long = sorted(long, key=lambda item: item.cost)[:-1]
         return 0
 
-    def _take_some_texts(self, item: Item, left: int) -> None:
+    def _take_some_texts(self, item: JsonItem, left: int) -> None:
         """Show the beginnings of the first texts of a column of which all do not fit."""
         cells = len(item.field.values)
         number = int((left - 1.5 * cells) / (_cut_cost(item, _BEGINNING) / cells))
@@ -356,7 +356,7 @@ def _longest(one: Field) -> int:
     return max(lengths, default=0)
 
 
-def _cut_cost(item: Item, length: int) -> int:
+def _cut_cost(item: JsonItem, length: int) -> int:
     """About what a column of long texts or lists costs when they are cut."""
     whole = cut = number = 0
     values = item.field.values

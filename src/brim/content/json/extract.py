@@ -14,7 +14,7 @@ from brim.content.json.exact import NotExact, load
 from brim.content.json.forms import dense
 from brim.content.json.lines import load_lines
 from brim.content.json.page import page
-from brim.content.json.table.shape import TooDeep
+from brim.content.json.table.shape import NestedTooDeep
 from brim.content.selection import fits
 from brim.content.types import Room
 
@@ -34,7 +34,7 @@ def extract(text: str, room: Room) -> str:
         return whole
     try:
         found = page(_load(text), room)
-    except (ValueError, TooDeep, RecursionError, msgspec.MsgspecError):
+    except (ValueError, NestedTooDeep, RecursionError, msgspec.MsgspecError):
         found = None
     return plain_text.extract(text, room) if found is None else found
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from brim.content.json.exact import Loaded, NotExact, load, minify
 from brim.content.json.lines import load_lines
-from brim.content.json.table.emit import Writer
+from brim.content.json.table.emit import TableWriter
 from brim.content.json.table.read import HEADED, Document, read
-from brim.content.json.table.shape import TooDeep
+from brim.content.json.table.shape import NestedTooDeep
 from brim.content.json.weigh import lightest
 from brim.errors import NotDecodable
 
@@ -66,10 +66,10 @@ def _tables(loaded: Loaded, full: bool, lines: bool) -> list[str]:
     found = []
     for wanted in (True, False) if full else (False,):
         try:
-            writer = Writer(loaded.value, wanted)
+            writer = TableWriter(loaded.value, wanted)
             table = writer.document("#brim jsonl" if lines else "#brim json")
             proven = loaded.proves(read(table))
-        except (TooDeep, NotDecodable, RecursionError):
+        except (NestedTooDeep, NotDecodable, RecursionError):
             continue
         if proven:
             found.append(table)

@@ -95,7 +95,7 @@ def page(value: Any, room: Room, said: Container[str] = ()) -> str | None:
         return _text(value, before, room)
     if not isinstance(value, (dict, list)) or not value:
         return None
-    return _Page(value, before, room, said).fitted()
+    return _RowPage(value, before, room, said).fitted()
 
 
 def opened(value: Any) -> tuple[Any, list[tuple[str, str]]]:
@@ -165,7 +165,7 @@ def _text(text: str, before: Sequence[tuple[str, str]], room: Room) -> str:
     return f"{head}\n{inner(text, replace(room, tokens=left))}" if left > 0 else ""
 
 
-class _Page:
+class _RowPage:
     def __init__(self, value: Any, before: list[tuple[str, str]], room: Room, said: Container[str]) -> None:
         self.room = room
         self.said = said

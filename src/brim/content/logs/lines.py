@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -17,6 +17,7 @@ from brim.content.line_packing import Tier, head_and_tail, matching, pack
 from brim.content.logs import line_shapes
 from brim.content.selection import fits, least
 from brim.content.types import Room
+from brim.count_text import CountText
 
 dense = line_shapes.dense
 decode = line_shapes.decode
@@ -46,7 +47,7 @@ _TIME = re.compile(
 
 
 @dataclass(slots=True)
-class Shape:
+class LineShape:
     """Lines that differ only in numbers: how many, and the first, last and shortest of them."""
 
     words: str
@@ -82,18 +83,18 @@ def extract(text: str, room: Room) -> str:
     return pack(lines, tiers, room, head=_head(lines, shapes), gap="", notes=_counts(order, room.tokens))
 
 
-def find_shapes(text: str, lines: Sequence[str]) -> list[Shape]:
+def find_shapes(text: str, lines: Sequence[str]) -> list[LineShape]:
     """The shapes of all lines, in the order in which they first occur. Blank lines have none."""
-    rough: dict[bytes, Shape] = {}
+    rough: dict[bytes, LineShape] = {}
     masked = text.encode("utf-8", "surrogatepass").translate(_DIGITS_AS_ZERO).split(b"\n")
     for index, key in enumerate(masked):
         shape = rough.get(key)
         if shape is None:
-            rough[key] = Shape("", 1, index, index, index)
+            rough[key] = LineShape("", 1, index, index, index)
         else:
             shape.count += 1
             shape.last = index
-    shapes: dict[str, Shape] = {}
+    shapes: dict[str, LineShape] = {}
     for key, found in _manageable(rough, lines):
         words = key[: _SAID * 2].decode("utf-8", "replace")[:_SAID]
         words = _NUMBERS.sub("0", _ID.sub("0", words)).strip()
@@ -112,7 +113,7 @@ def find_shapes(text: str, lines: Sequence[str]) -> list[Shape]:
     return list(shapes.values())
 
 
-def _manageable(rough: dict[bytes, Shape], lines: Sequence[str]) -> Iterator[tuple[bytes, Shape]]:
+def _manageable(rough: dict[bytes, LineShape], lines: Sequence[str]) -> Iterator[tuple[bytes, LineShape]]:
     """All shapes, or of very many the severe ones and an even sample of the others."""
     if len(rough) <= 2 * _MOST_SHAPES:
         yield from rough.items()
@@ -135,7 +136,7 @@ def is_severe(line: str) -> bool:
     return SEVERE.search(line, 0, 120) is not None
 
 
-def by_news(shapes: Sequence[Shape], lines: Sequence[str], count: Callable[[str], int], tokens: int) -> list[Shape]:
+def by_news(shapes: Sequence[LineShape], lines: Sequence[str], count: CountText, tokens: int) -> list[LineShape]:
     """The shapes by what each says that those before it do not, for what it costs.
 
     News can only shrink as more is taken, so a shape whose worth is still the best when looked at again
@@ -159,7 +160,7 @@ def by_news(shapes: Sequence[Shape], lines: Sequence[str], count: Callable[[str]
         weights.append(_weight(line) / cost)
         heap.append((-1.02 * weights[-1], number))
     heapq.heapify(heap)
-    order: list[Shape] = []
+    order: list[LineShape] = []
     left = tokens
     while heap and left > 0:
         worth, number = heapq.heappop(heap)
@@ -182,13 +183,13 @@ def _weight(line: str) -> float:
     return 2.0 if is_severe(line) else 1.0
 
 
-def _counts(order: Sequence[Shape], tokens: int) -> dict[int, str]:
+def _counts(order: Sequence[LineShape], tokens: int) -> dict[int, str]:
     """Notes "×314" for the shapes that occur most, as many as a sixteenth of the room holds."""
     often = sorted((shape for shape in order if shape.count > 1), key=lambda shape: (-shape.count, shape.first))
     return {shape.shortest: f"×{shape.count}" for shape in often[: tokens // 64]}
 
 
-def _head(lines: Sequence[str], shapes: Sequence[Shape]) -> str:
+def _head(lines: Sequence[str], shapes: Sequence[LineShape]) -> str:
     times = [found.group() for found in map(_TIME.search, (lines[0][:200], lines[_last_said(lines)][:200])) if found]
     span = f", {times[0]} to {times[1]}" if len(times) == 2 else ""
     return f"[{len(lines):,} lines of {len(shapes):,} shapes{span}; below a line, ×n: n lines of its shape]"
@@ -199,7 +200,7 @@ def _last_said(lines: Sequence[str]) -> int:
     return next((index for index in range(len(lines) - 1, 0, -1) if lines[index].strip()), 0)
 
 
-def _more_lines(shapes: Sequence[Shape], lines: Sequence[str]) -> Iterator[int]:
+def _more_lines(shapes: Sequence[LineShape], lines: Sequence[str]) -> Iterator[int]:
     """What else to show: first and last of each shape, rare ones first, then both ends of the log."""
     for shape in sorted(shapes, key=lambda shape: (not is_severe(lines[shape.first]), shape.count, shape.first)):
         yield shape.first

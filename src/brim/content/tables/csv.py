@@ -33,7 +33,7 @@ _WIDEST = 400  # columns that are described
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class CsvColumn:
     """What a column holds."""
 
     name: str
@@ -93,8 +93,8 @@ def _sampled(lines: Sequence[str], delimiter: str, width: int) -> list[tuple[int
     return found
 
 
-def _described(names: Sequence[str], sample: Sequence[tuple[int, list[str]]]) -> list[Column]:
-    columns: list[Column] = []
+def _described(names: Sequence[str], sample: Sequence[tuple[int, list[str]]]) -> list[CsvColumn]:
+    columns: list[CsvColumn] = []
     for number, name in enumerate(names[:_WIDEST]):
         values = [cells[number] for _, cells in sample]
         columns.append(_column(_bare(name), values))
@@ -105,30 +105,30 @@ def _bare(cell: str) -> str:
     return cell.strip().strip('"').strip()
 
 
-def _column(name: str, values: Sequence[str]) -> Column:
+def _column(name: str, values: Sequence[str]) -> CsvColumn:
     filled = [value for value in map(_bare, values) if value]
     if not filled:
-        return Column(name, "empty", "empty", False)
+        return CsvColumn(name, "empty", "empty", False)
     distinct = Tally(filled)
     unique = len(distinct) == len(filled) > 1
     if all(_NUMBER.fullmatch(value) for value in filled):
         low, high = min(filled, key=_as_number), max(filled, key=_as_number)
         said = f"number {low}…{high}" if low != high else f"number {low}"
-        return Column(name, "number", said, unique and bool(_ID_NAME.search(name)))
+        return CsvColumn(name, "number", said, unique and bool(_ID_NAME.search(name)))
     if all(_DATE.fullmatch(value) for value in filled):
-        return Column(name, "date", f"date {min(filled)}…{max(filled)}", False)
+        return CsvColumn(name, "date", f"date {min(filled)}…{max(filled)}", False)
     is_id = unique and (bool(_ID_NAME.search(name)) or max(map(len, filled)) <= 40)
     if len(distinct) <= 6 and len(distinct) * 3 <= len(filled):
         said = "|".join(value[:30] for value, _ in distinct.most_common())
-        return Column(name, "choice", said, False)
-    return Column(name, "text", "unique text" if unique else "text", is_id)
+        return CsvColumn(name, "choice", said, False)
+    return CsvColumn(name, "text", "unique text" if unique else "text", is_id)
 
 
 def _as_number(value: str) -> float:
     return float(value.rstrip("%"))
 
 
-def _head(rows: int, names: Sequence[str], columns: Sequence[Column], room: Room) -> str:
+def _head(rows: int, names: Sequence[str], columns: Sequence[CsvColumn], room: Room) -> str:
     """One line on the table's size and, as far as a fifth of the room goes, its columns."""
     size = f"[csv: {rows:,} rows × {len(names):,} columns"
     limit = room.tokens // 5 - room.count(size) - 4
@@ -143,7 +143,7 @@ def _head(rows: int, names: Sequence[str], columns: Sequence[Column], room: Room
     return f"{size}; {', '.join(said)}]" if len(said) > 1 else f"{size}]"
 
 
-def _ids(lines: Sequence[str], columns: Sequence[Column], delimiter: str, room: Room) -> str:
+def _ids(lines: Sequence[str], columns: Sequence[CsvColumn], delimiter: str, room: Room) -> str:
     """The ids of all rows in one line, if that takes no more than a third of the room."""
     at = next((number for number, column in enumerate(columns) if column.is_id), None)
     if at is None or len(lines) > room.tokens:
@@ -159,7 +159,7 @@ def _ids(lines: Sequence[str], columns: Sequence[Column], delimiter: str, room: 
 
 
 def _narrowed(
-    lines: Sequence[str], names: Sequence[str], columns: Sequence[Column], delimiter: str, room: Room
+    lines: Sequence[str], names: Sequence[str], columns: Sequence[CsvColumn], delimiter: str, room: Room
 ) -> tuple[Sequence[str], str]:
     """The lines, or if one takes much of the room, their cells in the columns that tell most, and a note on that."""
     typical = lines[len(lines) // 2]
@@ -197,7 +197,7 @@ def _projected(line: str, chosen: Sequence[int], delimiter: str) -> str:
     return delimiter.join(cells[at] for at in chosen if at < len(cells))
 
 
-def _unusual(sample: Sequence[tuple[int, list[str]]], columns: Sequence[Column]) -> Iterator[int]:
+def _unusual(sample: Sequence[tuple[int, list[str]]], columns: Sequence[CsvColumn]) -> Iterator[int]:
     """Numbers of rows with error words, extreme numbers, or values that few other rows have."""
     for index, cells in sample:
         if any(_SEVERE.search(cell[:200]) for cell in cells[:50]):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import msgspec
+from starlette.types import ASGIApp
 
 import brim
 from brim import apis, content, counting, fitting
@@ -17,15 +18,16 @@ from brim.gateway.admin.compressing import CompressBody, Compressor, counted_as,
 from brim.gateway.admin.openapi import document
 from brim.gateway.admin.views import Views
 from brim.gateway.observe.redaction import without_content
-from brim.gateway.proxy.faults import ClientGone, Fault, Refused
+from brim.gateway.proxy.faults import ClientGone, ExchangeFault, Refused
 from brim.gateway.proxy.upstreams import choose
 from brim.gateway.server import bodies
 from brim.models import Model
 from brim.planning.policies.policy import Policy
+from brim.settings.schema import ApiName
 from brim.tokens.actuals import Actuals
 
 if TYPE_CHECKING:
-    from brim.gateway.server.app import App, Gateway
+    from brim.gateway.server.app import Gateway
 
 try:
     from starlette.applications import Starlette
@@ -37,8 +39,7 @@ except ImportError as problem:  # pragma: no cover, the extra is not installed
     raise brim.errors.MissingExtra("the gateway", "gateway") from problem
 
 LONGEST_QUERY = 200
-ApiName = Literal["openai_chat", "openai_responses", "anthropic", "gemini", "ollama"]
-Handler = Callable[[Request], Awaitable[Response]]
+RouteHandler = Callable[[Request], Awaitable[Response]]
 _STATUS: tuple[tuple[type[BrimError], int, str], ...] = (
     (NotFound, 404, "not_found"),
     (BudgetTooSmall, 409, "budget_too_small"),
@@ -48,7 +49,7 @@ _STATUS: tuple[tuple[type[BrimError], int, str], ...] = (
 )
 
 
-class Json(Response):
+class JsonResponse(Response):
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
@@ -102,20 +103,20 @@ class Admin:
         return self._gateway.views if viewer is None else Views(self._gateway, viewer)
 
     async def health(self, request: Request) -> Response:
-        return Json({"status": "ok", "version": brim.__version__})
+        return JsonResponse({"status": "ok", "version": brim.__version__})
 
     async def ready(self, request: Request) -> Response:
         gateway = self._gateway
         store = gateway.store.degraded if gateway.store is not None else None
         ok = gateway.ready and not gateway.draining
         told = {"ready": ok, "draining": gateway.draining, "store": store or "ok", "running": gateway.metrics.running}
-        return Json(told, status_code=200 if ok else 503)
+        return JsonResponse(told, status_code=200 if ok else 503)
 
     async def metrics(self, request: Request) -> Response:
         return PlainTextResponse(self._gateway.metrics.render(), media_type="text/plain; version=0.0.4")
 
     async def openapi(self, request: Request) -> Response:
-        return Json(document())
+        return JsonResponse(document())
 
     async def count(self, request: Request) -> Response:
         body = await self._body(request, CountBody)
@@ -125,7 +126,7 @@ class Admin:
         known, actuals = self._learnt(request, body)
         found = await asyncio.to_thread(counting.count, content, model=known, api=body.api, actuals=actuals)
         told = {"tokens": found.tokens, "upper": found.upper, "source": found.source}
-        return Json({**told, "messages": list(found.messages), "head": found.head})
+        return JsonResponse({**told, "messages": list(found.messages), "head": found.head})
 
     async def fit(self, request: Request) -> Response:
         body = await self._body(request, FitBody)
@@ -138,7 +139,9 @@ class Admin:
         else:
             fitted = await asyncio.to_thread(fitting.fit, body.request, api=body.api, **given)
         redact = self._gateway.redact
-        return Json({"request": fitted.body, "tokens": fitted.tokens, "report": redact.deep(fitted.report.as_dict())})
+        return JsonResponse(
+            {"request": fitted.body, "tokens": fitted.tokens, "report": redact.deep(fitted.report.as_dict())}
+        )
 
     async def compact(self, request: Request) -> Response:
         body = await self._body(request, CompactBody)
@@ -147,7 +150,7 @@ class Admin:
             content.compact, body.text, body.budget, model=body.model or "gpt-4o", query=body.query
         )
         told = {"text": found.text, "tokens": found.tokens, "kind": found.kind, "fidelity": found.fidelity}
-        return Json({**told, "handle": found.handle, "kept": round(found.kept, 4)})
+        return JsonResponse({**told, "handle": found.handle, "kept": round(found.kept, 4)})
 
     async def compress(self, request: Request) -> Response:
         body = await self._body(request, CompressBody)
@@ -158,23 +161,23 @@ class Admin:
             known = None
         room = room_of(body, known.window if known is not None else None)
         told = await asyncio.to_thread(self._compressor.compress, body, tenant, counted_as(body.model), room)
-        return Json(told)
+        return JsonResponse(told)
 
     async def retrieve(self, request: Request) -> Response:
         hash, tenant = request.path_params["hash"], request.scope["brim.tenant"]
-        return Json(await asyncio.to_thread(self._compressor.retrieve, hash, tenant))
+        return JsonResponse(await asyncio.to_thread(self._compressor.retrieve, hash, tenant))
 
     async def live(self, request: Request) -> Response:
-        return Json(self._views(request).live(_number(request, "limit", 50, 500)))
+        return JsonResponse(self._views(request).live(_number(request, "limit", 50, 500)))
 
     async def status(self, request: Request) -> Response:
-        return Json(self._views(request).status())
+        return JsonResponse(self._views(request).status())
 
     async def sessions(self, request: Request) -> Response:
         limit, query = _number(request, "limit", 50, 500), request.query_params.get("query", "")
         if len(query) > LONGEST_QUERY:
             raise BadInput("query", f"must have at most {LONGEST_QUERY} characters")
-        return Json({"sessions": self._views(request).sessions(limit, query)})
+        return JsonResponse({"sessions": self._views(request).sessions(limit, query)})
 
     async def session(self, request: Request) -> Response:
         return self._told(self._views(request).session(request.path_params["id"]))
@@ -195,17 +198,17 @@ class Admin:
 
     def _told(self, view: dict[str, Any]) -> Response:
         """A view with content in it, which is left out unless `gateway.log_content` is on."""
-        return Json(view if self._gateway.options.gateway.log_content else without_content(view))
+        return JsonResponse(view if self._gateway.options.gateway.log_content else without_content(view))
 
     async def models(self, request: Request) -> Response:
-        return Json({"models": self._views(request).models()})
+        return JsonResponse({"models": self._views(request).models()})
 
     async def usage(self, request: Request) -> Response:
         days = _number(request, "days", 30, 3_650)
-        return Json(await asyncio.to_thread(self._views(request).usage, days))
+        return JsonResponse(await asyncio.to_thread(self._views(request).usage, days))
 
     async def settings(self, request: Request) -> Response:
-        return Json({"settings": self._views(request).settings()})
+        return JsonResponse({"settings": self._views(request).settings()})
 
     async def events(self, request: Request) -> Response:
         events = self._events(self._views(request))
@@ -288,7 +291,7 @@ class Admin:
     def routes(self) -> list[Route | Mount]:
         get, post = ["GET"], ["POST"]
         turn = "/sessions/{id}/turns/{number:int}"
-        table: list[tuple[str, Handler, list[str]]] = [
+        table: list[tuple[str, RouteHandler, list[str]]] = [
             ("/openapi.json", self.openapi, get),
             ("/count", self.count, post),
             ("/fit", self.fit, post),
@@ -317,7 +320,7 @@ class Admin:
         ]
 
 
-def admin_app(gateway: Gateway, dashboard: App | None) -> App:
+def admin_app(gateway: Gateway, dashboard: ASGIApp | None) -> ASGIApp:
     """The application for everything that is not a provider's."""
     mounts: list[Any] = [Mount("/brim", app=dashboard)] if dashboard is not None else []
     kinds: tuple[type[Exception], ...] = (BrimError, ClientGone, HTTPException)
@@ -331,7 +334,7 @@ async def _problem(request: Request, problem: Exception) -> Response:
         answer = _error(problem.status_code, "http", problem.detail)
         answer.headers.update(problem.headers or {})
         return answer
-    if isinstance(problem, Fault):
+    if isinstance(problem, ExchangeFault):
         return _error(problem.status, problem.code, problem.message)
     for kind, status, code in _STATUS:
         if isinstance(problem, kind):
@@ -340,7 +343,7 @@ async def _problem(request: Request, problem: Exception) -> Response:
 
 
 def _error(status: int, code: str, message: str) -> Response:
-    return Json({"error": {"code": code, "message": message}}, status_code=status)
+    return JsonResponse({"error": {"code": code, "message": message}}, status_code=status)
 
 
 def _positive(name: str, value: int | None) -> None:

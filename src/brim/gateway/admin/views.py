@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from brim.conversation import Conversation
 from brim.errors import NotFound
 from brim.gateway.fitting.conversations import Live
-from brim.gateway.observe.turns import Turn
+from brim.gateway.observe.turns import GatewayTurn
 from brim.gateway.proxy.faults import Refused
 from brim.models import Model
 from brim.planning.report import HIGH, Report, level_of
@@ -35,7 +35,7 @@ class Views:
         """Whether what is a tenant's is shown here."""
         return self._tenant is None or self._tenant == tenant
 
-    def _recent(self) -> Sequence[Turn]:
+    def _recent(self) -> Sequence[GatewayTurn]:
         """The last turns, the newest last."""
         recent = self._gateway.journal.recent
         return recent if self._tenant is None else [turn for turn in recent if turn.tenant == self._tenant]
@@ -142,7 +142,7 @@ class Views:
 
     def models(self) -> list[dict[str, Any]]:
         """The models that were used or discovered: windows, margins, errors, usage and cost."""
-        found: dict[str, list[Turn]] = {}
+        found: dict[str, list[GatewayTurn]] = {}
         for turn in self._recent():
             if turn.found is not None:
                 found.setdefault(turn.model, []).append(turn)
@@ -186,10 +186,10 @@ class Views:
             "last_models": self._gateway.fitter.last_models(self._tenant),
         }
 
-    async def watch(self) -> asyncio.Queue[Turn | None]:
+    async def watch(self) -> asyncio.Queue[GatewayTurn | None]:
         return self._gateway.journal.watch()
 
-    def unwatch(self, queue: asyncio.Queue[Turn | None]) -> None:
+    def unwatch(self, queue: asyncio.Queue[GatewayTurn | None]) -> None:
         self._gateway.journal.unwatch(queue)
 
     def _live(self, id: str) -> Live:
@@ -198,7 +198,7 @@ class Views:
             raise NotFound(f"there is no session {id[:80]!r}")
         return live
 
-    def _turn(self, id: str, number: int) -> Turn:
+    def _turn(self, id: str, number: int) -> GatewayTurn:
         for turn in self._live(id).turns:
             if turn.number == number:
                 return turn
@@ -228,7 +228,7 @@ def _requests(gateway: Gateway) -> int:
     return int(gateway.metrics.total("brim_requests_total"))
 
 
-def _totals(turns: Sequence[Turn], limit: int) -> dict[str, Any]:
+def _totals(turns: Sequence[GatewayTurn], limit: int) -> dict[str, Any]:
     """What one tenant's last turns come to; nothing of it is told by what others do."""
     told = [turn.usage for turn in turns if turn.usage is not None]
     given = sum(usage.input for usage in told)
@@ -279,7 +279,7 @@ def _layers(report: Report | None) -> list[dict[str, Any]] | None:
     return [asdict(use) for use in report.layers] if report else None
 
 
-def _model_row(name: str, turns: list[Turn]) -> dict[str, Any]:
+def _model_row(name: str, turns: list[GatewayTurn]) -> dict[str, Any]:
     errors = sorted(turn.error for turn in turns if turn.error is not None)
     told = [turn.usage for turn in turns if turn.usage is not None]
     found = turns[-1].found

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from brim.conversation import Conversation
-from brim.gateway.observe.turns import Turn
+from brim.gateway.observe.turns import GatewayTurn
 from brim.sessions.tenancy import quoted, scoped, tenant_of
 
 MOST_SESSIONS = 1_000
@@ -36,7 +36,7 @@ class Live(msgspec.Struct, eq=False):
     archive: dict[str, int] = msgspec.field(default_factory=dict)  # handles, with their characters
     engaged: bool = False  # it did not fit once: a session in the store follows it
     large: bool = False  # a worker handles it: its session is not here
-    turns: list[Turn] = msgspec.field(default_factory=list)  # the last ones
+    turns: list[GatewayTurn] = msgspec.field(default_factory=list)  # the last ones
     _lock: asyncio.Lock | None = None
 
     @property
@@ -51,7 +51,7 @@ class Live(msgspec.Struct, eq=False):
             self._lock = asyncio.Lock()
         return self._lock
 
-    def add(self, turn: Turn) -> None:
+    def add(self, turn: GatewayTurn) -> None:
         """Take a turn as the newest, and number it."""
         self.requests += 1
         self.touched = turn.at
@@ -68,7 +68,7 @@ class Conversations:
         self._most = most
         self._known: OrderedDict[str, Live] = OrderedDict()
         self._prefixes: dict[int, Live] = {}
-        self._taken: deque[tuple[Live, Turn]] = deque()
+        self._taken: deque[tuple[Live, GatewayTurn]] = deque()
         self._boot = secrets.token_hex(12)
         self._ids = itertools.count(1)
 
@@ -110,7 +110,7 @@ class Conversations:
             self._prefixes = dict(list(self._prefixes.items())[_FORGET // 2 :])
         return live
 
-    def add(self, live: Live, turn: Turn) -> None:
+    def add(self, live: Live, turn: GatewayTurn) -> None:
         """Take a turn of a conversation as its newest; of very many the oldest are forgotten, whosever they are."""
         live.add(turn)
         self._taken.append((live, turn))

@@ -115,7 +115,7 @@ async def _result(exchange: Exchange, done: FitDone, model: Model | None) -> Fit
 
 
 async def refit_large(
-    exchange: Exchange, over: overflow.Overflow, target: Target, controls: Controls
+    exchange: Exchange, over: overflow.ReportedOverflow, target: Target, controls: Controls
 ) -> tuple[FitResult, tuple[bytes, ...]] | None:
     """The request fitted below what the upstream stated; None where the worker does not know it any more."""
     gateway, result = exchange.gateway, exchange.result

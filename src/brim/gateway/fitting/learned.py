@@ -11,7 +11,7 @@ from typing import Final
 
 from brim.sessions.tenancy import scoped
 from brim.sized_lru import SizedLru
-from brim.tokens.actuals import Actuals, Store
+from brim.tokens.actuals import Actuals, ActualsStore
 from brim.tokens.plausible import frames
 
 # Upstreams times tenants that are held in memory; the store has the others.
@@ -27,7 +27,7 @@ WINDOW_SECONDS: Final = 3_600.0
 class Learned:
     """The learnt numbers of every upstream and tenant."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: ActualsStore) -> None:
         self._store = store
         self._scopes: SizedLru[str, Actuals] = SizedLru(SCOPES)
         self._windows: SizedLru[tuple[str, str], tuple[int, float]] = SizedLru(MOST)

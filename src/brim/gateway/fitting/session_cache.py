@@ -7,7 +7,7 @@ from collections import OrderedDict
 from brim.conversation import Conversation
 from brim.models import Model
 from brim.planning.policies.policy import Policy
-from brim.sessions.router import Sessions
+from brim.sessions.router import SessionRouter
 from brim.sessions.session import Session
 from brim.stores.inmemory import InMemoryStore
 from brim.stores.protocol import Store
@@ -38,7 +38,7 @@ def apart(
     )
 
 
-class LiveSessions(Sessions):
+class LiveSessions(SessionRouter):
     """Sessions of which the least used are let go when those in memory have become too many or too large."""
 
     def __init__(self, store: Store) -> None:

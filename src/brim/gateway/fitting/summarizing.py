@@ -16,6 +16,7 @@ from typing import Any
 
 from brim import apis
 from brim.conversation import Message
+from brim.count_text import CountText
 from brim.errors import BadSetting
 from brim.gateway.observe.journal import Journal
 from brim.gateway.observe.logs import tell
@@ -24,7 +25,7 @@ from brim.gateway.proxy.upstreams import Target, targets_of
 from brim.models import Model
 from brim.sessions.model_summaries import within
 from brim.settings import Settings
-from brim.settings import Summarizer as SummarizerSettings
+from brim.settings import SummarizerSettings as SummarizerSettings
 from brim.summaries.endpoint import Endpoint
 from brim.summaries.llm import FRAME, LlmSummarizer
 from brim.tokens.actuals import UsageRecord
@@ -93,9 +94,7 @@ class Summarizing:
             warn=self._warn,
         )
 
-    async def _asked(
-        self, model: Model | None, count: Callable[[str], int], system: str, text: str, tokens: int
-    ) -> str:
+    async def _asked(self, model: Model | None, count: CountText, system: str, text: str, tokens: int) -> str:
         """One call, noted whether it is answered or not: what it took is part of the usage."""
         body: Mapping[str, Any] | None = None
         at, estimated = time.time(), FRAME + count(system) + count(text)

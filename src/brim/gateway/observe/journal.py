@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from brim import incidents
 from brim.gateway.observe.logs import tell
 from brim.gateway.observe.metrics import Metrics
-from brim.gateway.observe.turns import Turn
+from brim.gateway.observe.turns import GatewayTurn
 from brim.tokens.actuals import UsageRecord
 
 MOST_TURNS = 2_000
@@ -37,16 +37,16 @@ class Journal:
 
     def __init__(self, metrics: Metrics, keeper: Keeper | None = None) -> None:
         self.metrics = metrics
-        self.recent: deque[Turn] = deque(maxlen=MOST_TURNS)
-        self.hooks: list[Callable[[Turn], None]] = []
+        self.recent: deque[GatewayTurn] = deque(maxlen=MOST_TURNS)
+        self.hooks: list[Callable[[GatewayTurn], None]] = []
         self._keeper = keeper
-        self._contents: deque[tuple[Turn, int]] = deque()
+        self._contents: deque[tuple[GatewayTurn, int]] = deque()
         self._held = 0
         self._most = MOST_CONTENTS, MOST_BYTES
-        self._plans: deque[Turn] = deque()
+        self._plans: deque[GatewayTurn] = deque()
         self._waiting: list[UsageRecord] = []
         self._values: dict[str, bytes] = {}
-        self._watchers: set[asyncio.Queue[Turn | None]] = set()
+        self._watchers: set[asyncio.Queue[GatewayTurn | None]] = set()
         self._task: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
 
@@ -58,7 +58,7 @@ class Journal:
         """Hold the messages of so many turns, of so many bytes together, for the dashboard."""
         self._most = turns, size
 
-    def opened(self, turn: Turn, size: int) -> None:
+    def opened(self, turn: GatewayTurn, size: int) -> None:
         """A turn with a body of so many bytes has begun: its content is held while it is among the last."""
         self._contents.append((turn, size))
         self._held += size
@@ -72,7 +72,7 @@ class Journal:
             self._held -= freed
             old.forget()
 
-    def planned(self, turn: Turn) -> None:
+    def planned(self, turn: GatewayTurn) -> None:
         """A turn was changed to fit; of an old one only what tells of its plan is kept, not all it was made from.
 
         Its content is as large as what came, which may be many times what is sent.
@@ -85,7 +85,7 @@ class Journal:
             self._held += max(size, came) - size
             self._let_go()
 
-    def finish(self, turn: Turn) -> None:
+    def finish(self, turn: GatewayTurn) -> None:
         """Note a turn that has ended, however it did."""
         self.recent.append(turn)
         while len(self._plans) > MOST_PLANS:
@@ -114,13 +114,13 @@ class Journal:
             self._values[name] = value
             self._wake.set()
 
-    def watch(self) -> asyncio.Queue[Turn | None]:
+    def watch(self) -> asyncio.Queue[GatewayTurn | None]:
         """A queue of turns as they finish, and of None when no more come; hand it to `unwatch` at the end."""
-        queue: asyncio.Queue[Turn | None] = asyncio.Queue(1_000)
+        queue: asyncio.Queue[GatewayTurn | None] = asyncio.Queue(1_000)
         self._watchers.add(queue)
         return queue
 
-    def unwatch(self, queue: asyncio.Queue[Turn | None]) -> None:
+    def unwatch(self, queue: asyncio.Queue[GatewayTurn | None]) -> None:
         self._watchers.discard(queue)
 
     def end_watching(self) -> None:
@@ -163,7 +163,7 @@ class Journal:
         if self._keeper is not None:
             await asyncio.to_thread(self._flush)
 
-    def _log(self, turn: Turn) -> None:
+    def _log(self, turn: GatewayTurn) -> None:
         kind = {"done": "fitted", "gone": "client_gone"}.get(turn.outcome, turn.outcome)
         fields: dict[str, Any] = {
             "session": turn.session,
@@ -184,7 +184,7 @@ class Journal:
         tell(kind, logging.INFO if turn.outcome == "done" else logging.WARNING, **fields)
 
 
-def _record(turn: Turn) -> UsageRecord:
+def _record(turn: GatewayTurn) -> UsageRecord:
     usage = turn.usage
     return UsageRecord(
         request=turn.id,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 
-from brim.gateway.observe.turns import Outcome, Turn
+from brim.gateway.observe.turns import GatewayTurn, TurnOutcome
 from brim.incidents import KINDS
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
@@ -54,12 +54,12 @@ class Metrics:
     """Counters and histograms by name and labels."""
 
     def __init__(self) -> None:
-        self._turns: list[Turn] = []  # that have ended and are not told of yet
+        self._turns: list[GatewayTurn] = []  # that have ended and are not told of yet
         self._counters: dict[str, dict[Labels, float]] = {name: {} for name in _COUNTERS}
         self._histograms: dict[str, dict[Labels, list[float]]] = {name: {} for name in _HISTOGRAMS}
         self.running = 0
 
-    def ended(self, turn: Turn) -> None:
+    def ended(self, turn: GatewayTurn) -> None:
         """Note a turn that has ended. Many are entered at once, which takes a third of the time."""
         self._turns.append(turn)
         if len(self._turns) >= MOST_TURNS:
@@ -68,7 +68,7 @@ class Metrics:
     def _settle(self) -> None:
         """Enter the turns that have ended under the names by which they are told."""
         turns, self._turns = self._turns, []
-        alike: dict[tuple[str, str, int, Outcome], list[Turn]] = {}
+        alike: dict[tuple[str, str, int, TurnOutcome], list[GatewayTurn]] = {}
         for turn in turns:
             alike.setdefault((turn.api, turn.model or "unknown", turn.status, turn.outcome), []).append(turn)
         for (api, model, status, outcome), some in alike.items():

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from brim.errors import MissingExtra
-from brim.gateway.observe.turns import Turn
+from brim.gateway.observe.turns import GatewayTurn
 
 try:
     from opentelemetry import metrics, trace
@@ -86,7 +86,7 @@ class Telemetry:
         self._avoided = meter.create_counter(NAMES["avoided_counter"], "{request}", "Requests that did not fit")
         self._refits = meter.create_counter(NAMES["refits_counter"], "{request}", "Requests fitted once more")
 
-    def __call__(self, turn: Turn) -> None:
+    def __call__(self, turn: GatewayTurn) -> None:
         shared = {
             NAMES["operation"]: "chat",
             NAMES["provider"]: PROVIDERS.get(turn.api, turn.api),
@@ -113,7 +113,7 @@ class Telemetry:
             self._tokens.record(turn.usage.output, {**shared, NAMES["token_type"]: "output"})
 
 
-def _details(turn: Turn) -> dict[str, Any]:
+def _details(turn: GatewayTurn) -> dict[str, Any]:
     found: dict[str, Any] = {
         NAMES["session"]: turn.session,
         NAMES["upstream"]: turn.upstream,

@@ -16,10 +16,10 @@ from brim.models import Model, Prices
 from brim.planning.policies.policy import Policy
 from brim.planning.report import Report, level_of
 
-Outcome = Literal["running", "done", "refused", "failed", "gone", "incomplete"]
+TurnOutcome = Literal["running", "done", "refused", "failed", "gone", "incomplete"]
 
 
-class Turn(msgspec.Struct, eq=False):
+class GatewayTurn(msgspec.Struct, eq=False):
     """A request that passed through. `original` and `sent` are its conversation before and after; `report` says why."""
 
     id: str
@@ -44,7 +44,7 @@ class Turn(msgspec.Struct, eq=False):
     faults: int = 0
     """Faults inside Brim that it survived."""
     status: int = 0
-    outcome: Outcome = "running"
+    outcome: TurnOutcome = "running"
     note: str = ""
     added_ms: float = 0.0
     total_ms: float = 0.0
@@ -214,7 +214,7 @@ def cost_of(usage: Usage, prices: Prices) -> float:
     return prices.cost(fresh, usage.cached, usage.written, usage.output)
 
 
-def saving_of(turn: Turn, usage: Usage, prices: Prices, before_last: int) -> float:
+def saving_of(turn: GatewayTurn, usage: Usage, prices: Prices, before_last: int) -> float:
     """USD less than sending everything, net of cache effects.
 
     Sending everything would have read the whole of the last request from the cache, if this provider caches at all:

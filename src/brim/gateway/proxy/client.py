@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from brim.errors import MissingExtra
 from brim.gateway.proxy.connection_faults import fault_of
-from brim.gateway.proxy.upstream_response import Answer, Silence
+from brim.gateway.proxy.upstream_response import Silence, UpstreamResponse
 
 try:
     import aiohttp
@@ -31,7 +31,7 @@ except ImportError as problem:  # pragma: no cover, the extra is not installed
     raise MissingExtra("the gateway", "gateway") from problem
 
 Headers = list[tuple[bytes, bytes]]
-Body = bytes | AsyncIterator[bytes] | None
+OutgoingBody = bytes | AsyncIterator[bytes] | None
 # Lines and fields of an answer's head may be so long.
 LONGEST_FIELD: Final = 32_768
 # So much of an answer is taken in before it is passed on; a slow reader stops it at twice that.
@@ -68,7 +68,7 @@ class Client:
         self._origins: dict[URL, _Origin] = {}
         self.connector = _Connector(limit=connections, limit_per_host=connections, ttl_dns_cache=300)
 
-    async def send(self, method: str, url: str, headers: Headers, body: Body) -> Answer:
+    async def send(self, method: str, url: str, headers: Headers, body: OutgoingBody) -> UpstreamResponse:
         """Send a request; the answer's head is there when this returns. Raises UpstreamFault."""
         host = url.partition("://")[2].partition("/")[0].partition("?")[0]
         try:
@@ -95,11 +95,11 @@ class Client:
                 return connection
             connection.close()
 
-    async def _sent(self, connection: Connection, method: str, head: bytes, body: Body) -> Answer:
+    async def _sent(self, connection: Connection, method: str, head: bytes, body: OutgoingBody) -> UpstreamResponse:
         """Send on a connection of its own and wait for the head of the answer."""
         protocol = connection.protocol
         assert protocol is not None
-        answer = Answer(connection, self._silence)
+        answer = UpstreamResponse(connection, self._silence)
         try:
             protocol.set_response_params(
                 skip_payload=method == "HEAD",
@@ -116,7 +116,7 @@ class Client:
             raise
         return answer
 
-    def _write(self, protocol: Any, head: bytes, body: Body, answer: Answer) -> None:
+    def _write(self, protocol: Any, head: bytes, body: OutgoingBody, answer: UpstreamResponse) -> None:
         transport = protocol.transport
         if transport is None:
             raise aiohttp.ServerDisconnectedError
@@ -180,7 +180,7 @@ def _place(url: str) -> tuple[URL, str]:
 _CHUNKED: Final = b"\r\ntransfer-encoding: chunked\r\n\r\n"
 
 
-def _head(method: str, place: URL, path: str, headers: Headers, body: Body) -> bytes:
+def _head(method: str, place: URL, path: str, headers: Headers, body: OutgoingBody) -> bytes:
     """The head of a request. Raises ValueError where it would be read as something else than it says."""
     lines = [f"{method} {path} HTTP/1.1\r\nhost: {place.host_port_subcomponent}".encode()]
     lines += [b"%b: %b" % pair for pair in headers]

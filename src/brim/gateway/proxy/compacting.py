@@ -16,7 +16,7 @@ from brim.gateway.proxy.asked import peek
 from brim.gateway.proxy.controls import controls_of
 from brim.gateway.proxy.downstream import JSON
 from brim.gateway.proxy.faults import Refused
-from brim.gateway.proxy.upstream_response import Answer
+from brim.gateway.proxy.upstream_response import UpstreamResponse
 from brim.gateway.proxy.upstreams import Target
 from brim.gateway.server import access, bodies
 from brim.models import Model
@@ -102,7 +102,7 @@ async def _by_upstream(exchange: Exchange, incoming: bodies.Incoming) -> bool:
     return False
 
 
-async def _held(answer: Answer) -> list[bytes]:
+async def _held(answer: UpstreamResponse) -> list[bytes]:
     found: list[bytes] = []
     size = 0
     async for chunk in answer.chunks():

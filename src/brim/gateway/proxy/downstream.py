@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from brim.gateway.observe.turns import Turn
+from brim.gateway.observe.turns import GatewayTurn
 from brim.gateway.proxy.headers import Pairs
 
 JSON = (b"content-type", b"application/json")
@@ -23,7 +23,7 @@ class ClientSide:
     def __init__(self, send: Callable[[Any], Awaitable[None]]) -> None:
         self.send = send
         self.started = False
-        self.turn: Turn | None = None
+        self.turn: GatewayTurn | None = None
 
     def brim_headers(self) -> Pairs:
         """What Brim tells the client of what it did."""

@@ -18,17 +18,17 @@ from brim.gateway.fitting.fit_result import FitResult
 from brim.gateway.fitting.fitter import last_model_key
 from brim.gateway.fitting.large import fit_large, in_pieces, learn_large, refit_large
 from brim.gateway.observe.logs import log, tell
-from brim.gateway.observe.turns import Outcome, Turn, slim
+from brim.gateway.observe.turns import GatewayTurn, TurnOutcome, slim
 from brim.gateway.proxy import compacting, overflow
 from brim.gateway.proxy.asked import AskedFor, peek
 from brim.gateway.proxy.controls import Controls, controls_of
 from brim.gateway.proxy.downstream import JSON, ClientSide
-from brim.gateway.proxy.faults import ClientGone, Fault, Refused, UpstreamFault
+from brim.gateway.proxy.faults import ClientGone, ExchangeFault, Refused, UpstreamFault
 from brim.gateway.proxy.headers import Pairs, forwarded, returned
 from brim.gateway.proxy.outgoing import Outgoing
 from brim.gateway.proxy.provider_options import prepared
 from brim.gateway.proxy.routes import Route, api_of
-from brim.gateway.proxy.upstream_response import Answer
+from brim.gateway.proxy.upstream_response import UpstreamResponse
 from brim.gateway.proxy.upstreams import Target, choose, without
 from brim.gateway.recall import RECALLING, offered, relay_with_recall
 from brim.gateway.server import access, bodies
@@ -68,7 +68,7 @@ class Exchange(ClientSide):
         self.api = api_of(route, headers)
         self.began = time.perf_counter()
         self.result: FitResult | None = None
-        self.reader: streamed_usage.Reader | None = None
+        self.reader: streamed_usage.UsageReader | None = None
         self.rounds: list[Usage] = []
         self.spoken: list[bytes] = []
         self._lookout = Lookout(receive, headers, gateway.lookouts, gateway.options.gateway.body_timeout)
@@ -87,11 +87,11 @@ class Exchange(ClientSide):
             self._finish("gone")
         except asyncio.CancelledError:
             await self._cancelled()
-        except Fault as fault:
+        except ExchangeFault as fault:
             await self.fail(fault)
         except Exception:
             log.exception("fault inside the gateway")
-            await self.fail(Fault(500, "a fault inside the gateway: its log has the details", "gateway_fault"))
+            await self.fail(ExchangeFault(500, "a fault inside the gateway: its log has the details", "gateway_fault"))
         finally:
             self._lookout.end()
             self._held.release()
@@ -180,14 +180,14 @@ class Exchange(ClientSide):
             self.api = targets[0].own_api
         return choose(targets, host if host in spoken else self.api, model, self.route.upstream)
 
-    async def _models(self, answer: Answer, target: Target) -> None:
+    async def _models(self, answer: UpstreamResponse, target: Target) -> None:
         """Relay a list of models, and learn their windows from it."""
         body = await answer.read(16 << 20)
         if not answer.header("content-encoding"):
             self.gateway.discovery.learn(target, body)
         await self.respond(answer.status, returned(answer.headers), body)
 
-    def send_upstream(self, target: Target, headers: Pairs, body: Any) -> Awaitable[Answer]:
+    def send_upstream(self, target: Target, headers: Pairs, body: Any) -> Awaitable[UpstreamResponse]:
         query = without(self.scope["query_string"].decode("latin-1"), self.options.token)
         url = target.address(self.route.path, query, self.api)
         if isinstance(body, tuple):
@@ -242,7 +242,7 @@ class Exchange(ClientSide):
         with incidents.collected() as found:
             try:
                 return await self._fit_anyhow(content, target, controls)
-            except (BudgetTooSmall, Fault):
+            except (BudgetTooSmall, ExchangeFault):
                 raise
             except TooDeep as problem:
                 raise Refused(400, str(problem)[:300], "nested_too_deep") from None
@@ -313,7 +313,7 @@ class Exchange(ClientSide):
                     self.result.answered()
                 await self.relay(answer, held)
 
-    async def _refit(self, over: overflow.Overflow, out: Outgoing) -> bytes | tuple[bytes, ...] | None:
+    async def _refit(self, over: overflow.ReportedOverflow, out: Outgoing) -> bytes | tuple[bytes, ...] | None:
         """The request fitted below what the upstream stated; None where that cannot be done."""
         turn = self.turn
         if self.result is None or out.controls.dry_run or turn is None:
@@ -346,7 +346,7 @@ class Exchange(ClientSide):
         self.note_fit(again)
         return body
 
-    async def relay(self, answer: Answer, held: list[bytes]) -> None:
+    async def relay(self, answer: UpstreamResponse, held: list[bytes]) -> None:
         """Stream an answer to the client as it comes, looking at it in passing."""
         if self.turn is not None:
             self.turn.status = answer.status
@@ -367,7 +367,7 @@ class Exchange(ClientSide):
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         self.done()
 
-    def _begin(self, answer: Answer) -> Awaitable[None]:
+    def _begin(self, answer: UpstreamResponse) -> Awaitable[None]:
         """Start the answer: the upstream's headers, and Brim's own, ready made where the server takes them so."""
         headers = returned(answer.headers)
         add = self.scope.get("extensions", {}).get(LINES)
@@ -378,7 +378,7 @@ class Exchange(ClientSide):
             headers += self.brim_headers()
         return self.start(answer.status, headers)
 
-    async def _rest(self, answer: Answer, feed: Callable[[bytes], None], left: int) -> bool:
+    async def _rest(self, answer: UpstreamResponse, feed: Callable[[bytes], None], left: int) -> bool:
         """Relay what comes, so many bytes or (if negative) to the end; whether the last piece was told to be it."""
         read, at_end, send = answer.next, answer.at_end, self.send
         with answer.faults():
@@ -401,7 +401,7 @@ class Exchange(ClientSide):
 
         return both
 
-    def _log_content(self, turn: Turn) -> None:
+    def _log_content(self, turn: GatewayTurn) -> None:
         """Write prompt and answer to the log, which masks what is to be masked."""
         asked = [message.text[:LONGEST_LOGGED] for message in turn.sent.messages] if turn.sent else []
         said = b"".join(self.spoken)[:LONGEST_LOGGED].decode("utf-8", "replace")
@@ -420,7 +420,7 @@ class Exchange(ClientSide):
         else:
             self._finish("done")
 
-    async def fail(self, fault: Fault) -> None:
+    async def fail(self, fault: ExchangeFault) -> None:
         """End with an error in the provider's shape; an answer that has begun is cut, lest it be taken as whole."""
         if isinstance(fault, UpstreamFault):
             self.gateway.metrics.add("brim_faults_total", (fault.code or "upstream",))
@@ -451,8 +451,8 @@ class Exchange(ClientSide):
         await self.respond(400, [JSON, *self.brim_headers(), *told], body)
         self._finish("refused")
 
-    def open_turn(self, target: Target, controls: Controls, asked: AskedFor) -> Turn:
-        self.turn = Turn(
+    def open_turn(self, target: Target, controls: Controls, asked: AskedFor) -> GatewayTurn:
+        self.turn = GatewayTurn(
             id=self.gateway.next_id(),
             number=0,
             session=controls.session,
@@ -499,7 +499,7 @@ class Exchange(ClientSide):
         if self.gateway.fitter.used_model(turn.client, self.tenant, turn.model):
             self.gateway.journal.keep_value(last_model_key(turn.client, self.tenant), turn.model.encode())
 
-    def _finish(self, outcome: Outcome) -> None:
+    def _finish(self, outcome: TurnOutcome) -> None:
         turn = self.turn
         if turn is None or turn.outcome != "running":
             return

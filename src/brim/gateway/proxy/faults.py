@@ -1,6 +1,6 @@
 """What can go wrong between a client and its provider, each with the status that tells it.
 
-Fault
+ExchangeFault
 ├── Refused        the request cannot be taken: too large, malformed, forbidden, no upstream
 ├── UpstreamFault  the provider could not be reached, or stopped in the middle
 └── ClientGone     nobody waits for the answer any more
@@ -11,7 +11,7 @@ from __future__ import annotations
 from brim.errors import BrimError
 
 
-class Fault(BrimError):
+class ExchangeFault(BrimError):
     """A request that ends without the provider's own answer."""
 
     def __init__(self, status: int, message: str, code: str = "") -> None:
@@ -21,11 +21,11 @@ class Fault(BrimError):
         super().__init__(message)
 
 
-class Refused(Fault):
+class Refused(ExchangeFault):
     """The request is not taken; the message says why and what would be."""
 
 
-class UpstreamFault(Fault):
+class UpstreamFault(ExchangeFault):
     """The provider did not answer, or not to the end."""
 
 

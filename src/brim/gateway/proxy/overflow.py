@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
-from brim.gateway.proxy.upstream_response import Answer
+from brim.gateway.proxy.upstream_response import UpstreamResponse
 
 
 @dataclass(frozen=True, slots=True)
-class Overflow:
+class ReportedOverflow:
     """An upstream says that the prompt is too long. Sizes are what it states, None where it does not."""
 
     tokens: int | None
@@ -67,14 +67,14 @@ LONGEST_HELD = 1 << 20
 HOLD_SECONDS = 1.0
 
 
-def may_tell(answer: Answer, api: str) -> bool:
+def may_tell(answer: UpstreamResponse, api: str) -> bool:
     """Whether an answer is of a kind that can say that the prompt is too long."""
     if answer.status >= 400:
         return True
     return api == "openai_responses" and answer.header("content-type").startswith("text/event-stream")
 
 
-async def told(answer: Answer) -> tuple[Overflow | None, list[bytes]]:
+async def told(answer: UpstreamResponse) -> tuple[ReportedOverflow | None, list[bytes]]:
     """Whether an answer that may tell it says that the prompt is too long, and what was read to find out."""
     if answer.status >= 400:
         held = await _beginning(answer)
@@ -82,7 +82,7 @@ async def told(answer: Answer) -> tuple[Overflow | None, list[bytes]]:
     return await _told_in_stream(answer)
 
 
-async def _beginning(answer: Answer) -> list[bytes]:
+async def _beginning(answer: UpstreamResponse) -> list[bytes]:
     """As much of an error as is looked at; what comes after it is for the client, however large it is."""
     held: list[bytes] = []
     size = 0
@@ -94,7 +94,7 @@ async def _beginning(answer: Answer) -> list[bytes]:
     return held
 
 
-async def _told_in_stream(answer: Answer) -> tuple[Overflow | None, list[bytes]]:
+async def _told_in_stream(answer: UpstreamResponse) -> tuple[ReportedOverflow | None, list[bytes]]:
     """The Responses API tells of an overflow inside a stream: hold back the events before the first output."""
     held: list[bytes] = []
     try:
@@ -112,7 +112,7 @@ async def _told_in_stream(answer: Answer) -> tuple[Overflow | None, list[bytes]]
     return None, held
 
 
-def read(status: int, body: bytes) -> Overflow | None:
+def read(status: int, body: bytes) -> ReportedOverflow | None:
     """The overflow that an error answer tells of; None if it is about something else.
 
     Example: read(400, b'{"error": {"message": "prompt is too long: 9 tokens > 5 maximum"}}') -> Overflow(9, 5)
@@ -130,7 +130,7 @@ def read(status: int, body: bytes) -> Overflow | None:
         found = pattern.search(text)
         if found:
             groups = (None, *found.groups())
-            return Overflow(stated.tokens or _number(groups[tokens]), stated.window or _number(groups[window]))
+            return ReportedOverflow(stated.tokens or _number(groups[tokens]), stated.window or _number(groups[window]))
     if str(inner.get("code")) in _CODES or str(inner.get("type")) in _CODES:
         return stated
     return None
@@ -151,12 +151,12 @@ def _innermost(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _fields(inner: dict[str, Any]) -> Overflow:
+def _fields(inner: dict[str, Any]) -> ReportedOverflow:
     def number(key: str) -> int | None:
         value = inner.get(key)
         return value if isinstance(value, int) and value > 0 else None
 
-    return Overflow(number("n_prompt_tokens"), number("n_ctx"))
+    return ReportedOverflow(number("n_prompt_tokens"), number("n_ctx"))
 
 
 def _number(text: str | None) -> int | None:

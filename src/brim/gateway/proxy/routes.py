@@ -12,14 +12,14 @@ from urllib.parse import unquote
 from brim.gateway.proxy.faults import Refused
 from brim.gateway.proxy.paths import BARE, CHAT, VERSION, prefix_of
 
-Kind = Literal["fit", "compact", "models", "pass"]
+RouteKind = Literal["fit", "compact", "models", "pass"]
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
     """A place of a provider's API. `model` is set where the path names it, `api` is "" where only headers tell."""
 
-    kind: Kind
+    kind: RouteKind
     api: str
     path: str
     model: str = ""

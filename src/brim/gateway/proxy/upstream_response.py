@@ -38,7 +38,7 @@ class Faults:
 _FAULTS: Final = Faults()
 
 
-class Answer:
+class UpstreamResponse:
     """An answer: when `begun` its head is here, and its body comes as it is read."""
 
     __slots__ = (
@@ -144,7 +144,7 @@ class Answer:
             self._stop_upload()
             connection.close()
 
-    async def __aenter__(self) -> Answer:
+    async def __aenter__(self) -> UpstreamResponse:
         return self
 
     async def __aexit__(
@@ -159,18 +159,18 @@ class Silence:
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._step = min(max(seconds / 8, 0.01), 5.0)
-        self._watched: dict[Answer, None] = {}
+        self._watched: dict[UpstreamResponse, None] = {}
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
 
-    def watch(self, answer: Answer) -> float:
+    def watch(self, answer: UpstreamResponse) -> float:
         """Look after an answer until it is forgotten; the time from which on it is."""
         self._watched[answer] = None
         if self._timer is None:
             self._timer = self._loop.call_later(self._step, self._look)
         return self._loop.time()
 
-    def forget(self, answer: Answer) -> None:
+    def forget(self, answer: UpstreamResponse) -> None:
         self._watched.pop(answer, None)
 
     def _look(self) -> None:

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, unquote_plus, urlencode
 
 from brim.gateway.proxy import paths
 from brim.gateway.proxy.faults import Refused
-from brim.settings import Settings, Upstream
+from brim.settings import Settings, UpstreamSettings
 
 OPENAI = frozenset({"openai_chat", "openai_responses"})
 # Ollama speaks OpenAI's APIs beside its own.
@@ -88,7 +88,7 @@ def targets_of(settings: Settings, given: str = "") -> tuple[Target, ...]:
     return tuple(Target(name, url, apis) for name, url, apis in KNOWN)
 
 
-def _target(name: str, entry: Upstream, settings: Settings) -> Target:
+def _target(name: str, entry: UpstreamSettings, settings: Settings) -> Target:
     apis = OPENAI if entry.api in OPENAI else OLLAMA if entry.api == "ollama" else frozenset({entry.api})
     key = settings.secret(entry.key_env) if entry.key_env else None
     return Target(name, entry.base_url, apis, entry.models, key)

@@ -19,7 +19,7 @@ from brim.gateway.fitting.fitter import Fitter
 from brim.gateway.observe.logs import tell
 from brim.gateway.proxy.faults import UpstreamFault
 from brim.gateway.proxy.headers import Pairs, returned
-from brim.gateway.proxy.upstream_response import Answer
+from brim.gateway.proxy.upstream_response import UpstreamResponse
 from brim.gateway.proxy.upstreams import Target
 from brim.gateway.recall.offering import extended
 from brim.gateway.recall.tool import answer as recalled
@@ -45,7 +45,7 @@ RECALLING: Final = frozenset(_ROUNDS)
 
 
 async def relay_with_recall(
-    exchange: Exchange, answer: Answer, held: list[bytes], target: Target, headers: Pairs, body: bytes
+    exchange: Exchange, answer: UpstreamResponse, held: list[bytes], target: Target, headers: Pairs, body: bytes
 ) -> None:
     """Relay an answer to the client, recalls answered on the way.
 
@@ -74,7 +74,7 @@ class _Loop:
         self.splice = Splice()
         self.spent = 0
 
-    async def whole(self, answer: Answer) -> None:
+    async def whole(self, answer: UpstreamResponse) -> None:
         exchange = self.exchange
         while True:
             body = await answer.read(LARGEST_ANSWER)
@@ -99,7 +99,7 @@ class _Loop:
             answer.close()
             answer = await self._next(made)
 
-    async def streamed(self, answer: Answer, held: list[bytes]) -> None:
+    async def streamed(self, answer: UpstreamResponse, held: list[bytes]) -> None:
         exchange = self.exchange
         exchange.note_status(answer.status)
         await exchange.start(answer.status, returned(answer.headers, changed=True) + exchange.brim_headers())
@@ -125,7 +125,7 @@ class _Loop:
         await exchange.end()
         exchange.done()
 
-    async def _next(self, made: Round) -> Answer:
+    async def _next(self, made: Round) -> UpstreamResponse:
         """Answer the recalls and ask the model to go on."""
         exchange, splice = self.exchange, self.splice
         splice.round += 1
@@ -163,13 +163,13 @@ class _Loop:
         tell("recalled", session=result.live.id, tokens=size, room=room)
         return text
 
-    def _keep_usage(self, reader: streamed_usage.Reader) -> None:
+    def _keep_usage(self, reader: streamed_usage.UsageReader) -> None:
         """The first round is the request that was fitted; what the others took is paid for, but teaches nothing."""
         found = reader.usage()
         if found is not None:
             self.exchange.rounds.append(found)
 
-    async def _broken(self, answer: Answer) -> None:
+    async def _broken(self, answer: UpstreamResponse) -> None:
         """The continuation failed after the client had a part: tell it as an event that its SDK raises on."""
         body = await answer.read(1 << 20)
         self.exchange.note_status(answer.status)
@@ -195,7 +195,7 @@ class _Earlier:
         return list(self._live.archive)
 
 
-async def _all(held: list[bytes], answer: Answer) -> AsyncIterator[bytes]:
+async def _all(held: list[bytes], answer: UpstreamResponse) -> AsyncIterator[bytes]:
     for chunk in held:
         yield chunk
     async for chunk in answer.chunks():

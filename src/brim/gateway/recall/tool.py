@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from brim.recall import Count, asked, matching, page
+from brim.count_text import CountText
+from brim.recall import asked, matching, page
 
 
-class Source(Protocol):
+class ArchiveSource(Protocol):
     """Where recalled content comes from."""
 
     def get(self, handle: str) -> str | None: ...
@@ -18,7 +19,7 @@ class Source(Protocol):
     def handles(self) -> list[str]: ...
 
 
-def answer(source: Source, arguments: Any, budget: int, count: Count) -> str:
+def answer(source: ArchiveSource, arguments: Any, budget: int, count: CountText) -> str:
     """What a call is answered with, in at most `budget` tokens.
 
     Example: answer(source, {"handle": "brim:3f2a9c01"}, 2_000, count) -> the content behind it, or its first page

@@ -6,8 +6,10 @@ import asyncio
 import itertools
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
+
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from brim.apis import error_bodies
 from brim.gateway.admin.http_api import admin_app
@@ -34,11 +36,7 @@ from brim.gateway.server.tenant import Tenants
 from brim.gateway.server.tokenizer_preload import Warming
 from brim.stores.protocol import Store
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
-DashboardMaker = Callable[[Views], App]
+DashboardMaker = Callable[[Views], ASGIApp]
 _OWN = ("/brim", "/metrics", "/healthz", "/readyz")
 # Brim's answers where clients of a compression service look for them; no provider has these.
 _COMPRESSING = ("/v1/compress", "/v1/retrieve/")

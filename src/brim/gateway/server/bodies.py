@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import zlib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 import msgspec
+from starlette.types import Receive
 
 from brim import zstd
 from brim.gateway.proxy.faults import ClientGone, Refused
@@ -21,7 +22,6 @@ try:
 except ImportError:  # then br bodies are refused
     brotli = None
 
-Receive = Callable[[], Any]
 _STEP: Final = 1 << 16
 _WINDOW_LOG: Final = 27  # the memory that a zstd frame may ask for: 128 MiB
 # Bodies up to this size are read by the gateway itself: no step of it holds the interpreter for more than about 3 ms.

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import Final
 
-from brim.gateway.server.bodies import Receive
+from starlette.types import Receive
 
 # An exchange that is over in a moment needs no look-out.
 SOON: Final = 0.02

@@ -92,8 +92,8 @@ class Holding:
     def bytes(self) -> int:
         return self._all
 
-    def by(self, tenant: str) -> Held:
-        return Held(self, tenant)
+    def by(self, tenant: str) -> HeldPlace:
+        return HeldPlace(self, tenant)
 
     def grow(self, tenant: str, size: int) -> None:
         """Take so many bytes more. Raises Refused (429), where the tenant or all together hold too many."""
@@ -113,7 +113,7 @@ class Holding:
             del self._each[tenant]
 
 
-class Held:
+class HeldPlace:
     """What one request holds."""
 
     __slots__ = ("_holding", "_size", "_tenant")

@@ -75,7 +75,7 @@ class Process:
         self._channel.close()
 
 
-class Place:
+class WorkerPlace:
     """Where one worker runs, if it does."""
 
     def __init__(self) -> None:
@@ -87,7 +87,7 @@ class Place:
 class Visit:
     """One request at a worker: what it asks for first, then its fit."""
 
-    def __init__(self, offload: Offload, place: Place) -> None:
+    def __init__(self, offload: Offload, place: WorkerPlace) -> None:
         self._offload = offload
         self._place = place
 
@@ -107,7 +107,7 @@ class Offload:
     def __init__(self, store: StoreFile | None, *, workers: int, seconds: float) -> None:
         self.store = store
         self._seconds = seconds
-        self._places = [Place() for _ in range(workers)]
+        self._places = [WorkerPlace() for _ in range(workers)]
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="brim-large")
         self._waiting: Counter[str] = Counter()
 
@@ -136,7 +136,7 @@ class Offload:
             if not self._waiting[tenant]:
                 del self._waiting[tenant]
 
-    async def done(self, place: Place, job: Any, pieces: Sequence[bytes] = ()) -> tuple[Any, list[bytes]]:
+    async def done(self, place: WorkerPlace, job: Any, pieces: Sequence[bytes] = ()) -> tuple[Any, list[bytes]]:
         """Have a job done by the worker of a place, whose lock is held."""
         loop = asyncio.get_running_loop()
         asking = loop.run_in_executor(self._threads, self._ask, place, job, pieces)
@@ -163,10 +163,10 @@ class Offload:
         async with self.visit(tenant):
             await self.done(place, LearnJob(number, tokens))
 
-    def _place(self, tenant: str) -> Place:
+    def _place(self, tenant: str) -> WorkerPlace:
         return self._places[crc32(tenant.encode()) % len(self._places)]
 
-    def _ask(self, place: Place, job: Any, pieces: Sequence[bytes]) -> tuple[Any, list[bytes]]:
+    def _ask(self, place: WorkerPlace, job: Any, pieces: Sequence[bytes]) -> tuple[Any, list[bytes]]:
         if place.process is not None and not place.process.alive:  # it has ended while nothing was there for it
             place.process.end()
             place.process = None
@@ -174,7 +174,7 @@ class Offload:
             place.process = Process(self.store, self._seconds)
         return place.process.ask(job, pieces)
 
-    async def _stop(self, place: Place, asking: asyncio.Future[Any]) -> None:
+    async def _stop(self, place: WorkerPlace, asking: asyncio.Future[Any]) -> None:
         """End a worker that hangs, is dead, or is not needed any more, and let the thread go that waits for it."""
         while not asking.done():
             if place.process is not None:  # it may just be about to start
@@ -184,19 +184,19 @@ class Offload:
             asking.exception()
         await self._end(place)
 
-    async def _end(self, place: Place) -> None:
+    async def _end(self, place: WorkerPlace) -> None:
         process, place.process = place.process, None
         if process is not None:
             await asyncio.get_running_loop().run_in_executor(None, process.end)
 
-    def _linger(self, place: Place) -> None:
+    def _linger(self, place: WorkerPlace) -> None:
         """Keep a worker for a while: the next request of the same conversation finds what it needs there."""
         process = place.process
         if process is not None:
             seconds = LINGER_LARGE if process.memory() > LARGE_MEMORY else LINGER
             place.timer = asyncio.get_running_loop().call_later(seconds, self._leave, place)
 
-    def _leave(self, place: Place) -> None:
+    def _leave(self, place: WorkerPlace) -> None:
         """End a worker that nothing was there for. Whoever comes now starts another."""
         if place.process is not None and not place.lock.locked():
             process, place.process = place.process, None

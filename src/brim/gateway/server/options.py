@@ -16,7 +16,7 @@ from brim.gateway.server.origins import Origins, origins_of
 from brim.gateway.server.tenant import Network
 from brim.models import Catalog
 from brim.planning.policies.policy import Policy
-from brim.settings import Gateway as GatewaySettings
+from brim.settings import GatewaySettings as GatewaySettings
 from brim.settings import Settings
 
 HEADER_BYTES: Final = 64 * 1024

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from brim.errors import BadSetting
+from starlette.types import Send
 
-Send = Callable[[Any], Awaitable[None]]
-Pairs = list[tuple[bytes, bytes]]
+from brim.errors import BadSetting
+from brim.gateway.proxy.headers import Pairs
+
 # Scheme, host and port alone: what a browser sends as `Origin`.
 _ORIGIN: Final = re.compile(r"^([a-z][a-z0-9+.-]*)://([^\s/?#@\\:]*|\[[0-9a-f:.]+\])(?::(\d{1,5}))?$")
 _DEFAULT_PORTS: Final = {"http": "80", "https": "443"}

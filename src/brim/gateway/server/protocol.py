@@ -12,7 +12,7 @@ from typing import Any
 
 from brim.errors import MissingExtra
 from brim.gateway.server.options import HEADER_BYTES
-from brim.settings import Gateway as Settings
+from brim.settings import GatewaySettings as Settings
 
 try:
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol

@@ -16,13 +16,13 @@ from brim.models import Model
 from brim.planning.policies.policy import Policy
 from brim.stores.protocol import Store
 
-Client = TypeVar("Client")
+SdkClient = TypeVar("SdkClient")
 # A wrapped client hands every call of the model on, so nobody would answer those of a recall tool.
 RECALLS = ("auto", "off")
 
 
 def wrap(
-    client: Client,
+    client: SdkClient,
     *,
     budget: int | None = None,
     reserve: int | None = None,
@@ -31,7 +31,7 @@ def wrap(
     store: Store | str | Path | None = None,
     recall: str = "auto",
     on_event: OnEvent | None = None,
-) -> Client:
+) -> SdkClient:
     """Return the same client; from now on each request that it sends to a model is within its window.
 
     `client` is one of the openai, anthropic or google-genai SDKs, sync or async. Each conversation has a session,

@@ -13,7 +13,7 @@ from brim import apis
 from brim.conversation import encode
 from brim.errors import BrimError
 from brim.fitting import Fitted
-from brim.sessions.router import Sessions
+from brim.sessions.router import SessionRouter
 from brim.sessions.session import Session
 from brim.stores.protocol import Store
 from brim.tokens.counter import Counter
@@ -58,7 +58,7 @@ class Conversing:
     """Fits the requests of one client. May be used from several threads."""
 
     def __init__(self, store: Store | str | Path | None, **settings: Any) -> None:
-        self._sessions = Sessions(store, **settings)
+        self._sessions = SessionRouter(store, **settings)
 
     def fit(self, body: Mapping[str, Any], api: str, model: str = "") -> Sent:
         """A request as its conversation's session sends it. Raises BudgetTooSmall, UnknownModel."""

@@ -72,7 +72,7 @@ def _copied(kind: Any) -> Any:
 
 
 def _sync_class(kind: Any) -> Any:
-    class Wrapped(kind):  # type: ignore[misc]
+    class WrappedClient(kind):  # type: ignore[misc]
         def request(self, cast_to: Any, options: Any, *rest: Any, **named: Any) -> Any:
             ask = _asks(self, options)
             if ask is None:
@@ -85,7 +85,7 @@ def _sync_class(kind: Any) -> Any:
                 sent.learn(told)
             return answer
 
-    return Wrapped
+    return WrappedClient
 
 
 def _async_class(kind: Any) -> Any:

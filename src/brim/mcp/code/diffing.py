@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from brim.errors import BadInput
 from brim.mcp.code.languages import Symbol, definitions, language_of
 from brim.mcp.code.repository import Repository, is_test
-from brim.mcp.transport.json_rpc import Json
+from brim.mcp.transport.json_rpc import RpcObject
 
 _NAME = re.compile(r"[\w./@{}~^-]+")
 _WORD = re.compile(rb"[\w$]+")
@@ -24,14 +24,14 @@ class _File:
     path: str
 
 
-def semantic_diff(repository: Repository, base: str = "HEAD", target: str = "") -> Json:
+def semantic_diff(repository: Repository, base: str = "HEAD", target: str = "") -> RpcObject:
     """The changes from `base` to `target`, or to the working tree, in full form."""
     for revision in (base, target):
         if revision and (not _NAME.fullmatch(revision) or revision.startswith("-")):
             raise BadInput("base" if revision == base else "target", f"{revision!r} is not a revision")
     files = _changed(repository, base, target)
-    changes: list[Json] = []
-    others: list[Json] = []
+    changes: list[RpcObject] = []
+    others: list[RpcObject] = []
     parsed = 0
     languages: dict[str, None] = {}
     for file in files:
@@ -82,12 +82,12 @@ def _source(repository: Repository, revision: str, path: str) -> bytes:
     return repository.git("show", f"{revision}:{path}", check=False) or b""
 
 
-def _compare(old: list[Symbol], new: list[Symbol], path: str) -> list[Json]:
+def _compare(old: list[Symbol], new: list[Symbol], path: str) -> list[RpcObject]:
     """Match definitions by kind and name; a removed and an added one with the same body are a rename."""
     before = {(symbol.kind, symbol.qualified): symbol for symbol in old}
     after = {(symbol.kind, symbol.qualified): symbol for symbol in new}
     removed = [symbol for key, symbol in before.items() if key not in after]
-    found: list[Json] = []
+    found: list[RpcObject] = []
     for key, symbol in after.items():
         was = before.get(key)
         if was is None:
@@ -124,7 +124,7 @@ def _holds_changed(symbol: Symbol, new: list[Symbol], before: dict[tuple[str, st
     return any((was := before.get((one.kind, one.qualified))) is None or was.digest != one.digest for one in inner)
 
 
-def _change(path: str, symbol: Symbol, change: str, lines: int) -> Json:
+def _change(path: str, symbol: Symbol, change: str, lines: int) -> RpcObject:
     return {
         "path": path,
         "kind": symbol.kind,
@@ -152,7 +152,7 @@ def _uses(repository: Repository, names: set[bytes]) -> dict[bytes, dict[str, in
     return uses
 
 
-def _judge(change: Json, uses: dict[str, int]) -> None:
+def _judge(change: RpcObject, uses: dict[str, int]) -> None:
     """Add who uses the definition, which tests touch it, and how risky the change therefore is."""
     elsewhere = {path: times - (path == change["path"]) for path, times in uses.items()}
     users = [path for path, times in elsewhere.items() if times > 0]
@@ -171,7 +171,7 @@ def _judge(change: Json, uses: dict[str, int]) -> None:
     }
 
 
-def _plain_change(repository: Repository, file: _File, base: str, target: str) -> Json:
+def _plain_change(repository: Repository, file: _File, base: str, target: str) -> RpcObject:
     names = {"A": "added", "D": "removed", "R": "renamed", "M": "modified", "T": "modified"}
     revisions = [base, target] if target else [base]
     counted = (repository.git("diff", "--numstat", *revisions, "--", file.path, check=False) or b"").split()
@@ -187,7 +187,7 @@ def _plain_change(repository: Repository, file: _File, base: str, target: str) -
 
 def _scope(
     repository: Repository, base: str, target: str, parsed: int, no_grammar: list[str], languages: list[str]
-) -> Json:
+) -> RpcObject:
     def sha(name: str) -> str:
         return (repository.git("rev-parse", "--short", name, check=False) or b"").decode().strip()
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from brim.mcp.code.languages import language_of
 from brim.mcp.code.repository import Repository, is_test
-from brim.mcp.transport.json_rpc import Json
+from brim.mcp.transport.json_rpc import RpcObject
 
 _IMPORT = re.compile(
     rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import|import[ \t]+(?:static[ \t]+)?\(?[\"']?([\w./@-]+)|"
@@ -18,14 +18,14 @@ _IMPORT = re.compile(
 _MOST_DEPENDENCIES = 40
 
 
-def map_repo(repository: Repository, path: str = "", depth: int | None = None, *, lines: bool = True) -> Json:
+def map_repo(repository: Repository, path: str = "", depth: int | None = None, *, lines: bool = True) -> RpcObject:
     """The map in full form, of the whole repository or of one folder, with or without the lines of each file.
 
     Example: {"languages": [{"language": "python", "files": 3}], "tree": {"path": "src", "is_dir": true, …}}
     """
     inside = path.strip("/")
     files = [name for name in repository.files() if not inside or name == inside or name.startswith(inside + "/")]
-    found: Json = {"files": len(files), "languages": _languages(repository, files)}
+    found: RpcObject = {"files": len(files), "languages": _languages(repository, files)}
     found["tree"] = _tree(repository, inside or ".", files, depth, lines)
     dependencies = _dependencies(repository, files)
     if dependencies:
@@ -36,7 +36,7 @@ def map_repo(repository: Repository, path: str = "", depth: int | None = None, *
     return found
 
 
-def _languages(repository: Repository, files: list[str]) -> list[Json]:
+def _languages(repository: Repository, files: list[str]) -> list[RpcObject]:
     counts: Counter[str] = Counter()
     lines: Counter[str] = Counter()
     for name in files:
@@ -48,7 +48,7 @@ def _languages(repository: Repository, files: list[str]) -> list[Json]:
     return [{"language": one, "files": counts[one], "lines": lines[one]} for one in ranked]
 
 
-def _tree(repository: Repository, root: str, files: list[str], depth: int | None, lines: bool) -> Json:
+def _tree(repository: Repository, root: str, files: list[str], depth: int | None, lines: bool) -> RpcObject:
     prefix = "" if root == "." else root + "/"
     below: dict[str, list[str]] = {}
     children: list[Any] = []
@@ -69,7 +69,7 @@ def _tree(repository: Repository, root: str, files: list[str], depth: int | None
     return {"path": root, "is_dir": True, "file_count": len(files), "children": children}
 
 
-def _dependencies(repository: Repository, files: list[str]) -> list[Json]:
+def _dependencies(repository: Repository, files: list[str]) -> list[RpcObject]:
     """The modules that the code imports most, with the number of files that do."""
     counts: Counter[str] = Counter()
     for name in files:
@@ -87,6 +87,6 @@ def _top(module: str) -> str:
     return re.split(r"[./:]", module, maxsplit=1)[0]
 
 
-def _tests_of(repository: Repository, path: str) -> Json:
+def _tests_of(repository: Repository, path: str) -> RpcObject:
     names = [symbol.name for symbol in repository.symbols(path) if symbol.name.lower().startswith("test")]
     return {"path": path, "tests": names}

@@ -8,13 +8,13 @@ from typing import Any, Literal
 from brim.errors import BadInput
 from brim.mcp.code.languages import Symbol, language_of, mentions
 from brim.mcp.code.repository import Repository
-from brim.mcp.transport.json_rpc import Json
+from brim.mcp.transport.json_rpc import RpcObject
 
 Mode = Literal["definitions", "references", "lexical"]
 _LONGEST_PREVIEW = 160
 
 
-def search(repository: Repository, query: str, mode: Mode = "definitions", limit: int = 20) -> Json:
+def search(repository: Repository, query: str, mode: Mode = "definitions", limit: int = 20) -> RpcObject:
     """Hits in full form; `total` says how many there are when not all are given."""
     if not query.strip():
         raise BadInput("query", "is empty")
@@ -25,33 +25,33 @@ def search(repository: Repository, query: str, mode: Mode = "definitions", limit
     else:
         hits = _lexical(repository, query)
     limit = max(1, min(limit, 200))
-    found: Json = {"results": hits[:limit]}
+    found: RpcObject = {"results": hits[:limit]}
     if len(hits) > limit:
         found["total"] = len(hits)
     return found
 
 
-def search_def_and_refs(repository: Repository, symbol: str, limit: int = 20) -> Json:
+def search_def_and_refs(repository: Repository, symbol: str, limit: int = 20) -> RpcObject:
     """The definitions of a symbol and the places that use it, in one answer."""
     name = symbol.strip()
     defined = [hit for hit in _definitions(repository, name) if name in (hit["symbol"]["name"], _qualified(hit))]
     used = references(repository, name.rpartition(".")[2] or name)
     limit = max(1, min(limit, 200))
-    found: Json = {"definitions": defined[:limit], "references": used[:limit]}
+    found: RpcObject = {"definitions": defined[:limit], "references": used[:limit]}
     if len(used) > limit:
         found["total_references"] = len(used)
     return found
 
 
-def _qualified(hit: Json) -> Any:
+def _qualified(hit: RpcObject) -> Any:
     return hit["symbol"]["qualified_name"]
 
 
-def _definitions(repository: Repository, query: str) -> list[Json]:
+def _definitions(repository: Repository, query: str) -> list[RpcObject]:
     """Exact names first, then names that begin with the query, then those that hold it."""
     low = query.lower()
     bare = low.rpartition(".")[2] or low
-    ranked: list[tuple[int, str, int, Json]] = []
+    ranked: list[tuple[int, str, int, RpcObject]] = []
     for path in repository.files():
         if not language_of(path) or bare not in repository.data(path).decode("utf-8", "replace").lower():
             continue
@@ -72,7 +72,7 @@ def _rank(symbol: Symbol, query: str, low: str) -> int | None:
     return 2 if name.startswith(low) else 3 if low in name else None
 
 
-def _symbol_hit(path: str, symbol: Symbol) -> Json:
+def _symbol_hit(path: str, symbol: Symbol) -> RpcObject:
     return _hit(
         "symbol",
         path,
@@ -87,9 +87,11 @@ def _other(qualified: str, name: str) -> str | None:
     return qualified if qualified != name else None
 
 
-def _hit(origin: str, path: str, span: tuple[int, int, int, int], kind: str, preview: str, symbol: Json | None) -> Json:
+def _hit(
+    origin: str, path: str, span: tuple[int, int, int, int], kind: str, preview: str, symbol: RpcObject | None
+) -> RpcObject:
     start, start_col, end, end_col = span
-    hit: Json = {
+    hit: RpcObject = {
         "hit_id": f"{origin}:{path}:{start}:{start_col}",
         "path": path,
         "span": {"start_line": start, "start_col": start_col, "end_line": end, "end_col": end_col},
@@ -102,10 +104,10 @@ def _hit(origin: str, path: str, span: tuple[int, int, int, int], kind: str, pre
     return hit
 
 
-def references(repository: Repository, name: str) -> list[Json]:
+def references(repository: Repository, name: str) -> list[RpcObject]:
     """Uses of a name in code: not its definitions, not comments, not strings."""
     word = re.compile(rb"(?<![\w$])" + re.escape(name.encode()) + rb"(?![\w$])")
-    hits: list[Json] = []
+    hits: list[RpcObject] = []
     for path in repository.files():
         language = language_of(path)
         data = repository.data(path) if language else b""
@@ -122,13 +124,13 @@ def references(repository: Repository, name: str) -> list[Json]:
     return hits
 
 
-def _named(name: str) -> Json:
+def _named(name: str) -> RpcObject:
     return {"name": name, "kind": "reference", "qualified_name": None}
 
 
-def _lexical(repository: Repository, query: str) -> list[Json]:
+def _lexical(repository: Repository, query: str) -> list[RpcObject]:
     word = re.compile(re.escape(query.encode()), re.IGNORECASE)
-    hits: list[Json] = []
+    hits: list[RpcObject] = []
     for path in repository.files():
         data = repository.data(path)
         seen = 0

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from brim.mcp.options import LEVELS, Level
-from brim.mcp.transport.json_rpc import Json, meta_of
+from brim.mcp.transport.json_rpc import RpcObject, meta_of
 
 BUDGET_KEY = "dev.brim/tokenBudget"
 SESSION_KEY = "dev.brim/session"
@@ -19,7 +19,7 @@ MAX_CHARS_KEY = "anthropic/maxResultSizeChars"
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class ResultBudget:
     """What one call's result may take; None where the client says nothing."""
 
     tokens: int | None = None
@@ -28,7 +28,7 @@ class Budget:
     session: str = ""
 
 
-def budget_of(params: Json, tool: Json | None) -> Budget:
+def budget_of(params: RpcObject, tool: RpcObject | None) -> ResultBudget:
     """The budget that a call states, with the largest size that its tool declares.
 
     Example: {"_meta": {"dev.brim/tokenBudget": 500}} -> Budget(tokens=500)
@@ -44,20 +44,20 @@ def budget_of(params: Json, tool: Json | None) -> Budget:
     if chars is None and tool is not None:
         chars = _positive(meta_of(tool).get(MAX_CHARS_KEY))
     session = meta.get(SESSION_KEY)
-    return Budget(tokens, chars, level, session if isinstance(session, str) else "")
+    return ResultBudget(tokens, chars, level, session if isinstance(session, str) else "")
 
 
 def _positive(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
-def is_round_trip(tool: Json) -> bool:
+def is_round_trip(tool: RpcObject) -> bool:
     """Whether a tool declares that its output is edited and written back, so that every byte counts."""
     annotations = tool.get("annotations")
     hinted = isinstance(annotations, dict) and annotations.get("roundTripHint") is True
     return hinted or meta_of(tool).get(ROUND_TRIP_KEY) is True
 
 
-def is_read_only(tool: Json | None) -> bool:
+def is_read_only(tool: RpcObject | None) -> bool:
     annotations = tool.get("annotations") if tool else None
     return isinstance(annotations, dict) and annotations.get("readOnlyHint") is True

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from brim.count_text import CountText
 from brim.errors import NotFound
 from brim.mcp.results.archive import ResultArchive
 from brim.mcp.tools.tool_groups import RECALL
-from brim.mcp.transport.json_rpc import Json
-from brim.recall import Count, asked, read
+from brim.mcp.transport.json_rpc import RpcObject
+from brim.recall import asked, read
 
 
-def recall_tool() -> Json:
+def recall_tool() -> RpcObject:
     return {
         "name": RECALL,
         "description": (
@@ -29,7 +30,7 @@ def recall_tool() -> Json:
     }
 
 
-def recall(archive: ResultArchive, arguments: Json, budget: int, count: Count) -> tuple[str, bool]:
+def recall(archive: ResultArchive, arguments: RpcObject, budget: int, count: CountText) -> tuple[str, bool]:
     """The answer of the tool, and whether it is an error."""
     what = asked(arguments)
     if not what.handle:

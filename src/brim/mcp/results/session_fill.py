@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from brim.mcp.options import LEVELS, Level, Options
+from brim.mcp.options import LEVELS, Level, WrapperOptions
 
 _SESSIONS_KEPT = 256
 
 
 @dataclass(slots=True)
-class Session:
+class FillSession:
     """What has been sent in one session. Without a name it does not fill: nothing ties its calls together."""
 
-    options: Options
+    options: WrapperOptions
     fills: bool = True
     calls: int = 0
     tokens: int = 0
@@ -56,7 +56,7 @@ class Session:
         return f"[brim: this session is {min(self.fill, 9.99):.0%} full, results are {level} from here{way}]"
 
 
-class Sessions:
+class FillSessions:
     """The sessions of a connection.
 
     The handshake versions have one, the connection itself. The stateless ones have those that the client
@@ -64,18 +64,18 @@ class Sessions:
     unrelated conversations. Its calls count for the cap all the same: that is set for the wrapper.
     """
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: WrapperOptions) -> None:
         self._options = options
-        self._connection = Session(options)
-        self._loose = Session(options, fills=False)
-        self._named: OrderedDict[str, Session] = OrderedDict()
+        self._connection = FillSession(options)
+        self._loose = FillSession(options, fills=False)
+        self._named: OrderedDict[str, FillSession] = OrderedDict()
 
-    def of(self, name: str, *, modern: bool) -> Session:
+    def of(self, name: str, *, modern: bool) -> FillSession:
         if not name:
             return self._loose if modern else self._connection
         session = self._named.get(name)
         if session is None:
-            session = self._named[name] = Session(self._options)
+            session = self._named[name] = FillSession(self._options)
             if len(self._named) > _SESSIONS_KEPT:
                 self._named.popitem(last=False)
         self._named.move_to_end(name)

@@ -11,7 +11,7 @@ from brim.mcp.options import Level
 from brim.mcp.results.archive import ResultArchive
 from brim.mcp.results.compacting import Compact, compact_text, count_tokens
 from brim.mcp.results.meta_budgets import RESULT_KEY
-from brim.mcp.transport.json_rpc import Json, dump, meta_of, parse
+from brim.mcp.transport.json_rpc import RpcObject, dump, meta_of, parse
 
 # A result this short cannot be made enough shorter to be worth a look.
 SMALL_BYTES = 600
@@ -22,7 +22,7 @@ _RUN = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ResultLimits:
     """What a result may take, and what its reader can do."""
 
     level: Level
@@ -34,16 +34,18 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class FittedResult:
     """A result to send; `changed` says whether it differs from what the server sent."""
 
-    result: Json
+    result: RpcObject
     tokens: int
     saved: int
     changed: bool
 
 
-def fit_result(result: Json, limits: Limits, tool: str, archive: ResultArchive, query: str = "") -> Fitted:
+def fit_result(
+    result: RpcObject, limits: ResultLimits, tool: str, archive: ResultArchive, query: str = ""
+) -> FittedResult:
     """Return the result with its texts compacted into `limits`; what is left out stays in the archive.
 
     Text blocks and the texts of embedded resources are compacted, other blocks stay as they are. Clients
@@ -62,7 +64,7 @@ def fit_result(result: Json, limits: Limits, tool: str, archive: ResultArchive, 
     shares = _share(sizes, _whole(limits, texts))
     done = [_within(text, limits, share, tool, archive, query) for (_, text), share in zip(texts, shares, strict=True)]
     if all(one.fidelity == "same" for one in done):
-        return Fitted(result, sum(sizes), 0, False)
+        return FittedResult(result, sum(sizes), 0, False)
     for (place, _), one in zip(texts, done, strict=True):
         blocks[place] = _with_text(blocks[place], one.text)
     handles = [one.handle for one in done if one.handle]
@@ -75,10 +77,10 @@ def fit_result(result: Json, limits: Limits, tool: str, archive: ResultArchive, 
     note = {"level": limits.level, "tokens": tokens, "of": before, "fidelity": _worst(done), "handles": handles}
     sent["content"] = blocks
     sent["_meta"] = {**meta_of(result), RESULT_KEY: note}
-    return Fitted(sent, tokens, before - tokens, True)
+    return FittedResult(sent, tokens, before - tokens, True)
 
 
-def plain_result(result: Json, limits: Limits, archive: ResultArchive) -> Fitted:
+def plain_result(result: RpcObject, limits: ResultLimits, archive: ResultArchive) -> FittedResult:
     """The result within its limits by size alone: for when compacting it has failed.
 
     Each text keeps its beginning and end. What cannot be kept in the archive is named nowhere.
@@ -93,17 +95,17 @@ def plain_result(result: Json, limits: Limits, archive: ResultArchive) -> Fitted
     shares = _share(sizes, _whole(limits, texts))
     done = [_ends(text, limits, share, archive) for (_, text), share in zip(texts, shares, strict=True)]
     if structured is None and all(one.fidelity == "same" for one in done):
-        return Fitted(result, sum(sizes), 0, False)
+        return FittedResult(result, sum(sizes), 0, False)
     for (place, _), one in zip(texts, done, strict=True):
         blocks[place] = _with_text(blocks[place], one.text)
     tokens, handles = sum(one.tokens for one in done), [one.handle for one in done if one.handle]
     note = {"level": limits.level, "tokens": tokens, "of": sum(sizes), "fidelity": "recoverable", "handles": handles}
     sent = {key: value for key, value in result.items() if key != "structuredContent"}
     sent |= {"content": blocks, "_meta": {**meta_of(result), RESULT_KEY: note}}
-    return Fitted(sent, tokens, sum(sizes) - tokens, True)
+    return FittedResult(sent, tokens, sum(sizes) - tokens, True)
 
 
-def _ends(text: str, limits: Limits, share: int, archive: ResultArchive) -> Compact:
+def _ends(text: str, limits: ResultLimits, share: int, archive: ResultArchive) -> Compact:
     fits = len(text) <= share * _BYTES_A_TOKEN * 3 and (size := count_tokens(text)) <= share
     if fits and (limits.chars is None or len(text) <= limits.chars):
         return Compact(text, size, "same")
@@ -158,7 +160,7 @@ def _text(block: Any) -> str | None:
     return text if isinstance(text, str) else None
 
 
-def _with_text(block: Json, text: str) -> Json:
+def _with_text(block: RpcObject, text: str) -> RpcObject:
     if block.get("type") == "resource":
         return {**block, "resource": {**block["resource"], "text": text}}
     return {**block, "text": text}
@@ -188,7 +190,7 @@ def _size(text: str, budget: int) -> int:
     return count_tokens(text)
 
 
-def _whole(limits: Limits, texts: list[tuple[int, str]]) -> int:
+def _whole(limits: ResultLimits, texts: list[tuple[int, str]]) -> int:
     return max(limits.tokens - 8 * max(len(texts) - 1, 0), _SMALLEST_SHARE)
 
 
@@ -205,7 +207,7 @@ def _share(sizes: list[int], whole: int) -> list[int]:
     return shares
 
 
-def _within(text: str, limits: Limits, share: int, tool: str, archive: ResultArchive, query: str) -> Compact:
+def _within(text: str, limits: ResultLimits, share: int, tool: str, archive: ResultArchive, query: str) -> Compact:
     """The text within its share of tokens and within the characters that the client takes."""
     kept: list[str] = []
 
@@ -236,7 +238,7 @@ def _within(text: str, limits: Limits, share: int, tool: str, archive: ResultArc
     return one if len(one.text) <= limits.chars else Compact("…"[: limits.chars], 1, "recoverable")
 
 
-def _link(handle: str, tool: str, structured: bool) -> Json:
+def _link(handle: str, tool: str, structured: bool) -> RpcObject:
     return {
         "type": "resource_link",
         "uri": handle,
@@ -245,7 +247,7 @@ def _link(handle: str, tool: str, structured: bool) -> Json:
     }
 
 
-def text_result(text: str, *, error: bool = False, modern: bool = False) -> Json:
+def text_result(text: str, *, error: bool = False, modern: bool = False) -> RpcObject:
     """A result of the wrapper's own."""
-    result: Json = {"content": [{"type": "text", "text": text}], "isError": error}
+    result: RpcObject = {"content": [{"type": "text", "text": text}], "isError": error}
     return {"resultType": "complete", **result} if modern else result

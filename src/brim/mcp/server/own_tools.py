@@ -19,7 +19,7 @@ from brim.mcp.options import LEVELS, Level
 from brim.mcp.results.archive import MemoryArchive
 from brim.mcp.results.compacting import count_tokens
 from brim.mcp.results.recall_tool import recall
-from brim.mcp.transport.json_rpc import Json
+from brim.mcp.transport.json_rpc import RpcObject
 
 _RECALL_TOKENS = 4_000
 _DOC_TOKENS = 8_000
@@ -41,11 +41,11 @@ class Tools:
             self._repository = Repository(self.root)
         return self._repository
 
-    def count_tokens(self, text: str, model: str) -> Json:
+    def count_tokens(self, text: str, model: str) -> RpcObject:
         counted = counting.count(text, model=model)
         return {"tokens": counted.tokens, "upper": counted.upper, "source": counted.source}
 
-    def compact(self, text: str, budget: int | None, kind: str | None, query: str) -> Json:
+    def compact(self, text: str, budget: int | None, kind: str | None, query: str) -> RpcObject:
         """Without a budget losslessly, else within it; the original of a lossy form is one recall away."""
         if budget is not None and budget < 1:
             raise BadInput("budget", f"{budget} is not a number of tokens")
@@ -58,34 +58,34 @@ class Tools:
             form = compactor.at(Room(budget, count_tokens, handle, bool(handle), query))
             short, fidelity = form.text, form.fidelity
             handle = handle if fidelity == "recoverable" else ""
-        found: Json = {"text": short, "tokens": count_tokens(short), "of": compactor.tokens, "fidelity": fidelity}
+        found: RpcObject = {"text": short, "tokens": count_tokens(short), "of": compactor.tokens, "fidelity": fidelity}
         return {**found, "kind": compactor.kind, **({"handle": handle} if handle else {})}
 
-    def recall(self, handle: str, offset: int, query: str) -> Json:
+    def recall(self, handle: str, offset: int, query: str) -> RpcObject:
         arguments = {"handle": handle, "offset": offset, "query": query}
         text, missing = recall(self.archive, arguments, _RECALL_TOKENS, count_tokens)
         if missing:
             raise NotFound(text)
         return {"text": text}
 
-    def search_docs(self, keywords: list[str]) -> Json:
+    def search_docs(self, keywords: list[str]) -> RpcObject:
         return self._documents(self.docs, keywords, FEATURES)
 
-    def search_learnings(self, keywords: list[str]) -> Json:
+    def search_learnings(self, keywords: list[str]) -> RpcObject:
         return self._documents(self.learnings, keywords, LEARNINGS)
 
-    def _documents(self, folder: Path, keywords: list[str], collection: Collection) -> Json:
+    def _documents(self, folder: Path, keywords: list[str], collection: Collection) -> RpcObject:
         """The seed's whole files, unless they are more than a result should be: then their best sections."""
         found = search(folder, keywords, collection=collection)
         if count_tokens(found.text) > _DOC_TOKENS:
             found = search(folder, keywords, collection=collection, rank="bm25", budget=_DOC_TOKENS)
         return {"text": found.text, "files": [hit.path for hit in found.hits], "matched": found.matched}
 
-    def context_report(self, messages: list[Json], model: str, budget: int | None) -> Json:
+    def context_report(self, messages: list[RpcObject], model: str, budget: int | None) -> RpcObject:
         """How full a conversation makes a model's window, by layer, and what fitting it would change."""
         report = fitting.fit(messages, model=model, budget=budget).report
         layers = [{"layer": one.layer, "name": one.name, "tokens": one.before} for one in report.layers]
-        found: Json = {
+        found: RpcObject = {
             "model": report.model,
             "tokens": report.before,
             "limit": report.limit,
@@ -104,29 +104,29 @@ class Tools:
 
     # Code
 
-    def map_repo(self, path: str, level: Level) -> Json:
+    def map_repo(self, path: str, level: Level) -> RpcObject:
         """Each level leaves out more: the lines of files; names but in trees; all below the first folders."""
         known = _known(level)
         found = mapping.map_repo(self.repository, path, 1 if known == "minimal" else None, lines=known == "full")
         if known == "minimal":
             found = {key: value for key, value in found.items() if key not in ("dependencies", "test_layout")}
             known = "compact"
-        shaped: Json = apply(found, REPO_MAP, known)
+        shaped: RpcObject = apply(found, REPO_MAP, known)
         return shaped
 
     def search(
         self, query: str, mode: Literal["definitions", "references", "lexical"], limit: int, level: Level
-    ) -> Json:
-        shaped: Json = apply(finding.search(self.repository, query, mode, limit), SEARCH_HITS, _known(level))
+    ) -> RpcObject:
+        shaped: RpcObject = apply(finding.search(self.repository, query, mode, limit), SEARCH_HITS, _known(level))
         return shaped
 
-    def search_def_and_refs(self, symbol: str, limit: int, level: Level) -> Json:
+    def search_def_and_refs(self, symbol: str, limit: int, level: Level) -> RpcObject:
         found = finding.search_def_and_refs(self.repository, symbol, limit)
-        shaped: Json = apply(found, SEARCH_HITS, _known(level))
+        shaped: RpcObject = apply(found, SEARCH_HITS, _known(level))
         return shaped
 
-    def semantic_diff(self, base: str, target: str, level: Level) -> Json:
-        shaped: Json = apply(diffing.semantic_diff(self.repository, base, target), SEMANTIC_DIFF, _known(level))
+    def semantic_diff(self, base: str, target: str, level: Level) -> RpcObject:
+        shaped: RpcObject = apply(diffing.semantic_diff(self.repository, base, target), SEMANTIC_DIFF, _known(level))
         return shaped
 
 

@@ -33,7 +33,7 @@ class Counted(BaseModel):
     source: str
 
 
-class Compacted(BaseModel):
+class CompactedText(BaseModel):
     text: str
     tokens: int
     of: int
@@ -81,7 +81,7 @@ class RepoMap(BaseModel):
     test_layout: Any = None
 
 
-class Changes(BaseModel):
+class ChangedFiles(BaseModel):
     scope: dict[str, Any]
     structural_changes: list[dict[str, Any]]
     non_structural_changes: list[dict[str, Any]]
@@ -139,7 +139,7 @@ def _add_text_tools(server: MCPServer, tools: Tools) -> None:
     )
     def compact(
         text: str, budget: int | None = None, kind: str | None = None, query: str = ""
-    ) -> Annotated[CallToolResult, Compacted]:
+    ) -> Annotated[CallToolResult, CompactedText]:
         return _told(lambda: tools.compact(text, budget, kind, query), "text")
 
     @server.tool(description="The original behind a brim: handle, by page or by query.", annotations=_READ)
@@ -190,7 +190,7 @@ def _add_code_tools(server: MCPServer, tools: Tools) -> None:
     )
     def semantic_diff(
         base: str = "HEAD", target: str = "", level: Detail = "compact"
-    ) -> Annotated[CallToolResult, Changes]:
+    ) -> Annotated[CallToolResult, ChangedFiles]:
         return _told(lambda: tools.semantic_diff(base, target, level))
 
 

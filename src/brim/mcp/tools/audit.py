@@ -13,13 +13,13 @@ from rich.table import Table
 from rich.text import Text
 
 from brim.errors import BrimError
-from brim.mcp.options import Options
+from brim.mcp.options import WrapperOptions
 from brim.mcp.results.compacting import count_tokens
 from brim.mcp.tools.definition_shrinking import shrink
 from brim.mcp.tools.tool_list import ToolList, tokens_of
 from brim.mcp.transport import json_rpc
-from brim.mcp.transport.child_process import Log
-from brim.mcp.transport.json_rpc import Json, Message
+from brim.mcp.transport.child_process import ChildLog
+from brim.mcp.transport.json_rpc import RpcMessage, RpcObject
 from brim.mcp.transport.upstream import Upstream
 from brim.mcp.wrapper.proxy import Wrapper
 
@@ -63,7 +63,7 @@ def measure(tools: ToolList) -> Audit:
             )
         )
     costs.sort(key=lambda cost: (-cost.tokens, cost.name))
-    meta = ToolList(Options(grouping="meta"), tools.count)
+    meta = ToolList(WrapperOptions(grouping="meta"), tools.count)
     meta.entries = tools.entries
     meta.fill(_by_owner(tools), prefixed=False)
     grouped = sum(tokens_of(tool, tools.count) for tool in meta.shown(virtual=False, recall=False))
@@ -71,16 +71,16 @@ def measure(tools: ToolList) -> Audit:
     return Audit(tuple(costs), total, sum(cost.shrunk for cost in costs), grouped)
 
 
-def _by_owner(tools: ToolList) -> list[tuple[str, list[Json]]]:
-    found: dict[str, list[Json]] = {}
+def _by_owner(tools: ToolList) -> list[tuple[str, list[RpcObject]]]:
+    found: dict[str, list[RpcObject]] = {}
     for entry in tools.entries.values():
         found.setdefault(entry.owner, []).append({**entry.original, "name": entry.name})
     return list(found.items())
 
 
-async def audit(upstreams: Sequence[Upstream], options: Options, log: Log) -> Audit:
+async def audit(upstreams: Sequence[Upstream], options: WrapperOptions, log: ChildLog) -> Audit:
     """Start the servers, read their tools, stop them."""
-    answers: asyncio.Queue[Message] = asyncio.Queue()
+    answers: asyncio.Queue[RpcMessage] = asyncio.Queue()
     wrapper = Wrapper(upstreams, options, lambda line: answers.put_nowait(json_rpc.decode(line)), log=log)
     await wrapper.start()
     try:
@@ -97,7 +97,9 @@ async def audit(upstreams: Sequence[Upstream], options: Options, log: Log) -> Au
         await asyncio.gather(*(upstream.stop() for upstream in upstreams))
 
 
-async def _exchange(wrapper: Wrapper, answers: asyncio.Queue[Message], id: int, method: str, params: Json) -> None:
+async def _exchange(
+    wrapper: Wrapper, answers: asyncio.Queue[RpcMessage], id: int, method: str, params: RpcObject
+) -> None:
     wrapper.from_client(json_rpc.request(id, method, params))
     while True:
         try:

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from brim.mcp.transport.json_rpc import Json, dump
+from brim.count_text import CountText
+from brim.mcp.transport.json_rpc import RpcObject, dump
 
-Count = Callable[[str], int]
 _DROPPED = frozenset(("$schema", "title", "default", "examples", "$comment", "deprecated", "readOnly", "writeOnly"))
 # Keywords whose value is a map from names to schemas: the names are the caller's, not keywords.
 _MAPS = frozenset(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"))
@@ -33,11 +32,11 @@ MARK = "…"
 class Shrunk:
     """A tool as it is listed; `cut` says whether some of its text is only in the original."""
 
-    tool: Json
+    tool: RpcObject
     cut: bool
 
 
-def shrink(tool: Json, *, limit: int, count: Count, drop_output: bool = True) -> Shrunk:
+def shrink(tool: RpcObject, *, limit: int, count: CountText, drop_output: bool = True) -> Shrunk:
     """Return the tool with a smaller schema and a description of at most `limit` tokens.
 
     Example: {"name": "a", "inputSchema": {"title": "A", "type": "object"}} -> {…, {"type": "object"}}
@@ -69,7 +68,7 @@ def tidy(text: str) -> str:
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines))
 
 
-def first_sentences(text: str, limit: int, count: Count) -> str:
+def first_sentences(text: str, limit: int, count: CountText) -> str:
     """As many whole sentences as fit the limit, at least the start of the first."""
     if len(text) <= limit or count(text) <= limit:
         return text
@@ -87,7 +86,7 @@ def first_sentences(text: str, limit: int, count: Count) -> str:
     return f"{' '.join(kept).rstrip()}{MARK}"
 
 
-def _without_arguments(text: str, schema: Json) -> tuple[dict[str, str], str]:
+def _without_arguments(text: str, schema: RpcObject) -> tuple[dict[str, str], str]:
     """Move an `Args:` list to the parameters: they need it there, and need it once."""
     found = _ARGS.search("\n" + text)
     properties = schema.get("properties")
@@ -107,13 +106,13 @@ def _without_arguments(text: str, schema: Json) -> tuple[dict[str, str], str]:
 class _Schema:
     """One pass over a schema."""
 
-    def __init__(self, limit: int, count: Count, moved: dict[str, str]) -> None:
+    def __init__(self, limit: int, count: CountText, moved: dict[str, str]) -> None:
         self._limit = limit
         self._count = count
         self._moved = moved
         self._cut = False
 
-    def slim(self, schema: Json) -> tuple[Json, bool]:
+    def slim(self, schema: RpcObject) -> tuple[RpcObject, bool]:
         small = self._schema(schema, top=True)
         return (small if isinstance(small, dict) else {"type": "object"}), self._cut
 
@@ -122,7 +121,7 @@ class _Schema:
             return [self._schema(item) for item in schema]
         if not isinstance(schema, dict):
             return schema
-        small: Json = {}
+        small: RpcObject = {}
         for key, value in schema.items():
             if key in _DROPPED and not (key == "$schema" and _needs_dialect(schema)):
                 continue
@@ -140,7 +139,7 @@ class _Schema:
             self._describe(small, self._moved[name])
         return _types(small)
 
-    def _describe(self, small: Json, text: str) -> None:
+    def _describe(self, small: RpcObject, text: str) -> None:
         whole = tidy(text)
         if not whole:
             return
@@ -149,12 +148,12 @@ class _Schema:
         small["description"] = short
 
 
-def _needs_dialect(schema: Json) -> bool:
+def _needs_dialect(schema: RpcObject) -> bool:
     # Only keywords that changed their meaning between dialects make the dialect worth its tokens.
     return isinstance(schema.get("items"), list) or "dependencies" in schema
 
 
-def _types(schema: Json) -> Json:
+def _types(schema: RpcObject) -> RpcObject:
     """Write `anyOf` of plain types as a list of types, and leave out what the type already says.
 
     Example: {"anyOf": [{"type": "string"}, {"type": "null"}]} -> {"type": ["string", "null"]}
@@ -187,17 +186,17 @@ _TYPED_KEYWORDS = {
 }
 
 
-def _own(branch: Json) -> bool:
+def _own(branch: RpcObject) -> bool:
     """Whether every keyword of a branch says something of values of its own type only."""
     allowed = _TYPED_KEYWORDS.get(branch["type"], frozenset())
     return all(key == "type" or key in allowed for key in branch)
 
 
-def _clash(schema: Json, rich: list[Json]) -> bool:
+def _clash(schema: RpcObject, rich: list[RpcObject]) -> bool:
     return any(key in schema for branch in rich for key in branch if key != "type")
 
 
-def hoist(schema: Json, count: Count = len) -> Json:
+def hoist(schema: RpcObject, count: CountText = len) -> RpcObject:
     """Move subschemas that occur more than once to `$defs`, when that makes the schema smaller.
 
     Example: two properties with the same 300-character schema -> {"$ref": "#/$defs/a"} twice
@@ -220,7 +219,7 @@ def hoist(schema: Json, count: Count = len) -> Json:
     return candidate if count(dump(candidate).decode()) < count(whole.decode()) else schema
 
 
-def _subschemas(schema: Json) -> list[tuple[str, str | int | None, Any]]:
+def _subschemas(schema: RpcObject) -> list[tuple[str, str | int | None, Any]]:
     found: list[tuple[str, str | int | None, Any]] = []
     for key, value in schema.items():
         if key in _MAPS and isinstance(value, dict):

@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from brim.count_text import CountText
 from brim.mcp.tools.definition_shrinking import first_sentences, tidy
-from brim.mcp.transport.json_rpc import Json
+from brim.mcp.transport.json_rpc import RpcObject
 
-Count = Callable[[str], int]
 FIND, DESCRIBE, CALL = "brim_find", "brim_describe", "brim_call"
 RECALL = "brim_recall"
 OPEN, CLOSE = "brim_open_", "brim_close_"
-_READ_ONLY: Json = {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False}
+_READ_ONLY: RpcObject = {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False}
 _PART = re.compile(r"[_\-.:/]+|(?<=[a-z0-9])(?=[A-Z])")
 _SMALLEST = 3
 _INDEX_SHARE = 0.035
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ToolGroup:
     """Tools that belong together."""
 
     name: str
     tools: tuple[str, ...]
 
 
-def groups(names: Sequence[str], owners: Sequence[str] | None = None) -> list[Group]:
+def groups(names: Sequence[str], owners: Sequence[str] | None = None) -> list[ToolGroup]:
     """Group tools by their server where there are several, else by the first part of their names.
 
     Example: ["git_log", "git_diff", "git_add", "ping"] -> [Group("git", …), Group("other", ("ping",))]
@@ -38,13 +38,13 @@ def groups(names: Sequence[str], owners: Sequence[str] | None = None) -> list[Gr
         group = owners[place] if several and owners is not None else _PART.split(name, maxsplit=1)[0].lower()
         by_name.setdefault(group or "other", []).append(name)
     if several:
-        return [Group(group, tuple(tools)) for group, tools in by_name.items()]
-    found = [Group(group, tuple(tools)) for group, tools in by_name.items() if len(tools) >= _SMALLEST]
+        return [ToolGroup(group, tuple(tools)) for group, tools in by_name.items()]
+    found = [ToolGroup(group, tuple(tools)) for group, tools in by_name.items() if len(tools) >= _SMALLEST]
     rest = tuple(name for group, tools in by_name.items() if len(tools) < _SMALLEST for name in tools)
-    return [*found, Group("other", rest)] if rest else found
+    return [*found, ToolGroup("other", rest)] if rest else found
 
 
-def find_tool(tool_groups: Sequence[Group], full_tokens: int, count: Count) -> Json:
+def find_tool(tool_groups: Sequence[ToolGroup], full_tokens: int, count: CountText) -> RpcObject:
     """The search tool. Its description names every tool when that costs little, else every group."""
     total = sum(len(group.tools) for group in tool_groups)
     index = "\n".join(f"{group.name}: {', '.join(_short(group))}" for group in tool_groups)
@@ -69,7 +69,7 @@ def find_tool(tool_groups: Sequence[Group], full_tokens: int, count: Count) -> J
     }
 
 
-def _short(group: Group) -> list[str]:
+def _short(group: ToolGroup) -> list[str]:
     """Tool names without the prefix that the group's name already gives."""
     shorts = []
     for name in group.tools:
@@ -78,7 +78,7 @@ def _short(group: Group) -> list[str]:
     return shorts
 
 
-def describe_tool() -> Json:
+def describe_tool() -> RpcObject:
     return {
         "name": DESCRIBE,
         "description": "The full description and input schema of a tool, where a list shows a short one.",
@@ -91,7 +91,7 @@ def describe_tool() -> Json:
     }
 
 
-def call_tool() -> Json:
+def call_tool() -> RpcObject:
     return {
         "name": CALL,
         "description": f"Call a tool that {FIND} found.",
@@ -106,7 +106,7 @@ def call_tool() -> Json:
     }
 
 
-def open_tool(group: Group, count: Count) -> Json:
+def open_tool(group: ToolGroup, count: CountText) -> RpcObject:
     """A closed group, as one tool."""
     names = first_sentences(", ".join(_short(group)), 28, count)
     return {
@@ -117,7 +117,7 @@ def open_tool(group: Group, count: Count) -> Json:
     }
 
 
-def close_tool(group: Group) -> Json:
+def close_tool(group: ToolGroup) -> RpcObject:
     return {
         "name": CLOSE + slug(group.name),
         "description": f"Close the {group.name} tools when they are no longer needed.",
@@ -130,7 +130,7 @@ def slug(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]+", "_", name)[:48]
 
 
-def signature(tool: Json, limit: int, count: Count) -> str:
+def signature(tool: RpcObject, limit: int, count: CountText) -> str:
     """A tool as the search shows it: name, arguments and the start of its description.
 
     Example: "read_file(path: string, head?: integer): Read a file."

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from brim.mcp.options import Options
+from brim.count_text import CountText
+from brim.mcp.options import WrapperOptions
 from brim.mcp.results.meta_budgets import MAX_CHARS_KEY, is_read_only, is_round_trip
 from brim.mcp.results.recall_tool import recall_tool
 from brim.mcp.tools import tool_groups
 from brim.mcp.tools.definition_shrinking import Shrunk, shrink
 from brim.mcp.tools.tool_search import ToolIndex
-from brim.mcp.transport.json_rpc import Json, dump, meta_of
+from brim.mcp.transport.json_rpc import RpcObject, dump, meta_of
 
-Count = Callable[[str], int]
 SEPARATOR = "__"
 _CHARS_A_TOKEN = 5
 # A search shows the best tools in full, and from the best groups the names of this many others.
@@ -23,12 +22,12 @@ _SIBLINGS = 14
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ListedTool:
     """A tool of a server: its definition there, and its name here."""
 
     name: str
     owner: str
-    original: Json
+    original: RpcObject
 
     @property
     def original_name(self) -> str:
@@ -39,27 +38,27 @@ class Entry:
 class ToolList:
     """All tools behind the wrapper, and how they are shown."""
 
-    options: Options
-    count: Count
-    entries: dict[str, Entry] = field(default_factory=dict)
+    options: WrapperOptions
+    count: CountText
+    entries: dict[str, ListedTool] = field(default_factory=dict)
     opened: dict[str, None] = field(default_factory=dict)
     _index: ToolIndex | None = None
-    _full: list[Json] = field(default_factory=list)
+    _full: list[RpcObject] = field(default_factory=list)
     _tokens: int = 0
 
-    def fill(self, tools_by_owner: list[tuple[str, list[Json]]], *, prefixed: bool) -> None:
+    def fill(self, tools_by_owner: list[tuple[str, list[RpcObject]]], *, prefixed: bool) -> None:
         """Take the tools of the servers, in their order; with several servers each name gets a prefix."""
         self.entries = {}
         for owner, tools in tools_by_owner:
             for tool in tools:
                 bare = str(tool.get("name", ""))
                 name = f"{owner}{SEPARATOR}{bare}" if prefixed else bare
-                self.entries.setdefault(name, Entry(name, owner, tool))
+                self.entries.setdefault(name, ListedTool(name, owner, tool))
         self._full = [{**entry.original, "name": entry.name} for entry in self.entries.values()]
         self._tokens = sum(tokens_of(tool, self.count) for tool in self._full)
         self._index = None
 
-    def get(self, name: str) -> Json | None:
+    def get(self, name: str) -> RpcObject | None:
         entry = self.entries.get(name)
         return entry.original if entry else None
 
@@ -78,7 +77,7 @@ class ToolList:
             return len(self.entries) > 0
         return mode == "auto" and (len(self.entries) > options.tool_threshold or self._tokens > options.tool_tokens)
 
-    def shown(self, *, virtual: bool, recall: bool) -> list[Json]:
+    def shown(self, *, virtual: bool, recall: bool) -> list[RpcObject]:
         """The list for the client. `virtual` is for clients of the versions whose lists may change."""
         if not self.grouped:
             tools, cut = self._slim(list(self.entries))
@@ -100,13 +99,13 @@ class ToolList:
             extra.append(tool)
         return [*tools, *(tool for tool in extra if tool["name"] not in self.entries)]
 
-    def groups(self) -> list[tool_groups.Group]:
+    def groups(self) -> list[tool_groups.ToolGroup]:
         names = list(self.entries)
         return tool_groups.groups(names, [entry.owner for entry in self.entries.values()])
 
-    def _virtual(self) -> tuple[list[Json], list[Json]]:
-        tools: list[Json] = []
-        doors: list[Json] = []
+    def _virtual(self) -> tuple[list[RpcObject], list[RpcObject]]:
+        tools: list[RpcObject] = []
+        doors: list[RpcObject] = []
         cut = False
         for group in self.groups():
             if group.name in self.opened:
@@ -118,11 +117,11 @@ class ToolList:
                 doors.append(tool_groups.open_tool(group, self.count))
         return tools, [*doors, *([tool_groups.describe_tool()] if cut else [])]
 
-    def _slim(self, names: list[str]) -> tuple[list[Json], bool]:
+    def _slim(self, names: list[str]) -> tuple[list[RpcObject], bool]:
         done = [self._one(self.entries[name]) for name in names]
         return [one.tool for one in done], any(one.cut for one in done)
 
-    def _one(self, entry: Entry) -> Shrunk:
+    def _one(self, entry: ListedTool) -> Shrunk:
         tool = {**entry.original, "name": entry.name}
         compacted = self.options.compact and not self.exempt(entry.name)
         if compacted and MAX_CHARS_KEY not in meta_of(tool):
@@ -177,11 +176,11 @@ class ToolList:
                 return f"{group.name} is closed."
         return None
 
-    def _named(self, name: str) -> Json:
+    def _named(self, name: str) -> RpcObject:
         return {**self.entries[name].original, "name": name}
 
 
-def tokens_of(tool: Json, count: Count) -> int:
+def tokens_of(tool: RpcObject, count: CountText) -> int:
     """What a tool costs in a prompt: its name, description and input schema."""
     seen = {key: tool[key] for key in ("name", "description", "inputSchema") if tool.get(key) is not None}
     return count(dump(seen).decode())

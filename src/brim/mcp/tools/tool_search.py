@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from brim.docsearch.bm25 import Bm25, words
-from brim.mcp.transport.json_rpc import Json
+from brim.mcp.transport.json_rpc import RpcObject
 
 # Words that people use for the same thing when they name tools: the query's word, the tool's word.
 _SAME = """get fetch retrieve read load show view obtain access
@@ -69,7 +69,7 @@ class ToolIndex:
     Example: ToolIndex([{"name": "read_file"}, {"name": "send_mail"}]).search("open a document") -> [0]
     """
 
-    def __init__(self, tools: Sequence[Json], groups: Sequence[str] | None = None) -> None:
+    def __init__(self, tools: Sequence[RpcObject], groups: Sequence[str] | None = None) -> None:
         named = groups if groups is not None else [""] * len(tools)
         self._names = [str(tool.get("name", "")) for tool in tools]
         documents = [_words_of(tool, group) for tool, group in zip(tools, named, strict=True)]
@@ -116,7 +116,7 @@ class ToolIndex:
         return get_close_matches(word, self._by_start.get(word[0], ()), _MEANINGS, _LIKENESS)
 
 
-def _words_of(tool: Json, group: str) -> list[str]:
+def _words_of(tool: RpcObject, group: str) -> list[str]:
     text = str(tool.get("description") or "")
     found = words(str(tool.get("name", ""))) * _NAME_WORTH + words(group) * _GROUP_WORTH
     found += words(_SENTENCE_END.split(text.strip(), maxsplit=1)[0][:300]) + words(text[:1_500])

@@ -21,16 +21,16 @@ _PIPE_BYTES = 1 << 20
 _F_SETPIPE_SZ = 1031
 _TAIL = 4_096
 _PR_SET_PDEATHSIG = 1
-Line = Callable[[bytes], None]
+OnLine = Callable[[bytes], None]
 
 
-class Lines(asyncio.Protocol):
+class LineReader(asyncio.Protocol):
     """Cuts a stream into lines without a limit on their length, save one that guards the memory.
 
     A line beyond `largest` is not kept: `oversized` gets its first and last bytes and its length.
     """
 
-    def __init__(self, line: Line, ended: Callable[[], None], largest: int, oversized: Callable[[bytes, int], None]):
+    def __init__(self, line: OnLine, ended: Callable[[], None], largest: int, oversized: Callable[[bytes, int], None]):
         self._line = line
         self._ended = ended
         self._largest = largest
@@ -79,7 +79,7 @@ class Lines(asyncio.Protocol):
         self._ended()
 
 
-class Log:
+class ChildLog:
     """Writes to stderr from a thread of its own, and rather drops text than waits for a reader."""
 
     def __init__(self, out: BinaryIO | None = None) -> None:
@@ -111,7 +111,7 @@ class Log:
 
 
 class _Stderr(asyncio.Protocol):
-    def __init__(self, log: Log) -> None:
+    def __init__(self, log: ChildLog) -> None:
         self._log = log
         self.tail = b""
 
@@ -123,7 +123,9 @@ class _Stderr(asyncio.Protocol):
 class Child:
     """One run of a server's command."""
 
-    def __init__(self, command: Sequence[str], *, env: Mapping[str, str] | None, cwd: str | None, log: Log) -> None:
+    def __init__(
+        self, command: Sequence[str], *, env: Mapping[str, str] | None, cwd: str | None, log: ChildLog
+    ) -> None:
         self._command = list(command)
         self._env = {**os.environ, **env} if env else None
         self._cwd = cwd
@@ -134,7 +136,7 @@ class Child:
         self._stderr: asyncio.ReadTransport | None = None
         self._errors: _Stderr | None = None
 
-    async def start(self, lines: Lines, flow: asyncio.BaseProtocol) -> None:
+    async def start(self, lines: LineReader, flow: asyncio.BaseProtocol) -> None:
         """Start the process; raise OSError when the command cannot be run."""
         options: dict[str, Any] = {"start_new_session": True, "preexec_fn": _die_with_parent()}
         if os.name == "nt":

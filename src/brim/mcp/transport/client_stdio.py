@@ -11,9 +11,9 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import BinaryIO, Literal
 
-from brim.mcp.options import Options
+from brim.mcp.options import WrapperOptions
 from brim.mcp.results.archive import MemoryArchive
-from brim.mcp.transport.child_process import Lines, Log, widen
+from brim.mcp.transport.child_process import ChildLog, LineReader, widen
 from brim.mcp.transport.upstream import Upstream
 from brim.mcp.wrapper.proxy import Wrapper
 
@@ -39,7 +39,7 @@ class _Output(asyncio.BaseProtocol):
         self.lost.set()
 
 
-async def wrap_stdio(upstreams: Sequence[Upstream], options: Options, log: Log) -> int:
+async def wrap_stdio(upstreams: Sequence[Upstream], options: WrapperOptions, log: ChildLog) -> int:
     """Serve the client on stdin and stdout until it closes them; 0 then, 1 when a server cannot start."""
     loop = asyncio.get_running_loop()
     output = _Output()
@@ -49,7 +49,7 @@ async def wrap_stdio(upstreams: Sequence[Upstream], options: Options, log: Log) 
     wrapper = Wrapper(upstreams, options, lambda line: writer.write(line + b"\n"), log=log, archive=archive)
     output.wrapper = wrapper
     ended, stopped = asyncio.Event(), asyncio.Event()
-    lines = Lines(wrapper.from_client, ended.set, options.largest_message, lambda ends, size: None)
+    lines = LineReader(wrapper.from_client, ended.set, options.largest_message, lambda ends, size: None)
     for number in (signal.SIGTERM, signal.SIGINT):
         with contextlib.suppress(NotImplementedError):
             loop.add_signal_handler(number, stopped.set)
@@ -77,7 +77,7 @@ def _own(stream: BinaryIO, mode: Literal["rb", "wb"]) -> BinaryIO:
     return os.fdopen(os.dup(stream.fileno()), mode)
 
 
-def _hold(lines: Lines) -> Callable[[bool], None]:
+def _hold(lines: LineReader) -> Callable[[bool], None]:
     def hold(held: bool) -> None:
         transport = lines.transport
         if transport is not None and not transport.is_closing():
@@ -95,7 +95,7 @@ async def _first(*events: asyncio.Event, idle: Wrapper | None = None) -> None:
             wait.cancel()
 
 
-async def _reader(loop: asyncio.AbstractEventLoop, lines: Lines, stdin: BinaryIO) -> None:
+async def _reader(loop: asyncio.AbstractEventLoop, lines: LineReader, stdin: BinaryIO) -> None:
     """Read stdin through the loop, or through a thread where it is a file or the system cannot."""
     try:
         widen(stdin)
@@ -104,7 +104,7 @@ async def _reader(loop: asyncio.AbstractEventLoop, lines: Lines, stdin: BinaryIO
         threading.Thread(target=_read_all, args=(loop, lines, stdin.fileno()), daemon=True).start()
 
 
-def _read_all(loop: asyncio.AbstractEventLoop, lines: Lines, descriptor: int) -> None:
+def _read_all(loop: asyncio.AbstractEventLoop, lines: LineReader, descriptor: int) -> None:
     while data := os.read(descriptor, 1 << 16):
         loop.call_soon_threadsafe(lines.data_received, data)
     loop.call_soon_threadsafe(lines.eof_received)

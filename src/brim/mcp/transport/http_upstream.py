@@ -18,7 +18,7 @@ from brim.errors import MissingExtra
 from brim.mcp.transport import json_rpc
 from brim.mcp.transport.event_stream import TooLarge, server_sent
 from brim.mcp.transport.http_refusals import refusal, shown
-from brim.mcp.transport.json_rpc import VERSION_KEY, Id, Json, Malformed, Message, is_modern, meta_of
+from brim.mcp.transport.json_rpc import VERSION_KEY, Id, Malformed, RpcMessage, RpcObject, is_modern, meta_of
 from brim.mcp.transport.token_command import NoToken, TokenCommand
 from brim.mcp.transport.upstream import Events
 
@@ -82,7 +82,7 @@ class HttpUpstream:
         self._session = self._version = ""
         self.alive = True
 
-    def send(self, line: bytes, message: Message | None = None) -> None:
+    def send(self, line: bytes, message: RpcMessage | None = None) -> None:
         message = message if message is not None and message.line == line else json_rpc.decode(line)
         if message.method == "notifications/cancelled" and self._drop(message):
             return
@@ -90,7 +90,7 @@ class HttpUpstream:
         if message.is_request and message.id is not None:
             self._posts[message.id] = task
 
-    def _drop(self, message: Message) -> bool:
+    def _drop(self, message: RpcMessage) -> bool:
         """In the stateless version closing the stream of a request is what cancels it."""
         id = message.params().get("requestId")
         task = self._posts.pop(id, None) if isinstance(id, int | float | str) else None
@@ -107,7 +107,7 @@ class HttpUpstream:
 
     # A message out
 
-    async def _post(self, line: bytes, message: Message) -> None:
+    async def _post(self, line: bytes, message: RpcMessage) -> None:
         assert self._http is not None
         try:
             await self._log_in()
@@ -137,7 +137,7 @@ class HttpUpstream:
         self._headers["Authorization"] = f"Bearer {token}"
         return self._headers["Authorization"] != before
 
-    def _headers_for(self, message: Message) -> dict[str, str]:
+    def _headers_for(self, message: RpcMessage) -> dict[str, str]:
         headers = {
             **self._headers,
             "Content-Type": "application/json",
@@ -159,7 +159,7 @@ class HttpUpstream:
                 headers["Mcp-Session-Id"] = self._session
         return headers
 
-    def _mirrored(self, params: Json) -> dict[str, str]:
+    def _mirrored(self, params: RpcObject) -> dict[str, str]:
         """Arguments that the tool's schema wants repeated in headers."""
         found: dict[str, str] = {}
         for path, header in self._param_headers.get(str(params.get("name")), ()):
@@ -174,7 +174,7 @@ class HttpUpstream:
 
     # An answer in
 
-    async def _answered(self, answer: aiohttp.ClientResponse, message: Message) -> None:
+    async def _answered(self, answer: aiohttp.ClientResponse, message: RpcMessage) -> None:
         if answer.status == 404 and self._session:
             self._expired()
             return
@@ -193,7 +193,7 @@ class HttpUpstream:
         if message.method == "notifications/initialized":
             self._spawn(self._listen())
 
-    async def _refused(self, answer: aiohttp.ClientResponse, message: Message) -> None:
+    async def _refused(self, answer: aiohttp.ClientResponse, message: RpcMessage) -> None:
         challenge = ", ".join(answer.headers.getall("WWW-Authenticate", []))
         said = (await self._read(answer))[:200].decode("utf-8", "replace").strip()
         with_token = any(name.lower() == "authorization" for name in self._headers)
@@ -209,7 +209,7 @@ class HttpUpstream:
             parts.append(part)
         return b"".join(parts)
 
-    def _body(self, body: bytes, status: int, message: Message) -> None:
+    def _body(self, body: bytes, status: int, message: RpcMessage) -> None:
         try:
             found = json_rpc.decode(body)
         except Malformed:
@@ -222,7 +222,7 @@ class HttpUpstream:
             return
         self._deliver(body, message)
 
-    async def _stream(self, answer: aiohttp.ClientResponse, message: Message | None) -> None:
+    async def _stream(self, answer: aiohttp.ClientResponse, message: RpcMessage | None) -> None:
         """Read events; a stream that ends before its answer is taken up again, where its version can."""
         resume = _Resume()
         done = await self._events_of(answer, message, resume)
@@ -234,13 +234,13 @@ class HttpUpstream:
         if not done and message is not None and message.is_request:
             self._failed(message, f"{self._shown} ended its stream without an answer")
 
-    async def _take_up(self, message: Message, resume: _Resume) -> bool:
+    async def _take_up(self, message: RpcMessage, resume: _Resume) -> bool:
         assert self._http is not None
         headers = {**self._get_headers(), "Last-Event-ID": resume.last}
         async with self._http.get(self._url, headers=headers) as answer:
             return answer.ok and await self._events_of(answer, message, resume)
 
-    async def _events_of(self, answer: aiohttp.ClientResponse, message: Message | None, resume: _Resume) -> bool:
+    async def _events_of(self, answer: aiohttp.ClientResponse, message: RpcMessage | None, resume: _Resume) -> bool:
         """Deliver the messages of a stream; whether the answer to `message` was among them."""
         async for event in server_sent(answer.content.iter_any(), self._largest):
             resume.last = event.get("id", resume.last)
@@ -254,7 +254,7 @@ class HttpUpstream:
                 return True
         return False
 
-    def _deliver(self, data: bytes, message: Message | None) -> bool:
+    def _deliver(self, data: bytes, message: RpcMessage | None) -> bool:
         """Hand a message on, as one line; whether it answers `message`."""
         line = data if b"\n" not in data and b"\r" not in data else _one_line(data)
         answers = False
@@ -270,7 +270,7 @@ class HttpUpstream:
         self._events.from_server(self, line)
         return answers
 
-    def _learn(self, message: Message, answer: Message) -> None:
+    def _learn(self, message: RpcMessage, answer: RpcMessage) -> None:
         if message.method == "initialize":
             self._version = str(answer.result().get("protocolVersion", ""))
         elif message.method == "tools/list":
@@ -278,7 +278,7 @@ class HttpUpstream:
                 if isinstance(tool, dict) and (headers := header_paths(tool.get("inputSchema"))):
                     self._param_headers[str(tool.get("name"))] = headers
 
-    def _failed(self, message: Message, text: str, code: int = json_rpc.SERVER_GONE) -> None:
+    def _failed(self, message: RpcMessage, text: str, code: int = json_rpc.SERVER_GONE) -> None:
         if message.is_request and message.id is not None and self._events is not None:
             self._events.from_server(self, json_rpc.error_response(message.id, code, text))
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 Id = int | float | str
-Json = dict[str, Any]
+RpcObject = dict[str, Any]
 
 # The JSON-RPC range is reserved for the protocol, so these stand outside it.
 SERVER_GONE = -31001
@@ -24,7 +24,7 @@ VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 _ID = re.compile(rb'"id"\s*:\s*(-?\d+|"(?:[^"\\]|\\.)*")')
 
 
-class Envelope(msgspec.Struct, omit_defaults=True):
+class RpcEnvelope(msgspec.Struct, omit_defaults=True):
     """The outside of a message; what is inside stays raw until someone needs it."""
 
     jsonrpc: str = ""
@@ -35,7 +35,7 @@ class Envelope(msgspec.Struct, omit_defaults=True):
     error: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
-_envelope = msgspec.json.Decoder(Envelope)
+_envelope = msgspec.json.Decoder(RpcEnvelope)
 _batch = msgspec.json.Decoder(list[msgspec.Raw])
 _any = msgspec.json.Decoder(Any)
 _encoder = msgspec.json.Encoder()
@@ -51,7 +51,7 @@ class Malformed(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class RpcMessage:
     """One message and the line that it came in."""
 
     line: bytes
@@ -73,20 +73,20 @@ class Message:
     def failed(self) -> bool:
         return self._error is not None
 
-    def params(self) -> Json:
+    def params(self) -> RpcObject:
         return _object(self._params)
 
-    def result(self) -> Json:
+    def result(self) -> RpcObject:
         return _object(self._result)
 
-    def error(self) -> Json:
+    def error(self) -> RpcObject:
         return _object(self._error)
 
     def raw_result(self) -> bytes:
         return bytes(self._result) if self._result is not None else b""
 
 
-def _object(raw: msgspec.Raw | None) -> Json:
+def _object(raw: msgspec.Raw | None) -> RpcObject:
     if raw is None:
         return {}
     value = _any.decode(raw)
@@ -103,7 +103,7 @@ def split(line: bytes) -> list[bytes]:
         raise Malformed(f"not JSON: {error}") from error
 
 
-def decode(line: bytes) -> Message:
+def decode(line: bytes) -> RpcMessage:
     """Read a line, or raise Malformed with the id of the call that it was about.
 
     Example: b'{"jsonrpc":"2.0","id":1,"method":"ping"}' -> Message(id=1, method="ping", …)
@@ -122,7 +122,7 @@ def decode(line: bytes) -> Message:
         if result is not None and bytes(memoryview(result)[:1]) != b"{":
             raise Malformed("the result is not an object", id)
     params = None if found.params is msgspec.UNSET else found.params
-    return Message(line, id, method, params, result, error)
+    return RpcMessage(line, id, method, params, result, error)
 
 
 def guess_id(line: bytes) -> Id | None:
@@ -161,12 +161,12 @@ def _clean(value: Any) -> Any:
     return value
 
 
-def request(id: Id, method: str, params: Json) -> bytes:
+def request(id: Id, method: str, params: RpcObject) -> bytes:
     return dump({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 
 
-def notification(method: str, params: Json | None = None) -> bytes:
-    message: Json = {"jsonrpc": "2.0", "method": method}
+def notification(method: str, params: RpcObject | None = None) -> bytes:
+    message: RpcObject = {"jsonrpc": "2.0", "method": method}
     if params is not None:
         message["params"] = params
     return dump(message)
@@ -180,12 +180,12 @@ def error_response(id: Id, code: int, text: str) -> bytes:
     return dump({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": text}})
 
 
-def meta_of(params: Json) -> Json:
+def meta_of(params: RpcObject) -> RpcObject:
     """The `_meta` of a request or result, empty when there is none."""
     meta = params.get("_meta")
     return meta if isinstance(meta, dict) else {}
 
 
-def is_modern(params: Json) -> bool:
+def is_modern(params: RpcObject) -> bool:
     """Whether a request states its protocol version itself, as the stateless versions do."""
     return VERSION_KEY in meta_of(params)

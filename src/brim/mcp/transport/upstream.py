@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from time import monotonic
 from typing import Protocol
 
-from brim.mcp.transport.child_process import Child, Lines, Log
-from brim.mcp.transport.json_rpc import Message
+from brim.mcp.transport.child_process import Child, ChildLog, LineReader
+from brim.mcp.transport.json_rpc import RpcMessage
 
 _RESTARTS = 3
 _RESTART_WINDOW = 60.0
@@ -34,7 +34,7 @@ class Upstream(Protocol):
 
     async def start(self, events: Events) -> None: ...
 
-    def send(self, line: bytes, message: Message | None = None) -> None: ...
+    def send(self, line: bytes, message: RpcMessage | None = None) -> None: ...
 
     def may_restart(self) -> bool: ...
 
@@ -75,7 +75,7 @@ class StdioUpstream:
         name: str = "",
         env: Mapping[str, str] | None = None,
         cwd: str | None = None,
-        log: Log,
+        log: ChildLog,
         largest: int = 512 << 20,
     ) -> None:
         self.name = name
@@ -93,7 +93,7 @@ class StdioUpstream:
     async def start(self, events: Events) -> None:
         self._starts.append(monotonic())
         child = Child(self._command, env=self._env, cwd=self._cwd, log=self._log)
-        lines = Lines(
+        lines = LineReader(
             lambda line: events.from_server(self, line),
             lambda: self._ending(child, events),
             self._largest,
@@ -115,7 +115,7 @@ class StdioUpstream:
             await child.stop(0.2)  # it closed its output and may still run: nothing can come of it
             events.gone(self, child.last_words())
 
-    def send(self, line: bytes, message: Message | None = None) -> None:
+    def send(self, line: bytes, message: RpcMessage | None = None) -> None:
         if self._child is not None:
             self._child.send(line)
 

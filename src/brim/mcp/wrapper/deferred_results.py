@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Generic, TypeVar
 
-from brim.mcp.transport.json_rpc import Json, parse
+from brim.mcp.transport.json_rpc import RpcObject, parse
 
 _KEPT = 4_096
 # What says that a call became a task is short; what is longer is a result and need not be looked through.
@@ -35,13 +35,13 @@ class Tasks(Generic[C]):
             self._calls.popitem(last=False)
         return True
 
-    def call(self, params: Json) -> C | None:
+    def call(self, params: RpcObject) -> C | None:
         """The call whose task a request such as `tasks/result` is about."""
         id = params.get("taskId")
         return self._calls.get(id) if isinstance(id, str) else None
 
 
-def task_of(result: Json) -> str:
+def task_of(result: RpcObject) -> str:
     """The id of the task that a call became, empty when it has a result.
 
     Example: {"task": {"taskId": "t1", "status": "working"}} -> "t1"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from brim.mcp.transport import json_rpc
-from brim.mcp.transport.json_rpc import Id, Json, Message, is_modern, meta_of
+from brim.mcp.transport.json_rpc import Id, RpcMessage, RpcObject, is_modern, meta_of
 from brim.mcp.wrapper import server_merge
 from brim.recall import SCHEME
 
@@ -23,7 +23,7 @@ _PROTOCOL = "io.modelcontextprotocol/"
 class ServerError(Exception):
     """A server answered with a JSON-RPC error."""
 
-    def __init__(self, error: Json) -> None:
+    def __init__(self, error: RpcObject) -> None:
         self.error = error
         super().__init__(str(error.get("message", "")))
 
@@ -38,7 +38,7 @@ class Answers:
         self._own_resources = False
         self._uris: dict[str, Upstream] = {}
 
-    async def greet(self, message: Message, id: Id) -> None:
+    async def greet(self, message: RpcMessage, id: Id) -> None:
         """`initialize` and `server/discover`: one answer of all servers, with what the wrapper adds."""
         assert message.method is not None
         params = message.params()
@@ -52,7 +52,7 @@ class Answers:
             result = {**result, "capabilities": self._with_own(capabilities)}
         self._wrapper.send(json_rpc.response(id, result))
 
-    def _with_own(self, capabilities: Json) -> Json:
+    def _with_own(self, capabilities: RpcObject) -> RpcObject:
         own = dict(capabilities)
         if self._wrapper.options.compact and "resources" not in own:
             own["resources"] = {}
@@ -61,7 +61,7 @@ class Answers:
             own["tools"] = {**own["tools"], "listChanged": True}
         return own
 
-    def own_resource(self, message: Message, id: Id) -> bool:
+    def own_resource(self, message: RpcMessage, id: Id) -> bool:
         """Answer what is asked of the wrapper's own resources: originals of compacted results."""
         params = message.params()
         uri = params.get("uri")
@@ -81,7 +81,7 @@ class Answers:
             return True
         return False
 
-    async def list_tools(self, message: Message, id: Id) -> None:
+    async def list_tools(self, message: RpcMessage, id: Id) -> None:
         params = message.params()
         base = await self._gather_tools(params)
         virtual = not is_modern(params)
@@ -90,7 +90,7 @@ class Answers:
         )
         self._wrapper.send(json_rpc.response(id, {**base, "tools": shown}))
 
-    async def learn_tools(self, params: Json) -> None:
+    async def learn_tools(self, params: RpcObject) -> None:
         """Read the tool lists for a client that calls without having asked for them, or that has an old one."""
         meta = {key: value for key, value in meta_of(params).items() if key.startswith(_PROTOCOL)}
         try:
@@ -99,7 +99,7 @@ class Answers:
             self._wrapper.log.say(f"no tool list could be read: {error}")
             self._wrapper.tools_known = True  # as much as can be: it is not asked for again before it changes
 
-    async def _gather_tools(self, params: Json) -> Json:
+    async def _gather_tools(self, params: RpcObject) -> RpcObject:
         """Read the whole list of every server; the fields beside the list, as one list of them all has them.
 
         A server that cannot answer keeps the tools that are known of it.
@@ -131,11 +131,11 @@ class Answers:
             raise (broken or failed)[0]
         return good
 
-    async def _pages(self, upstream: Upstream, method: str, params: Json) -> tuple[list[Json], Json]:
+    async def _pages(self, upstream: Upstream, method: str, params: RpcObject) -> tuple[list[RpcObject], RpcObject]:
         key = server_merge.list_key(method)
         meta = {"_meta": params["_meta"]} if "_meta" in params else {}
-        items: list[Json] = []
-        base: Json = {}
+        items: list[RpcObject] = []
+        base: RpcObject = {}
         cursor: object = None
         for _ in range(_PAGES):
             asked = {**meta, "cursor": cursor} if cursor is not None else meta
@@ -153,7 +153,7 @@ class Answers:
                 break
         return items, base
 
-    async def route(self, message: Message, id: Id) -> None:
+    async def route(self, message: RpcMessage, id: Id) -> None:
         assert message.method is not None
         params = message.params()
         if message.method in server_merge.LISTS:
@@ -163,7 +163,7 @@ class Answers:
         else:
             await self._first_that_knows(message, id, params)
 
-    async def _all(self, message: Message, id: Id, params: Json) -> None:
+    async def _all(self, message: RpcMessage, id: Id, params: RpcObject) -> None:
         """Ask every server, and answer when all have answered; one that refuses does not spoil it for the others."""
         assert message.method is not None
         wrapper = self._wrapper
@@ -183,7 +183,7 @@ class Answers:
             raise failed[0]
         wrapper.send(json_rpc.response(id, good[0]))
 
-    async def _merged_list(self, message: Message, id: Id, params: Json) -> None:
+    async def _merged_list(self, message: RpcMessage, id: Id, params: RpcObject) -> None:
         assert message.method is not None
         method = message.method
         read = await self._of_each(method, lambda up: self._pages(up, method, params))
@@ -194,7 +194,7 @@ class Answers:
         named = [(name, items) for name, (items, _) in read]
         self._wrapper.send(json_rpc.response(id, server_merge.merge_list(method, named, base)))
 
-    async def _first_that_knows(self, message: Message, id: Id, params: Json) -> None:
+    async def _first_that_knows(self, message: RpcMessage, id: Id, params: RpcObject) -> None:
         """Ask the server that a name or address belongs to, else one after the other."""
         assert message.method is not None
         candidates = self._wrapper.upstreams

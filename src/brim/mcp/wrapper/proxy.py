@@ -12,20 +12,20 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from brim.mcp.options import Options
+from brim.mcp.options import WrapperOptions
 from brim.mcp.results.archive import MemoryArchive, ResultArchive
 from brim.mcp.results.compacting import count_tokens
 from brim.mcp.results.within_budget import text_result
 from brim.mcp.timed_archive import TimedArchive
 from brim.mcp.tools.tool_list import ToolList
 from brim.mcp.transport import json_rpc
-from brim.mcp.transport.child_process import Log
-from brim.mcp.transport.json_rpc import Id, Json, Malformed, Message, is_modern, meta_of
+from brim.mcp.transport.child_process import ChildLog
+from brim.mcp.transport.json_rpc import Id, Malformed, RpcMessage, RpcObject, is_modern, meta_of
 from brim.mcp.transport.upstream import Upstream
 from brim.mcp.wrapper import server_merge
 from brim.mcp.wrapper.handshake import Answers, ServerError
 from brim.mcp.wrapper.request_ids import Renaming
-from brim.mcp.wrapper.tool_calls import Calls
+from brim.mcp.wrapper.tool_calls import ToolCalls
 
 # Share of the time for one result that keeping its original may take: the rest is for compacting it.
 ARCHIVE_SHARE = 0.25
@@ -42,7 +42,7 @@ class Pending:
     upstream: Upstream
     method: str
     modern: bool = False
-    finish: Callable[[Message], None] | None = None
+    finish: Callable[[RpcMessage], None] | None = None
     token: object = None
     timer: asyncio.TimerHandle | None = None
 
@@ -53,10 +53,10 @@ class Wrapper:
     def __init__(
         self,
         upstreams: Sequence[Upstream],
-        options: Options,
+        options: WrapperOptions,
         send: Callable[[bytes], None],
         *,
-        log: Log,
+        log: ChildLog,
         archive: ResultArchive | None = None,
     ) -> None:
         self.upstreams = list(upstreams)
@@ -68,7 +68,7 @@ class Wrapper:
         self.faults: Counter[str] = Counter()  # that results survived, by kind
         self.send = send
         self.pending: dict[Id, Pending] = {}
-        self._calls = Calls(self)
+        self._calls = ToolCalls(self)
         self._several = len(self.upstreams) > 1
         self.by_name = {upstream.name: upstream for upstream in self.upstreams}
         self._answers = Answers(self)
@@ -77,10 +77,10 @@ class Wrapper:
         self._learning: asyncio.Task[None] | None = None
         self._asked = 0
         self.renaming = Renaming()
-        self._hello: Message | None = None
+        self._hello: RpcMessage | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._running: dict[Id, asyncio.Task[None]] = {}
-        self._waiting: dict[str, list[tuple[bytes, Message | None]]] = {}
+        self._waiting: dict[str, list[tuple[bytes, RpcMessage | None]]] = {}
         self._hold: Callable[[bool], None] = lambda held: None
 
     async def start(self, hold: Callable[[bool], None] | None = None) -> None:
@@ -108,7 +108,7 @@ class Wrapper:
             if problem.id is not None:
                 self.send(json_rpc.error_response(problem.id, -32600, problem.problem))
 
-    def _client_message(self, message: Message) -> None:
+    def _client_message(self, message: RpcMessage) -> None:
         if message.is_response:
             self._answer_server(message)
         elif message.id is None:
@@ -116,7 +116,7 @@ class Wrapper:
         else:
             self._client_request(message, message.id)
 
-    def _client_request(self, message: Message, id: Id) -> None:
+    def _client_request(self, message: RpcMessage, id: Id) -> None:
         method = message.method
         if method == "tools/call" and not self._calls.idle:
             if self.tools_known:
@@ -135,21 +135,21 @@ class Wrapper:
         else:
             self.forward(message, self.upstreams[0])
 
-    async def _call_once_known(self, message: Message, id: Id) -> None:
+    async def _call_once_known(self, message: RpcMessage, id: Id) -> None:
         """Take a call after the tool lists are read: they say what is read-only, and what must pass untouched."""
         if self._learning is None or self._learning.done():
             self._learning = self._spawn(self._answers.learn_tools(message.params()))
         await asyncio.shield(self._learning)
         self._calls.request(message, id)
 
-    def _known(self, message: Message, id: Id) -> bool:
+    def _known(self, message: RpcMessage, id: Id) -> bool:
         """Take what is about a result that the wrapper has given or is waiting for; False when it is not."""
         method = message.method or ""
         if method.startswith("resources/"):
             return self._answers.own_resource(message, id)
         return method.startswith("tasks/") and self._calls.task(message, id)
 
-    def _client_notification(self, message: Message) -> None:
+    def _client_notification(self, message: RpcMessage) -> None:
         if message.method == "notifications/cancelled":
             self._cancel(message)
         elif message.method == "notifications/progress" and self._several:
@@ -160,7 +160,7 @@ class Wrapper:
             for upstream in self.upstreams:
                 self.to_server(upstream, message.line, message)
 
-    def _cancel(self, message: Message) -> None:
+    def _cancel(self, message: RpcMessage) -> None:
         id = message.params().get("requestId")
         if not isinstance(id, int | float | str):
             return
@@ -171,7 +171,7 @@ class Wrapper:
         elif id in self._running:
             self._running[id].cancel()
 
-    def _answer_server(self, message: Message) -> None:
+    def _answer_server(self, message: RpcMessage) -> None:
         """Take the client's answer to a request of a server back to that server."""
         if not self._several:
             self.to_server(self.upstreams[0], message.line, message)
@@ -185,10 +185,10 @@ class Wrapper:
 
     def forward(
         self,
-        message: Message,
+        message: RpcMessage,
         upstream: Upstream,
         line: bytes | None = None,
-        finish: Callable[[Message], None] | None = None,
+        finish: Callable[[RpcMessage], None] | None = None,
     ) -> None:
         """Send a client's request on; its answer goes to `finish`, or to the client as it is."""
         assert message.id is not None
@@ -202,7 +202,7 @@ class Wrapper:
         self._start_timer(message.id, waiting)
         self.to_server(upstream, line or message.line, message)
 
-    def to_server(self, upstream: Upstream, line: bytes, message: Message | None = None) -> None:
+    def to_server(self, upstream: Upstream, line: bytes, message: RpcMessage | None = None) -> None:
         if upstream.alive:
             queue = self._waiting.get(upstream.name)
             if queue is None:
@@ -216,12 +216,12 @@ class Wrapper:
         self._asked += 1
         return f"brim/{self._asked}"
 
-    async def ask(self, upstream: Upstream, method: str, params: Json, id: str = "") -> Json:
+    async def ask(self, upstream: Upstream, method: str, params: RpcObject, id: str = "") -> RpcObject:
         """A request of the wrapper's own; its result, or ServerError."""
         id = id or self.own_id()
-        answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[RpcMessage] = asyncio.get_running_loop().create_future()
 
-        def finish(message: Message) -> None:
+        def finish(message: RpcMessage) -> None:
             if not answer.done():
                 answer.set_result(message)
 
@@ -240,7 +240,7 @@ class Wrapper:
             raise ServerError(message.error())
         return message.result()
 
-    def _revive(self, upstream: Upstream, line: bytes, message: Message) -> None:
+    def _revive(self, upstream: Upstream, line: bytes, message: RpcMessage) -> None:
         queue = self._waiting.get(upstream.name)
         if queue is not None:
             queue.append((line, message))
@@ -286,7 +286,7 @@ class Wrapper:
             if problem.id in self.pending and line.lstrip()[:1] in (b"{", b"["):
                 self._fail(problem.id, json_rpc.BAD_MESSAGE, f"the server's answer is no JSON-RPC: {problem.problem}")
 
-    def _server_message(self, upstream: Upstream, message: Message) -> None:
+    def _server_message(self, upstream: Upstream, message: RpcMessage) -> None:
         if message.is_response:
             waiting = self.pending.pop(message.id, None) if message.id is not None else None
             if waiting is None:
@@ -345,7 +345,7 @@ class Wrapper:
         if waiting.timer is not None:
             waiting.timer.cancel()
 
-    def _progressed(self, message: Message) -> None:
+    def _progressed(self, message: RpcMessage) -> None:
         if self.options.call_timeout <= 0:
             return
         token = message.params().get("progressToken")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import monotonic
 
-from brim.mcp.transport.json_rpc import Json, dump
+from brim.mcp.transport.json_rpc import RpcObject, dump
 
 _KEPT = 64
 _LARGEST = 1 << 20
@@ -16,7 +16,7 @@ _LARGEST = 1 << 20
 @dataclass(slots=True)
 class _Answer:
     at: float
-    result: Json
+    result: RpcObject
     given_again: bool = False
 
 
@@ -36,7 +36,7 @@ class Repeats:
     def key(tool: str, arguments: object) -> bytes:
         return dump([tool, _sorted(arguments)])
 
-    def look(self, key: bytes) -> Json | None:
+    def look(self, key: bytes) -> RpcObject | None:
         """The answer to give again, with a mark that says what it is; None when the server is to be asked."""
         answer = self._answers.get(key)
         if answer is None:
@@ -51,7 +51,7 @@ class Repeats:
         blocks = list(content) if isinstance(content, list) else []
         return {**answer.result, "content": [*blocks, {"type": "text", "text": mark}]}
 
-    def keep(self, key: bytes, result: Json, size: int) -> None:
+    def keep(self, key: bytes, result: RpcObject, size: int) -> None:
         if self.seconds <= 0 or size > _LARGEST or result.get("isError"):
             return
         self._answers[key] = _Answer(self.clock(), result)

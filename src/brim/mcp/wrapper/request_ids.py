@@ -7,7 +7,7 @@ wrapper's, and the server that asked is found again by it.
 from __future__ import annotations
 
 from brim.mcp.transport import json_rpc
-from brim.mcp.transport.json_rpc import Id, Json, Message, meta_of
+from brim.mcp.transport.json_rpc import Id, RpcMessage, RpcObject, meta_of
 from brim.mcp.transport.upstream import Upstream
 
 _SUBSCRIPTION_KEY = "io.modelcontextprotocol/subscriptionId"
@@ -24,7 +24,7 @@ class Renaming:
         self._token_of: dict[Id, object] = {}
         self._by_token: dict[object, Upstream] = {}
 
-    def request(self, upstream: Upstream, message: Message) -> bytes:
+    def request(self, upstream: Upstream, message: RpcMessage) -> bytes:
         """A server's request as the client gets it."""
         assert message.id is not None
         self._numbered += 1
@@ -34,19 +34,19 @@ class Renaming:
         if isinstance(token, str | int):
             self._by_token[token] = upstream
             self._token_of[id] = token
-        body: Json = json_rpc.parse(message.line)
+        body: RpcObject = json_rpc.parse(message.line)
         return json_rpc.dump({**body, "id": id})
 
-    def answer(self, message: Message) -> tuple[Upstream, bytes] | None:
+    def answer(self, message: RpcMessage) -> tuple[Upstream, bytes] | None:
         """The client's answer as its server gets it; None when none waits for it."""
         found = self.asked.get(message.id) if message.id is not None else None
         if found is None or message.id is None:
             return None
         self._forget(message.id)
-        body: Json = json_rpc.parse(message.line)
+        body: RpcObject = json_rpc.parse(message.line)
         return found[0], json_rpc.dump({**body, "id": found[1]})
 
-    def notification(self, upstream: Upstream, message: Message) -> bytes:
+    def notification(self, upstream: Upstream, message: RpcMessage) -> bytes:
         """A server's notification with the ids that the client knows; b"" when it is not for it."""
         if message.method == "notifications/cancelled":
             asked = (upstream, message.params().get("requestId"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from brim.mcp.tools.tool_list import SEPARATOR
-from brim.mcp.transport.json_rpc import Json
+from brim.mcp.transport.json_rpc import RpcObject
 
 _MERGED_LISTS = {
     "prompts/list": "prompts",
@@ -18,14 +18,14 @@ LISTS = frozenset(_MERGED_LISTS)
 FOR_ALL = frozenset(("initialize", "server/discover", "logging/setLevel", "ping", "subscriptions/listen"))
 
 
-def merge_hello(results: Sequence[tuple[str, Json]]) -> Json:
+def merge_hello(results: Sequence[tuple[str, RpcObject]]) -> RpcObject:
     """One answer to `initialize` or `server/discover` from those of all servers.
 
     The version is the oldest that a server chose: newer servers still understand it.
     """
     first = results[0][1]
-    merged: Json = dict(first)
-    capabilities: Json = {}
+    merged: RpcObject = dict(first)
+    capabilities: RpcObject = {}
     for _, result in results:
         _add_capabilities(capabilities, result.get("capabilities"))
     merged["capabilities"] = capabilities
@@ -43,7 +43,7 @@ def merge_hello(results: Sequence[tuple[str, Json]]) -> Json:
     return merged
 
 
-def _add_capabilities(whole: Json, part: object) -> None:
+def _add_capabilities(whole: RpcObject, part: object) -> None:
     if not isinstance(part, dict):
         return
     for key, value in part.items():
@@ -56,13 +56,13 @@ def _add_capabilities(whole: Json, part: object) -> None:
             whole[key] = value
 
 
-def merge_base(bases: Sequence[Json]) -> Json:
+def merge_base(bases: Sequence[RpcObject]) -> RpcObject:
     """The fields beside a list, for one list of them all: it is fresh as long as each is, and as private as any.
 
     Example: [{"ttlMs": 60, "cacheScope": "public"}, {"ttlMs": 5, "cacheScope": "private"}] -> {"ttlMs": 5, …"private"}
     """
     given = [base for base in bases if base]
-    merged: Json = dict(given[0]) if given else {}
+    merged: RpcObject = dict(given[0]) if given else {}
     times = [base["ttlMs"] for base in given if isinstance(base.get("ttlMs"), int | float)]
     if times:
         merged["ttlMs"] = min(times)
@@ -71,10 +71,10 @@ def merge_base(bases: Sequence[Json]) -> Json:
     return merged
 
 
-def merge_list(method: str, results: Sequence[tuple[str, list[Json]]], base: Json) -> Json:
+def merge_list(method: str, results: Sequence[tuple[str, list[RpcObject]]], base: RpcObject) -> RpcObject:
     """One list from those of all servers; prompts get their server's prefix, as tools do."""
     key = _MERGED_LISTS[method]
-    items: list[Json] = []
+    items: list[RpcObject] = []
     for owner, found in results:
         for item in found:
             items.append({**item, "name": f"{owner}{SEPARATOR}{item.get('name')}"} if key == "prompts" else item)

@@ -11,13 +11,20 @@ from typing import TYPE_CHECKING, Any
 from brim import incidents
 from brim.deadline import OutOfTime, run_within
 from brim.mcp.results.compacting import count_tokens
-from brim.mcp.results.meta_budgets import RESULT_KEY, Budget, budget_of
+from brim.mcp.results.meta_budgets import RESULT_KEY, ResultBudget, budget_of
 from brim.mcp.results.recall_tool import recall
-from brim.mcp.results.session_fill import Session, Sessions
-from brim.mcp.results.within_budget import SMALL_BYTES, Fitted, Limits, fit_result, plain_result, text_result
+from brim.mcp.results.session_fill import FillSession, FillSessions
+from brim.mcp.results.within_budget import (
+    SMALL_BYTES,
+    FittedResult,
+    ResultLimits,
+    fit_result,
+    plain_result,
+    text_result,
+)
 from brim.mcp.tools import tool_groups
 from brim.mcp.transport import json_rpc
-from brim.mcp.transport.json_rpc import Id, Json, Message, is_modern, meta_of
+from brim.mcp.transport.json_rpc import Id, RpcMessage, RpcObject, is_modern, meta_of
 from brim.mcp.wrapper.deferred_results import Tasks
 from brim.mcp.wrapper.repeated_calls import Repeats
 
@@ -30,27 +37,27 @@ _QUERY_NAMES = ("query", "q", "pattern", "search", "keywords", "keyword", "symbo
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ToolCall:
     """One call: what the client asked for, and under which conditions."""
 
     id: Id
     tool: str
     arguments: Any
-    budget: Budget
-    session: Session
+    budget: ResultBudget
+    session: FillSession
     modern: bool
     repeat_key: bytes
 
 
-class Calls:
+class ToolCalls:
     """Answers the wrapper's own tools, and compacts the results of the others."""
 
     def __init__(self, wrapper: Wrapper) -> None:
         self._wrapper = wrapper
         self._options = wrapper.options
-        self._sessions = Sessions(wrapper.options)
+        self._sessions = FillSessions(wrapper.options)
         self._repeats = Repeats(wrapper.options.repeat_seconds)
-        self._tasks: Tasks[Call] = Tasks()
+        self._tasks: Tasks[ToolCall] = Tasks()
 
     @property
     def idle(self) -> bool:
@@ -59,7 +66,7 @@ class Calls:
         plain = not options.compact and options.grouping == "off" and not options.shrink
         return plain and not options.max_calls and options.repeat_seconds <= 0 and len(self._wrapper.upstreams) == 1
 
-    def request(self, message: Message, id: Id) -> None:
+    def request(self, message: RpcMessage, id: Id) -> None:
         """Take a `tools/call` of the client."""
         params = message.params()
         name = params.get("name")
@@ -92,14 +99,14 @@ class Calls:
             return
         if not key:
             self._repeats.clear()
-        self._forward(message, params, Call(id, tool, arguments, budget, session, modern, key), rewritten)
+        self._forward(message, params, ToolCall(id, tool, arguments, budget, session, modern, key), rewritten)
 
-    def _repeat_key(self, tool: str, arguments: object, budget: Budget) -> bytes:
+    def _repeat_key(self, tool: str, arguments: object, budget: ResultBudget) -> bytes:
         if self._options.repeat_seconds <= 0 or not self._wrapper.tools.read_only(tool):
             return b""
         return self._repeats.key(f"{tool} {budget}", arguments)
 
-    def _forward(self, message: Message, params: Json, call: Call, rewritten: bool) -> None:
+    def _forward(self, message: RpcMessage, params: RpcObject, call: ToolCall, rewritten: bool) -> None:
         owner = self._wrapper.owner_of(call.tool)
         if owner is None:
             self._say(call.id, f"no server has a tool called {call.tool!r}", call.modern, error=True)
@@ -114,14 +121,14 @@ class Calls:
         if waiting is not None:
             waiting.modern = call.modern
 
-    def task(self, message: Message, id: Id) -> bool:
+    def task(self, message: RpcMessage, id: Id) -> bool:
         """Take a request about a task that a call became; False when it is about none that is known."""
         began = self._tasks.call(message.params())
         owner = self._wrapper.owner_of(began.tool) if began is not None else None
         if began is None or owner is None:
             return False
         call = replace(began, id=id, repeat_key=b"")
-        finish: dict[str, Callable[[Message], None]] = {
+        finish: dict[str, Callable[[RpcMessage], None]] = {
             "tasks/result": lambda answer: self._answer(answer, call),
             "tasks/get": lambda answer: self._polled(answer, call),
         }
@@ -130,7 +137,7 @@ class Calls:
 
     # The wrapper's own tools
 
-    def _own(self, tool: str, params: Json, id: Id, modern: bool) -> bool:
+    def _own(self, tool: str, params: RpcObject, id: Id, modern: bool) -> bool:
         if not tool.startswith("brim_") or tool in self._wrapper.tools.entries:
             return False
         arguments = params.get("arguments")
@@ -159,7 +166,7 @@ class Calls:
 
     # Results
 
-    def _answer(self, answer: Message, call: Call) -> None:
+    def _answer(self, answer: RpcMessage, call: ToolCall) -> None:
         raw = answer.raw_result()
         if self._tasks.began(raw, call):
             self._wrapper.send(answer.line)
@@ -172,14 +179,14 @@ class Calls:
         else:
             self._finish(answer, call, self._fit(answer.result(), call))
 
-    def _compacts(self, call: Call) -> bool:
+    def _compacts(self, call: ToolCall) -> bool:
         return self._options.compact and not self._wrapper.tools.exempt(call.tool)
 
-    async def _aside(self, answer: Message, call: Call) -> None:
+    async def _aside(self, answer: RpcMessage, call: ToolCall) -> None:
         fitted = await asyncio.to_thread(lambda: self._fit(answer.result(), call))
         self._finish(answer, call, fitted)
 
-    def _polled(self, answer: Message, call: Call) -> None:
+    def _polled(self, answer: RpcMessage, call: ToolCall) -> None:
         """The state of a task; where it holds the task's result, that is compacted."""
         state = answer.result() if not answer.failed and self._compacts(call) else {}
         inner = state.get("result")
@@ -189,9 +196,9 @@ class Calls:
         else:
             self._wrapper.send(json_rpc.response(call.id, {**state, "result": fitted.result}))
 
-    def _fit(self, result: Json, call: Call) -> Fitted:
+    def _fit(self, result: RpcObject, call: ToolCall) -> FittedResult:
         if result.get("resultType", "complete") != "complete" or not isinstance(result.get("content"), list):
-            return Fitted(result, 0, 0, False)  # an interim result: not ours to shorten
+            return FittedResult(result, 0, 0, False)  # an interim result: not ours to shorten
         limits, archive = self._limits(call), self._wrapper.archive
         with incidents.collected() as found:
             try:
@@ -210,14 +217,14 @@ class Calls:
             self._wrapper.log.say(f"a result of {call.tool}: {incident.kind} failed, {incident.fingerprint}")
         return fitted
 
-    def _limits(self, call: Call) -> Limits:
+    def _limits(self, call: ToolCall) -> ResultLimits:
         level = call.budget.level or call.session.level
         tokens = call.budget.tokens or self._options.result_tokens[level]
         wrapper = self._wrapper
         links = wrapper.links(call.modern)
-        return Limits(level, tokens, call.budget.chars, wrapper.recalls, links, self._options.shapes)
+        return ResultLimits(level, tokens, call.budget.chars, wrapper.recalls, links, self._options.shapes)
 
-    def _finish(self, answer: Message, call: Call, fitted: Fitted) -> None:
+    def _finish(self, answer: RpcMessage, call: ToolCall, fitted: FittedResult) -> None:
         call.session.count(fitted.tokens, fitted.saved)
         if not fitted.changed:
             self._keep(call, answer, None)
@@ -231,14 +238,14 @@ class Calls:
         self._keep(call, answer, result)
         self._wrapper.send(json_rpc.response(call.id, result))
 
-    def _keep(self, call: Call, answer: Message, result: Json | None) -> None:
+    def _keep(self, call: ToolCall, answer: RpcMessage, result: RpcObject | None) -> None:
         if call.repeat_key and not answer.failed:
             size = len(answer.line)
             if result is not None or size <= 1 << 20:
                 self._repeats.keep(call.repeat_key, result if result is not None else answer.result(), size)
 
 
-def _limited(budget: Budget) -> bool:
+def _limited(budget: ResultBudget) -> bool:
     return budget.tokens is not None or budget.chars is not None or budget.level is not None
 
 

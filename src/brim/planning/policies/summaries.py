@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from brim import apis
 from brim.content import Compactor, handle_of, plain_text
 from brim.content.types import Room
 from brim.conversation import Message
+from brim.count_text import CountText
 from brim.planning.work import Summarize, Work, query_of
 from brim.summaries import deterministic
 
@@ -85,7 +86,7 @@ def _as_message(work: Work, text: str) -> Message:
     return apis.text_message(work.conversation.api, "user", text)
 
 
-def naive(messages: Sequence[Message], previous: str, tokens: int, count: Callable[[str], int]) -> str:
+def naive(messages: Sequence[Message], previous: str, tokens: int, count: CountText) -> str:
     """A summary made of the messages' own words, cut to size."""
     notes = deterministic.running(messages, max(200, tokens * 3))
     text = f"{previous}\n{notes}".strip()

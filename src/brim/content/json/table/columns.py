@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from brim.content.json.exact import Digits
-from brim.content.json.table.shape import Class, Shape
+from brim.content.json.table.shape import Class, RowShape
 
 
 class Absent:
@@ -77,7 +77,7 @@ class Field:
         return self._texts
 
 
-def columns(cls: Class, shape: Shape) -> list[Field]:
+def columns(cls: Class, shape: RowShape) -> list[Field]:
     """Return the columns of a class in the order of its keys."""
     return _columns(cls, cls.rows, shape, ())
 
@@ -93,7 +93,7 @@ def leaves(fields: list[Field]) -> list[Field]:
     return found
 
 
-def _columns(cls: Class, rows: list[dict[str, Any]], shape: Shape, path: tuple[str, ...]) -> list[Field]:
+def _columns(cls: Class, rows: list[dict[str, Any]], shape: RowShape, path: tuple[str, ...]) -> list[Field]:
     found = []
     for key in cls.keys:
         optional = key in cls.optional
@@ -107,7 +107,7 @@ def _columns(cls: Class, rows: list[dict[str, Any]], shape: Shape, path: tuple[s
     return found
 
 
-def _unwrap(one: Field, rows: list[dict[str, Any]], shape: Shape) -> None:
+def _unwrap(one: Field, rows: list[dict[str, Any]], shape: RowShape) -> None:
     """Put the values that strings held in their place, if all of the column's are written in one style."""
     wrapped = [shape.unwrapped.get((id(row), one.key)) for row in rows]
     styles = {item.style for item in wrapped if item is not None}
@@ -117,7 +117,7 @@ def _unwrap(one: Field, rows: list[dict[str, Any]], shape: Shape) -> None:
     one.set_values([value if item is None else item.value for value, item in zip(one.values, wrapped, strict=True)])
 
 
-def _nest(one: Field, shape: Shape) -> None:
+def _nest(one: Field, shape: RowShape) -> None:
     objects = _one_each(one.values) if one.kinds == {list} else one.values
     if objects and one.kinds in ({dict}, {list}) and not any(id(value) in shape.maps for value in objects):
         homes = {shape.of(value) if value else None for value in objects}
@@ -130,7 +130,7 @@ def _nest(one: Field, shape: Shape) -> None:
     one.tagged = one.child is None and holds_classes(one.values, shape)
 
 
-def sole_class(values: list[Any], shape: Shape) -> Class | None:
+def sole_class(values: list[Any], shape: RowShape) -> Class | None:
     """Return the class that all objects in nested lists have, if it is one that is written by its cells."""
     found: dict[Class, None] = {}
     loose = _classes_in(values, shape, found)
@@ -140,7 +140,7 @@ def sole_class(values: list[Any], shape: Shape) -> Class | None:
     return None if cls.form in ("plain", "flat") or (loose and cls.form == "keyed") else cls
 
 
-def holds_classes(values: list[Any], shape: Shape) -> bool:
+def holds_classes(values: list[Any], shape: RowShape) -> bool:
     found: dict[Class, None] = {}
     _classes_in(values, shape, found)
     return any(cls.form not in ("plain", "flat") for cls in found)
@@ -153,7 +153,7 @@ def _one_each(lists: list[list[Any]]) -> list[dict[str, Any]] | None:
     return None
 
 
-def _classes_in(values: list[Any], shape: Shape, found: dict[Class, None]) -> bool:
+def _classes_in(values: list[Any], shape: RowShape, found: dict[Class, None]) -> bool:
     """Collect the classes of the objects in nested lists; say whether other values stand among them."""
     loose = False
     for value in values:

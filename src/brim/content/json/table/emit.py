@@ -27,7 +27,7 @@ from brim.content.json.table.scalars import (
     quoted,
     text_cell,
 )
-from brim.content.json.table.shape import ENTRY, Class, Shape
+from brim.content.json.table.shape import ENTRY, Class, RowShape
 
 _BARE_KEY = re.compile(r"(?!\s)[^\x00-\x1f,()\[\]{}\":=~@'?!*%$#.]+(?<!\s)\Z")
 _BARE_TEMPLATE = re.compile(r"(?![\s'$\"])(?:[^,()\[\]{}\"\x00-\x1f]|\{[^,(){}\"\x00-\x1f]*\})*(?<!\s)\Z")
@@ -52,17 +52,17 @@ LEGEND = (
 )
 
 
-class Writer:
+class TableWriter:
     """The table form of a JSON value in the making; `full` looks for templates, repeats and aliases too."""
 
     def __init__(self, value: Any, full: bool) -> None:
-        self.shape = shape = Shape(value, unwrap=full)
+        self.shape = shape = RowShape(value, unwrap=full)
         self.used: set[str] = set()
         choose_forms(shape, keyed=True)
-        self.tables: dict[Class, Table] = {}
+        self.tables: dict[Class, EmittedTable] = {}
         for cls in shape.distinct():
             if cls.form in ("rows", "keyed", "inline"):
-                table = self.tables[cls] = Table(cls, columns(cls, shape))
+                table = self.tables[cls] = EmittedTable(cls, columns(cls, shape))
                 hoist(table.leaves, len(cls.rows))
                 if full:
                     derive(table.leaves, len(cls.rows), cls.key)
@@ -108,7 +108,7 @@ class Writer:
         self.used.update([child.form] if child is not None else [])
         return [f"%{'@' + child.name if child is not None else ''}={self.nested(root, child)}"]
 
-    def _render(self, table: Table) -> None:
+    def _render(self, table: EmittedTable) -> None:
         """Write a table's header and rows, once."""
         if table.header is not None:
             return
@@ -135,7 +135,7 @@ class Writer:
         else:
             table.lines = rows if cells else []
 
-    def _render_inside_out(self, table: Table) -> None:
+    def _render_inside_out(self, table: EmittedTable) -> None:
         """Write the rows of a class that holds itself: a row's text needs the texts of the rows in it."""
         columns: list[list[str] | Field] = []
         for one in table.leaves:
@@ -150,7 +150,7 @@ class Writer:
     def _shows(self, one: Field) -> bool:
         return True
 
-    def _row(self, table: Table, row: dict[str, Any]) -> str:
+    def _row(self, table: EmittedTable, row: dict[str, Any]) -> str:
         text = table.texts.get(id(row))
         if text is None:
             at = table.row_at[id(row)]
@@ -167,7 +167,7 @@ class Writer:
             return "null" if one.optional and value is None else ""
         return self.nested(value, one.child)
 
-    def _unhoist(self, table: Table) -> list[list[str]]:
+    def _unhoist(self, table: EmittedTable) -> list[list[str]]:
         """Give one constant column its cells back, so that rows can be counted."""
         count = len(table.cls.rows)
         one = next((one for one in table.leaves if one.scalar), table.leaves[0])
@@ -339,7 +339,7 @@ class Writer:
         return one.mark + (text if _BARE_TEMPLATE.match(text) else quoted(text))
 
 
-class Table:
+class EmittedTable:
     """A class with its columns, and what is written of it so far."""
 
     def __init__(self, cls: Class, fields: list[Field]) -> None:

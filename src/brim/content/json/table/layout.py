@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 
 from brim.content.json.identifiers import key_rank, names_something
-from brim.content.json.table.shape import ENTRY, Class, Shape
+from brim.content.json.table.shape import ENTRY, Class, RowShape
 
 _SMALL = 5
 
 
-def choose_forms(shape: Shape, keyed: bool) -> None:
+def choose_forms(shape: RowShape, keyed: bool) -> None:
     """Decide for each class how its objects are written.
 
     `flat`: as columns of the table around it; `rows`: a list that stands once, one line a row; `keyed`: each
@@ -45,14 +45,14 @@ def _stands_once(cls: Class | None) -> bool:
     return True
 
 
-def _list_at(shape: Shape, parent: Class | None, key: str) -> list[Any]:
+def _list_at(shape: RowShape, parent: Class | None, key: str) -> list[Any]:
     value = shape.root if parent is None else shape.child(parent.rows[0], key)
     if type(value) is dict:
         return shape.maps.get(id(value), [value])
     return value if type(value) is list else []
 
 
-def _stands_flat(shape: Shape, cls: Class, is_leaf: bool) -> bool:
+def _stands_flat(shape: RowShape, cls: Class, is_leaf: bool) -> bool:
     """Say whether every row around has just one such object at one place, or a small one at several."""
     if any(parent is not None and parent.total != count for (parent, _, _), count in cls.places.items()):
         return False

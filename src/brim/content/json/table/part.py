@@ -9,7 +9,7 @@ from typing import Any
 
 from brim.content.json.table.columns import ABSENT, Field, sole_class
 from brim.content.json.table.derive import Names
-from brim.content.json.table.emit import LEGEND, Table, Writer, key_text
+from brim.content.json.table.emit import LEGEND, EmittedTable, TableWriter, key_text
 from brim.content.json.table.scalars import cell
 from brim.content.json.table.shape import Class
 
@@ -17,7 +17,7 @@ HEAD = "#brim part of json"
 GAP = "…"
 
 
-class Part(Writer):
+class PartWriter(TableWriter):
     """A document of which only `kept` columns are written.
 
     `cut` is the length that texts of `long` columns and lists are cut to; `partial` says how many cells a
@@ -71,14 +71,14 @@ class Part(Writer):
             return [f"%{'@' + child.name if child is not None else ''}=[{','.join(shown)}]"]
         return super()._root(root)
 
-    def _render(self, table: Table) -> None:
+    def _render(self, table: EmittedTable) -> None:
         fresh = table.header is None
         super()._render(table)
         chosen = self.chosen.get(table.cls)
         if fresh and chosen is not None and table.lines:
             table.lines = [table.lines[at] if at >= 0 else GAP for at in with_gaps(chosen, len(table.cls.rows))]
 
-    def _unhoist(self, table: Table) -> list[list[str]]:
+    def _unhoist(self, table: EmittedTable) -> list[list[str]]:
         return []  # constants that are shown are enough; with no cells there are no rows to show
 
     def _shows(self, one: Field) -> bool:
@@ -155,7 +155,7 @@ def _shortened(text: str, length: int) -> str:
     return text if len(text) <= length else text[:length].rstrip() + GAP
 
 
-def _forget(table: Table) -> None:
+def _forget(table: EmittedTable) -> None:
     """Undo what writing a table left in it."""
     table.header = None
     table.texts, table.texts_used, table.lines = {}, False, []

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from brim.content.json.table.columns import ABSENT
-from brim.content.json.table.scalars import ALIASED, Reader, read_numbers, reads_as_texts, unquoted
+from brim.content.json.table.scalars import ALIASED, ScalarReader, read_numbers, reads_as_texts, unquoted
 from brim.content.json.table.syntax import SPECIAL, Spec, cell_end, read_fields, read_rows, split_cells
 from brim.content.json.wrapping import wrap_base64, wrap_json
 from brim.errors import NotDecodable
@@ -58,8 +58,8 @@ class Document:
     def __init__(self, text: str) -> None:
         self.aliases: dict[str, str] = {}
         self.tables: dict[str, Table] = {}
-        self.reader = Reader(self.aliases)
-        self.text_reader = Reader(self.aliases, as_text=True)
+        self.reader = ScalarReader(self.aliases)
+        self.text_reader = ScalarReader(self.aliases, as_text=True)
         self.wrapped: list[tuple[dict[str, Any], str, str]] = []
         self.maps: list[tuple[dict[str, Any], list[dict[Any, Any]]]] = []
         self.root: tuple[str, str] | None = None

@@ -130,7 +130,7 @@ _ZERO_OR_NONE = frozenset({"", "0"})
 _NUMERIC = "-+.eE0123456789"
 
 
-class Reader(dict[str, Any]):
+class ScalarReader(dict[str, Any]):
     """Bare or quoted cells as values, remembered: reader["12"] -> 12, reader["'12"] -> "12"."""
 
     def __init__(self, aliases: dict[str, str], as_text: bool = False) -> None:

@@ -13,7 +13,7 @@ from brim.content.json.wrapping import Wrapped, unwrap_json
 
 TableForm = Literal["inline", "flat", "rows", "keyed", "plain"]
 # A place is where an object stands: the number of its parent's group, the key, whether in a list there.
-Place = tuple[int, str, bool]
+ShapePlace = tuple[int, str, bool]
 ROOT = -1
 # Writing one level takes up to seven calls, so this leaves a caller half of Python's 1,000; reading a level looks at
 # all that stands inside it once more. Syntax trees come to about 60 levels, schemas to 25.
@@ -39,19 +39,19 @@ class EntryKey(str):
 ENTRY = EntryKey("*")
 
 
-class TooDeep(ValueError):
+class NestedTooDeep(ValueError):
     """The value is nested deeper, or is more varied, than a table form is good for."""
 
 
 @dataclass(slots=True, eq=False)
-class Group:
+class RowGroup:
     """The objects with one tuple of keys."""
 
     number: int
     keys: tuple[str, ...]
-    listed: Place | None = None
+    listed: ShapePlace | None = None
     rows: list[dict[str, Any]] = field(default_factory=list)
-    places: dict[Place, int] = field(default_factory=dict)
+    places: dict[ShapePlace, int] = field(default_factory=dict)
     key_set: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
@@ -73,7 +73,7 @@ class Class:
     recursive: bool = False
 
 
-class Shape:
+class RowShape:
     """Every object of a value with its class.
 
     `unwrapped` holds strings that were JSON themselves, by the id of their object and their key; `maps`
@@ -82,7 +82,7 @@ class Shape:
 
     def __init__(self, value: Any, unwrap: bool = True) -> None:
         self.unwrap = unwrap
-        self.groups: dict[Any, Group] = {}
+        self.groups: dict[Any, RowGroup] = {}
         self.listed: dict[int, Any] = {}
         self.unwrapped: dict[tuple[int, str], Wrapped] = {}
         self.maps: dict[int, list[dict[str, Any]]] = {}
@@ -106,9 +106,9 @@ class Shape:
     def distinct(self) -> list[Class]:
         return list(dict.fromkeys(cls for _, cls in self.classes))
 
-    def _visit(self, value: Any, place: Place, depth: int) -> None:
+    def _visit(self, value: Any, place: ShapePlace, depth: int) -> None:
         if depth > _MAX_DEPTH:
-            raise TooDeep("nested too deep for tables")
+            raise NestedTooDeep("nested too deep for tables")
         if type(value) is dict and value:
             if _is_map(value):
                 entries = self.maps[id(value)] = [{ENTRY: key, **entry} for key, entry in value.items()]
@@ -118,7 +118,7 @@ class Shape:
         elif type(value) is list:
             self._visit_list(value, place if place[2] else (place[0], place[1], True), depth + 1)
 
-    def _visit_list(self, items: list[Any], place: Place, depth: int) -> None:
+    def _visit_list(self, items: list[Any], place: ShapePlace, depth: int) -> None:
         for item in items:
             kind = type(item)
             if not item:
@@ -128,7 +128,7 @@ class Shape:
             elif kind is dict or kind is list:
                 self._visit(item, place, depth)
 
-    def _visit_object(self, row: dict[str, Any], place: Place, depth: int) -> None:
+    def _visit_object(self, row: dict[str, Any], place: ShapePlace, depth: int) -> None:
         keys = tuple(row)
         home: Any = keys
         if depth == 1 and place[2]:
@@ -137,8 +137,8 @@ class Shape:
         group = self.groups.get(home)
         if group is None:
             if len(self.groups) >= _MAX_GROUPS:
-                raise TooDeep("too many kinds of object for tables")
-            group = self.groups[home] = Group(len(self.groups), keys, listed=place if home is not keys else None)
+                raise NestedTooDeep("too many kinds of object for tables")
+            group = self.groups[home] = RowGroup(len(self.groups), keys, listed=place if home is not keys else None)
         group.rows.append(row)
         group.places[place] = group.places.get(place, 0) + 1
         for key, value in row.items():
@@ -174,9 +174,9 @@ def _is_map(value: dict[str, Any]) -> bool:
     return named
 
 
-def _classes(groups: list[Group]) -> list[tuple[Group, Class]]:
+def _classes(groups: list[RowGroup]) -> list[tuple[RowGroup, Class]]:
     """Merge near groups, largest first, and name each class after the key that its objects stand at."""
-    merged: list[list[Group]] = []
+    merged: list[list[RowGroup]] = []
     for group in sorted(groups, key=lambda g: (-len(g.rows), g.number)):
         home = next((others for others in merged if _alike(others[0], group)), None)
         if home is None:
@@ -200,7 +200,7 @@ def _classes(groups: list[Group]) -> list[tuple[Group, Class]]:
     return classes
 
 
-def _class(members: list[Group], keys: list[str], names: set[str]) -> Class:
+def _class(members: list[RowGroup], keys: list[str], names: set[str]) -> Class:
     rows = members[0].rows if len(members) == 1 else [row for group in members for row in group.rows]
     optional = {key for key in keys if any(key not in group.key_set for group in members)}
     at = max(members[0].places, key=lambda place: members[0].places[place])
@@ -208,7 +208,7 @@ def _class(members: list[Group], keys: list[str], names: set[str]) -> Class:
     return Class(name, keys, rows, optional, {}, len(rows))
 
 
-def _alike(one: Group, other: Group) -> bool:
+def _alike(one: RowGroup, other: RowGroup) -> bool:
     """Near key sets, or half of the smaller one's keys at the same place."""
     if (one.keys[0] is ENTRY) != (other.keys[0] is ENTRY) or one.listed != other.listed:
         return False
@@ -222,7 +222,7 @@ def _alike(one: Group, other: Group) -> bool:
     return together and 5 * common >= 3 * min(len(mine), len(theirs)) and common > 1
 
 
-def _merge_keys(members: list[Group]) -> tuple[list[str], list[Group]]:
+def _merge_keys(members: list[RowGroup]) -> tuple[list[str], list[RowGroup]]:
     """Return one key order that holds for all members, and the members that it cannot hold for.
 
     Nor for members that bring ever new keys: a table of them would be blank for the most part, and its cells many
