@@ -88,11 +88,11 @@ def test_the_status_names_the_last_model_of_each_client(gateway: Running) -> Non
 
 
 def test_contents_that_are_held_are_weighed_as_they_came_not_as_they_were_sent(
-    gateway: Running, monkeypatch: pytest.MonkeyPatch
+    gateway: Running,
 ) -> None:
     chat = long_chat(40)
     came = len(json.dumps(chat))
-    monkeypatch.setattr(journal, "MOST_BYTES", int(came * 2.5))
+    gateway.gateway.journal.hold(journal.MOST_CONTENTS, int(came * 2.5))
     for name in ("one", "two", "three", "four"):
         gateway.chat({"messages": chat}, x_brim_budget="3000", x_brim_session=name)
     gateway.settled()
