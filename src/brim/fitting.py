@@ -17,9 +17,10 @@ from brim.fallback import FIT_TIMEOUT, plain_outcome, planned
 from brim.framework_messages import reads_frameworks
 from brim.models import Model
 from brim.planning.attachments import Attachment, made
+from brim.planning.explanation import Explanation
 from brim.planning.policies import strategies
 from brim.planning.policies.policy import Policy
-from brim.planning.report import Decision, Report
+from brim.planning.report import Report
 from brim.planning.reporting import GONE, notices, report_of
 from brim.planning.task import Notice, Outcome
 from brim.planning.work import Summarize, Work, size_of
@@ -87,9 +88,9 @@ class Fitted:
         return None if tools is None else decode(tools)
 
     @property
-    def plan(self) -> tuple[Decision, ...]:
-        """For every item its form and the reason."""
-        return self.report.decisions
+    def plan(self) -> Explanation:
+        """For every item its form and the reason; print it to read what happened, on one screen."""
+        return Explanation(self.report, lambda budget: self.at(budget).report)
 
     def __repr__(self) -> str:
         return f"Fitted({self.report.before:,} -> {self.tokens:,} tokens, {self.report.archived} messages archived)"

@@ -150,14 +150,14 @@ def decisions(entries: Sequence[Entry], log: Sequence[Message], size: Callable[[
         kind = message.parts[0].kind if message.parts else "text"
         name, preview = f"messages[{number}]", " ".join(message.text[:120].split())[:80]
         if entry is None:
-            why = "older, and worth less than what was kept; its block says where it is"
+            why = "older, and less to the point than what was kept; the summary tells of it"
             handle = next((handle for start, end, handle in blocks if start <= number < end), "")
             found.append(Decision(name, message.role, layer, kind, before, 0, "archived", why, handle, preview))
         elif entry.kind == "as is":
             why = "as it was sent"
             found.append(Decision(name, message.role, layer, kind, before, before, "full", why, "", preview))
         else:
-            why = f"compacted to {entry.tokens / max(1, before):.0%} and kept so, since it was sent so"
+            why = "shortened in a compaction, and kept so for the cache"
             handle, after = _handle(entry.message), entry.tokens
             found.append(Decision(name, message.role, layer, kind, before, after, "outline", why, handle, preview))
     return found
