@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from brim.errors import MissingFramework
 from brim.integrations.fitter import MessageFitter
 from brim.integrations.messages import (
-    Chat,
+    ChatDict,
     call,
     content_of,
     file_block,
@@ -35,11 +35,11 @@ ROLES = ("system", "developer", "user", "assistant", "tool")
 class AgnoCodec:
     """Agno's messages; images, sounds and files stand beside the text and stay with their message."""
 
-    def read(self, message: Message) -> list[Chat]:
+    def read(self, message: Message) -> list[ChatDict]:
         role = message.role if message.role in ROLES else "user"
         content = message.content
         texts = [text_block(content)] if isinstance(content, str) else [_block(one) for one in content or ()]
-        chat: Chat = {"role": role, "content": content_of([*texts, *_media(message)])}
+        chat: ChatDict = {"role": role, "content": content_of([*texts, *_media(message)])}
         if role == "tool":
             chat["tool_call_id"] = message.tool_call_id or ""
         if message.tool_calls:
@@ -47,7 +47,7 @@ class AgnoCodec:
             chat["tool_calls"] = [call(id, said.get("name", ""), said.get("arguments", "")) for id, said in calls]
         return [chat]
 
-    def write(self, chats: list[Chat], original: Message | None) -> Message:
+    def write(self, chats: list[ChatDict], original: Message | None) -> Message:
         if original is None:
             return Message(role=chats[0]["role"], content=text_of(chats[0]["content"]))
         changed: dict[str, Any] = {"content": text_of(chats[0]["content"])}
@@ -60,14 +60,14 @@ class AgnoCodec:
         return original.model_copy(update=changed)
 
 
-def _block(part: Any) -> Chat:
+def _block(part: Any) -> ChatDict:
     if isinstance(part, str):
         return text_block(part)
     known = isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str)
     return text_block(part["text"]) if known else other_block(part)
 
 
-def _media(message: Message) -> list[Chat]:
+def _media(message: Message) -> list[ChatDict]:
     images = [image_block(str(image.url or "image")) for image in message.images or ()]
     others = [*(message.audio or ()), *(message.videos or ()), *(message.files or ())]
     return images + [file_block(str(getattr(one, "url", None) or "file")) for one in others]

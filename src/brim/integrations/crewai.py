@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from brim.errors import MissingFramework
 from brim.integrations.fitter import MessageFitter, PlainCodec
-from brim.integrations.messages import Chat
+from brim.integrations.messages import ChatDict
 from brim.integrations.overridden import overridden, own
 
 try:
@@ -22,7 +22,7 @@ L = TypeVar("L", bound=BaseLLM)
 
 def brim_llm(inner: L, model: Any = None, budget: int | None = None, **settings: Any) -> L:
     """The same LLM, whose calls are fitted beside their tools; the executor's own messages keep everything."""
-    fitter: MessageFitter[Chat] = MessageFitter(PlainCodec(), model, budget, **settings)
+    fitter: MessageFitter[ChatDict] = MessageFitter(PlainCodec(), model, budget, **settings)
 
     def beside(self: BaseLLM, tools: Any) -> dict[str, Any]:
         return {"tools": tools, "model": self.model}

@@ -11,7 +11,7 @@ from typing import Any
 import brim
 from brim.errors import MissingFramework
 from brim.integrations.fitter import MessageFitter, PlainCodec
-from brim.integrations.messages import Chat, call, text_of
+from brim.integrations.messages import ChatDict, call, text_of
 from brim.models import Model, model_of
 
 try:
@@ -63,7 +63,7 @@ class BrimReAct(dspy.ReAct):
         room = budget
         for _ in range(ATTEMPTS):
             settings = {**self._settings, "budget": max(1, room)}
-            fitter: MessageFitter[Chat] = MessageFitter(PlainCodec(), model, **settings)
+            fitter: MessageFitter[ChatDict] = MessageFitter(PlainCodec(), model, **settings)
             kept = _trajectory(fitter.fit([*rest, *_steps(trajectory)]), trajectory)
             over = self._size(module, kept, given, model) - budget
             if over <= 0:
@@ -74,7 +74,7 @@ class BrimReAct(dspy.ReAct):
     def _size(self, module: Any, trajectory: dict[str, Any], given: dict[str, Any], model: Model) -> int:
         return brim.count(self._prompt(module, trajectory, given), model=model, api="openai_chat").tokens
 
-    def _prompt(self, module: Any, trajectory: dict[str, Any], given: dict[str, Any]) -> list[Chat]:
+    def _prompt(self, module: Any, trajectory: dict[str, Any], given: dict[str, Any]) -> list[ChatDict]:
         """The messages that DSPy sends."""
         predict = getattr(module, "predict", module)
         adapter = dspy.settings.adapter or dspy.ChatAdapter()
@@ -87,9 +87,9 @@ def _numbers(trajectory: dict[str, Any]) -> list[str]:
     return [key.removeprefix("thought_") for key in trajectory if key.startswith("thought_")]
 
 
-def _steps(trajectory: dict[str, Any]) -> list[Chat]:
+def _steps(trajectory: dict[str, Any]) -> list[ChatDict]:
     """The steps as chat messages."""
-    found: list[Chat] = []
+    found: list[ChatDict] = []
     for number in _numbers(trajectory):
         name, arguments = trajectory[f"tool_name_{number}"], trajectory[f"tool_args_{number}"]
         written = json.dumps(arguments, ensure_ascii=False, default=str)
@@ -104,7 +104,7 @@ def _steps(trajectory: dict[str, Any]) -> list[Chat]:
     return found
 
 
-def _trajectory(fitted: list[Chat], whole: dict[str, Any]) -> dict[str, Any]:
+def _trajectory(fitted: list[ChatDict], whole: dict[str, Any]) -> dict[str, Any]:
     """What was kept of the steps, in DSPy's form; what stands for the others is the first observation."""
     results = {chat["tool_call_id"]: text_of(chat["content"]) for chat in fitted if chat["role"] == "tool"}
     thoughts = {

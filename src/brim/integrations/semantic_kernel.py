@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from brim.errors import MissingFramework
 from brim.integrations.fitter import MessageFitter
-from brim.integrations.messages import Chat, call, content_of, image_block, other_block, text_block, text_of
+from brim.integrations.messages import ChatDict, call, content_of, image_block, other_block, text_block, text_of
 from brim.integrations.overridden import overridden, own
 
 try:
@@ -35,13 +35,13 @@ S = TypeVar("S", bound=ChatCompletionClientBase)
 class SemanticKernelCodec:
     """Semantic Kernel's messages; several results in one message are as many chat messages."""
 
-    def read(self, message: ChatMessageContent) -> list[Chat]:
+    def read(self, message: ChatMessageContent) -> list[ChatDict]:
         results = [item for item in message.items if isinstance(item, FunctionResultContent)]
         if results:
             return [{"role": "tool", "tool_call_id": one.id or "", "content": str(one.result)} for one in results]
         role = "assistant" if message.role == AuthorRole.TOOL else message.role.value
         blocks = [_block(item) for item in message.items if not isinstance(item, FunctionCallContent)]
-        chat: Chat = {"role": role, "content": content_of(blocks)}
+        chat: ChatDict = {"role": role, "content": content_of(blocks)}
         if message.name:
             chat["name"] = message.name  # services send it
         calls = [item for item in message.items if isinstance(item, FunctionCallContent)]
@@ -49,7 +49,7 @@ class SemanticKernelCodec:
             chat["tool_calls"] = [call(one.id or "", one.name or "", one.arguments or {}) for one in calls]
         return [chat]
 
-    def write(self, chats: list[Chat], original: ChatMessageContent | None) -> ChatMessageContent:
+    def write(self, chats: list[ChatDict], original: ChatMessageContent | None) -> ChatMessageContent:
         if original is None:
             return ChatMessageContent(role=AuthorRole(chats[0]["role"]), content=text_of(chats[0]["content"]))
         results = {chat["tool_call_id"]: text_of(chat["content"]) for chat in chats if chat["role"] == "tool"}
@@ -68,7 +68,7 @@ class SemanticKernelCodec:
         return original.model_copy(update={"items": [TextContent(text=text), *items] if text else items})
 
 
-def _block(item: Any) -> Chat:
+def _block(item: Any) -> ChatDict:
     if isinstance(item, TextContent):
         return text_block(item.text)
     return image_block(str(item.uri or "image")) if isinstance(item, ImageContent) else other_block(str(item))
