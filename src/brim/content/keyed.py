@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,13 +18,20 @@ from brim.content.json.page import opened
 from brim.content.plain_text import extract
 from brim.content.selection import shares
 from brim.content.types import Room
-from brim.count_text import CountText
 
 # A text of at most so many characters without line breaks is a name, a code, a state or a date.
 NAME = 48
 # What is shown of a longer text.
 SENTENCE = 160
 _WORD = re.compile(r"[^\s\"',;:()\[\]{}=]+")
+# What is chosen first: what calls are likely to need, codes of letters and digits, other words with digits (dates,
+# postal codes, addresses), names, numbers, sentences, flags. Values kept of tau at 25%, tuned half, fit / session:
+# .87 / .87 so, .84 / .82 with codes and dates alike (bench/meaning.py).
+USED, CODE, DATE, WORDS, NUMBER, LATE, FLAG = range(7)
+# A key and a value of one word in a text: `- tool_name: search`, `status=open`, `"id": "A-1"`.
+_PAIR = re.compile(
+    r"([A-Za-z_][\w.-]*)[\"'\\]*\s?[:=]\s?[\"'\\]*([^\s\"',;:()\[\]{}=\\]{2,48})[\"'\\)\]}]*(?=[,;\n]|\s+\S+[:=]|\\n|$)"
+)
 # In fewer tokens than this no field fits.
 LEAST = 4
 ATTEMPTS = 4
@@ -41,15 +48,22 @@ class _Field:
     whole: list[str] = field(default_factory=list)  # the same values at full length
 
 
+def folded(key: str) -> str:
+    """A key in the one spelling that keys are compared in. Example: "orderId", "order_id" -> orderid"""
+    return "".join(filter(str.isalnum, key)).casefold()
+
+
 def words_of(text: str) -> set[str]:
     """The words of a text as values are written in JSON or in a line. Example: 'id: "A-1", n: 2' -> {id, A-1, n, 2}"""
     return set(_WORD.findall(text))
 
 
-def keyed(text: str, tokens: int, count: CountText, said: Container[str] = ()) -> str | None:
+def keyed(
+    text: str, tokens: int, count: Callable[[str], int], said: Container[str] = (), used: Container[str] = ()
+) -> str | None:
     """The values of a JSON text in at most so many tokens; None where it is no JSON, or holds only a text.
 
-    Values that are `said` already are left out while others are there.
+    Values that are `said` already are left out while others are there. Values under a `used` key come first.
     """
     try:
         value = json.loads(text)
@@ -59,7 +73,7 @@ def keyed(text: str, tokens: int, count: CountText, said: Container[str] = ()) -
         return None
     if isinstance(opened(value)[0], str):
         return None  # an envelope around a text, which its own compactor shortens
-    fields = _once(_fields(_opened(value)))
+    fields = _once(_fields(_opened(value), used))
     fresh = [replace(one, values=[each for each in one.values if each not in said]) for one in fields]
     fields, room = [one for one in fresh if one.values] or fields, tokens
     for _ in range(ATTEMPTS):
@@ -69,6 +83,44 @@ def keyed(text: str, tokens: int, count: CountText, said: Container[str] = ()) -
             return line
         room -= over + 1  # values counted one by one come to a little less than together
     return ""
+
+
+def named_values(text: str, used: Container[str], said: Container[str] = ()) -> list[_Field]:
+    """The one-word values that stand under a `used` key in a text that is no JSON, in order.
+
+    Example: "- tool_name: search\n  about: Finds a page", {"toolname"} -> tool_name: search
+    """
+    found: dict[str, _Field] = {}
+    for match in _PAIR.finditer(text):
+        key, value = match.group(1), match.group(2)
+        if folded(key) in used and value not in said:
+            one = found.setdefault(folded(key), _Field(key, len(found)))
+            if value not in one.values:
+                one.values.append(value)
+    return list(found.values())
+
+
+def with_values(
+    text: str,
+    tokens: int,
+    count: Callable[[str], int],
+    used: Container[str],
+    said: Container[str],
+    extract: Callable[[int], str],
+    most: int | None = None,
+) -> str:
+    """What `extract` makes of a text in so many tokens, after the values under `used` keys that it leaves out.
+
+    These take at most `most` tokens, half of all if nothing is said.
+    """
+    made = extract(tokens)
+    left_out = named_values(text, used, said) if used else []
+    shown = words_of(made)
+    left_out = [replace(one, values=[each for each in one.values if each not in shown]) for one in left_out]
+    line = _written(_chosen([one for one in left_out if one.values], tokens // 2 if most is None else most, count))
+    if not line:
+        return made
+    return f"{line}; {extract(tokens - count(line) - 2)}"
 
 
 def _written(fields: list[_Field]) -> str:
@@ -101,7 +153,7 @@ def _only(value: Any) -> Any:
     return value
 
 
-def _fields(value: Any) -> list[_Field]:
+def _fields(value: Any, used: Container[str] = ()) -> list[_Field]:
     found: dict[str, _Field] = {}
     for path, leaf in _leaves(value):
         rank, text = _shown(leaf)
@@ -111,7 +163,9 @@ def _fields(value: Any) -> list[_Field]:
         one.rank = max(one.rank, rank)
         one.values.append(text)
     for one in found.values():
-        if len(set(one.values)) == 1 or not one.rank:
+        if folded(one.key) in used and one.rank < LATE:
+            one.rank = USED
+        if len(set(one.values)) == 1 or one.rank <= DATE:
             one.values = list(dict.fromkeys(one.values))
     return list(found.values())
 
@@ -121,8 +175,8 @@ def _once(fields: list[_Field]) -> list[_Field]:
     said: set[str] = set()
     found = []
     for one in fields:
-        values = [value for value in one.values if one.rank or value not in said]
-        said.update(one.values if not one.rank else ())
+        values = [value for value in one.values if one.rank > DATE or value not in said]
+        said.update(one.values if one.rank <= DATE else ())
         if values:
             found.append(replace(one, values=values))
     return found
@@ -161,18 +215,20 @@ def _by_id(value: dict[str, Any]) -> bool:
 def _shown(leaf: Any) -> tuple[int, str]:
     """How late a value is chosen, and its text; an empty text for what says nothing."""
     if leaf is None or leaf is False or leaf == "":
-        return 9, ""
+        return FLAG, ""
     if leaf is True:
-        return 4, "true"
+        return FLAG, "true"
     if isinstance(leaf, (int, float)):
-        return 2, json.dumps(leaf)
+        return NUMBER, json.dumps(leaf)
     if len(leaf) > NAME:
-        return 3, leaf
+        return LATE, leaf
     line = " ".join(leaf.split())
-    return (0 if " " not in line and any(map(str.isdigit, line)) else 1), line
+    if " " in line or not any(map(str.isdigit, line)):
+        return WORDS, line
+    return (CODE if "@" not in line and any(map(str.isalpha, line)) else DATE), line
 
 
-def _chosen(fields: list[_Field], tokens: int, count: CountText) -> list[_Field]:
+def _chosen(fields: list[_Field], tokens: int, count: Callable[[str], int]) -> list[_Field]:
     """As many fields as fit, in their own order: by rank, of a field that does not fit as many values as do.
 
     Long texts are shortened first, and then get what is left over.
@@ -207,7 +263,7 @@ def _start(value: str) -> str:
     return line if len(line) <= SENTENCE else line[:SENTENCE].rsplit(" ", 1)[0] + "…"
 
 
-def _lengthen(kept: list[_Field], left: int, count: CountText) -> None:
+def _lengthen(kept: list[_Field], left: int, count: Callable[[str], int]) -> None:
     """Give what is left over to the long texts: short ones whole, the others the same to each."""
     long = [
         (one, at) for one in kept for at, value in enumerate(one.values) if value.endswith("…") and len(value) > NAME

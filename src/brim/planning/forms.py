@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from brim import incidents
 from brim.content import Compactor, Hint, handle_of
 from brim.content import arguments as arguments_compactor
-from brim.content.keyed import keyed, words_of
+from brim.content.keyed import keyed, with_values, words_of
 from brim.content.types import Room
 from brim.count_text import CountText
 from brim.head_tail import head_and_tail
@@ -31,6 +33,10 @@ DENSE_FROM = 40
 KEY_ARGUMENTS = 120
 # What the JSON around shortened arguments takes.
 ARGUMENTS = 8
+_GAP = re.compile(r"\[… [^\[\]\n]{0,60}\]")
+# Texts of which the values that calls need stand first, in at most this share of their room: an extract goes by whole
+# lines, and leaves out the identifiers of most records.
+TEXTS, VALUES_SHARE = frozenset({"records", "text", "markdown", "prose"}), 0.25
 FIELDS = frozenset({"json", "jsonl"})
 
 
@@ -44,11 +50,13 @@ class Forms:
         original: Callable[[Item], str],
         recall: bool = False,
         query: str = "",
+        used: frozenset[str] = frozenset(),
     ) -> None:
         self.count = count
         self.limit = limit
         self.recall = recall
         self.query = query
+        self.used = used  # keys of values that calls are likely to need
         self.least = False  # whether what must stay is too much at its usual floors
         self.archive: dict[str, str] = {}
         self._original = original
@@ -151,11 +159,30 @@ class Forms:
     def _in_short(self, item: Item, tokens: int, said: set[str]) -> str:
         room = Room(tokens, self.count, query=self.query)
         try:
-            text = keyed(item.text, tokens, self.count, said)
-            return self.compactor(item).at(room).text if text is None else text
+            text = keyed(item.text, tokens, self.count, said, self.used)
+            if text is not None:
+                return text
+            return with_values(
+                item.text,
+                tokens,
+                self.count,
+                self.used,
+                said,
+                lambda most: self._brief(item, replace(room, tokens=most)),
+            )
         except Exception as problem:
             incidents.note("compactor", problem)
             return _ends(item, room)
+
+    def _brief(self, item: Item, room: Room) -> str:
+        """What a compactor makes of a text, with a bare sign for each gap: the summary names the original once."""
+        compactor, brief = self.compactor(item), ""
+        for most in (room.tokens, 3 * room.tokens // 2):
+            made = _GAP.sub("…", compactor.at(replace(room, tokens=most)).text)
+            if brief and not room.fits(made):
+                break
+            brief = made
+        return brief
 
     def _form(self, item: Item) -> tuple[str, str]:
         """The form of an item; its beginning and end where what knows its content fails."""
@@ -181,15 +208,27 @@ class Forms:
             if dense is not None and room.fits(dense.text):
                 return dense.text, "lossless"
             mark = room.mark(f"of {item.tokens:,} tokens") if self._named(item) else "[…]"
-            text = keyed(item.text, item.given - self.count(mark) - 1, self.count)
+            text = keyed(item.text, item.given - self.count(mark) - 1, self.count, (), self.used)
             if text:
                 self._keep(item)
                 text = f"{text} {mark}"
                 return (text, "recoverable") if room.fits(text) else (mark, "recoverable")
         form = compactor.at(room)
-        if form.fidelity == "recoverable":
-            self._keep(item)
-        return form.text, form.fidelity
+        if form.fidelity == "lossless":
+            return form.text, form.fidelity
+        self._keep(item)
+        if compactor.kind not in TEXTS | FIELDS or item.kind != "result":
+            return form.text, form.fidelity
+        most = int(VALUES_SHARE * room.tokens)
+        return with_values(
+            item.text,
+            room.tokens,
+            self.count,
+            self.used,
+            (),
+            lambda left: compactor.at(replace(room, tokens=left)).text,
+            most,
+        ), "recoverable"
 
     def _named(self, item: Item) -> bool:
         return self.recall or item.given >= 4 * STUB

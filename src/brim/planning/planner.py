@@ -25,6 +25,7 @@ from brim.planning.rules import bridged, last_thoughts
 from brim.planning.sharing import Candidate, share_out
 from brim.planning.summary import Summary
 from brim.planning.task import Outcome, Task
+from brim.planning.used_keys import used_keys
 from brim.planning.user_words import asks, by_program, machine_heads, standing
 from brim.planning.value import weights
 from brim.relevance.term_spread import Column
@@ -68,7 +69,8 @@ class Planner:
         system = next((group for group in self.groups if group.members[0] == SYSTEM), None)
         if system is not None:
             self.head -= sum(item.tokens for item in system.items)
-        self.forms = Forms(self.count, task.limit, self._original, task.recall, task.query)
+        used = used_keys(self._looked_at(), task.conversation.tools)
+        self.forms = Forms(self.count, task.limit, self._original, task.recall, task.query, used)
         self.summary = Summary(task, self.forms)
         self.rest: list[Candidate] = []
         self._bridges: list[Group] = []
@@ -91,6 +93,11 @@ class Planner:
             if sum([group.tokens for group in groups if group.items]) >= ENOUGH_SEEN * limit:
                 break
         return groups
+
+    def _looked_at(self) -> list[Message]:
+        """The messages of the history that may be shown, in order."""
+        members = [member for group in self.groups if group.items for member in group.members if member != SYSTEM]
+        return [self.task.conversation.messages[member] for member in members]
 
     def surely_over(self) -> bool:
         """Whether what was looked at is too much by itself."""
@@ -115,7 +122,7 @@ class Planner:
         ):
             keep(room)
             self._name_rule(rule)
-        self._share_rest()
+        self._share_rest(room)
         self._fill()
         self._name_rule("its share of the room, by relevance and recency")
         return self._enforce()
@@ -319,9 +326,9 @@ class Planner:
 
     # Rule 4
 
-    def _share_rest(self) -> None:
+    def _share_rest(self, room: int) -> None:
         """Give every other group and pasted block its share of what is left."""
-        self.summary.begin(self.groups)
+        self.summary.begin(self.groups, room)
         value = weights(self.groups, self.task.conversation.messages, self._relevance, self._chat)
         self.rest = [
             Candidate.of(group, value[number], self.forms, self._chat)

@@ -14,10 +14,13 @@ from brim.summaries.deterministic import take_notes
 
 # Share of the limit that lines for archived steps may take before only the newest have one.
 LINES_SHARE = 0.06
-# Share of the limit for what archived messages asked, decided and left open.
+# Share of the room for what archived messages asked, decided and left open.
 NOTES_SHARE = 0.03
 # Fewer tokens than this say nothing of what was asked.
 LEAST_NOTES = 40
+# A line of fewer words, "Price: $146", decides nothing.
+WORDS = 5
+QUESTIONS = ("?", "？")
 # The newest archived messages that are read for notes.
 NOTED = 120
 SIGN = "[…]"
@@ -36,15 +39,17 @@ class Summary:
         self._head_tokens = self._message_tokens(self._head(999, HANDLE)) + 2
         self.frame = 0
         self._notes = ""
+        self._notes_most = 0
         self._lines: list[str] = []
         self._rest = ""
         self._sizes: dict[int, int] = {}
         self._made = False
         self._shown: list[tuple[Candidate, str]] = []
 
-    def begin(self, groups: Sequence[Group]) -> None:
+    def begin(self, groups: Sequence[Group], room: int) -> None:
         """Take room for what is said in any case, if anything may be archived."""
         self.frame = self._head_tokens
+        self._notes_most = int(NOTES_SHARE * room)
         self.groups = groups
 
     def make(self, archived: Sequence[Candidate], groups: Sequence[Group]) -> None:
@@ -112,12 +117,15 @@ class Summary:
 
     def _noted(self, gone: Sequence[Group]) -> str:
         """What archived messages asked, decided and left open."""
-        most = int(NOTES_SHARE * self.task.limit)
+        most = self._notes_most
         if most < LEAST_NOTES:
             return ""
         members = [member for group in gone for member in group.members][-NOTED:]
         notes = take_notes([self.task.conversation.messages[member] for member in members])
-        sections = [("asked:", notes.topics), ("decided:", notes.decisions), ("open:", notes.open)]
+        decisions = [line for line in notes.decisions if len(line.split()) >= WORDS]
+        # What was asked of the user was answered by the next message, which is kept.
+        left = [line for line in notes.open if not line.rstrip().endswith(QUESTIONS)]
+        sections = [("asked:", notes.topics), ("decided:", decisions), ("open:", left)]
         text = _sections(sections, 3 * most)
         while text and self.count(text) > most:
             text = text[: int(len(text) * 0.8)].rpartition("\n")[0]

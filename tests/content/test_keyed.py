@@ -1,0 +1,33 @@
+"""The one line of keyed values that stands for a result."""
+
+from __future__ import annotations
+
+import json
+
+from brim.content.keyed import keyed, with_values
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+def test_codes_come_before_dates_and_names() -> None:
+    record = json.dumps({"city": "Oslo", "born": "1990-04-07", "postal": "91292", "card": "card_77120", "n": 4})
+    assert keyed(record, 5, words) == "card: card_77120"
+    assert keyed(record, 10, words) == "born: 1990-04-07; card: card_77120"
+
+
+def test_values_under_keys_that_calls_use_come_first() -> None:
+    record = json.dumps({"card": "card_77120", "city": "Oslo", "born": "1990-04-07"})
+    assert keyed(record, 5, words, used={"city"}) == "city: Oslo"
+
+
+def test_a_text_shows_the_values_that_calls_need_before_its_extract() -> None:
+    text = "- tool_name: search_pages\n  about: Finds a page by its words\n- tool_name: read_page\n  about: Reads one\n"
+    made = with_values(text, 12, words, {"toolname"}, (), lambda most: " ".join(text.split()[:most][:4]))
+    assert made == "tool_name: read_page; - tool_name: search_pages about:"
+
+
+def test_a_sentence_after_a_colon_is_no_value() -> None:
+    text = "radius: Search radius in meters\nradius: 2000\n"
+    assert with_values(text, 12, words, {"radius"}, (), lambda most: "…") == "radius: 2000; …"
