@@ -26,7 +26,7 @@ def parts(
     if data is not None:
         found |= {"logs": lambda: lines.logs(data), "tests": lambda: lines.tests(data)}
     if captured is not None:
-        found["builds"] = lambda: builds.rows(captured, told)
+        found["builds"] = lambda: builds.rows(captured, unseen, told)
     found["code"] = lambda: outlines.rows(node, told)
     if data is not None:
         found |= {"json": lambda: payloads.rows(data, node), "html": lambda: pages.html(data)}

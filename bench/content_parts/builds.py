@@ -43,9 +43,9 @@ class Fault(NamedTuple):
     words: tuple[str, ...]
 
 
-def rows(captured: Path, told: bool = False) -> list[Row]:
+def rows(captured: Path, unseen: Path | None, told: bool = False) -> list[Row]:
     """The mean over the files, then all errors together."""
-    found = cases(captured)
+    found = [*cases(captured), *(cases(unseen) if unseen is not None else [])]
     metric = f"build errors with their place at {SHARE}%, {len(found)} files"
     return [halves(metric, found, ">= .97", told=told), halves(f"{metric}, pooled", found, ">= .97", pooled=True)]
 
@@ -94,11 +94,22 @@ def kept(made: str, wanted: list[Fault]) -> tuple[int, int]:
     missing = set(wanted)
     file = ""
     for row in made.split("\n"):
-        names = _PATH.findall(row)
-        if names:
-            file = names[0].replace("\\", "/").rsplit("/", 1)[-1]
-        for one in [fault for fault in missing if fault.file == file and all(word in row for word in fault.words)]:
-            if not one.line or re.search(rf"(?<!\d){one.line}(?!\d)", row):
-                have.add(one)
+        parts = _by_place(row, file)
+        file = parts[-1][0]
+        for where, said in parts:
+            for one in [fault for fault in missing if fault.file == where and all(word in row for word in fault.words)]:
+                if not one.line or re.search(rf"(?<!\d){one.line}(?!\d)", said):
+                    have.add(one)
         missing -= have
     return len(have), len(wanted)
+
+
+def _by_place(row: str, before: str) -> list[tuple[str, str]]:
+    """The files that a row names, each with what follows it; a row that names none is of the file before it."""
+    names = list(_PATH.finditer(row))
+    ends = [*(name.start() for name in names[1:]), len(row)]
+    found = [
+        (name[0].replace("\\", "/").rsplit("/", 1)[-1], row[name.end() : end])
+        for name, end in zip(names, ends, strict=False)
+    ]
+    return found or [(before, row)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import brim
@@ -61,7 +63,7 @@ def test_webpacks_errors_are_kept_before_its_warnings():
     got = brim.compact(
         f"asset main.js 5 KiB [emitted]\n\n{warnings}{errors}webpack 5.9 compiled with 3 errors\n", 120
     ).text
-    assert all(f"ERROR in ./src/e{n}.js 1:0: Module not found: 'gone-{n}'" in got for n in range(3))
+    assert all(f"ERROR in ./src/e{n}.js 1:0\nModule not found: 'gone-{n}'" in got for n in range(3))
 
 
 def test_a_table_keeps_its_header_and_the_row_that_is_asked_for():
@@ -79,3 +81,24 @@ def test_a_search_shows_a_match_of_every_file_before_a_second_of_any():
 def test_what_is_missing_is_said_in_one_place():
     for text in (LOG, RUST, PS, GREP):
         assert brim.compact(text, 200).text.count("…") == 1
+
+
+@pytest.mark.parametrize("share", [0.12, 0.2, 0.5])
+def test_every_error_keeps_its_line_however_small_the_room(share):
+    lines = "".join(
+        f'shop/{name}.py:{n}: error: Argument {n % 3 + 1} to "pay" has incompatible type "int"; expected "str"  [arg-type]\n'
+        for name in ("till", "desk")
+        for n in range(3, 90, 7)
+    )
+    text = lines + "Found 26 errors in 2 files (checked 4 source files)\n"
+    got = brim.compact(text, int(brim.count(text, model="gpt-4o").tokens * share)).text
+    assert got.startswith("[build output, 26 errors]")
+    assert all(re.search(rf"(?<!\d){n}(?!\d)", got) for n in range(3, 90, 7))
+
+
+def test_compilers_that_name_no_severity_are_read():
+    text = "# example.com/broken\n" + "".join(
+        f'./main.go:{n}:16: cannot use "text" (untyped string constant) as int value in variable declaration\n'
+        for n in range(9, 60, 5)
+    )
+    assert brim.compact(text, 90, "build").text.startswith("[build output, 11 errors]\n")

@@ -78,7 +78,7 @@ def pack(
     if head_cost > head_share * budget:
         head, head_cost = "", 0
     budget -= head_cost
-    if budget < 2:
+    if budget < 2 and not head:
         return least(room, f"{total:,} {unit}")
     wanted = [list(tier.order) for tier in tiers]
     picks = _Picks()
@@ -108,6 +108,8 @@ def _shrunk(taker: _Taker, picks: _Picks, head: str) -> str:
             return text
         while over > 0 and picks.texts:
             over -= max(1, picks.drop_last())
+    if head and taker.room.fits(text := taker.join(picks, head)):
+        return text
     return least(taker.room, f"{taker.total:,} {taker.unit}")
 
 

@@ -1,6 +1,7 @@
 """Build and lint output: every error with its place first, then warnings, then the steps of the build.
 
-Errors of one file stand together, and those that say the same share a line, so that all of them fit:
+Errors are shown as they were reported while there is room. Else those of one file stand together, and those that say
+the same share a line, so that all of them fit:
 
     src/main.rs
       error[E0308]: mismatched types: 5:24, 14:24, 23:24
@@ -9,10 +10,10 @@ Errors of one file stand together, and those that say the same share a line, so 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 
 from brim.content import line_groups
+from brim.content.commands.diagnostics import Diagnostic, diagnostics
 from brim.content.detect.command_patterns import STEP, SUMMARY
 from brim.content.line_packing import Tier, head_and_tail, matching, pack
 from brim.content.selection import fits, least, plural
@@ -22,40 +23,17 @@ dense = line_groups.dense
 decode = line_groups.decode
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
-_PATH = r"(?:[A-Za-z]:)?[^\s:()\[\]]{1,300}"
-# path:line[:column] or path(line,column) before what is wrong there.
-_PLACED = re.compile(
-    rf"(?:\[\w+\] )?(?P<path>{_PATH})(?::\[?|\()(?P<at>\d+(?:[:,]\d+)?)[\])]?:? ?-? ?(?P<said>\S.*)$"
-    r"|(?P<path2>[^\s:]{1,300}): line (?P<at2>\d+, col \d+), (?P<said2>\S.*)$"
-)
-# What is wrong, with its place on a line below (rustc, ruff, webpack) or its path above (eslint).
-_TITLE = re.compile(
-    r"(?P<said>(?:fatal )?(?:error|warning)(?:\[\w+\])?: .+|(?:ERROR|WARNING) in .+"
-    r"|[A-Z]{1,7}\d{2,5} (?:\[\*\] )?\S.+|CMake (?:Error|Warning).+)$"
-)
-_ARROW = re.compile(r"\s*(?:-->|╭─\[?|┌─|@) ?(?P<path>[^\s:]+)(?::| )(?P<at>\d+(?::\d+)?)")
-_BELOW_PATH = re.compile(r"\s+(?P<at>\d+:\d+):?\s{1,4}(?P<said>(?:error|warning|[A-Z]{1,7}\d{2,5})\b.*)$")
-_PATH_LINE = re.compile(r"(?P<path>(?:/|\./|[A-Za-z]:\\)?[\w@./\\+-]+\.\w{1,6}):?$")
-_SEVERITY = re.compile(r"(?:fatal |internal )?(error|warning|note|info|remark|hint)\b", re.I)
-# Linters that name no severity: these letters are style, the others are errors.
-_STYLE = re.compile(r"(?!E9|F|E0\d{3}\b)[A-Z]{1,7}\d{2,5}\b")
 _PLAIN = re.compile(
     r"(?:.*: undefined reference to .+|collect2: error.*|ld: .+|npm (?:ERR!|error) .+|ERROR: .+|make.*: \*\*\* .+)$"
 )
 _QUOTED = re.compile(r"'[^'\n]{1,80}'|`[^`\n]{1,80}`|‘[^’\n]{1,80}’|\"[^\"\n]{1,80}\"")
-_PLACES = 8  # places on one line: a longer line would be cut in small rooms
-_FAR = 4  # lines below a title in which its place is looked for
+_ERROR = re.compile(r"^(?:fatal )?error(?:\[(\w+)\])?:? ")
+_ADVICE = re.compile(r"\s*(?:\(.*\)|\[.*\])$|[;:.] (?:did you mean|perhaps|try|see|consider)\b.*$")
 _MOST = 50_000
-
-
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
-    """What is wrong, how badly, and where."""
-
-    severity: str  # error, warning or note
-    said: str
-    path: str
-    at: str
+# Of the room, what errors as they were reported may take; grouped errors may take all but this for the verdict.
+_AS_IS, _GROUPED, _WARNINGS = 0.7, 0.96, 0.6
+_SHORTEST = 8  # tokens of a row that tells something
+_WORDLESS = re.compile(r"[\W_]*$")
 
 
 def extract(text: str, room: Room) -> str:
@@ -68,81 +46,87 @@ def extract(text: str, room: Room) -> str:
     lines = (_ANSI.sub("", text) if "\x1b[" in text else text).split("\n")
     if room.tokens < 8:
         return least(room, plural(len(lines), "line"))
-    found = list(dict.fromkeys(diagnostics(lines[:_MOST])))
-    errors = [one for one in found if one.severity == "error"]
+    found = diagnostics(lines[:_MOST])
+    errors = [one for one in found if one.severity == "error" and (one.path or one.at)]
     others = [one for one in found if one.severity == "warning"]
-    first, second = list(_by_file(errors)), list(_by_file(others))
-    made = [*first, *second, *lines]
-    start = len(first) + len(second)
-    summary = [start + index for index, line in enumerate(lines) if SUMMARY.match(line) or _PLAIN.match(line)]
-    steps = [start + index for index, line in enumerate(lines) if STEP.match(line)]
+    failed = plural(sum(one.severity == "error" for one in found), "error")
+    title = f"[build output, {' and '.join([failed, *([plural(len(others), 'warning')] if others else [])])}]"
+    left = room.tokens - room.count(room.mark(f"{len(lines):,} of {len(lines):,} lines left out")) - 2
+    shown, whole = _best(errors, lines, left - room.count(title), room)
+    head = "\n".join([title, *shown])
+    left -= room.count(head)
+    return pack(
+        *_rest(lines, others, errors if whole else [], left, room), room, head=head, gap="", head_share=1.0, longest=0.5
+    )
+
+
+def _best(errors: Sequence[Diagnostic], lines: Sequence[str], left: int, room: Room) -> tuple[list[str], bool]:
+    """The fullest way to show every error that fits, and whether it is the reports themselves."""
+    for share, way in _WAYS:
+        shown = list(way(errors, lines))
+        if room.count("\n".join(shown)) <= share * left:
+            return shown, way is _as_reported
+    # Not even the shortest way shows all: those that occur most, and of the last as many places as fit.
+    kept: list[str] = []
+    for row in sorted(_by_message(errors, lines), key=lambda row: (-row.count(","), row)):
+        spare = int(_GROUPED * left) - room.count("\n".join(kept)) - 1
+        if room.count(row) <= spare:
+            kept.append(row)
+        elif spare > _SHORTEST:
+            kept.append(_cut(row, spare, room))
+    return [row for row in kept if row], False
+
+
+def _cut(row: str, tokens: int, room: Room) -> str:
+    """Of a row with places as many as fit. Example: "x: a.py 3,9,15,21" -> "x: a.py 3,9 and 2 more" """
+    places = row.split(",")
+    for number in range(len(places) - 1, 0, -1):
+        text = f"{','.join(places[:number])} and {len(places) - number} more"
+        if room.count(text) <= tokens:
+            return text
+    return ""
+
+
+def _rest(
+    lines: Sequence[str], warnings: Sequence[Diagnostic], reported: Sequence[Diagnostic], left: int, room: Room
+) -> tuple[list[str], list[Tier]]:
+    """The verdict, warnings by file, and the lines of the build that are not errors."""
+    ways = ([*way(warnings, lines)] for way in (_by_file, _by_line, _fewest_words))
+    said = next((rows for rows in ways if room.count("\n".join(rows)) <= _WARNINGS * left), [])
+    said = said or list(_fewest_words(warnings, lines))
+    start = len(said)
+    covered = {row for one in reported for row in range(one.first, one.end)}
+    made = [*said, *("" if row in covered else line for row, line in enumerate(lines))]
+    free = [row for row in range(len(lines)) if row not in covered]
+    summary = [start + row for row in free if SUMMARY.match(lines[row]) or _PLAIN.match(lines[row])]
+    steps = [start + row for row in free if STEP.match(lines[row])]
     query = matching(lines, room)
-    tiers = [
-        Tier(range(len(first))),
-        Tier(summary[-20:], 0.3),
-        Tier([start + index for index in query.order], query.share),
-        Tier(range(len(first), start)),
-        Tier(_ends(steps), 0.6),
-        Tier(start + index for index in head_and_tail(lines)),
+    return made, [
+        Tier(summary[-20:], 0.4),
+        Tier([start + row for row in query.order if row not in covered], query.share),
+        Tier(range(start), 0.6),
+        Tier(reversed(steps), 0.6),  # how far a build got says more than how it began
+        Tier(start + row for row in head_and_tail(lines) if row not in covered and not _WORDLESS.match(lines[row])),
     ]
-    counts = " and ".join((plural(len(errors), "error"), plural(len(others), "warning")))
-    sizes = [0] * start + [1] * len(lines)
-    return pack(made, tiers, room, head=f"[build output, {counts}]", gap="", sizes=sizes, head_share=0.4, longest=0.5)
 
 
-def diagnostics(lines: Sequence[str]) -> Iterator[Diagnostic]:
-    """Every diagnostic of the lines, in order."""
-    above = ""
-    for index, line in enumerate(lines):
-        short = line[:600].rstrip()
-        if found := _PLACED.match(short):
-            path, at, said = (found.group(name) or found.group(f"{name}2") for name in ("path", "at", "said"))
-            if severity := _severity(said, short):
-                yield Diagnostic(severity, said, path, at.replace(",", ":").replace(" col ", ""))
-        elif found := _BELOW_PATH.match(short):
-            yield Diagnostic(
-                _severity(found["said"], "") or "error", " ".join(found["said"].split()), above, found["at"]
-            )
-        elif found := _TITLE.match(short):
-            yield _titled(found["said"], lines[index + 1 : index + 1 + _FAR])
-        elif found := _PATH_LINE.match(short):
-            above = found["path"]
+def _as_reported(errors: Sequence[Diagnostic], lines: Sequence[str]) -> Iterator[str]:
+    path = ""
+    for one in errors:
+        if (
+            one.path not in lines[one.first]
+            and one.path != path
+            and not any(one.path in line for line in lines[one.first : one.end])
+        ):
+            yield one.path
+        path = one.path
+        yield from lines[one.first : one.end]
 
 
-def _titled(said: str, below: Iterable[str]) -> Diagnostic:
-    severity = _severity(said, said) or "error"
-    for line in below:
-        if found := _ARROW.match(line):
-            return Diagnostic(severity, said, found["path"], found["at"])
-        if line.strip() and said.startswith(("ERROR in", "WARNING in", "CMake")) and ": " not in said:
-            said = f"{said}: {line.strip()[:200]}"
-    return Diagnostic(severity, said, "", "")
-
-
-def _severity(said: str, line: str) -> str:
-    """error, warning or note; empty for a line that only looks like a diagnostic."""
-    if found := _SEVERITY.match(said):
-        word = found.group(1).lower()
-        return word if word in ("error", "warning") else "note"
-    if line.startswith(("[ERROR]", "CMake Error")) or said.startswith("undefined reference"):
-        return "error"
-    if _STYLE.match(said):
-        return "warning"
-    return "error" if re.match(r"[A-Z]{1,7}\d{2,5}\b", said) else ""
-
-
-def _by_file(found: Sequence[Diagnostic]) -> Iterator[str]:
-    """Lines for diagnostics: a path, and below it what is wrong with the places where it is.
-
-    Messages that differ only in the names that they quote share a line: "Cannot find name 'a': 5:3; 'b' 9:3".
-    """
-    files: dict[str, dict[str, list[Diagnostic]]] = {}
-    for one in found:
-        files.setdefault(one.path, {}).setdefault(_QUOTED.sub("'", one.said), []).append(one)
-    for path, said in files.items():
-        rows = [
-            _row(group[start : start + _PLACES]) for group in said.values() for start in range(0, len(group), _PLACES)
-        ]
+def _by_file(errors: Sequence[Diagnostic], _lines: Sequence[str]) -> Iterator[str]:
+    """Below each path what is wrong, with its places; messages that differ in what they quote share a line."""
+    for path, said in _grouped(errors, lambda one: one.path, lambda one: _QUOTED.sub("'", one.said)).items():
+        rows = [_with_names(group) for group in said.values()]
         if not path:
             yield from rows
         elif len(rows) == 1:
@@ -151,7 +135,8 @@ def _by_file(found: Sequence[Diagnostic]) -> Iterator[str]:
             yield from (path, *(f"  {row}" for row in rows))
 
 
-def _row(group: Sequence[Diagnostic]) -> str:
+def _with_names(group: Sequence[Diagnostic]) -> str:
+    """Example: "cannot find 'a': 5:3, 'b' 9:3" """
     first = group[0]
     names = _QUOTED.findall(first.said)
     places = [first.at]
@@ -162,6 +147,47 @@ def _row(group: Sequence[Diagnostic]) -> str:
     return f"{first.said}: {told}" if told else first.said
 
 
-def _ends(steps: Sequence[int]) -> Iterator[int]:
-    """Steps from the last backwards: how far a build got says more than how it began."""
-    yield from reversed(steps)
+def _by_line(errors: Sequence[Diagnostic], _lines: Sequence[str], words: int = 14) -> Iterator[str]:
+    """Below each path what is wrong without its names, with the numbers of its lines."""
+    for path, said in _grouped(errors, lambda one: one.path, lambda one: _bare(one.said, words)).items():
+        yield path
+        for short, group in said.items():
+            yield f" {short}: {_numbers(group)}"
+
+
+def _by_message(errors: Sequence[Diagnostic], _lines: Sequence[str]) -> Iterator[str]:
+    """What is wrong once for all files, and the lines where."""
+    for short, files in _grouped(errors, lambda one: _bare(one.said, 6), lambda one: one.path).items():
+        yield " ".join((f"{short}:", *(f"{path} {_numbers(group)}".strip() for path, group in files.items())))
+
+
+def _fewest_words(errors: Sequence[Diagnostic], lines: Sequence[str]) -> Iterator[str]:
+    return _by_line(errors, lines, 6)
+
+
+def _bare(said: str, most: int) -> str:
+    """What is wrong without its severity, names, advice and the rule's name: at most so many words."""
+    return " ".join(_ADVICE.sub("", _QUOTED.sub("*", _ERROR.sub(r"\1 ", said))).split()[:most])
+
+
+def _numbers(group: Sequence[Diagnostic]) -> str:
+    return ",".join(dict.fromkeys(one.at.partition(":")[0] for one in group))
+
+
+def _grouped(
+    errors: Sequence[Diagnostic], outer: Callable[[Diagnostic], str], inner: Callable[[Diagnostic], str]
+) -> dict[str, dict[str, list[Diagnostic]]]:
+    groups: dict[str, dict[str, list[Diagnostic]]] = {}
+    for one in errors:
+        groups.setdefault(outer(one), {}).setdefault(inner(one), []).append(one)
+    return groups
+
+
+# The ways to show errors, fullest first, and the share of the room that each may take.
+_WAYS: tuple[tuple[float, Callable[[Sequence[Diagnostic], Sequence[str]], Iterator[str]]], ...] = (
+    (_AS_IS, _as_reported),
+    (_GROUPED, _by_file),
+    (_GROUPED, _by_line),
+    (_GROUPED, _fewest_words),
+    (_GROUPED, _by_message),
+)
