@@ -67,11 +67,19 @@ def test_two_million_tokens_over_all_layers_never_reach_a_model_of_one_million(p
 
 def test_what_the_instructions_take_makes_context_shrink_earlier() -> None:
     context = [Attachment(prose(60_000), source="c.md")]
-    small = layered([project(1_000), user("Why?")], context=context)
-    large = layered([project(90_000), user("Why?")], context=context)
+    small = layered([{"role": "system", "content": "Be brief."}, user("Why?")], context=context)
+    large = layered([{"role": "system", "content": prose(90_000)}, user("Why?")], context=context)
     assert small.report.layers[2].after > 50_000
     assert large.report.layers[2].after < 40_000
     assert large.tokens <= 128_000 - 4_096
+
+
+def test_project_context_inside_the_instructions_shrinks_before_context_of_this_turn() -> None:
+    fitted = layered([project(90_000), user("Why?")], context=[Attachment(prose(60_000), source="c.md")])
+    instructions, context = fitted.report.layers[0], fitted.report.layers[2]
+    assert context.after >= context.before > 60_000
+    assert instructions.after < 60_000 < instructions.before
+    assert fitted.report.upper > 0.97 * fitted.report.limit
 
 
 def test_the_oldest_complete_turns_are_dropped_until_the_history_fits_its_budget() -> None:

@@ -76,6 +76,10 @@ class Draft:
         """The draft with its messages in other words."""
         return replace(self, conversation=replace(self.conversation, messages=tuple(messages)))
 
+    def showing_at(self, messages: Mapping[int, Message]) -> Draft:
+        """The draft with some of its messages in other words."""
+        return self.showing([messages.get(index, message) for index, message in enumerate(self.messages)])
+
     def _places(self) -> Sequence[int]:
         return range(len(self.messages)) if self.places is None else self.places
 

@@ -272,6 +272,9 @@ class Itemizer:
         if part.name:  # a document beside what is said about it
             layer = 3 if group.layer == 5 else group.layer
             return [Item(index, number, part.text, size, "block", layer, name=part.name, fixed=part.fixed)]
+        if group.layer in (2, 3) and not part.fixed and index not in self._held:
+            # Attached context is shortened as one: its blocks keep both their tags, or go.
+            return [Item(index, number, part.text, size, "block", group.layer, must=False)]
         splits = len(part.text) >= SPLIT_FROM and not part.fixed and index not in self._held
         if splits:
             cut = self._cut(group, index, number, part, size)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from brim.content.passages import guessed_tokens
 from brim.conversation import Conversation, Message
 from brim.errors import BudgetTooSmall
 from brim.models import Model
@@ -18,6 +19,8 @@ Summarize = Callable[[Sequence[Message], str, int], str]
 QUERY = 4_000
 # So many messages are counted before it is asked whether they are too many.
 TOGETHER = 64
+# Texts of more characters are guessed before they are counted, and over the limit if they are so many times it.
+HUGE, SURELY = 200_000, 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +76,22 @@ class Work:
     def fits(self, conversation: Conversation) -> bool:
         """Whether a conversation is within the limit: it is counted from its end, and only until that is known."""
         messages, size = conversation.messages, self.counter.message
+        if self._surely_over(conversation):
+            return False
         tokens = self.counter.head(conversation)
         for end in range(len(messages), 0, -TOGETHER):
             tokens += sum([size(message) for message in messages[max(0, end - TOGETHER) : end]])
             if self.size(tokens) > self.limit:
                 return False
         return self.size(tokens) <= self.limit
+
+    def _surely_over(self, conversation: Conversation) -> bool:
+        """Whether long texts alone are guessed to be twice the limit: counting millions of tokens takes seconds."""
+        messages = (*conversation.messages, *([conversation.system] if conversation.system else []))
+        texts = [part.text for message in messages for part in message.parts if len(part.text) > HUGE]
+        if sum(map(len, texts)) <= SURELY * self.limit:
+            return False
+        return sum(guessed_tokens(text, self.counter.text) for text in texts) > SURELY * self.limit
 
 
 def size_of(counter: Counter, tokens: int, messages: int, own_limit: bool) -> int:

@@ -49,7 +49,7 @@ class PolicyEntry(SettingsSection, frozen=True, kw_only=True):
     output_reserve: Annotated[Tokens, Meta(description="layered: kept free for the answer")] = 4_096
     block_chars: Annotated[Count, Meta(description="layered: context blocks above this may be summarised")] = 50_000
     preview_chars: Annotated[Count, Meta(description="layered: preview of a section that is carried along")] = 500
-    answer_chars: Annotated[Count, Meta(description="layered: what is left of a long answer")] = 2_000
+    answer_chars: Annotated[Count, Meta(description="layered: what is left at least of a long answer")] = 2_000
 
 
 def in_force(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from html import escape
 from brim.content import mixed, plain_text
 from brim.content.detect.blocks import Span, blocks, elements
 from brim.content.documents import markdown
-from brim.content.selection import Bundle, fits, keep, lines, plural, shares
+from brim.content.selection import Bundle, fits, keep, least, lines, plural, shares
 from brim.content.types import Room
 from brim.relevance import query_match
 
@@ -55,7 +55,30 @@ def _extract(text: str, room: Room, depth: int) -> str:
         made = _pick(text, children, room) if mean < room.tokens * 1.3 else None
     else:
         made = _share(text, children, room, depth)
-    return made if made is not None and room.count(made) <= room.tokens else plain_text.extract(text, room)
+    if made is not None and room.count(made) <= room.tokens:
+        return made
+    return plain_text.extract(text, room) if len(children) > 8 or depth else _tags(text, children, room)
+
+
+def _tags(text: str, children: list[_Element], room: Room) -> str:
+    """Elements in a room that hardly holds their tags: the first ones with a mark inside, the others counted.
+
+    None is ever torn: an opening tag without its closing one says nothing of where the content ends.
+    Example: '<prior_context source="a.md" type="note">\\n[… 1,500 characters, brim:3f2a]\\n</prior_context>'
+    """
+    best = least(room, plural(len(children), "element"))
+    for kept in range(1, len(children) + 1):
+        out = []
+        for child in children[:kept]:
+            inside = text[child.start : child.end]
+            mark = room.mark(plural(len(inside), "character"))
+            out.append(f"{text[child.before : child.start]}\n{mark}\n{text[child.end : child.after]}")
+        left = len(children) - kept
+        made = "\n".join([*out, *([room.mark(plural(left, "more element"))] if left else [])])
+        if room.count(made) > room.tokens:
+            break
+        best = made
+    return best
 
 
 def _children(text: str) -> list[_Element]:

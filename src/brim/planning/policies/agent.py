@@ -7,7 +7,9 @@ from brim.planning.attachments import attached, originals
 from brim.planning.candidates import guessed
 from brim.planning.draft import Draft
 from brim.planning.planner import Planner
+from brim.planning.project_context import shrunk
 from brim.planning.ranking import relevance
+from brim.planning.report import Decision
 from brim.planning.task import Outcome, Task
 from brim.planning.work import Work, query_of
 
@@ -31,6 +33,18 @@ def enforce(work: Work, draft: Draft, *, target: int | None = None, planned: boo
     guess = guessed(conversation.messages, work.counter.message, work.limit)
     if guess is None and not planned and work.fits(conversation):
         return Outcome(conversation, work.total(conversation), planned=conversation, draft=draft)
+    steps: list[Decision] = []
+    archive: dict[str, str] = {}
+    if guess is None:
+        smaller = shrunk(work, draft, steps, archive, target)
+        if smaller is not draft:
+            try:
+                outcome = enforce(work, smaller, target=target, planned=planned)
+            except BudgetTooSmall:
+                steps, archive = [], {}  # what the project context keeps is more than there is: it is planned too
+            else:
+                outcome.steps, outcome.archive = [*steps, *outcome.steps], archive | outcome.archive
+                return outcome
     query, columns = query_of(conversation), None if guess is None else guess.columns
     task = Task(
         conversation=conversation,

@@ -6,22 +6,24 @@ never the most recent one; then long answers are shortened; then the user is war
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from brim import apis
-from brim.content import Compactor, handle_of
+from brim.content import handle_of
+from brim.content.documents import xml_blocks
 from brim.content.selection import shares
 from brim.content.types import Room
 from brim.conversation import Message
 from brim.planning.archived import kept_whole, told
-from brim.planning.attachments import Attachment, attached, named, originals
+from brim.planning.attachments import attached, named, originals
 from brim.planning.draft import Draft
 from brim.planning.forms import TINY
 from brim.planning.items import current
 from brim.planning.policies import agent
 from brim.planning.policies.policy import LayeredPolicy
 from brim.planning.policies.summaries import block_summary
+from brim.planning.project_context import shrunk
 from brim.planning.rebuild import with_text
 from brim.planning.report import Decision
 from brim.planning.task import Notice, Outcome
@@ -37,9 +39,8 @@ def plan(work: Work, policy: LayeredPolicy) -> Outcome:
     steps: list[Decision] = []
     archive = originals(work.carried)
     warnings: list[Notice] = []
-    draft = attached(
-        Draft(work.conversation), _context(work, policy, steps, archive), work.carried, policy.preview_chars
-    )
+    draft = attached(Draft(work.conversation), work.context, work.carried, policy.preview_chars)
+    draft = _blocks_summarised(work, policy, shrunk(work, draft, steps, archive), steps, archive)
     gone, turns = _oldest_turns(work, draft)
     dropped = draft.given(gone)
     if gone:
@@ -51,10 +52,13 @@ def plan(work: Work, policy: LayeredPolicy) -> Outcome:
         archive |= kept
         notice = _notice(work, len(gone), turns, next(iter(kept)))
         draft = draft.without(gone).inserted(gone[0], notice, "notice of dropped turns")
-    if not work.fits(draft.conversation):
-        draft = _shorten_answers(work, policy.answer_chars, draft, steps, archive)
-    if not work.fits(draft.conversation):
-        draft = _shorten_context(work, draft, steps, archive)
+    for layers in ((2,), (), (3,)):  # what earlier turns carried, then the newest answers, then this turn's context
+        if work.fits(draft.conversation):
+            break
+        if layers:
+            draft = _shorten_context(work, draft, layers, steps, archive)
+        else:
+            draft = _shorten_answers(work, policy.answer_chars, draft, steps, archive)
     if not work.fits(draft.conversation):
         warning = "the request is over its budget even with only the most recent turn: more of it was compacted"
         warnings.append(Notice(warning, {"tokens": work.total(draft.conversation), "budget": work.limit}))
@@ -65,32 +69,37 @@ def plan(work: Work, policy: LayeredPolicy) -> Outcome:
     return outcome
 
 
-def _context(work: Work, policy: LayeredPolicy, steps: list[Decision], archive: dict[str, str]) -> list[Attachment]:
-    """This turn's context; large blocks are summarised when L2 + L3 + L5 pass what L1 leaves."""
-    count = work.counter.text
-    instructions = work.counter.head(work.conversation) + sum(
-        work.counter.message(message) for message in work.conversation.messages if message.role == "system"
+def _blocks_summarised(
+    work: Work, policy: LayeredPolicy, draft: Draft, steps: list[Decision], archive: dict[str, str]
+) -> Draft:
+    """This turn's context with its large blocks summarised, if L2 + L3 + L5 pass what L1 leaves."""
+    places = [index for index, layer in draft.layers.items() if layer == 3 and index not in draft.held]
+    if not places:
+        return draft
+    count, size = work.counter.text, work.counter.message
+    # The same is counted of what `shrunk` left of the instructions.
+    instructions = work.counter.head(draft.conversation) + sum(
+        size(message) for message in draft.messages if message.role == "system"
     )
     threshold = work.limit - work.size(instructions)
-    sizes = [count(piece.text) for piece in work.context]
-    asked = work.conversation.messages[current(work.conversation.messages)] if work.conversation.messages else None
-    others = sum(count(piece.carried(policy.preview_chars)) for piece in work.carried)
-    others += work.counter.message(asked) if asked else 0
-    if sum(sizes) + others <= threshold:
-        return list(work.context)
-    blocks = [n for n, piece in enumerate(work.context) if piece.recoverable]
-    large = [n for n in blocks if len(work.context[n].text) > policy.block_chars]
-    small = sum(size for n, size in enumerate(sizes) if n not in large)
-    found = list(work.context)
+    now = current(draft.messages)
+    beside = [n for n, layer in draft.layers.items() if layer == 2 or (layer == 3 and n in draft.held)]
+    others = sum(size(draft.messages[n]) for n in {*beside, now})
+    pieces = [piece for piece in work.context if piece.recoverable]
+    sizes = [count(piece.text) for piece in pieces]
+    large = [n for n, piece in enumerate(pieces) if len(piece.text) > policy.block_chars]
+    if sum(sizes) + others <= threshold or not large:
+        return draft
+    small = sum(tokens for n, tokens in enumerate(sizes) if n not in large)
     for n in large:
         share = max(64, (threshold - others - small) * sizes[n] // max(1, sum(sizes[k] for k in large)) // 2)
-        handle = handle_of(found[n].text)
-        text = block_summary(work, found[n].text, share, policy.block_chars)
-        archive[handle] = found[n].text
+        handle, text = handle_of(pieces[n].text), block_summary(work, pieces[n].text, share, policy.block_chars)
+        archive[handle] = pieces[n].text
         reason = "larger than a block may be while the layers together are over their budget"
-        steps.append(Decision(named([found[n]]), "user", 3, "block", sizes[n], count(text), "summary", reason, handle))
-        found[n] = replace(found[n], text=text)
-    return found
+        steps.append(Decision(named([pieces[n]]), "user", 3, "block", sizes[n], count(text), "summary", reason, handle))
+        pieces[n] = replace(pieces[n], text=text)
+    text = "\n\n".join(piece.block() for piece in pieces)
+    return draft.showing_at({places[0]: apis.text_message(draft.conversation.api, "user", text)})
 
 
 def _notice(work: Work, messages: int, turns: int, handle: str) -> Message:
@@ -130,47 +139,65 @@ def turns_of(messages: Sequence[Message], layers: Mapping[int, int]) -> list[lis
     return turns
 
 
-def _shorten_answers(work: Work, limit: int, draft: Draft, steps: list[Decision], archive: dict[str, str]) -> Draft:
-    """Cut long answers in the history to their first characters, oldest first, until the rest fits."""
-    messages = list(draft.messages)
-    total = work.counter.total(draft.conversation)
-    for index, message in enumerate(messages[: current(draft.messages)]):
-        texts = {
-            number: part.text[:limit] + f"\n[… {len(part.text) - limit:,} more characters, {handle_of(part.text)}]"
-            for number, part in enumerate(message.parts)
-            if part.kind == "text" and len(part.text) > limit + 80 and not part.fixed
-        }
-        if message.role != "assistant" or not texts:
+def _shorten_answers(work: Work, least: int, draft: Draft, steps: list[Decision], archive: dict[str, str]) -> Draft:
+    """Cut long answers in the history to what there is room for, each at least to its first characters."""
+    texts = {
+        (index, number): part.text
+        for index, message in enumerate(draft.messages[: current(draft.messages)])
+        for number, part in enumerate(message.parts)
+        if message.role == "assistant" and part.kind == "text" and len(part.text) > least + 80 and not part.fixed
+    }
+    if not texts:
+        return draft
+    count, size = work.counter.text, work.counter.message
+    sizes = [count(text) for text in texts.values()]
+    room = sum(sizes) - (work.total(draft.conversation) - work.limit) - NOTICE
+    messages: dict[int, Message] = {}
+    for ((index, number), text), taken, given in zip(texts.items(), sizes, shares(sizes, max(0, room)), strict=True):
+        if given >= taken:
             continue
-        if work.size(total) <= work.limit:
-            break
-        messages[index] = with_text(draft.conversation.api, message, texts)
-        archive.update({handle_of(message.parts[number].text): message.parts[number].text for number in texts})
-        before, after = work.counter.message(message), work.counter.message(messages[index])
-        total += after - before
+        archive[handle_of(text)] = text
+        message = messages.get(index, draft.messages[index])
+        short = _beginning(text, given, least, count)
+        messages[index] = with_text(draft.conversation.api, message, {number: short})
         reason = "a long answer in a history that is over its budget"
-        name, handle = draft.name(index), handle_of(message.parts[min(texts)].text)
+        before, after = size(message), size(messages[index])
+        name, handle = draft.name(index), handle_of(text)
         steps.append(Decision(name, "assistant", 4, "text", before, after, "outline", reason, handle))
-    return draft.showing(messages)
+    return draft.showing_at(messages)
 
 
-def _shorten_context(work: Work, draft: Draft, steps: list[Decision], archive: dict[str, str]) -> Draft:
-    """Cut attached context to what the other layers leave, so that the most recent turn is not what goes."""
-    messages, count, api = list(draft.messages), work.counter.text, draft.conversation.api
-    places = sorted(draft.layers.keys() - draft.held)
-    rest = draft.without(places).conversation
-    frame = sum(work.counter.message(apis.text_message(api, "user", "")) for _ in places)
-    sizes = [count(messages[index].text) for index in places]
-    spare = work.limit - work.total(rest) - work.size(frame)
-    for index, size, given in zip(places, sizes, shares(sizes, max(0, spare - 8)), strict=True):
+def _beginning(text: str, tokens: int, least: int, count: Callable[[str], int]) -> str:
+    """The first characters of an answer, as many as so many tokens have, and at least `least`."""
+
+    def cut(characters: int) -> str:
+        return text[:characters] + f"\n[… {len(text) - characters:,} more characters, {handle_of(text)}]"
+
+    low, high = least, min(len(text), least + 8 * tokens)
+    while high - low > max(8, least // 50):
+        middle = (low + high) // 2
+        low, high = (middle, high) if count(cut(middle)) <= tokens else (low, middle)
+    return cut(low)
+
+
+def _shorten_context(
+    work: Work, draft: Draft, layers: Sequence[int], steps: list[Decision], archive: dict[str, str]
+) -> Draft:
+    """Cut attached context to what everything else leaves, so that the most recent turn is not what goes."""
+    count, api = work.counter.text, draft.conversation.api
+    places = [place for place in sorted(draft.layers.keys() - draft.held) if draft.layers[place] in layers]
+    sizes = [count(draft.messages[index].text) for index in places]
+    over = work.total(draft.conversation) - work.limit
+    messages: dict[int, Message] = {}
+    for index, size, given in zip(places, sizes, shares(sizes, max(0, sum(sizes) - over - NOTICE)), strict=True):
         if given >= size:
             continue
-        text = messages[index].text
+        text, layer = draft.messages[index].text, draft.layers[index]
         room = Room(max(LEAST, given), count, handle_of(text), work.recall, query_of(work.conversation))
-        short = Compactor(text, count).at(room).text
+        short = xml_blocks.extract(text, room)
         archive[handle_of(text)] = text
         messages[index] = apis.text_message(api, "user", short)
         reason = "context in what the instructions, the most recent turn and the current message leave"
-        layer, name = draft.layers[index], draft.name(index)
-        steps.append(Decision(name, "user", layer, "block", size, count(short), "outline", reason, handle_of(text)))
-    return draft.showing(messages)
+        name, handle = draft.name(index), handle_of(text)
+        steps.append(Decision(name, "user", layer, "block", size, count(short), "outline", reason, handle))
+    return draft.showing_at(messages)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from brim import apis
-from brim.content import handle_of, plain_text
+from brim.content import handle_of, passages, plain_text
 from brim.content.selection import shares
 from brim.content.types import Room
 from brim.conversation import Conversation, Message
@@ -21,6 +21,7 @@ from brim.planning.items import current
 from brim.planning.policies import agent
 from brim.planning.policies.policy import RollingPolicy
 from brim.planning.policies.summaries import summary
+from brim.planning.project_context import asked_words, shrunk
 from brim.planning.rebuild import with_text
 from brim.planning.report import Decision, Form
 from brim.planning.task import Outcome
@@ -35,12 +36,17 @@ SUMMARY, CONCISE_SUMMARY = 0.25, 0.08
 FRAME = 16
 # The least that is left of a recent message that is compressed.
 LEAST = 24
+# In less room than a few passages lines are chosen rather than passages.
+PASSAGES = 1_000
 
 
 def plan(work: Work, policy: RollingPolicy) -> Outcome:
-    draft, chat = Draft(work.conversation), _Chat.of(work.conversation)
+    given, chat = Draft(work.conversation), _Chat.of(work.conversation)
     if chat.whole and not (work.context or work.carried) and work.fits(work.conversation):
-        return Outcome(work.conversation, work.total(work.conversation), planned=work.conversation, draft=draft)
+        return Outcome(work.conversation, work.total(work.conversation), planned=work.conversation, draft=given)
+    shrinking: list[Decision] = []
+    archive: dict[str, str] = {}
+    draft = _with_less_project(work, given, shrinking, archive)
     pieces = (*work.carried, *work.context)
     held = [piece for piece in pieces if not piece.recoverable]
     fixed = draft.ordered(chat.instructions)
@@ -51,10 +57,11 @@ def plan(work: Work, policy: RollingPolicy) -> Outcome:
     archived = kept_whole(chat.messages[: window.cut])
     reason = "older than the messages that are kept; in the summary"
     steps = told(work, chat.at[: window.cut], "summary", reason, archived)
-    archive = archived | window.archive
+    archive |= archived | window.archive
     context = [piece for piece in pieces if piece.recoverable]
+    newest = [piece for piece in context if piece in work.context]
     added: list[tuple[Message, str, int | None]] = []
-    added += [(message, named(context), 3) for message in _context(work, context, window.left, steps, archive)]
+    added += [(message, named(context), 3) for message in _context(work, context, newest, window.left, (steps, archive))]
     added += [(message, "summary", None) for message in window.summary]
     draft = draft.ordered([*chat.instructions, *chat.at[window.cut :]])
     draft = draft.showing([*draft.messages[: len(chat.instructions)], *window.kept])
@@ -64,10 +71,22 @@ def plan(work: Work, policy: RollingPolicy) -> Outcome:
         message = fixed.messages[-1]
         draft = draft.inserted(len(chat.instructions), message, named(held), 3, held=True)
     outcome = agent.enforce(work, draft)
-    outcome.steps = [*steps, *window.steps]
+    outcome.steps = [*shrinking, *steps, *window.steps]
     outcome.archived = [*chat.at[: window.cut], *draft.given(outcome.archived)]
     outcome.archive = archive | outcome.archive
     return outcome
+
+
+def _with_less_project(work: Work, given: Draft, steps: list[Decision], archive: dict[str, str]) -> Draft:
+    """The draft with as much of the project context in its instructions as the rest of the request leaves."""
+    pieces = (*work.carried, *work.context)
+    if not pieces:
+        return shrunk(work, given, steps, archive)
+    at = max(0, current(given.messages))
+    beside = given.inserted(at, _document(work, _joined(pieces)), named(pieces), 3)
+    small = shrunk(work, beside, steps, archive)
+    places = [index for index in range(len(beside.messages)) if index != at]
+    return small.ordered(places)
 
 
 def with_document(work: Work) -> Draft:
@@ -247,20 +266,28 @@ class _Window:
 
 
 def _context(
-    work: Work, pieces: Sequence[Attachment], room: int, steps: list[Decision], archive: dict[str, str]
+    work: Work,
+    pieces: Sequence[Attachment],
+    newest: Sequence[Attachment],
+    room: int,
+    told: tuple[list[Decision], dict[str, str]],
 ) -> list[Message]:
-    """The context in what the messages leave; nothing if they leave nothing."""
+    """The context in what the messages leave, that of earlier turns in what this turn's does; nothing if there is none.
+
+    What it is counted as before it is made is never less than what it then takes.
+    """
     text, count = _joined(pieces), work.counter.text
     if not text:
         return []
     whole = _document(work, text)
     if work.size(work.counter.message(whole)) <= room:
         return [whole]
+    steps, archive = told
     spare = room - work.size(work.counter.message(_document(work, "")))
     archive[handle_of(text)] = text
     short = ""
     while spare >= LEAST:
-        short = plain_text.extract(text, Room(spare, count, handle_of(text), work.recall, query_of(work.conversation)))
+        short = _shown(work, pieces, newest, spare)
         over = work.size(work.counter.message(_document(work, short))) - room
         if over <= 0:
             break
@@ -270,3 +297,20 @@ def _context(
     name, handle = named(pieces), handle_of(text)
     steps.append(Decision(name, "user", 3, "block", count(text), count(short), form, reason, handle))
     return [_document(work, short)] if short else []
+
+
+def _shown(work: Work, pieces: Sequence[Attachment], newest: Sequence[Attachment], spare: int) -> str:
+    """The document in so many tokens: what is of this turn before what earlier turns carried."""
+    now, before = _joined(newest), _joined([piece for piece in pieces if piece not in newest])
+    handle, count, query = handle_of(_joined(pieces)), work.counter.text, asked_words(work.conversation.messages)
+    if not (now and before):
+        return _extract(now or before, Room(spare, count, handle, work.recall, query))
+    short = _extract(now, Room(spare, count, handle, work.recall, query))
+    left = spare - count(short) - 2
+    return f"{_extract(before, Room(left, count, handle, work.recall, query))}\n\n{short}" if left >= LEAST else short
+
+
+def _extract(text: str, room: Room) -> str:
+    if room.fits(text):
+        return text
+    return passages.extract(text, room) if room.tokens >= PASSAGES else plain_text.extract(text, room)
