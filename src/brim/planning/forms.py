@@ -38,6 +38,7 @@ _GAP = re.compile(r"\[… [^\[\]\n]{0,60}\]")
 # lines, and leaves out the identifiers of most records.
 TEXTS, VALUES_SHARE = frozenset({"records", "text", "markdown", "prose"}), 0.25
 FIELDS = frozenset({"json", "jsonl"})
+ATTACHED = ("<context ", "<prior_context ")
 
 
 class Forms:
@@ -236,7 +237,10 @@ class Forms:
     def compactor(self, item: Item) -> Compactor:
         found = self._compactors.get(id(item))
         if found is None:
-            found = self._compactors[id(item)] = Compactor(item.text, self.count, hint=Hint(tool=item.name))
+            # Attached context is told by its tags, whatever is between them: they stay in pairs.
+            kind = "xml" if item.layer in (2, 3) and item.text.startswith(ATTACHED) else None
+            found = Compactor(item.text, self.count, kind, hint=Hint(tool=item.name))
+            self._compactors[id(item)] = found
         return found
 
     def _keep(self, item: Item) -> None:
