@@ -69,9 +69,7 @@ def extract(text: str, room: Room) -> str:
     return best or room.mark("left out")
 
 
-def _made(
-    passages: Sequence[str], files: Sequence[_File], scores: dict[int, float], room: Room, share: float
-) -> str:
+def _made(passages: Sequence[str], files: Sequence[_File], scores: dict[int, float], room: Room, share: float) -> str:
     shown: set[int] = set()
     opened: set[int] = set()
     owner = [number for number, file in enumerate(files) for _ in range(file.first, file.end)]

@@ -61,7 +61,9 @@ def plan(work: Work, policy: RollingPolicy) -> Outcome:
     context = [piece for piece in pieces if piece.recoverable]
     newest = [piece for piece in context if piece in work.context]
     added: list[tuple[Message, str, int | None]] = []
-    added += [(message, named(context), 3) for message in _context(work, context, newest, window.left, (steps, archive))]
+    added += [
+        (message, named(context), 3) for message in _context(work, context, newest, window.left, (steps, archive))
+    ]
     added += [(message, "summary", None) for message in window.summary]
     draft = draft.ordered([*chat.instructions, *chat.at[window.cut :]])
     draft = draft.showing([*draft.messages[: len(chat.instructions)], *window.kept])
