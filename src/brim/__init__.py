@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from brim.fitting import Event, Fitted, afit, fit
     from brim.integrations.sdks import wrap
     from brim.models import Model
+    from brim.pins import pin
     from brim.planning.attachments import Attachment
     from brim.planning.policies.policy import Policy
     from brim.planning.report import Decision, Report
@@ -72,6 +73,7 @@ __all__ = [
     "fit",
     "forms",
     "list_sessions",
+    "pin",
     "record",
     "replay",
     "reshape",
@@ -100,6 +102,7 @@ _HOMES = {
     "brim.planning.attachments": ("Attachment",),
     "brim.planning.policies.policy": ("Policy",),
     "brim.planning.report": ("Decision", "Report"),
+    "brim.pins": ("pin",),
     "brim.prompt": ("Section",),
     "brim.replays": ("Replay", "replay"),
     "brim.tokens.actuals": ("Actuals",),

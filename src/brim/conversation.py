@@ -165,6 +165,8 @@ def _no_number(name: str) -> Any:
 def _plain(value: Any) -> Any:
     if hasattr(value, "model_dump"):
         return value.model_dump(mode="json", exclude_none=True, by_alias=True)
+    if isinstance(value, str):
+        return str(value)  # of a class of its own
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, (set, frozenset)):

@@ -50,7 +50,7 @@ def told(found: Iterable[Incident]) -> list[Notice]:
 def plain_outcome(work: Work) -> Outcome:
     """The work as the plain planner does it, with its context as messages before the current one."""
     given, added = _with_context(work.conversation, [*work.carried, *work.context])
-    plan = plain_plan(given, work.limit, work.counter, work.size)
+    plan = plain_plan(given, work.limit, work.counter, work.size, work.pinned(given.messages))
     places = [_before(index, added) for index in plan.places]
     steps = [step for index, step in enumerate(_steps(work, given, plan)) if index not in added]
     archived = [_before(index, added) for index in plan.archived(given) if index not in added]

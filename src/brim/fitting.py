@@ -16,6 +16,7 @@ from brim.errors import BadInput, BadSetting, BudgetTooSmall
 from brim.fallback import FIT_TIMEOUT, plain_outcome, planned
 from brim.framework_messages import reads_frameworks
 from brim.models import Model
+from brim.pins import marked
 from brim.planning.attachments import Attachment, made
 from brim.planning.explanation import Explanation
 from brim.planning.policies import strategies
@@ -138,6 +139,7 @@ def fit(
     policy = Policy.of(policy)
     counter = Counter(found, conversation.api, actuals)
     request, conversation = answerable(request, conversation, found, counter)
+    pins = keeping(policy, marked(request, conversation))
     pieces = {name: tuple(made(given, name)) for name, given in (("context", context), ("carried", carried))}
 
     def at(wanted: int | None) -> Fitted:
@@ -152,6 +154,7 @@ def fit(
             summarize=summarize,
             context=pieces["context"],
             carried=pieces["carried"],
+            pins=pins,
         ).by_estimate()
         return _finish(request, work, on_event, again, capped(work, wanted), fit_timeout)
 
@@ -160,6 +163,13 @@ def fit(
         return at(other)
 
     return at(budget)
+
+
+def keeping(policy: Policy, pins: frozenset[bytes]) -> frozenset[bytes]:
+    """What is pinned, where the policy keeps it. Raises BadInput where it does not."""
+    if pins and not policy.appends:
+        raise BadInput("pin", f"the policy {policy.name!r} decides by itself what stays: `agent` keeps what is pinned")
+    return pins
 
 
 async def afit(request: Any, **arguments: Any) -> Fitted:

@@ -140,7 +140,9 @@ def test_a_text_that_is_mostly_new_is_counted(start: Start) -> None:
 
 
 @pytest.mark.parametrize(
-    "headers", [{"x-brim-budget": "90000"}, {"x-brim-dry-run": "1"}, {"x-brim-policy": "rolling"}], ids=str
+    "headers",
+    [{"x-brim-budget": "90000"}, {"x-brim-dry-run": "1"}, {"x-brim-policy": "rolling"}, {"x-brim-pin": "berth"}],
+    ids=str,
 )
 def test_who_asks_for_something_of_brim_is_read(start: Start, headers: dict[str, str]) -> None:
     running = taught(start)

@@ -252,7 +252,10 @@ class Itemizer:
         total, sizes = self._sizes(message)
         group.frame += total - sum(sizes)
         for number, (part, size) in enumerate(zip(message.parts, sizes, strict=True)):
-            group.items += self._items(group, index, number, part, size)
+            items = self._items(group, index, number, part, size)
+            for item in items if index in self._held else ():
+                item.must = True
+            group.items += items
 
     def _items(self, group: Group, index: int, number: int, part: Part, size: int) -> list[Item]:
         if self._whole(index, part):

@@ -10,7 +10,7 @@ What does not fit is shortened to its beginning and end, or archived. Nothing lo
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -50,16 +50,31 @@ class PlainPlan:
 
 
 def plain_plan(
-    conversation: Conversation, limit: int, counter: Counter, size: Callable[[int], int] = lambda tokens: tokens
+    conversation: Conversation,
+    limit: int,
+    counter: Counter,
+    size: Callable[[int], int] = lambda tokens: tokens,
+    held: Collection[int] = (),
 ) -> PlainPlan:
-    """Fit a conversation into `limit`, or raise BudgetTooSmall. `size` says what a number of tokens counts for."""
-    planner = _Planner(conversation, limit, counter, size)
+    """Fit a conversation into `limit`, or raise BudgetTooSmall.
+
+    `size` says what a number of tokens counts for; the messages of `held` stay as they are.
+    """
+    planner = _Planner(conversation, limit, counter, size, held)
     return planner.run()
 
 
 class _Planner:
-    def __init__(self, conversation: Conversation, limit: int, counter: Counter, size: Callable[[int], int]) -> None:
+    def __init__(
+        self,
+        conversation: Conversation,
+        limit: int,
+        counter: Counter,
+        size: Callable[[int], int],
+        held: Collection[int],
+    ) -> None:
         self.given = conversation
+        self.held = held
         self.limit = limit
         self.counter = counter
         self.size = size
@@ -92,7 +107,8 @@ class _Planner:
         """Instructions, the current message and the newest step; the last two may be one."""
         found = [n for n in range(len(self.steps)) if self._messages(n)[0].role == "system"]
         users = [n for n in range(len(self.steps)) if _says(self._messages(n))]
-        return sorted({*found, *users[-1:], *([len(self.steps) - 1] if self.steps else [])})
+        pinned = [n for n, step in enumerate(self.steps) if not set(step).isdisjoint(self.held)]
+        return sorted({*found, *pinned, *users[-1:], *([len(self.steps) - 1] if self.steps else [])})
 
     def _by_recency(self, fixed: Sequence[int]) -> Iterator[int]:
         """The user's messages up to their share, then all others, newest first."""
@@ -138,7 +154,13 @@ class _Planner:
     def _shortened(self, number: int, tokens: int, least: int, *, force: bool = False) -> tuple[Message, ...] | None:
         """A step in so many tokens; None if it cannot be, unless `force` wants it as small as it can be."""
         messages = self._messages(number)
-        parts = [(index, part) for index, message in enumerate(messages) for part in message.parts if _cuts(part)]
+        step = self.steps[number]
+        parts = [
+            (index, part)
+            for index, message in enumerate(messages)
+            for part in message.parts
+            if _cuts(part) and step[index] not in self.held
+        ]
         sizes = [self.counter.text(part.text) for _, part in parts]
         room = tokens - (self._tokens(messages) - sum(sizes))
         cap = _cap(sizes, room)
@@ -190,7 +212,8 @@ class _Planner:
         found = [("tools and framing", self.counter.head(self.given))]
         for number in fixed:
             for index, message in zip(self.steps[number], self.shown[number], strict=True):
-                found.append((f"{message.role} messages[{index - self.given.lead}]", self.counter.message(message)))
+                name = f"{'pinned ' * (index in self.held)}{message.role} messages[{index - self.given.lead}]"
+                found.append((name, self.counter.message(message)))
         return sorted(found, key=lambda entry: -entry[1])
 
     def _plan(self) -> PlainPlan:

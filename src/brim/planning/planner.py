@@ -153,16 +153,16 @@ class Planner:
         calling = {item.message for item in calls}
         for group in self.groups:
             for item in group.items:
-                if item.kind == "text" and item.message in calling and not item.fixed:
+                if item.kind == "text" and item.message in calling and not item.fixed and not self._held(item):
                     item.must = False
         fixed = self._fix()
         # What was found says more than what was asked for.
         results = [item for group in self.groups if group.must for item in group.items if item.kind == "result"]
-        results = [item for item in results if not item.fixed]
+        results = [item for item in results if not item.fixed and not self._held(item)]
         wanted = sum([max(0, min(item.tokens, STUB) - item.shown_tokens) for item in results])
         for item in sorted(calls, key=lambda item: -item.shown_tokens):
             over = fixed + wanted - self.task.limit
-            if over > 0 and not item.fixed:
+            if over > 0 and not item.fixed and not self._held(item):
                 item.given = max(self.forms.bottom(item), item.shown_tokens - over)
                 self.forms.show(item)
                 fixed = self._total()
@@ -172,6 +172,9 @@ class Planner:
                 self.forms.show(item)
                 fixed = self._total()
         return fixed
+
+    def _held(self, item: Item) -> bool:
+        return item.message in self.task.held
 
     def _keep_context(self, room: int) -> None:
         """Show what was given for this turn, attached or pasted, up to its share of the room."""
@@ -573,7 +576,8 @@ class Planner:
                     name, frame = "system", 0
                 else:
                     message = self._message(member)
-                    name = f"{message.role} {self.task.name(member)}"
+                    pinned = member in self.task.held and member not in self.task.layers  # and no attached context
+                    name = f"{'pinned ' * pinned}{message.role} {self.task.name(member)}"
                     frame = self.counter.message(message) - sum(self.counter.parts(message))
                 shown = sum(item.shown_tokens for item in group.items if item.message == member)
                 found.append((name, shown + frame))

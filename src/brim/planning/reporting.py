@@ -222,7 +222,9 @@ def _name(draft: Draft, item: Item) -> str:
 
 def _decision(draft: Draft, group: Group, item: Item, name: str, archived: str, fits: bool) -> Decision:
     role = "system" if item.message == SYSTEM else draft.messages[item.message].role
-    form, reason = _form(group, item, fits, item.message in draft.held)
+    own = item.message == SYSTEM or draft.place(item.message) != ADDED
+    held = "" if item.message not in draft.held else "pinned" if own else "it cannot be fetched again"
+    form, reason = _form(group, item, fits, held)
     after = 0 if not group.kept else item.tokens if item.shown is None else item.shown_tokens
     handle = handle_of(item.text) if item.text and form in ("outline", "line", "dropped") else ""
     if form == "archived":
@@ -234,12 +236,13 @@ def _preview(text: str) -> str:
     return " ".join(text[:120].split())[:80]
 
 
-def _form(group: Group, item: Item, fits: bool, held: bool) -> tuple[Form, str]:
+def _form(group: Group, item: Item, fits: bool, held: str) -> tuple[Form, str]:
+    """What became of an item, and why; `held` says why its message stays as it is."""
     if not group.kept:
         return "archived", "archived: older, and less to the point than what was kept; the summary tells of it"
     if item.shown is None:
         if held:
-            return "full", "must stay: it cannot be fetched again"
+            return "full", f"must stay: {held}"
         if item.must:
             return "full", "must stay: " + ("instructions" if item.layer == 1 else "the current turn")
         return "full", "there is room for all" if fits else item.rule or "small enough to stay whole"

@@ -9,6 +9,7 @@ from brim.content.passages import guessed_tokens
 from brim.conversation import Conversation, Message
 from brim.errors import BudgetTooSmall
 from brim.models import Model
+from brim.pins import pinned
 from brim.planning.attachments import Attachment
 from brim.planning.items import current
 from brim.planning.policies.policy import Policy
@@ -37,6 +38,7 @@ class Work:
     summarize: Summarize | None = None
     context: tuple[Attachment, ...] = ()
     carried: tuple[Attachment, ...] = ()
+    pins: frozenset[bytes] = frozenset()  # the digests of messages that stay verbatim
     # The limit as it was stated, in the provider's tokens, where `limit` is in those of an estimate.
     stated: int | None = None
 
@@ -51,6 +53,10 @@ class Work:
         if self.counter.source != "estimated":
             return self
         return replace(self, limit=self.counter.within(self.limit), stated=self.limit)
+
+    def pinned(self, messages: Sequence[Message]) -> frozenset[int]:
+        """Which of some messages stay verbatim."""
+        return pinned(messages, self.pins, self.policy.pin)
 
     @property
     def stated_limit(self) -> int:

@@ -59,7 +59,9 @@ def compact(
     now = current(conversation.messages)
     layers = {place: 3 if place + 1 >= now else 2 for place, unit in enumerate(units) if unit.attached}
     target = target_of(work, log, to)
-    outcome = agent.enforce(work, Draft(conversation, layers=layers), target=target, planned=True)
+    pinned = work.pinned(log)
+    held = frozenset(place for place, unit in enumerate(units) if unit.entry is None and unit.start in pinned)
+    outcome = agent.enforce(work, Draft(conversation, layers=layers, held=held), target=target, planned=True)
     entries = _entries(work, outcome, units, len(log))
     view.replace(0, entries, len(entries))
     return outcome
@@ -75,12 +77,14 @@ def target_of(work: Work, log: Sequence[Message], to: float = 0.0) -> int:
 def _units(work: Work, log: Sequence[Message], context: Callable[[int], Sequence[Entry]]) -> list[Unit]:
     """The log, and the context that was attached to its messages."""
     first = _first_planned(work, log)
+    pinned = work.pinned(log[:first])
+    stays = {number for step in (grouped(tuple(log[:first])) if pinned else ()) if pinned & {*step} for number in step}
     found: list[Unit] = []
     for number, message in enumerate(log):
         if number >= first:
             found += [Unit(entry.start, entry.end, entry.message, entry) for entry in context(number)]
             found.append(Unit(number, number + 1, message))
-        elif message.role == "system" or (message.role == "user" and not message.answers):
+        elif number in stays or message.role == "system" or (message.role == "user" and not message.answers):
             found.append(Unit(number, number + 1, message))
     return found
 

@@ -91,6 +91,7 @@ class Held:
         self._context: list[Attachment] = []
         self._attached = Attached()
         self._carried: list[Attachment] = []
+        self._pins: frozenset[bytes] = frozenset()  # the digests of messages that stay verbatim
         self._on_event = validation.function("on_event", on_event)
         self._sent: Conversation | None = None
         self._end = (0, "")  # where what was sent last ended
@@ -315,6 +316,7 @@ class Held:
             "summarized": self.running_summary.upto,
             "pending": session_codec.rows_of(self._context),
             "end": self._end,
+            "pins": sorted(digest.hex() for digest in self._pins),
         }
 
     def _settings(self) -> dict[str, Any]:
@@ -346,6 +348,7 @@ class Held:
             session_codec.attachments(state.carried),
             session_codec.attachments(state.pending),
         )
+        self._pins = frozenset(map(bytes.fromhex, state.pins))
         self.running_summary.restore(state.summary, state.summarized)
 
     def _restore(self, stored: session_codec.Log) -> session_codec.State:
@@ -360,6 +363,7 @@ class Held:
         self.view, self._writer = view if view is not None else View(), Writer(self.id)
         self._tight, self.compactions, self._end = state.tight, state.compactions, state.end
         self._carried = session_codec.attachments(state.carried)
+        self._pins = frozenset(map(bytes.fromhex, state.pins))
         if view is None:
             self._show(0)
         self._writer.restored(stored, self.view, written)
@@ -370,7 +374,7 @@ class Held:
         """The session as JSON lines: what it is, each message of its log after what is attached to it, its view."""
         head = {"id": self.id, "model": self.model.name, "api": self._api, "budget": self.budget}
         yield from session_codec.exported(head, self._settings(), self.log, self._attached.at)
-        if self._tight or self.running_summary.text or self._context or self._carried:
+        if self._tight or self.running_summary.text or self._context or self._carried or self._pins:
             yield session_codec.shown_row(self.view, self._state(), self._originals())
 
     def _originals(self) -> list[str]:

@@ -17,8 +17,9 @@ from brim.counting import kept_list
 from brim.deadline import OutOfTime, nested, run_within
 from brim.errors import BrimError, BudgetTooSmall, NotFound, UnknownModel
 from brim.fallback import told
-from brim.fitting import Fitted, answerable, by_window, capped, events, fit, refused, tell
+from brim.fitting import Fitted, answerable, by_window, capped, events, fit, keeping, refused, tell
 from brim.models import Model
+from brim.pins import is_marked, marked, matches
 from brim.planning.attachments import Attachment, not_in
 from brim.planning.task import Outcome
 from brim.planning.work import Work
@@ -42,7 +43,7 @@ ASKED_TO = 0.9
 # What a fork has in common with the session that it leaves.
 SHARED = (
     "reserve actuals recall_mode breakpoints compactions"
-    " _api _told_api _follows _system _tools _on_event _begun _tight _head"
+    " _api _told_api _follows _system _tools _on_event _begun _tight _head _pins"
 ).split()
 
 
@@ -84,9 +85,13 @@ class Session(Held):
         with self._lock:
             self.model = found
 
-    def fit_parsed(self, request: Any, conversation: Conversation) -> Fitted:
-        """`fit` for a request that was parsed already."""
+    def fit_parsed(self, request: Any, conversation: Conversation, patterns: Sequence[str] = ()) -> Fitted:
+        """`fit` for a request that was parsed already; messages that match one of the `patterns` are pinned."""
+        pins = marked(request, conversation)
+        if patterns:
+            pins |= {message.digest for message in conversation.messages if matches(message, patterns)}
         with self._lock, incidents.collected() as self._incidents:
+            self._pins |= keeping(self.policy, pins)
             self._api = conversation.api
             request, conversation = answerable(request, conversation, self.model, self._counter())
             try:
@@ -161,17 +166,19 @@ class Session(Held):
         with self._lock:
             value = apis.APIS[self._api].text_message("user", message) if isinstance(message, str) else message
             said = apis.APIS[self._api].messages.get(validation.encoded("message", value), f"message {len(self.log)}")
+            pins = keeping(self.policy, frozenset([said.digest]) if is_marked(message) else frozenset())
             self._check_store(None)
             system = self._instructed()
             conversation = apis.parse([], self._api, model=self.model.name, tools=self._tools, system=system)
             self._measure_head(conversation, self.log)
-            before, context = len(self.log), self._context
+            before, context, pinned = len(self.log), self._context, self._pins
+            self._pins |= pins
             try:
                 with incidents.collected() as self._incidents:
                     return self._or_plainly(partial(self._say, said, conversation), conversation, [], [said])
             except BaseException:
                 self._cut(before)
-                self._context = context
+                self._context, self._pins = context, pinned
                 self._save_in_time()
                 raise
 
@@ -317,6 +324,7 @@ class Session(Held):
             summarize=self.running_summary.ready if self.running_summary.summarizer else None,
             context=tuple(self._context),
             carried=tuple(not_in(self._carried, self._context)),
+            pins=self._pins,
         ).by_estimate()
 
     def _fitted(self, conversation: Conversation, request: Any) -> Fitted:

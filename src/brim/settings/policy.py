@@ -28,6 +28,10 @@ class PolicyEntry(SettingsSection, frozen=True, kw_only=True):
         Share, Meta(description="agent: the share of the budget beside instructions that a compaction leaves")
     ] = 0.6
 
+    pin: Annotated[
+        tuple[str, ...], Meta(description="agent: texts; a message that says one stays verbatim; `*`: anything between")
+    ] = ()
+
     max_prompt_tokens: Annotated[Count, Meta(description="rolling: the cap on prompt and answer together")] = 8192
     reserved_response_tokens: Annotated[Tokens, Meta(description="rolling: kept free for the answer")] = 512
     recent_messages_to_keep: Annotated[Count, Meta(description="rolling: messages that stay verbatim")] = 6

@@ -329,12 +329,12 @@ class Fitter:
         actuals: Actuals,
         unread: bool,
     ) -> FitResult | None:
-        """The request as it is, if it fits and its policy changes nothing below the limit.
+        """The request as it is, if it fits, its policy changes nothing below the limit, and nothing in it is pinned.
 
         Those that go on from it need not be read where `unread` says so.
         """
         policy = controls.policy or self.policy
-        if not policy.appends:
+        if not policy.appends or controls.pins:
             return None
         counter = self.counter(model, conversation.api, actuals)
         limit = fitting.limit_of(model, conversation, policy, controls.budget, None)
@@ -394,7 +394,7 @@ class Fitter:
         if controls.dry_run:
             session = apart(conversation, wanted, left, policy, actuals, self.recall)
             session.fit_timeout = self.fit_timeout
-            fitted = session.fit_parsed(raw, conversation)
+            fitted = session.fit_parsed(raw, conversation, controls.pins)
         else:
             session = self.sessions.of(
                 conversation, controls.session or None, tenant=controls.tenant, model=wanted, actuals=actuals
@@ -405,7 +405,7 @@ class Fitter:
             session.running_summary.summarizer = self.summarizer
             session.fit_timeout = self.fit_timeout
             try:
-                fitted = session.fit_parsed(raw, conversation)
+                fitted = session.fit_parsed(raw, conversation, controls.pins)
             finally:
                 self.sessions.grown(session)
             self._keep(live, fitted)

@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
+from urllib.parse import unquote
 
+from brim import pins
 from brim.errors import BadSetting
 from brim.gateway.proxy.faults import Refused
 from brim.gateway.proxy.headers import one
@@ -17,7 +19,7 @@ from brim.planning.policies.policy import Policy
 _TRUE: Final = frozenset({"1", "true", "yes", "on"})
 _FALSE: Final = frozenset({"", "0", "false", "no", "off"})
 _NAMES: Final = frozenset(
-    b"x-brim-bypass x-brim-budget x-brim-policy x-brim-dry-run x-brim-session x-brim-token".split()
+    b"x-brim-bypass x-brim-budget x-brim-policy x-brim-dry-run x-brim-session x-brim-token x-brim-pin".split()
 )
 # Where clients put the id of a conversation, the most telling first.
 _SESSION: Final = (
@@ -43,6 +45,8 @@ class Controls:
     dry_run: bool = False
     budget: int | None = None
     policy: Policy | None = None
+    pins: tuple[str, ...] = ()
+    """Texts; the messages that say one of them stay verbatim, in this request and later ones of its session."""
     session: str = ""
     client: str = ""
     tenant: str = ""
@@ -62,6 +66,7 @@ def controls_of(headers: Mapping[bytes, bytes], policy: Policy, tenant: str = ""
         dry_run=_flag(headers, b"x-brim-dry-run"),
         budget=_budget(one(headers, b"x-brim-budget")),
         policy=_policy(one(headers, b"x-brim-policy"), policy),
+        pins=_pins(one(headers, b"x-brim-pin"), _policy(one(headers, b"x-brim-policy"), policy) or policy),
         session=_id(session),
         client=_client(agent),
         tenant=tenant,
@@ -95,6 +100,17 @@ def _policy(text: str, current: Policy) -> Policy | None:
         return Policy.named(text)
     except BadSetting as problem:
         raise Refused(400, f"x-brim-policy: {problem.problem}", "bad_header") from None
+
+
+def _pins(text: str, policy: Policy) -> tuple[str, ...]:
+    """Example: "never edit*migrations; reply in German" -> ("never edit*migrations", "reply in German")"""
+    found = tuple(unquote(piece.strip()) for piece in text.split(";") if piece.strip())
+    wrong = pins.problem(found)
+    if found and not policy.appends:
+        wrong = f"the policy {policy.name} decides by itself what stays: agent keeps what is pinned"
+    if wrong:
+        raise Refused(400, f"x-brim-pin: {wrong}", "bad_header")
+    return found
 
 
 def _id(text: str) -> str:

@@ -447,6 +447,7 @@ class Exchange(ClientSide):
         told = [
             (b"x-brim-needed", b"%d" % refusal.needed),
             (b"x-brim-budget", b"%d" % refusal.budget),
+            (b"x-brim-must-stay", _largest(refusal)),
         ]
         await self.respond(400, [JSON, *self.brim_headers(), *told], body)
         self._finish("refused")
@@ -536,3 +537,9 @@ class Exchange(ClientSide):
 
 def _ignore(_: bytes) -> None:
     """Nothing is learnt from answers of routes that are not fitted."""
+
+
+def _largest(refusal: BudgetTooSmall) -> bytes:
+    """What must stay and how large it is, as a header may say it. Example: b"pinned user messages[2] 454" """
+    told = "; ".join(f"{what} {tokens}" for what, tokens in refusal.must_stay[:4])
+    return told.encode("ascii", "replace").translate(None, bytes(range(32)))

@@ -16,7 +16,8 @@ from brim.planning.work import Work, query_of
 
 def plan(work: Work) -> Outcome:
     """Fit the request with its context."""
-    draft = attached(Draft(work.conversation), work.context, work.carried, work.policy.preview_chars)
+    held = work.pinned(work.conversation.messages)
+    draft = attached(Draft(work.conversation, held=held), work.context, work.carried, work.policy.preview_chars)
     outcome = enforce(work, draft)
     outcome.archived = draft.given(outcome.archived)
     outcome.archive = originals(work.carried) | outcome.archive

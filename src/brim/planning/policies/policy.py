@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
+from brim import pins
 from brim.errors import BadSetting
 
 NAMES = ("agent", "rolling", "concise", "layered")
@@ -76,6 +77,11 @@ class Policy:
     def preview_chars(self) -> int:
         """Characters shown of a section of context that earlier turns carried."""
         return PREVIEW
+
+    @property
+    def pin(self) -> tuple[str, ...]:
+        """Texts; a message that says one of them is never shortened or archived."""
+        return ()
 
     @staticmethod
     def agent(**settings: Any) -> AgentPolicy:
@@ -153,12 +159,19 @@ class AgentPolicy(Policy):
     compact_at: float = 1.0
     compact_to: float = 0.6
     """Unless the user's words and the newest steps need more."""
+    pin: tuple[str, ...] = ()
+    """Texts; a message that says one of them is never shortened or archived. `*` stands for anything between."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "pin", tuple(self.pin) if isinstance(self.pin, list) else self.pin)
+        Policy.__post_init__(self)
 
     def _problems(self) -> list[tuple[str, str]]:
         return [
             *Policy._problems(self),
             *_shares(self, "compact_at", "compact_to"),
             *_not_above(self, "compact_to", "compact_at"),
+            *[("pin", said) for said in [pins.problem(self.pin)] if said],
         ]
 
 
@@ -246,7 +259,7 @@ KINDS: dict[str, type[Policy]] = {
 
 
 def _check_kind(name: str, value: Any, default: Any) -> None:
-    if value is None and default is None:
+    if (value is None and default is None) or isinstance(default, tuple):
         return
     if isinstance(value, bool) != isinstance(default, bool) or not isinstance(value, (int, float)):
         wanted = "true or false" if isinstance(default, bool) else "a number"
