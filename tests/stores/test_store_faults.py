@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from brim.stores import resilient, sqlite, sqlite_schema
+from brim.stores import buffered, sqlite, sqlite_schema
 from brim.stores.inmemory import InMemoryStore
 from brim.stores.protocol import Turn, blob_digest
 from brim.stores.resilient import ResilientStore, open_store
@@ -26,7 +26,7 @@ SECRET = b"the secret word is albatross"
 
 @pytest.fixture(autouse=True)
 def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resilient, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(buffered, "RETRY_SECONDS", 0.0)
 
 
 @contextmanager
@@ -110,7 +110,7 @@ def test_turns_that_never_reached_the_disk_are_counted_at_the_end(
 def test_too_many_waiting_turns_are_let_go_oldest_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(resilient, "MOST_WAITING", 10_000)
+    monkeypatch.setattr(buffered, "MOST_WAITING", 10_000)
     path = tmp_path / "brim.db"
     store = open_store(path)
     store.commit(Turn("s", [b"before"]))

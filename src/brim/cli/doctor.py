@@ -22,6 +22,8 @@ from brim.cli.agents import AGENTS
 from brim.cli.setup import backup_of
 from brim.cli.wrap import answers
 from brim.errors import BrimError
+from brim.settings.secrets import without_password
+from brim.stores.resilient import is_address, open_store
 
 _EXAMPLES = """examples:
   brim doctor            check everything, and say what to fix
@@ -98,7 +100,10 @@ def _extras() -> Iterator[Finding]:
 
 
 def _store(loaded: settings.Settings) -> Finding:
-    path = Path(loaded.store.path).expanduser()
+    place = loaded.store_place
+    if is_address(place):
+        return _database(place)
+    path = Path(place).expanduser()
     folder = next(parent for parent in path.parents if parent.exists())
     try:
         probe = folder / ".brim-doctor"
@@ -109,6 +114,20 @@ def _store(loaded: settings.Settings) -> Finding:
     return Finding(
         "store", "ok", f"{path} ({path.stat().st_size:,} bytes)" if path.exists() else f"{path}, not yet made"
     )
+
+
+def _database(address: str) -> Finding:
+    shown = without_password(address)
+    try:
+        store = open_store(address)
+    except BrimError as problem:
+        return Finding("store", "wrong", str(problem), "follow what it says, or set store.path")
+    try:
+        if store.degraded:
+            return Finding("store", "wrong", f"{shown}: {store.degraded}", "see that the server runs and lets you in")
+        return Finding("store", "ok", f"{shown} ({store.size():,} bytes)")
+    finally:
+        store.close()
 
 
 def _port(loaded: settings.Settings) -> Finding:

@@ -6,18 +6,16 @@ import argparse
 import dataclasses
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
 from brim import models as catalog
-from brim import settings
+from brim.cli.terminal.named_store import named_store
 from brim.cli.terminal.reading import apply_settings
 from brim.cli.terminal.showing import plain
-from brim.errors import NotFound, UnknownModel
-from brim.stores.resilient import open_store
+from brim.errors import UnknownModel
 from brim.tokens.actuals import Actuals
 from brim.tokens.counter import Counter
 
@@ -68,18 +66,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _forget(name: str) -> int:
     """Forget the usage that was reported of a model's vocabulary; a running gateway notices within a minute."""
-    path = Path(settings.load().store.path).expanduser()
-    if not path.exists():
-        raise NotFound(f"there is no store at {path}: nothing was learnt")
     try:
         kin = Counter(catalog.find(name), "openai_chat").kin
     except UnknownModel:  # a gateway may have found it at its upstream
         kin = f"estimate/{name}"
-    store = open_store(path)
-    try:
+    with named_store() as store:
         Actuals(store).forget(kin)
-    finally:
-        store.close()
     print(f"forgot what was learnt of {kin}: it is counted as if never seen")
     return 0
 

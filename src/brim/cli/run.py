@@ -13,7 +13,8 @@ import brim
 from brim.cli.terminal.reading import add_model, apply_settings, tokens
 from brim.cli.terminal.writing import put
 from brim.errors import BadInput
-from brim.stores.resilient import open_store
+from brim.settings.secrets import without_password
+from brim.stores.resilient import is_address, open_store
 
 # About two screens of text: what a coding agent can read between two steps.
 BUDGET = 2_000
@@ -42,7 +43,7 @@ def add(subparsers: Any) -> None:
         "--budget", "-b", type=tokens, default=BUDGET, metavar="N", help=f"at most this many tokens ({BUDGET:,})"
     )
     parser.add_argument("--query", "-q", default="", help="what you are after: parts about it stay first")
-    parser.add_argument("--store", metavar="FILE", help="the store (from the settings: store.path)")
+    parser.add_argument("--store", metavar="STORE", help="the store (from the settings: store.path)")
     parser.add_argument("command", metavar="COMMAND", nargs=argparse.REMAINDER, help="the command, after --")
     parser.set_defaults(run=run)
 
@@ -66,19 +67,22 @@ def run(args: argparse.Namespace) -> int:
     hint = brim.Hint(tool=shlex.join(words[:2]))
     made = brim.compact(text, args.budget, model=args.model or "gpt-4o", hint=hint, archive=kept, query=args.query)
     if kept:
-        _archive(args.store or loaded.store.path, kept)
+        _archive(args.store or loaded.store_place, kept)
     put(made.text if not made.text or made.text.endswith("\n") else made.text + "\n")
     return done.returncode if done.returncode >= 0 else SIGNAL - done.returncode
 
 
 def _archive(path: str, kept: dict[str, str]) -> None:
     """Keep what was left out under its handle; the output is printed even where the store cannot be used."""
-    place = Path(path).expanduser()
-    place.parent.mkdir(parents=True, exist_ok=True)
-    store = open_store(place)
+    if not is_address(path):
+        Path(path).expanduser().parent.mkdir(parents=True, exist_ok=True)
+    store = open_store(path)
     try:
         store.put_blobs([text.encode() for text in kept.values()])
         if store.degraded:
-            print(f"brim run: nothing is archived: the store {place} cannot be used: {store.degraded}", file=sys.stderr)
+            print(
+                f"brim run: nothing is archived: the store {without_password(path)} cannot be used: {store.degraded}",
+                file=sys.stderr,
+            )
     finally:
         store.close()

@@ -6,8 +6,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from brim import apis, settings
-from brim.cli.terminal.reading import apply_settings, as_text, read_bytes
+from brim import apis
+from brim.cli.terminal.named_store import named_store
+from brim.cli.terminal.reading import as_text, read_bytes
 from brim.cli.terminal.showing import plain
 from brim.cli.terminal.writing import in_terminal, printable, put
 from brim.conversation import Message
@@ -25,7 +25,6 @@ from brim.errors import BadInput, NotFound
 from brim.sessions.session import Session
 from brim.sessions.session_codec import replayed, row_of, rows_in
 from brim.stores.protocol import SessionRecord, Store
-from brim.stores.resilient import open_store
 
 LISTED = 50
 PREVIEW = 100
@@ -76,25 +75,9 @@ def _sub(commands: Any, name: str, help: str, run: Any) -> argparse.ArgumentPars
         epilog="\n".join(["examples:", *examples]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--store", metavar="FILE", help="the store (from the settings: store.path)")
+    parser.add_argument("--store", metavar="STORE", help="the store (from the settings: store.path)")
     parser.set_defaults(run=run)
     return parser
-
-
-@contextmanager
-def _opened(given: str | None, *, new: bool = False) -> Iterator[Store]:
-    """The store of a command. Raises NotFound where there is none, or none that can be used."""
-    apply_settings()
-    path = Path(given or settings.load().store.path).expanduser()
-    if not new and not path.is_file():
-        raise NotFound(f"there is no store at {path}: name one with --store, or set store.path")
-    store = open_store(path)
-    try:
-        if store.degraded:
-            raise NotFound(f"the store {path} cannot be used: {store.degraded}")
-        yield store
-    finally:
-        store.close()
 
 
 def _found(store: Store, id: str) -> SessionRecord:
@@ -114,7 +97,7 @@ def _found(store: Store, id: str) -> SessionRecord:
 def run_list(args: argparse.Namespace) -> int:
     if args.limit < 1:
         raise BadInput("--limit", "must be 1 or more")
-    with _opened(args.store) as store:
+    with named_store(args.store) as store:
         found = store.sessions(args.limit, query=args.query)
     if args.json:
         for record in found:
@@ -150,7 +133,7 @@ def _when(seconds: float) -> str:
 
 
 def run_show(args: argparse.Namespace) -> int:
-    with _opened(args.store) as store:
+    with named_store(args.store) as store:
         record = _found(store, args.id)
         messages = _log(store, record)
     if args.json:
@@ -175,7 +158,7 @@ def _log(store: Store, record: SessionRecord) -> list[Message]:
 
 
 def run_export(args: argparse.Namespace) -> int:
-    with _opened(args.store) as store:
+    with named_store(args.store) as store:
         lines = "".join(f"{line}\n" for line in Session.load(_found(store, args.id).id, store=store).export())
     data = lines.encode("utf-8", "surrogatepass")
     if args.out:
@@ -190,7 +173,7 @@ def run_export(args: argparse.Namespace) -> int:
 
 def run_import(args: argparse.Namespace) -> int:
     rows = rows_in(as_text(read_bytes(args.file), args.file))
-    with _opened(args.store, new=True) as store:
+    with named_store(args.store, new=True) as store:
         head = _head(rows)
         head["id"] = args.id or head.get("id")
         if store.get_session(str(head["id"])) is not None:
@@ -212,7 +195,7 @@ def _head(rows: Sequence[str]) -> dict[str, Any]:
 
 
 def run_delete(args: argparse.Namespace) -> int:
-    with _opened(args.store) as store:
+    with named_store(args.store) as store:
         for id in [_found(store, given).id for given in args.ids]:
             store.delete_session(id)
             print(f"deleted {printable(id)}")

@@ -8,18 +8,17 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from brim import models, settings
+from brim import models
 from brim.cli.terminal.asking import Asker, add_address
+from brim.cli.terminal.named_store import named_store
 from brim.cli.terminal.reading import apply_settings
 from brim.cli.terminal.showing import plain
 from brim.errors import BadInput, NotFound, UnknownModel
-from brim.stores.resilient import open_store
 
 NUMBERS = ("requests", "failed", "counted", "billed in", "cached", "output", "USD")
 SUMMED = ("requests", "failed", "estimated", "actual_in", "actual_out", "cached")
@@ -71,15 +70,15 @@ def asked(url: str | None, days: int) -> list[dict[str, Any]]:
     try:
         found: list[dict[str, Any]] = Asker(url).get(f"usage?days={days}")["days"]
         return found
-    except NotFound:
-        path = Path(settings.load().store.path).expanduser()
-        if url is not None or not path.is_file():
+    except NotFound as no_gateway:
+        if url is not None:
             raise
-    store = open_store(path)
+        missing = no_gateway
     try:
-        return [asdict(row) for row in store.usage_sums()]
-    finally:
-        store.close()
+        with named_store() as store:
+            return [asdict(row) for row in store.usage_sums()]
+    except NotFound:
+        raise missing from None
 
 
 def since(rows: Iterable[dict[str, Any]], days: int) -> list[dict[str, Any]]:

@@ -32,7 +32,7 @@ from brim.settings.schema import (
     struct_in,
     types_of,
 )
-from brim.settings.secrets import refuse_secret, secret_key
+from brim.settings.secrets import refuse_secret, secret_key, without_password
 
 FILE: Final = "brim.toml"
 
@@ -66,7 +66,12 @@ class Settings:
         sections["policy"] = in_force(self.policy)
         leaves = _leaves(msgspec.to_builtins({name: _plain(table) for name, table in sections.items()}))
         shown = ((".".join(place), value) for place, value in leaves if value is not None)
-        return [(key, value, self.origin(key)) for key, value in shown]
+        return [(key, without_password(value), self.origin(key)) for key, value in shown]
+
+    @property
+    def store_place(self) -> str:
+        """Where the store is: a path, or the address of a database, which may hold its password."""
+        return self.secret(self.store.address_env) or self.store.path
 
     def secret(self, variable: str) -> str | None:
         """The value of an environment variable that a setting names; None if it is not set."""
@@ -92,7 +97,7 @@ def load(start: Path | None = None, env: Mapping[str, str] | None = None, **over
     models, upstreams = (_named(section, values) for section in ("models", "upstreams"))
     _check_patterns(tables["gateway"].redact, values)
     gateway = tables["gateway"]
-    named = (gateway.access_token_env, gateway.operator_token_env, tables["mcp"].token_env)
+    named = (gateway.access_token_env, gateway.operator_token_env, tables["mcp"].token_env, tables["store"].address_env)
     secrets = [*named, *(upstream.key_env for upstream in upstreams.values())]
     return Settings(
         **tables,
@@ -128,11 +133,16 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _leaves(table: Mapping[str, Any], at: Place = ()) -> Iterator[tuple[Place, Any]]:
-    """Each value with its place; an empty table is a value, and `policy = "x"` is short for its name."""
+    """Each value with its place; an empty table is a value.
+
+    `policy = "x"` is short for its name, and `store = "x"` for its path.
+    """
     for key, value in table.items():
         place = (*at, *([key] if at else key.split(".")))
         if place == ("policy",) and isinstance(value, str):
             yield ("policy", "name"), value
+        elif place == ("store",) and isinstance(value, str):
+            yield ("store", "path"), value
         elif isinstance(value, Mapping) and (value or len(place) == 1):
             yield from _leaves(value, place)
         else:

@@ -151,7 +151,15 @@ class GatewaySettings(SettingsSection, frozen=True, kw_only=True):
 
 
 class StoreSettings(SettingsSection, frozen=True, kw_only=True):
-    path: Annotated[str, Meta(description="the SQLite file", min_length=1)] = "~/.local/share/brim/brim.db"
+    path: Annotated[
+        str, Meta(description="the SQLite file, or the address of a database: postgresql://…", min_length=1)
+    ] = "~/.local/share/brim/brim.db"
+    address_env: Annotated[
+        EnvName, Meta(description="environment variable with the address of a database, in place of path; empty: none")
+    ] = ""
+    objects: Annotated[
+        str, Meta(description="folder for contents of a megabyte and more that a database should not hold; empty: none")
+    ] = ""
     max_bytes: Annotated[Count, Meta(description="size at which the oldest content is deleted")] = 1024**3
     max_age_days: Annotated[Count, Meta(description="days after which unused content is deleted")] = 30
 

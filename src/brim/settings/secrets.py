@@ -17,12 +17,19 @@ _KEY: Final = (
     r"\b(?:sk|pk|rk|gsk|xai|csk|pplx|r8|nvapi|fw)[-_](?=[\w-]*\d)[\w-]{16,}|AIza[\w-]{30,}|\bgh[pousr]_\w{20,}"
     r"|\bhf_\w{20,}|\bAKIA[A-Z0-9]{16}|\bglpat-[\w-]{16,}|\bxox[abp]-[\w-]{10,}|\beyJ[\w-]{10,}\.eyJ|Bearer\s+\S{12,}"
 )
+# In an address: before the host, and among what follows the question mark.
+_PASSWORD: Final = r"(?i)((?<=:)//[^/?#\s:@]*:|[?&]\w*(?:password|secret|token)\w*=)(?:[^@/?#&\s]+(?=@)|(?<==)[^&#\s]+)"
 _KEY_NAME: Final = r"(?:^|_)(?:api_?key|key|token|secret|password|credentials?)$"
 
 
 def secret_key(key: str) -> str:
     """What to say of a setting whose very name asks for a secret; empty for any other name."""
     return _NAME_IT if re.search(_KEY_NAME, key.lower()) else ""
+
+
+def without_password(value: Any) -> Any:
+    """A value that may be shown. Example: "postgresql://brim:4f9@db/brim" -> "postgresql://brim:***@db/brim" """
+    return re.sub(_PASSWORD, r"\1***", value) if isinstance(value, str) and "://" in value else value
 
 
 def refuse_secret(value: Any, key: str, where: str) -> None:

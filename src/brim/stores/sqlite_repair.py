@@ -122,14 +122,14 @@ def _turns(db: sqlite3.Connection, number: int, prefixes: list[tuple[bytes, int]
     return turns, False
 
 
-def describe(error: Exception) -> str:
+def describe(error: BaseException) -> str:
     """What is wrong, without anything of the content."""
     if isinstance(error, OSError):
         return error.strerror or type(error).__name__
     return str(error)
 
 
-def is_damage(error: Exception) -> bool:
+def is_damage(error: BaseException) -> bool:
     """Whether the file itself is broken, not just out of reach."""
     code = getattr(error, "sqlite_errorcode", 0) or 0
     return isinstance(error, Damaged) or code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -147,7 +147,7 @@ def open_or_replace(path: Path, limits: Limits, timeout: float, now: Now = time.
 
 
 def start_anew(
-    path: Path, damaged: tuple[int, int] | None, error: Exception, *, limits: Limits, timeout: float, now: Now
+    path: Path, damaged: tuple[int, int] | None, error: BaseException, *, limits: Limits, timeout: float, now: Now
 ) -> SqliteStore:
     """Move a damaged file aside and start a new one with what can be read of it.
 

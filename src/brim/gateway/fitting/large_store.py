@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from brim.stores.protocol import Limits, Store
-from brim.stores.resilient import open_store
+from brim.stores.resilient import is_address, open_store
 
 
 @dataclass(frozen=True)
@@ -22,12 +22,14 @@ class StoreFile:
 
     @property
     def words(self) -> list[str]:
-        """It as arguments of a command."""
-        return [self.path, str(self.limits.max_bytes), str(self.limits.max_age_days)]
+        """It as arguments of a command, which all on the machine can read: an address is told by another way."""
+        return ["-" if is_address(self.path) else self.path, str(self.limits.max_bytes), str(self.limits.max_age_days)]
 
     @classmethod
     def beside(cls, path: str, limits: Limits) -> StoreFile:
-        """Example: beside("brim.db", …).path -> "brim.large.db" """
+        """Example: beside("brim.db", …).path -> "brim.large.db"; a database is one for both."""
+        if is_address(path):
+            return cls(path, limits)
         place = Path(path).expanduser()
         return cls(str(place.with_suffix(f".large{place.suffix}")), limits)
 

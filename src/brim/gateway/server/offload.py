@@ -47,6 +47,8 @@ class Process:
             self._process = subprocess.Popen(command, pass_fds=(number,), stdin=subprocess.DEVNULL)
         ours.settimeout(seconds)
         self._channel = Channel(ours)
+        if store is not None and store.words[0] == "-":
+            self._channel.send(store.path)
 
     def ask(self, job: Any, pieces: Sequence[bytes] = ()) -> tuple[Any, list[bytes]]:
         """Have a job done. Raises EOFError, TimeoutError."""

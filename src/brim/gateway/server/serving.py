@@ -152,8 +152,8 @@ def serve(
     for name, variable in lacking_keys(first.settings).items():
         tell("no key", logging.WARNING, upstream=name, variable=variable)
     limits = limits_of(first.settings)
-    path = first.settings.store.path
-    store = open_store(None if in_memory else path, limits)
+    path = first.settings.store_place
+    store = open_store(None if in_memory else path, limits, objects=first.settings.store.objects)
     file = None if in_memory else StoreFile.beside(path, limits)
     gateway = Gateway(first, store=store, large_store=file, dashboard=dashboard())
     if otel or first.gateway.otel:

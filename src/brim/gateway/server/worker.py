@@ -188,6 +188,8 @@ class LargeBodies:
 def serve(end: socket.socket, path: str | None = None, limits: Limits = Limits()) -> None:  # noqa: B008
     """Work until the other end is closed."""
     channel = Channel(end)
+    if path == "-":
+        path = str(channel.receive()[0])
     work = LargeBodies(path, limits)
     with contextlib.suppress(EOFError):
         while True:

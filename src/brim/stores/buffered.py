@@ -1,0 +1,422 @@
+"""A store that goes on when what it keeps things in cannot be used: writes wait in memory until it can be again."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from brim.errors import BadSetting
+from brim.stores.gathering import gathered
+from brim.stores.inmemory import InMemoryStore
+from brim.stores.protocol import Evicted, Limits, Loaded, SessionRecord, Store, Turn, UsageSum, Wanted
+from brim.tokens.actuals import UsageRecord
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+# After a failure the store is left alone for so long.
+RETRY_SECONDS = 5.0
+# So many bytes of turns wait in memory for a store that cannot be written; then the oldest are let go.
+MOST_WAITING = 64 << 20
+# So many records are read at once.
+BATCH = 512
+
+
+class Medium(Store, Protocol):
+    """What is written to: a file, or a database."""
+
+    def shown(self, session: str) -> Sequence[bytes]:
+        """The digests of the blobs that a session's state points to."""
+
+
+class Unusable(Exception):
+    """The store could not be used for what was wanted."""
+
+
+class _Waiting(NamedTuple):
+    """A write that the store did not take."""
+
+    session: str
+    size: int
+    write: Callable[[Store], object]
+
+
+class Buffered(ABC):
+    """A store in front of which writes wait in memory while it cannot take them.
+
+    They are read from there, and written in their order as soon as it can be used again. Those who derive from it say
+    how it is opened, what can be wrong with it, and whether several threads may write to it at once.
+    """
+
+    faults: tuple[type[BaseException], ...] = (OSError,)
+    bugs: tuple[type[BaseException], ...] = ()
+    at_once = False
+    # Whether it is not even read while it is left alone: each try of a network takes its time.
+    rests = False
+
+    def __init__(self, name: str) -> None:
+        self.degraded: str | None = None
+        self._name = name
+        self._lock = threading.RLock()
+        self._file: Medium | None = None
+        self._memory = _overlay()
+        self._waiting: deque[_Waiting] = deque()
+        self._waiting_bytes = 0
+        self._retry_at = 0.0
+        self._probing = threading.Lock()
+        try:
+            self._file = self._opened()
+        except self.faults as error:
+            self.degraded = self._describe(error)
+            self._retry_at = time.monotonic() + RETRY_SECONDS
+            told = "the store %s cannot be used (%s): nothing will be remembered after this process, if that stays so"
+            log.warning(told, name, self.degraded)
+
+    @abstractmethod
+    def _opened(self) -> Medium:
+        """Open it. Raises one of `faults`, or BadSetting."""
+
+    @abstractmethod
+    def _describe(self, error: BaseException) -> str:
+        """What is wrong, without anything of the content and without a secret."""
+
+    def _renewed(self, error: BaseException) -> bool:
+        """Whether something new stands in its place after a damage, so that it may be tried once more."""
+        return False
+
+    def _abandon(self) -> None:
+        """Let go of what could not be closed."""
+        self._file = None
+
+    @property
+    def _disk(self) -> Medium:
+        """The store itself, which is opened now if it could not be before."""
+        file = self._file
+        if file is not None:
+            return file  # without the lock, which a write may hold for long
+        with self._lock:
+            if self._file is None:
+                if time.monotonic() < self._retry_at:
+                    raise Unusable
+                try:
+                    self._file = self._opened()
+                except BadSetting as error:
+                    self._fail(error)
+                    raise Unusable from error
+            return self._file
+
+    # Sessions
+
+    def put_session(self, session: str, meta: Mapping[str, Any]) -> None:
+        self._write(session, len(meta), lambda store: store.put_session(session, meta))
+
+    def get_session(self, session: str) -> SessionRecord | None:
+        found = self._read(lambda disk: disk.get_session(session), None)
+        return _joined(found, self._memory.get_session(session))
+
+    def sessions(self, limit: int = 50, *, before: float | None = None, query: str = "") -> list[SessionRecord]:
+        none: list[SessionRecord] = []
+        found = self._read(lambda disk: disk.sessions(limit, before=before, query=query), none)
+        listed = {one.id: one for one in found}
+        for one in self._memory.sessions(limit, before=before, query=query):
+            listed[one.id] = self.get_session(one.id) or one
+        return sorted(listed.values(), key=lambda one: -one.touched)[:limit]
+
+    def touch(self, session: str) -> None:
+        self._write(session, 0, lambda store: store.touch(session))
+
+    def fork_session(self, source: str, target: str, records: int) -> bool:
+        def copied() -> bool:
+            known = self.get_session(source)
+            if known is None or self.get_session(target) is not None:
+                return False
+            copy = Turn(target, list(islice(self.records(source), records)), meta=known.meta)
+            self._hold(_Waiting(target, copy.size, lambda store: store.commit(copy)))
+            self._memory.commit(copy)
+            return True
+
+        return self._attempt(lambda disk: disk.fork_session(source, target, records), copied)
+
+    def delete_session(self, session: str) -> bool:
+        with self._lock:
+            held = self._memory.delete_session(session)
+            self._waiting = deque(one for one in self._waiting if one.session != session)
+            return self._write(session, 0, lambda store: store.delete_session(session)) or held
+
+    # Turns
+
+    def load(self, wanted: Wanted) -> Loaded:
+        if self.degraded is None:
+            try:
+                return self._on_disk(lambda disk: disk.load(wanted))
+            except Unusable:
+                pass  # what is in memory can still be read
+        return gathered(self, wanted, self._shown)
+
+    def _shown(self, session: str) -> Sequence[bytes]:
+        held = self._memory.shown(session)
+        return held or self._read(lambda disk: disk.shown(session), [])
+
+    def commit(self, turn: Turn) -> int | None:
+        return self._attempt(lambda disk: disk.commit(turn), lambda: self._commit_in_memory(turn))
+
+    def _commit_in_memory(self, turn: Turn) -> int | None:
+        unread = SessionRecord(turn.session)
+        known = self._read(lambda disk: disk.get_session(turn.session) or replace(unread), unread)
+        held = self._memory.get_session(turn.session)
+        there = known.records + (held.records if held else 0)
+        # Where the file cannot be read nobody knows what it holds: the turn is taken as it is.
+        if known is not unread and turn.expected is not None and turn.expected != there:
+            return None
+        base = known.records
+        # Written later it must stand at the same place; where another has written there meanwhile, it is that one's.
+        later = replace(turn, epoch=None, expected=None if known is unread else turn.expected)
+        self._hold(_Waiting(turn.session, turn.size, lambda store: self._commit_late(store, later)))
+        return base + (self._memory.commit(replace(later, expected=None)) or 0)
+
+    def _commit_late(self, store: Store, turn: Turn) -> int | None:
+        if store is self._memory:
+            return store.commit(replace(turn, expected=None))
+        first = store.commit(turn)
+        if first is None and turn.expected is not None:
+            there = list(islice(store.records(turn.session, turn.expected), len(turn.records)))
+            if there != list(turn.records):
+                log.warning("a turn that waited for the store was not written: its session was gone on with elsewhere")
+        return first
+
+    def records(self, session: str, start: int = 0) -> Iterator[bytes]:
+        position = start
+        while batch := self._batch(session, position):
+            yield from batch
+            position += len(batch)
+        known = self._read(lambda disk: disk.get_session(session), None)
+        yield from self._memory.records(session, max(0, start - (known.records if known else 0)))
+
+    def _batch(self, session: str, start: int) -> list[bytes]:
+        return self._read(lambda disk: list(islice(disk.records(session, start), BATCH)), [])
+
+    def get_state(self, session: str) -> bytes | None:
+        held = self._memory.get_state(session)
+        return self._read(lambda disk: disk.get_state(session), None) if held is None else held
+
+    def find_prefix(self, digests: Sequence[bytes]) -> tuple[str, int] | None:
+        found = self._read(lambda disk: disk.find_prefix(digests), None)
+        held = self._memory.find_prefix(digests)
+        return max((one for one in (held, found) if one), key=lambda one: one[1], default=None)
+
+    # Blobs
+
+    def put_blobs(self, blobs: Sequence[bytes], session: str | None = None) -> list[bytes]:
+        return self._write(session or "", sum(map(len, blobs)), lambda store: store.put_blobs(blobs, session))
+
+    def get_blob(self, digest: bytes, session: str | None = None) -> bytes | None:
+        held = self._memory.get_blob(digest, session)
+        return self._read(lambda disk: disk.get_blob(digest, session), None) if held is None else held
+
+    def find_blob(self, prefix: str, session: str | None = None) -> bytes | None:
+        held = self._memory.find_blob(prefix, session)
+        return self._read(lambda disk: disk.find_blob(prefix, session), None) if held is None else held
+
+    # Actuals, usage, values
+
+    def get_actual(self, key: bytes) -> int | None:
+        held = self._memory.get_actual(key)
+        return self._read(lambda disk: disk.get_actual(key), None) if held is None else held
+
+    def put_actual(self, key: bytes, tokens: int) -> None:
+        if self.degraded is not None:
+            self._attempt(lambda disk: disk.put_actual(key, tokens), lambda: self._memory.put_actual(key, tokens))
+            return
+        try:  # without the lock, which a write may hold for long
+            self._on_disk(lambda disk: disk.put_actual(key, tokens))
+        except Unusable:
+            self._memory.put_actual(key, tokens)
+
+    def add_usage(self, record: UsageRecord) -> None:
+        self.add_usages([record])
+
+    def add_usages(self, records: Sequence[UsageRecord]) -> None:
+        self._write("", 200 * len(records), lambda store: store.add_usages(records))
+
+    def usage(self, since: float = 0.0, model: str | None = None, limit: int = 1_000) -> list[UsageRecord]:
+        none: list[UsageRecord] = []
+        found = self._read(lambda disk: disk.usage(since, model, limit), none)
+        both = {one.request: one for one in (*found, *self._memory.usage(since, model, limit))}
+        return sorted(both.values(), key=lambda one: -one.at)[:limit]
+
+    def usage_sums(self, since: float = 0.0) -> list[UsageSum]:
+        """What has been written; a record that waits in memory is not in it yet."""
+        return self._read(lambda disk: disk.usage_sums(since), self._memory.usage_sums(since))
+
+    def get_value(self, name: str) -> bytes | None:
+        held = self._memory.get_value(name)
+        return self._read(lambda disk: disk.get_value(name), None) if held is None else held
+
+    def put_value(self, name: str, value: bytes | None) -> None:
+        self._write("", len(value or b""), lambda store: store.put_value(name, value))
+
+    def claim_value(self, name: str, value: bytes) -> bytes:
+        """A file that cannot be written may still be read: what it holds stands."""
+        known = self.get_value(name)
+        return known if known is not None else self._write("", len(value), lambda store: store.claim_value(name, value))
+
+    # The file
+
+    def size(self) -> int:
+        return self._read(lambda disk: disk.size(), 0) + self._memory.size()
+
+    def evict(self) -> Evicted:
+        return self._attempt(lambda disk: disk.evict(), lambda: self._memory.evict())
+
+    def close(self) -> None:
+        with self._lock:
+            self._retry_at = 0.0
+            if self._waiting and not self._caught_up():
+                log.warning("%d writes are lost: the store could not be written again", len(self._waiting))
+            try:
+                if self._file is not None:
+                    self._file.close()
+            except self.faults as error:
+                log.warning("the store could not be closed (%s)", self._describe(error))
+                self._abandon()
+
+    # How it goes on
+
+    def _read(self, read: Callable[[Medium], T], otherwise: T) -> T:
+        try:
+            return self._on_disk(read)
+        except Unusable:
+            return otherwise
+
+    def _write(self, session: str, size: int, write: Callable[[Store], T]) -> T:
+        """Write to the file, or to memory and later to the file."""
+
+        def held() -> T:
+            self._hold(_Waiting(session, size, write))
+            return write(self._memory)
+
+        return self._attempt(write, held)
+
+    def _attempt(self, write: Callable[[Medium], T], otherwise: Callable[[], T]) -> T:
+        if self.at_once:
+            return self._attempt_at_once(write, otherwise)
+        with self._lock:
+            if self.degraded is None or self._caught_up():
+                try:
+                    return self._on_disk(write)
+                except Unusable:
+                    return otherwise()
+            return otherwise()
+
+    def _attempt_at_once(self, write: Callable[[Medium], T], otherwise: Callable[[], T]) -> T:
+        """The same without the lock: only one thread waits for a server that may be gone, the others go on."""
+        if self.degraded is None or self._answers():
+            try:
+                return self._on_disk(write)
+            except Unusable:
+                pass
+        with self._lock:
+            return otherwise()
+
+    def _answers(self) -> bool:
+        """Whether a server that was gone is back, and has all that waited for it."""
+        if time.monotonic() < self._retry_at or not self._probing.acquire(blocking=False):
+            return False
+        try:
+            self._retry_at = 0.0
+            self._on_disk(lambda disk: disk.get_value(""))
+            with self._lock:
+                return self.degraded is None or self._caught_up()
+        except Unusable:
+            return False
+        finally:
+            self._probing.release()
+
+    def _on_disk(self, use: Callable[[Medium], T]) -> T:
+        if self.rests and self.degraded is not None and time.monotonic() < self._retry_at:
+            raise Unusable
+        try:
+            return use(self._disk)
+        except self.bugs:
+            raise
+        except self.faults as error:
+            if not self._renewed(error):
+                self._fail(error)
+                raise Unusable from error
+        try:
+            return use(self._disk)
+        except self.faults as error:
+            self._fail(error)
+            raise Unusable from error
+
+    def _fail(self, error: BaseException) -> None:
+        with self._lock:
+            if self.degraded is None:
+                log.warning(
+                    "the store %s cannot be used (%s): this turn is kept in memory only, until it can be used again",
+                    self._name,
+                    self._describe(error),
+                )
+            if self._file is None and time.monotonic() < self._retry_at:
+                return  # it was not tried
+            self.degraded = self._describe(error)
+            self._retry_at = time.monotonic() + RETRY_SECONDS
+
+    def _hold(self, write: _Waiting) -> None:
+        self._waiting.append(write)
+        self._waiting_bytes += write.size
+        dropped = 0
+        while self._waiting_bytes > MOST_WAITING and len(self._waiting) > 1:
+            self._waiting_bytes -= self._waiting.popleft().size
+            dropped += 1
+        if dropped:
+            log.warning("the store cannot be written and memory is full: %d turns are lost", dropped)
+
+    def _caught_up(self) -> bool:
+        """Whether all that waits has been written; not tried for a while after a failure."""
+        if time.monotonic() < self._retry_at:
+            return False
+        count = len(self._waiting)
+        try:
+            self._on_disk(lambda disk: disk)  # it may have to be opened first
+        except Unusable:
+            return False
+        while self._waiting:
+            try:
+                self._on_disk(self._waiting[0].write)
+            except Unusable:
+                self._memory = _overlay()
+                for write in self._waiting:  # what was written meanwhile is in the file now
+                    write.write(self._memory)
+                return False
+            self._waiting.popleft()
+        self._memory, self._waiting_bytes = _overlay(), 0
+        log.warning("the store %s can be used again: %d writes were caught up", self._name, count)
+        self.degraded = None
+        return True
+
+
+def _overlay() -> InMemoryStore:
+    return InMemoryStore(Limits(max_bytes=MOST_WAITING, live_seconds=0))
+
+
+def _joined(written: SessionRecord | None, held: SessionRecord | None) -> SessionRecord | None:
+    if written is None or held is None:
+        return written or held
+    return replace(
+        written,
+        meta=held.meta or written.meta,
+        touched=max(written.touched, held.touched),
+        records=written.records + held.records,
+        size=written.size + held.size,
+        owner=held.owner or written.owner,
+        epoch=written.epoch + (bool(held.owner) and held.owner != written.owner),
+        until=max(written.until, held.until),
+    )

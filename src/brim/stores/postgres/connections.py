@@ -1,0 +1,115 @@
+"""Connections to PostgreSQL: a pool with limits, tried again where trying again helps.
+
+Everything that libpq reads works: `PGPASSWORD`, a password file, `sslmode=verify-full`, several hosts with
+`target_session_attrs=read-write`. The password is never shown: `shown` is what logs and errors say.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+import psycopg
+from psycopg import Connection, conninfo, errors
+from psycopg_pool import ConnectionPool
+
+from brim.errors import BadSetting
+
+T = TypeVar("T")
+# Connections of one process. A request holds one for a millisecond or two; the planning threads are about as many.
+MOST_CONNECTIONS = 10
+# Seconds that a request waits for a connection; then it goes on without the store.
+WAIT_SECONDS = 2.0
+# A transaction that another one was in the way of is tried so often.
+TRIES = 8
+# Milliseconds after which a server that does not answer counts as gone: a partition must not hold a thread for minutes.
+SILENCE_MS = 10_000
+IN_THE_WAY = (errors.SerializationFailure, errors.DeadlockDetected, errors.LockNotAvailable)
+# Wrong with the program, and not with the server.
+BUGS = (psycopg.ProgrammingError, psycopg.DataError, psycopg.IntegrityError, psycopg.NotSupportedError)
+FAULTS = (psycopg.Error, OSError)
+
+
+def shown(url: str) -> str:
+    """A database without its password and what else is secret. Example: postgresql://brim@db.example:5432/brim."""
+    try:
+        parts = conninfo.conninfo_to_dict(url)
+    except psycopg.ProgrammingError:
+        return "the PostgreSQL store"
+    user = f"{parts['user']}@" if parts.get("user") else ""
+    port = f":{parts['port']}" if parts.get("port") else ""
+    return f"postgresql://{user}{parts.get('host') or ''}{port}/{parts.get('dbname') or ''}"
+
+
+class Connections:
+    """The pool of one database; a process that was forked gets one of its own."""
+
+    def __init__(self, url: str, *, most: int = MOST_CONNECTIONS) -> None:
+        self.place = shown(url)
+        try:
+            parts = conninfo.conninfo_to_dict(url)
+        except psycopg.ProgrammingError:
+            example = "postgresql://USER@HOST:5432/DATABASE, with the password in PGPASSWORD"
+            raise BadSetting("store.path", f"is no address of a database: write {example}") from None
+        # No prepared statements: behind pgbouncer the next transaction may be on another connection.
+        self._given = {"connect_timeout": 5, "tcp_user_timeout": SILENCE_MS, "application_name": "brim", **parts}
+        self._most = most
+        self._lock = threading.Lock()
+        self._pool = self._opened()
+
+    def _opened(self) -> ConnectionPool:
+        self._process = os.getpid()
+        kwargs = {**self._given, "autocommit": True, "prepare_threshold": None}
+        # It gives a server up soon, and begins anew when it is asked again: waiting longer each time, it would still
+        # wait when the server is long back.
+        return ConnectionPool(
+            "",
+            kwargs=kwargs,
+            min_size=1,
+            max_size=self._most,
+            timeout=WAIT_SECONDS,
+            reconnect_timeout=WAIT_SECONDS,
+            open=True,
+        )
+
+    @property
+    def pool(self) -> ConnectionPool:
+        if os.getpid() != self._process:
+            with self._lock:
+                if os.getpid() != self._process:
+                    self._pool = self._opened()
+        return self._pool
+
+    def run(self, use: Callable[[Connection], T], *, again: Callable[[Connection], T] | None = None) -> T:
+        """Do something on a connection that must be whole or not at all.
+
+        It is done again where another transaction was in the way, and once on a new connection where the server went
+        away: by `again`, if it may have been done.
+        """
+        broken = 0
+        for left in reversed(range(TRIES)):
+            connection: Connection | None = None
+            try:
+                with self.pool.connection() as connection:
+                    return use(connection)
+            except IN_THE_WAY:
+                if not left:
+                    raise
+                time.sleep(random.uniform(0.001, 0.02))
+            except (psycopg.OperationalError, errors.ReadOnlySqlTransaction) as problem:
+                if connection is None or broken:
+                    raise
+                if isinstance(problem, errors.ReadOnlySqlTransaction):
+                    connection.close()  # a server that was the first one before a failover
+                elif not connection.closed:
+                    raise
+                broken, use = 1, again or use
+                self.pool.check()
+        raise AssertionError("unreachable")
+
+    def close(self) -> None:
+        self._pool.close()

