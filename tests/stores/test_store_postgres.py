@@ -17,7 +17,7 @@ import pytest
 import brim
 from brim import settings
 from brim.errors import BadSetting
-from brim.stores.objects import Folder
+from brim.stores.objects import ObjectFolder
 from brim.stores.protocol import Limits, Store, Turn, Wanted, blob_digest
 from brim.stores.resilient import open_store
 from brim.testing.stores import StoreConformance
@@ -117,7 +117,7 @@ def test_a_database_of_another_version_is_refused_and_one_of_an_older_is_brought
 
 def test_large_contents_lie_in_a_folder_and_go_with_their_session(postgres: str, tmp_path: Path) -> None:
     empty(postgres)
-    store = PostgresStore(postgres, objects=Folder(tmp_path / "objects"))
+    store = PostgresStore(postgres, objects=ObjectFolder(tmp_path / "objects"))
     large, small = random.Random(1).randbytes(3 << 20), b"small " * 1_000
     store.commit(Turn("a", [large, small], [large]))
     store.commit(Turn("b", [large]))

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from brim.errors import BadSetting
 from brim.stores.gathering import gathered
 from brim.stores.inmemory import InMemoryStore
-from brim.stores.protocol import Evicted, Limits, Loaded, SessionRecord, Store, Turn, UsageSum, Wanted
+from brim.stores.protocol import Evicted, Limits, LoadedSession, SessionRecord, Store, Turn, UsageSum, Wanted
 from brim.tokens.actuals import UsageRecord
 
 log = logging.getLogger(__name__)
@@ -152,7 +152,7 @@ class Buffered(ABC):
 
     # Turns
 
-    def load(self, wanted: Wanted) -> Loaded:
+    def load(self, wanted: Wanted) -> LoadedSession:
         if self.degraded is None:
             try:
                 return self._on_disk(lambda disk: disk.load(wanted))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from brim.stores.protocol import Loaded, Store, Wanted
+from brim.stores.protocol import LoadedSession, Store, Wanted
 
 
-def gathered(store: Store, wanted: Wanted, shown: Callable[[str], Sequence[bytes]]) -> Loaded:
+def gathered(store: Store, wanted: Wanted, shown: Callable[[str], Sequence[bytes]]) -> LoadedSession:
     """What is wanted, look-up by look-up; `shown` tells the digests of the blobs that a session's state points to."""
     found, length = store.get_session(wanted.session) if wanted.session else None, 0
     if found is None and wanted.prefixes:
@@ -15,11 +15,11 @@ def gathered(store: Store, wanted: Wanted, shown: Callable[[str], Sequence[bytes
         if known is not None:
             found, length = store.get_session(known[0]), known[1]
     if found is None:
-        return Loaded()
+        return LoadedSession()
     if found.records == wanted.start and found.epoch == wanted.epoch:
-        return Loaded(found, length)
+        return LoadedSession(found, length)
     blobs = {digest: store.get_blob(digest, found.id) for digest in shown(found.id)}
-    return Loaded(
+    return LoadedSession(
         found,
         length,
         tuple(store.records(found.id, wanted.start)),

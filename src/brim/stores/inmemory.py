@@ -15,7 +15,7 @@ from brim.stores.protocol import (
     LEASE_SECONDS,
     Evicted,
     Limits,
-    Loaded,
+    LoadedSession,
     SessionRecord,
     Turn,
     UsageSum,
@@ -125,7 +125,7 @@ class InMemoryStore:
                     del self._prefixes[digest]
             return True
 
-    def load(self, wanted: Wanted) -> Loaded:
+    def load(self, wanted: Wanted) -> LoadedSession:
         with self._lock:
             return gathered(self, wanted, self.shown)
 

@@ -13,7 +13,7 @@ from typing import Protocol
 from brim.errors import BadInput
 
 
-class Objects(Protocol):
+class ObjectStorage(Protocol):
     """Where large contents lie. Every method may be called from any thread."""
 
     def put(self, name: str, data: bytes) -> None:
@@ -25,10 +25,10 @@ class Objects(Protocol):
         """Delete what is under a name, if there is anything."""
 
 
-class Folder:
+class ObjectFolder:
     """Object storage in a folder that all gateways see.
 
-    Example: Folder(Path("/mnt/brim")).put("ba7816bf…", b"abc")
+    Example: ObjectFolder(Path("/mnt/brim")).put("ba7816bf…", b"abc")
     """
 
     def __init__(self, path: Path) -> None:

@@ -82,7 +82,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedSession:
     """What `load` brings: a session's row, records from `start` on, its state and the blobs which that points to.
 
     `length` is that of the prefix by which it was found. The sizes are not here: `get_actual` gives them from memory.
@@ -156,7 +156,7 @@ class Store(Protocol):
     def delete_session(self, session: str) -> bool:
         """Delete a session and what only it refers to; False if it is not there."""
 
-    def load(self, wanted: Wanted) -> Loaded:
+    def load(self, wanted: Wanted) -> LoadedSession:
         """All that a request needs, read at one moment: the one call before it is fitted."""
 
     def commit(self, turn: Turn) -> int | None:

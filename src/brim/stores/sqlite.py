@@ -19,7 +19,7 @@ from brim.stores import sqlite_archive, sqlite_log
 from brim.stores.compression import Damaged, Packer
 from brim.stores.eviction import Eviction, used_bytes
 from brim.stores.gathering import gathered
-from brim.stores.protocol import Evicted, Limits, Loaded, SessionRecord, Turn, UsageSum, Wanted, blob_digest
+from brim.stores.protocol import Evicted, Limits, LoadedSession, SessionRecord, Turn, UsageSum, Wanted, blob_digest
 from brim.stores.sqlite_schema import LENGTH_BITS, connect, identity, key_of
 from brim.stores.sqlite_usage import add_usages, usage, usage_sums
 from brim.tokens.actuals import UsageRecord
@@ -109,7 +109,7 @@ class SqliteStore:
 
     # Turns
 
-    def load(self, wanted: Wanted) -> Loaded:
+    def load(self, wanted: Wanted) -> LoadedSession:
         with self._lock:
             db = self._live()
             db.execute("BEGIN")  # other processes write meanwhile: what is read is of one moment

@@ -27,7 +27,7 @@ SOME, ROWS = 100, 5_000
 _LOWEST = -(1 << 63)
 
 
-class Eviction:
+class DatabaseEviction:
     """Evicts from a database, and deletes sessions there."""
 
     def __init__(self, connections: Connections, rows: Rows, limits: Limits, now: Callable[[], float]) -> None:

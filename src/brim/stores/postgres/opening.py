@@ -7,7 +7,7 @@ from pathlib import Path
 import psycopg
 
 from brim.stores.buffered import Buffered, Medium
-from brim.stores.objects import Folder, Objects
+from brim.stores.objects import ObjectFolder, ObjectStorage
 from brim.stores.postgres.connections import BUGS, FAULTS, shown
 from brim.stores.postgres.store import PostgresStore
 from brim.stores.protocol import Limits, Store
@@ -21,7 +21,7 @@ class BufferedPostgres(Buffered):
     at_once = True
     rests = True
 
-    def __init__(self, url: str, limits: Limits = Limits(), *, objects: Objects | None = None) -> None:  # noqa: B008
+    def __init__(self, url: str, limits: Limits = Limits(), *, objects: ObjectStorage | None = None) -> None:  # noqa: B008
         self._url, self._limits, self._objects = url, limits, objects
         super().__init__(shown(url))
 
@@ -42,4 +42,4 @@ class BufferedPostgres(Buffered):
 
 def open_database(url: str, limits: Limits, objects: str = "") -> Store:
     """The store at an address. Raises BadSetting where it is none, or one of another version."""
-    return BufferedPostgres(url, limits, objects=Folder(Path(objects)) if objects else None)
+    return BufferedPostgres(url, limits, objects=ObjectFolder(Path(objects)) if objects else None)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import msgspec
 
 from brim.stores.compression import SHARED_FROM, Damaged, Packer
-from brim.stores.objects import Objects
+from brim.stores.objects import ObjectStorage
 from brim.stores.protocol import Turn, blob_digest
 from brim.stores.sqlite_schema import key_of
 
@@ -54,7 +54,7 @@ class Packers:
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class ContentColumns:
     """Contents as columns: digests, sizes, packed data, and where the data lies if it lies elsewhere."""
 
     digests: list[bytes]
@@ -66,7 +66,7 @@ class Contents:
 class Rows:
     """Writes and reads contents and turns."""
 
-    def __init__(self, objects: Objects | None) -> None:
+    def __init__(self, objects: ObjectStorage | None) -> None:
         self.objects = objects
         self._packers = Packers()
 
@@ -76,9 +76,9 @@ class Rows:
     def unpack(self, data: bytes) -> bytes:
         return self._packers.mine.unpack(data)
 
-    def contents(self, given: Iterable[bytes]) -> Contents:
+    def contents(self, given: Iterable[bytes]) -> ContentColumns:
         """Contents, each once, ready to be inserted. Those for object storage are put there first."""
-        found = Contents([], [], [], [])
+        found = ContentColumns([], [], [], [])
         for digest, data in {blob_digest(data): data for data in given}.items():
             packed: bytes | None = self.pack(data)
             place = None

@@ -17,7 +17,7 @@ MISS_SECONDS = 30.0
 MOST_WAITING = 2_000
 
 
-class Sizes:
+class KnownSizes:
     """May be used from several threads."""
 
     def __init__(self) -> None:

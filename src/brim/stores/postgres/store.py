@@ -12,18 +12,18 @@ from typing import Any
 from psycopg import Connection
 
 from brim.conversation import decode, encode
-from brim.stores.objects import Objects
+from brim.stores.objects import ObjectStorage
 from brim.stores.postgres import admin, blobs, usage
 from brim.stores.postgres.connections import MOST_CONNECTIONS, Connections
-from brim.stores.postgres.eviction import Eviction
-from brim.stores.postgres.rows import Contents, Rows, name_key, short
+from brim.stores.postgres.eviction import DatabaseEviction
+from brim.stores.postgres.rows import ContentColumns, Rows, name_key, short
 from brim.stores.postgres.schema import prepare
-from brim.stores.postgres.sizes import Sizes
+from brim.stores.postgres.sizes import KnownSizes
 from brim.stores.protocol import (
     LEASE_SECONDS,
     Evicted,
     Limits,
-    Loaded,
+    LoadedSession,
     SessionRecord,
     Turn,
     UsageSum,
@@ -57,15 +57,15 @@ class PostgresStore:
         url: str,
         limits: Limits = Limits(),  # noqa: B008, frozen
         *,
-        objects: Objects | None = None,
+        objects: ObjectStorage | None = None,
         connections: int = MOST_CONNECTIONS,
         now: Callable[[], float] = time.time,
     ) -> None:
         self.connections = Connections(url, most=connections)
         self._now = now
         self._rows = Rows(objects)
-        self._sizes = Sizes()
-        self._eviction = Eviction(self.connections, self._rows, limits, now)
+        self._sizes = KnownSizes()
+        self._eviction = DatabaseEviction(self.connections, self._rows, limits, now)
         self._flushing = threading.Lock()
         try:
             self.connections.run(partial(prepare, place=self.connections.place))
@@ -75,7 +75,7 @@ class PostgresStore:
 
     # The two calls of a request
 
-    def load(self, wanted: Wanted) -> Loaded:
+    def load(self, wanted: Wanted) -> LoadedSession:
         asked = self._sizes.missing(wanted.sizes)
         given = (
             name_key(wanted.session),
@@ -88,7 +88,7 @@ class PostgresStore:
         assert row is not None
         self._sizes.learn(asked, dict(zip(row[16] or (), row[17] or (), strict=True)))
         if row[0] is None:
-            return Loaded()
+            return LoadedSession()
         record = _session((*row[:9],))
         length, firsts, turns, state, *contents = row[9:16]
         found = {
@@ -99,7 +99,7 @@ class PostgresStore:
         for first, data in zip(firsts or (), turns or (), strict=True):
             records += self._rows.records(data, found)[max(0, wanted.start - first) :]
         packed = None if state is None else self._rows.unpack(state)
-        return Loaded(record, length, tuple(records), packed, found)
+        return LoadedSession(record, length, tuple(records), packed, found)
 
     def commit(self, turn: Turn) -> int | None:
         waiting = self._sizes.take()
@@ -255,7 +255,7 @@ class PostgresStore:
         owner = None if session is None else name_key(session)
         return self.connections.run(partial(blobs.find, self._rows, prefix, owner))
 
-    # Sizes, usage, values
+    # KnownSizes, usage, values
 
     def get_actual(self, key: bytes) -> int | None:
         return self._sizes.get(key)
@@ -322,7 +322,7 @@ class PostgresStore:
             self.connections.close()
 
 
-def _columns(contents: Contents) -> tuple[Any, ...]:
+def _columns(contents: ContentColumns) -> tuple[Any, ...]:
     return contents.digests, contents.sizes, contents.datas, contents.places
 
 
