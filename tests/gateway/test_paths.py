@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from brim.gateway.proxy.routes import route_of
-from brim.gateway.proxy.upstreams import ALL, Target
+from brim.gateway.proxy.upstreams import ALL, Target, choose
+from brim.gateway.server.options import options_of
+from brim.settings import load
 from brim.testing import FakeProvider
 
 from .conftest import Running, Start, long_chat
@@ -138,6 +141,19 @@ def test_what_is_not_known_passes_untouched(gateway: Running, fake: FakeProvider
     seen = next(one for one in fake.requests if one.path == path.partition("?")[0])
     assert (seen.method, seen.query, seen.body) == (method, path.partition("?")[2], body or b"")
     assert seen.headers["x-custom"] == "kept"
+
+
+def test_configured_upstreams_come_before_the_providers_own_unless_they_are_the_only_ones() -> None:
+    given = {"base_url": "https://models.example.org/v1", "models": ["our-*"]}
+    added = options_of(load(Path("/nowhere"), {}, upstreams={"ours": given})).targets
+    assert [target.name for target in added] == ["ours", "openai", "anthropic", "gemini"]
+    assert choose(added, "openai_chat", "our-7b").name == "ours"
+    assert choose(added, "openai_chat", "gpt-4o").name == "openai"
+    assert choose(added, "anthropic", "claude-sonnet-5").name == "anthropic"
+    only = options_of(load(Path("/nowhere"), {}, upstreams={"ours": {**given, "only": True}})).targets
+    assert [target.name for target in only] == ["ours"]
+    replaced = options_of(load(Path("/nowhere"), {}, upstreams={"openai": given})).targets
+    assert [target.base_url for target in replaced if target.name == "openai"] == [given["base_url"]]
 
 
 def test_what_tells_no_api_goes_to_the_upstream_there_is(start: Start, fake: FakeProvider) -> None:

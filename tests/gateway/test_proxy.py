@@ -117,7 +117,7 @@ def test_upstreams_are_chosen_by_model_and_by_name_and_never_by_address(start: S
     upstreams = {
         "dead": {"base_url": "http://127.0.0.1:9/v1", "models": ["dead-*"]},
         "groq": {"base_url": f"{fake.url}/openai/v1", "models": ["llama-*"]},
-        "rest": {"base_url": f"{fake.url}/v1"},
+        "rest": {"base_url": f"{fake.url}/v1", "only": True},
     }
     running = start(own=True, upstreams=upstreams)
     body = {"messages": [{"role": "user", "content": "hi"}]}

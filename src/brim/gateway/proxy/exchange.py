@@ -176,7 +176,8 @@ class Exchange(ClientSide):
         """The upstream of this request. Where a path tells no API and none speaks the likely one, it is the first."""
         targets, host = self.options.targets, self.route.host
         spoken = {api for target in targets for api in target.apis}
-        if not self.route.api and not self.route.upstream and self.api not in spoken and targets:
+        likely = {api for target in targets if target.built_in == targets[0].built_in for api in target.apis}
+        if not self.route.api and not self.route.upstream and self.api not in likely and targets:
             self.api = targets[0].own_api
         return choose(targets, host if host in spoken else self.api, model, self.route.upstream)
 

@@ -6,7 +6,7 @@ Only what is configured can be reached: a request names an upstream or a model, 
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, unquote_plus, urlencode
 
@@ -20,7 +20,7 @@ OLLAMA = OPENAI | {"ollama"}
 ALL = OLLAMA | {"anthropic", "gemini"}
 # What an upstream is asked in, where a path tells no API: the first of these that it speaks.
 APIS = ("openai_chat", "anthropic", "gemini")
-# Where the providers' own SDKs go; used when no upstream is configured.
+# Where the providers' own SDKs go; used after those that are configured.
 KNOWN = (
     ("openai", "https://api.openai.com/v1", OPENAI),
     ("anthropic", "https://api.anthropic.com", frozenset({"anthropic"})),
@@ -38,6 +38,7 @@ class Target:
     apis: frozenset[str]
     models: tuple[str, ...] = ()
     key: str | None = field(default=None, repr=False)
+    built_in: bool = False
 
     def serves(self, model: str) -> bool:
         return not self.models or any(fnmatch.fnmatchcase(model, pattern) for pattern in self.models)
@@ -80,12 +81,20 @@ class Target:
 
 
 def targets_of(settings: Settings, given: str = "") -> tuple[Target, ...]:
-    """The upstreams in force: the one given for this run, else those of the settings, else the providers' own."""
+    """The upstreams in force: the one given for this run, else those of the settings and then the providers' own.
+
+    The providers' own are left out where a setting says `only`, and each where one of its name is configured.
+    """
     if given:
         return (Target("upstream", given, ALL),)
-    if settings.upstreams:
-        return tuple(_target(name, entry, settings) for name, entry in settings.upstreams.items())
-    return tuple(Target(name, url, apis) for name, url, apis in KNOWN)
+    configured = tuple(_target(name, entry, settings) for name, entry in settings.upstreams.items())
+    if any(entry.only for entry in settings.upstreams.values()):
+        return configured
+    return (*configured, *_built_in(settings))
+
+
+def _built_in(settings: Settings) -> Iterator[Target]:
+    return (Target(name, url, apis, built_in=True) for name, url, apis in KNOWN if name not in settings.upstreams)
 
 
 def _target(name: str, entry: UpstreamSettings, settings: Settings) -> Target:
@@ -114,9 +123,9 @@ def choose(targets: Sequence[Target], api: str, model: str, name: str = "") -> T
 
 
 def only_targets(targets: Sequence[Target]) -> dict[str, Target]:
-    """The upstream of each API that has just one, for whatever model."""
+    """The upstream of each API whose first serves whatever model."""
     speaking = {api: [target for target in targets if api in target.apis] for api in sorted(ALL)}
-    return {api: found[0] for api, found in speaking.items() if len(found) == 1 and not found[0].models}
+    return {api: found[0] for api, found in speaking.items() if found and not found[0].models}
 
 
 def _names(targets: Iterable[Target]) -> str:

@@ -32,7 +32,7 @@ class Options:
     settings: Settings
     token: str | None = field(default=None, repr=False)
     only: Mapping[str, Target] = field(default_factory=dict)
-    """The upstream of each API that has just one, for whatever model."""
+    """The upstream of each API whose first serves whatever model."""
     context_management: Edits = ()
     """What of Anthropic's own context management is switched on, by names or globs of models."""
     summarizer: Target | None = None
