@@ -10,13 +10,19 @@ from typing import Any
 
 import brim
 from brim import settings
+from brim.apis import Usage
 from brim.conversation import Conversation
 from brim.counting import count
 from brim.dashboard.data import ViewValues
 from brim.errors import NotFound
 from brim.fitting import Fitted
+from brim.gateway.admin.messages import messages_of
+from brim.gateway.admin.numbers import numbers
+from brim.gateway.observe.history import History
+from brim.gateway.observe.turns import GatewayTurn
 from brim.models import Model, find
 from brim.planning.report import level_of
+from brim.tokens.counter import Counter
 
 START = 1_790_000_000.0
 HOSTILE = "<script>alert('x')</script>"
@@ -124,6 +130,9 @@ class Sample:
             "cost_usd": 0.0012 * number,
             "saved_usd": 0.002 * (number - 4),
             "layers": [asdict(layer) for layer in report.layers],
+            "events": [{"kind": "compaction", "told": f"compacted {HOSTILE}"}] if number == 9 else [],
+            "recalled": 0,
+            "answer": "The build for commit 0005a failed." if number > 2 else None,
             "messages": list(messages),
         }
 
@@ -148,6 +157,24 @@ class Sample:
             "added_ms_p50": 1.3 if rows else None,
             "turns": rows[::-1][:limit],
         }
+
+    def numbers(self, span: str, model: str = "", client: str = "", tenant: str = "") -> ViewValues:
+        history = History(None, "")
+        for row in self.last:
+            history.add(turn_of(row))
+        wanted = {"model": model, "client": client, "tenant": tenant}
+        now = max((row["at"] for row in self.last), default=self.start)
+        return numbers(history, span, wanted, lambda _: True, now)
+
+    def running(self, limit: int = 20) -> Sequence[ViewValues]:
+        return [{**self.last[-1], "outcome": "running"}] if self.last else []
+
+    def moments(self, limit: int = 8) -> Sequence[ViewValues]:
+        return [
+            {"session": row["session"], "number": row["number"], "at": row["at"], **event}
+            for row in reversed(self.last)
+            for event in row.get("events", ())
+        ][:limit]
 
     def sessions(self, limit: int = 50, query: str = "") -> Sequence[ViewValues]:
         rows = [self._summary(found) for found in self.found.values()]
@@ -177,16 +204,21 @@ class Sample:
         row, fitted = self._turn(id, number), self.originals[id, number]
         whole = brim.fit(row["messages"], model=row["model"], budget=10_000_000)
         report = fitted.report.as_dict()
-        return {**row, "report": report, "before": shown(whole.conversation), "after": shown(fitted.conversation)}
+        return {
+            **row,
+            "report": report,
+            "before": shown(whole.conversation, row["model"]),
+            "after": shown(fitted.conversation, row["model"]),
+        }
 
     def layers(self, id: str, number: int) -> Sequence[ViewValues]:
         return [asdict(layer) for layer in self.originals[id, number].report.layers]
 
-    def planned_at(self, id: str, number: int, budget: int) -> ViewValues:
+    def planned_at(self, id: str, number: int, budget: int, policy: str = "") -> ViewValues:
         row = self._turn(id, number)
-        fitted = brim.fit(row["messages"], model=row["model"], budget=budget)
+        fitted = brim.fit(row["messages"], model=row["model"], budget=budget, policy=policy or None)
         told = {"budget": budget, "tokens": fitted.tokens, "report": fitted.report.as_dict()}
-        return {**told, "after": shown(fitted.conversation)}
+        return {**told, "after": shown(fitted.conversation, row["model"])}
 
     def archived(self, id: str, handle: str) -> ViewValues:
         if handle not in self.archive:
@@ -223,18 +255,18 @@ class Sample:
         return [{"key": key, "value": value, "origin": origin} for key, value, origin in self.loaded.rows()]
 
 
-def shown(conversation: Conversation) -> list[dict[str, Any]]:
+def shown(conversation: Conversation, model: str) -> list[dict[str, Any]]:
     """Messages as the gateway shows them."""
-    return [
-        {
-            "role": message.role,
-            "digest": message.digest.hex()[:16],
-            "text": message.text,
-            "calls": list(message.calls),
-            "answers": list(message.answers),
-        }
-        for message in conversation.messages
-    ]
+    return messages_of(conversation, str, Counter(find(model), conversation.api))
+
+
+def turn_of(row: ViewValues) -> GatewayTurn:
+    """The turn that a row tells of."""
+    given = {name: row[name] for name in ("id", "number", "session", "at", "api", "model", "upstream", "client")}
+    sizes = {"before": row["tokens_before"], "after": row["tokens_after"], "limit": row["limit"]}
+    ended = {"changed": row["changed"], "outcome": row["outcome"], "status": row["status"], "upper": row["upper"]}
+    money = {"usage": Usage(**row["usage"]), "cost": row["cost_usd"], "saved": row["saved_usd"]}
+    return GatewayTurn(**given, **sizes, **ended, **money, added_ms=row["added_ms"])
 
 
 def exchange(chance: random.Random, number: int) -> list[dict[str, Any]]:

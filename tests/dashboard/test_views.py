@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
+from brim.dashboard import contextmap, missing
 from brim.dashboard.data import ViewValues
 
-from .asking import Client
+from .asking import Client, Seen
 from .sample import Sample
 
 SESSION = "/sessions/claude-code.3fa91c02"
@@ -19,27 +21,59 @@ def figures(client: Client, path: str) -> dict[str, str]:
     """Names and values of a page's figures."""
     seen = client.get(path).seen
     values = [element.text for element in seen.all("span") if element.attributes.get("class") == "value"]
-    return dict(zip([element.text for element in seen.all("dt")], values, strict=True))
+    return dict(zip([element.text for element in seen.all("dt")][-len(values) :], values, strict=True))
 
 
-def test_the_live_page_tells_the_totals(client: Client, closed: Sample) -> None:
+def test_the_home_page_tells_the_totals(client: Client, closed: Sample) -> None:
     told = figures(client, "/")
     live = closed.live()
     assert told["Requests"] == str(live["requests"])
-    assert told["Would have overflowed"] == str(live["overflows_avoided"])
+    assert told["Overflows avoided"] == str(live["overflows_avoided"])
     assert told["Cache hits"] == f"{live['cache_hit_share']:.0%}"
-    assert told["Saved, net of cache effects"] == f"${live['saved_usd']:.4f}"
-    assert told["Count against bill"].endswith("%")
+    assert told["Saved, net"] == f"${live['saved_usd']:.2f}"
+    assert told["Count error"].endswith("%")
+    sentence = client.get("/").seen.by_id("sentence").text
+    assert f"kept {live['overflows_avoided']} of {live['requests']} requests inside their models' windows" in sentence
+    assert f"saved ${live['saved_usd']:.2f}" in sentence
 
 
-def test_the_script_gets_the_texts_that_the_page_shows(client: Client) -> None:
+def test_the_home_page_counts_what_its_filters_choose(client: Client, closed: Sample) -> None:
+    mine = [row for row in closed.last if row["model"] == "gpt-4o"]
+    assert figures(client, "/?model=gpt-4o")["Requests"] == str(len(mine))
+    assert figures(client, "/?client=nobody")["Requests"] == "0"
+    assert "In the last 7 days" in client.get("/?span=7d").seen.by_id("sentence").text
+    assert "In the last 24 hours" in client.get("/?span=nonsense").seen.by_id("sentence").text
+
+
+def test_words_say_what_they_mean_where_they_stand(client: Client) -> None:
     seen = client.get("/").seen
-    texts = json.loads(client.get("/live.json").text)["texts"]
-    shown = {
-        element.attributes["data-live"]: element.text for element in seen.elements if "data-live" in element.attributes
+    words = [element for element in seen.all("a") if element.attributes.get("class") == "term"]
+    places = {
+        element.attributes["id"] for element in client.get("/glossary").seen.all("div") if "id" in element.attributes
     }
-    assert shown.keys() == texts.keys()
-    assert shown == {key: texts[key] for key in shown}
+    assert len(words) >= 5
+    for word in words:
+        assert word.attributes["data-tip"] == word.attributes["aria-description"]
+        assert word.attributes["href"].partition("#")[2] in places
+
+
+def test_what_is_in_work_and_what_happened_lead_to_their_turns(client: Client, closed: Sample) -> None:
+    seen = client.get("/").seen
+    assert "1 request in flight" in seen.by_id("now").text
+    links = {element.attributes["href"] for element in seen.all("a")}
+    assert {f"/brim{SESSION}/turns/9", f"/brim{SESSION}"} <= links
+    assert "Compaction" in seen.by_id("moments").text
+
+
+def test_the_script_gets_the_parts_that_the_page_shows(client: Client) -> None:
+    seen = client.get("/").seen
+    assert seen.by_id("main").attributes["data-live"] == "live.json?span=24h"
+    parts = json.loads(client.get("/live.json?span=24h").text)["parts"]
+    assert parts.keys() >= {"sentence", "now", "figures", "charts", "rows"}
+    for id, html in parts.items():
+        part = Seen()
+        part.feed(f"<div>{html}</div>")
+        assert part.elements[0].text == seen.by_id(id).text
     assert seen.by_id("summary").attributes["role"] == "status"
 
 
@@ -101,29 +135,12 @@ def test_turns_without_layers_are_explained() -> None:
     assert "have no layers yet" not in Client(Sample(turns=2)).get(SESSION).text
 
 
-def test_counts_are_reconciled_with_bills_in_a_sentence(client: Client, closed: Sample) -> None:
-    counted = sum(row["tokens_after"] for row in closed.last)
-    billed = sum(row["usage"]["input"] for row in closed.last)
-    text = client.get("/").seen.by_id("main").text
-    assert f"Brim counted {counted:,} input tokens, providers billed {billed:,}" in text
-
-
-def test_money_is_told_by_kind_of_token(client: Client, closed: Sample) -> None:
-    texts = json.loads(client.get("/live.json").text)["texts"]
-    cached = sum(row["usage"]["cached"] for row in closed.last)
-    written = sum(row["usage"]["written"] for row in closed.last)
-    assert (texts["cached_tokens"], texts["written_tokens"]) == (f"{cached:,}", f"{written:,}")
-    claude = [row["usage"] for row in closed.last if row["model"].startswith("claude")]
-    gpt = [row["usage"] for row in closed.last if row["model"].startswith("gpt")]
-    price = sum(use["cached"] for use in claude) * 0.3 + sum(use["cached"] for use in gpt) * 1.25
-    assert float(texts["cached_usd"][1:]) == pytest.approx(price / 1e6, abs=0.0001)
-
-
 def test_a_loss_is_called_a_loss() -> None:
     data = Sample(turns=2)
-    texts = json.loads(Client(data).get("/live.json").text)["texts"]
-    assert texts["saved"].startswith("−$")
-    assert "cost more than was cut" in texts["saved_note"]
+    data.last[:] = [{**row, "saved_usd": -0.25} for row in data.last]
+    client = Client(data)
+    assert figures(client, "/")["Saved, net"].startswith("−$")
+    assert "more in cache writes than they saved" in client.get("/").seen.by_id("sentence").text
 
 
 def test_pages_without_any_request_say_so() -> None:
@@ -144,18 +161,19 @@ def test_sessions_are_found_by_a_word(client: Client) -> None:
     assert "No session matches" in client.get("/sessions?query=nobody%3Cb%3E").text
 
 
-def test_a_session_shows_its_window_by_layer_over_the_turns(client: Client, closed: Sample) -> None:
+def test_a_session_shows_its_window_over_the_turns_and_what_happened(client: Client, closed: Sample) -> None:
     seen = client.get(SESSION).seen
     bars = {element.attributes["class"]: element.attributes["aria-label"] for element in seen.all("svg")}
     last = closed.found["claude-code.3fa91c02"]["turns"][-1]
-    assert f"{last['tokens_after']:,} of 6,000 tokens" in bars["bar"]
-    assert "instructions" in bars["bar"]
     assert "14 turns" in bars["columns"]
     titles = [element.text for element in seen.all("title")[1:]]
     assert titles[13] == (
         f"Turn 14: {last['tokens_before']:,} tokens as it came, {last['tokens_after']:,} as sent, "
         f"{last['tokens_after'] * 100 // last['limit']}% of the limit ({level(last['used'])})"
     )
+    assert "compacted" in titles[8]
+    assert "Compaction" in seen.by_id("main").text
+    assert "Instructions" in bars["cells"]
 
 
 def level(used: float) -> str:
@@ -190,12 +208,66 @@ def test_a_session_lists_its_summaries_and_its_archive(client: Client, reader: C
 
 
 def test_every_item_of_a_turn_has_its_form_and_reason(client: Client, closed: Sample) -> None:
-    text = client.get(TURN).seen.by_id("plan").text
-    decisions = closed.turn("claude-code.3fa91c02", 14)["report"]["decisions"]
-    assert decisions
-    for decision in decisions:
-        assert decision["item"] in text
-        assert decision["reason"] in text
+    seen = client.get(TURN).seen
+    items = [element.text for element in seen.all("details") if element.attributes.get("class") == "item"]
+    turn = closed.turn("claude-code.3fa91c02", 14)
+    assert len(items) >= len(turn["before"])
+    for decision in turn["report"]["decisions"]:
+        assert any(decision["reason"] in item for item in items)
+
+
+def test_the_map_adds_up_to_what_came_and_what_was_sent(client: Client, closed: Sample) -> None:
+    turn = closed.turn("claude-code.3fa91c02", 14)
+    found = contextmap.build(turn, turn["after"], turn["tokens_after"])
+    assert found is not None
+    assert sum(found.sums("after").values()) == turn["limit"]
+    assert sum(found.sums("before").values()) == max(turn["tokens_before"], turn["limit"])
+    cells = [element for element in client.get(TURN).seen.all("svg") if element.attributes["class"] == "cells"]
+    assert [element.attributes["aria-label"].partition(":")[0] for element in cells] == ["As it came", "As sent"]
+
+
+def test_a_text_that_is_missing_is_found_with_its_reason(reader: Client, shown: Sample) -> None:
+    turn = shown.turn("claude-code.3fa91c02", 14)
+    sent = " ".join(message["text"] for message in turn["after"])
+    gone = next(
+        word for message in turn["before"] for word in re.findall(r"[0-9a-f]{5,}", message["text"]) if word not in sent
+    )
+    seen = reader.get(f"{TURN}?why={gone}").seen
+    assert "It came, and was not sent" in seen.by_id("missing").text
+    assert "Left out of Message" in seen.by_id("missing").text
+    kept = turn["after"][-1]["text"][:20].replace(" ", "+")
+    assert "It is not missing" in reader.get(f"{TURN}?why={kept}").seen.by_id("missing").text
+    assert "did not send this text" in reader.get(f"{TURN}?why=nobody-said-so").seen.by_id("missing").text
+
+
+def test_the_sources_of_an_answer_are_the_messages_that_hold_its_words(shown: Sample) -> None:
+    turn = shown.turn("claude-code.3fa91c02", 14)
+    found = contextmap.build(turn, turn["after"], turn["tokens_after"])
+    assert found is not None
+    newest = next(message for message in reversed(turn["after"]) if message["answers"])
+    commit = re.findall(r"[0-9a-f]{7,}", newest["text"])[-1]
+    told = missing.sources(found, f"It was {commit} that failed.")
+    assert told is not None
+    assert commit in told
+    assert missing.sources(found, "Yes.") is None
+
+
+def test_an_item_shows_its_text_when_it_is_asked_for(client: Client, reader: Client, shown: Sample) -> None:
+    text = shown.turn("claude-code.3fa91c02", 14)["before"][1]["text"]
+    page = reader.get(f"{TURN}/items/item-1").seen
+    assert text in page.by_id("main").text
+    part = reader.get(f"{TURN}/items/item-1?fragment=1")
+    assert text in part.seen.elements[0].text
+    assert "<html" not in part.text
+    assert text not in client.get(f"{TURN}/items/item-1").text
+    assert reader.get(f"{TURN}/items/item-999").status == 404
+
+
+def test_a_turn_can_be_planned_by_another_policy(reader: Client) -> None:
+    seen = reader.get(f"{TURN}?budget=4000&policy=rolling").seen
+    assert "Policy: rolling" in seen.by_id("told-plan").text
+    chosen = [element for element in seen.all("option") if "selected" in element.attributes]
+    assert [element.text for element in chosen] == ["rolling"]
 
 
 @pytest.mark.parametrize("path", [f"{TURN}?budget=4000", f"{TURN}/plan?budget=4000"])
@@ -225,11 +297,15 @@ def test_a_budget_that_cannot_be_is_refused_in_words(client: Client, budget: str
     assert told in alerts[0]
 
 
-def test_changes_are_side_by_side_and_marked_by_elements(reader: Client) -> None:
-    seen = reader.get(TURN).seen
+def test_changes_are_side_by_side_and_marked_by_elements(reader: Client, shown: Sample) -> None:
+    turn = shown.turn("claude-code.3fa91c02", 14)
+    found = contextmap.build(turn, turn["after"], turn["tokens_after"])
+    assert found is not None
+    changed = next(block.key for block in found.blocks if block.pair.status == "changed")
+    seen = reader.get(f"{TURN}/items/{changed}").seen
     tables = [element for element in seen.all("table") if element.attributes.get("class") == "diff"]
-    assert tables
-    assert all("BeforeAfter" in element.text for element in tables)
+    assert len(tables) == 1
+    assert "As it cameAs sent" in tables[0].text
     assert {element.text for element in seen.all("td") if element.attributes.get("class") == "out"} == {
         element.text for element in seen.all("del")
     }
@@ -249,7 +325,7 @@ def test_changes_without_content_are_told_by_digest_and_size(client: Client, clo
 
 
 def test_a_turn_that_passed_as_it_was_says_so(client: Client) -> None:
-    assert "Nothing differs" in client.get(f"{SESSION}/turns/1").text
+    assert "passed it on byte for byte" in client.get(f"{SESSION}/turns/1").text
 
 
 @pytest.mark.parametrize(
@@ -278,7 +354,8 @@ def test_a_turn_whose_content_is_gone_still_has_its_numbers() -> None:
     client = Client(Forgetful(turns=3))
     got = client.get(f"{SESSION}/turns/3?budget=500")
     assert got.status == 200
-    assert "not held any more" in got.seen.by_id("plan").text
+    assert "not in memory any more" in got.text
+    assert "try-budget" not in got.text
     assert "layers are not held" in client.get(SESSION).text
 
 

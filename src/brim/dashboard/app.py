@@ -6,10 +6,11 @@ import asyncio
 import hashlib
 import json
 import time
+from functools import partial
 from importlib import resources
 from typing import Any, Final
 
-from brim.dashboard import live, models, money, sessions, settings, turns
+from brim.dashboard import glossary, home, missing, models, money, sessions, settings, turns
 from brim.dashboard.data import DashboardData, ViewValues, shows_content, without_text
 from brim.dashboard.html import Html, el
 from brim.dashboard.page import HEADERS, NavigationPlace, page
@@ -43,15 +44,17 @@ def create(data: DashboardData) -> ASGIApp:
     pages = Pages(data)
     turn = "/sessions/{id}/turns/{number:int}"
     routes = [
-        Route("/", pages.live),
+        Route("/", pages.home),
         Route("/live.json", pages.live_json),
         Route("/sessions", pages.sessions),
         Route("/sessions/{id}", pages.session),
         Route(turn, pages.turn),
         Route(f"{turn}/plan", pages.plan),
+        Route(f"{turn}/items/{{key}}", pages.item),
         Route("/sessions/{id}/archive/{handle}", pages.archived),
         Route("/models", pages.models),
         Route("/settings", pages.settings),
+        Route("/glossary", pages.glossary),
         Route("/static/{name}", _static),
     ]
     handlers: dict[Any, Any] = {BrimError: pages.problem, HTTPException: pages.problem}
@@ -63,20 +66,27 @@ class Pages:
 
     def __init__(self, data: DashboardData) -> None:
         self._data = data
-        # Made once for all who watch: it is made on the event loop, where requests wait for it.
-        self._live: tuple[NavigationPlace, float, str] | None = None
+        # Made once a second for all who watch the same.
+        self._live: tuple[tuple[NavigationPlace, home.HomeFilter], float, str] | None = None
 
     def _place(self, request: Request) -> NavigationPlace:
-        return NavigationPlace(request.scope.get("root_path", ""), STAMP, shows_content(self._data))
+        base = request.scope.get("root_path", "")
+        origin = f"{request.url.scheme}://{request.url.netloc}{base.removesuffix('/brim')}"
+        return NavigationPlace(base, STAMP, shows_content(self._data), origin)
 
-    async def live(self, request: Request) -> Response:
-        return _html(live.render(self._data, self._place(request)))
+    async def home(self, request: Request) -> Response:
+        return _html(await asyncio.to_thread(home.render, self._data, self._place(request), _filter(request)))
 
     async def live_json(self, request: Request) -> Response:
-        place, now = self._place(request), time.monotonic()
-        if self._live is None or self._live[0] != place or now - self._live[1] >= LIVE_SECONDS:
-            self._live = (place, now, json.dumps(live.as_json(self._data, place)))
+        place, chosen, now = self._place(request), _filter(request), time.monotonic()
+        key = place, chosen
+        if self._live is None or self._live[0] != key or now - self._live[1] >= LIVE_SECONDS:
+            made = json.dumps(await asyncio.to_thread(home.as_json, self._data, place, chosen))
+            self._live = (key, now, made)
         return Response(self._live[2], media_type="application/json", headers=HEADERS)
+
+    async def glossary(self, request: Request) -> Response:
+        return _html(glossary.render(self._place(request)))
 
     async def sessions(self, request: Request) -> Response:
         query = request.query_params.get("query", "")[:200]
@@ -108,37 +118,53 @@ class Pages:
         return {**session, "turns": listed}, last
 
     async def turn(self, request: Request) -> Response:
-        place = self._place(request)
+        place, trial = self._place(request), _trial(request)
         found = await self._turn(request, place)
-        given = request.query_params.get("budget")
-        part, status = await self._planned(request, found, place)
-        budget = int(given) if given and _is_budget(given) else None
+        part, status = await self._planned(request, found, place, trial)
         last = self._data.session(found["session"])["turns"][-1]["number"] <= found["number"]
         prices = money.prices_of(self._data.models())
-        return _html(turns.render(found, part, place, prices=prices, budget=budget, last=last), status)
+        return _html(turns.render(found, part, place, trial, prices=prices, last=last), status)
 
     async def plan(self, request: Request) -> Response:
         """The part of a turn's page that a budget changes, for the script."""
         place = self._place(request)
-        part, status = await self._planned(request, await self._turn(request, place), place)
+        part, status = await self._planned(request, await self._turn(request, place), place, _trial(request))
         return _html(part, status)
+
+    async def item(self, request: Request) -> Response:
+        """The texts of one item."""
+        place, trial = self._place(request), _trial(request)
+        found = await self._turn(request, place)
+        tried = _veiled(await self._tried(found, trial), place) if trial.planned else None
+        key, fragment = request.path_params["key"], "fragment" in request.query_params
+        made = await asyncio.to_thread(partial(turns.item, found, tried, key, place, fragment=fragment))
+        if made is None:
+            raise NotFound(f"this turn holds no {key[:40]!r} any more")
+        return _html(made)
 
     async def _turn(self, request: Request, place: NavigationPlace) -> ViewValues:
         id, number = request.path_params["id"], request.path_params["number"]
         return _veiled(await asyncio.to_thread(self._data.turn, id, number), place)
 
-    async def _planned(self, request: Request, found: ViewValues, place: NavigationPlace) -> tuple[Html, int]:
-        given = request.query_params.get("budget")
-        if given is None or found.get("report") is None:
-            return await asyncio.to_thread(turns.plan, found, None, place), 200
-        if not _is_budget(given):
-            return turns.refused(f"A budget is a whole number of tokens from 1 to {MOST_TOKENS:,}."), 422
-        try:
-            tried = await asyncio.to_thread(self._data.planned_at, found["session"], found["number"], int(given))
-        except BudgetTooSmall as refusal:
-            needed = f"What must stay needs {refusal.needed:,} tokens, so {refusal.budget:,} cannot hold this turn."
-            return turns.refused(needed), 422
-        return await asyncio.to_thread(turns.plan, found, _veiled(tried, place), place), 200
+    async def _tried(self, found: ViewValues, trial: turns.TurnTrial) -> ViewValues:
+        assert trial.budget is not None
+        where = found["session"], found["number"]
+        return await asyncio.to_thread(self._data.planned_at, *where, trial.budget, trial.policy)
+
+    async def _planned(
+        self, request: Request, found: ViewValues, place: NavigationPlace, trial: turns.TurnTrial
+    ) -> tuple[Html, int]:
+        given, tried = request.query_params.get("budget"), None
+        if given is not None and found.get("report") is not None:
+            if trial.budget is None:
+                return turns.refused(f"A budget is a whole number of tokens from 1 to {MOST_TOKENS:,}."), 422
+            try:
+                tried = _veiled(await self._tried(found, trial), place)
+            except BudgetTooSmall as refusal:
+                needed = f"What must stay needs {refusal.needed:,} tokens, so {refusal.budget:,} cannot hold this turn."
+                return turns.refused(needed), 422
+        prices = money.prices_of(self._data.models())
+        return await asyncio.to_thread(turns.plan, found, tried, place, trial, prices), 200
 
     async def archived(self, request: Request) -> Response:
         place, id = self._place(request), request.path_params["id"]
@@ -164,6 +190,25 @@ class Pages:
             status, told = 422, str(problem)
         title = "Not found" if status == 404 else "This cannot be shown"
         return _html(page(self._place(request), title, el("h1", title), el("p", told), section="none"), status)
+
+
+def _filter(request: Request) -> home.HomeFilter:
+    """What the home page is asked for; what is no span is the usual one."""
+    given = request.query_params
+    span = given.get("span", "")
+    names = {name: given.get(name, "")[:200] for name in ("model", "client", "tenant")}
+    return home.HomeFilter(span if span in home.SPANS else "24h", **names)
+
+
+def _trial(request: Request) -> turns.TurnTrial:
+    """What a turn is tried at; what is no budget or policy is left out."""
+    given = request.query_params
+    budget, policy = given.get("budget", ""), given.get("policy", "")
+    return turns.TurnTrial(
+        int(budget) if _is_budget(budget) else None,
+        policy if policy in turns.POLICIES else "",
+        " ".join(given.get("why", "").split())[: missing.LONGEST_QUESTION],
+    )
 
 
 async def _static(request: Request) -> Response:

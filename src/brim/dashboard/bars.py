@@ -80,6 +80,8 @@ def _column(turn: Mapping[str, Any], x: int, wide: int, base: str, session: str)
         so_far += size
     if level_of(after) != "ok":
         parts.append(_rect(x, HEIGHT + 3, wide, 4, level_of(after)))
+    for place, event in enumerate(turn.get("events") or ()):
+        parts.append(el("circle", cx=x + wide / 2, cy=6 + 9 * place, r=3.5, class_=f"e-{event['kind']}"))
     if turn["number"] % 5 == 0:
         parts.append(el("text", turn["number"], x=x + wide / 2, y=HEIGHT + 19, text_anchor="middle", class_="axis"))
     href = address(base, "sessions", session, "turns", turn["number"])
@@ -89,7 +91,8 @@ def _column(turn: Mapping[str, Any], x: int, wide: int, base: str, session: str)
 
 def _spoken(turn: Mapping[str, Any], used: float) -> str:
     numbers = f"{turn['tokens_before']:,} tokens as it came, {turn['tokens_after']:,} as sent"
-    return f"Turn {turn['number']}: {numbers}, {words.filled(used)} of the limit ({words.level(used)})"
+    events = "".join(f"; {event['told']}" for event in turn.get("events") or ())
+    return f"Turn {turn['number']}: {numbers}, {words.filled(used)} of the limit ({words.level(used)}){events}"
 
 
 def _height(share: float) -> float:

@@ -7,6 +7,8 @@ from typing import Any, Protocol
 
 ViewValues = Mapping[str, Any]
 SWITCH = "gateway.log_content"
+# The keys under which texts of a conversation stand.
+TEXTS = frozenset(("text", "preview", "answer"))
 
 
 class DashboardData(Protocol):
@@ -19,20 +21,31 @@ class DashboardData(Protocol):
         """Totals (requests, running, tokens_before, tokens_after, overflows_avoided, fitted, refits, recalls,
         cache_hit_share, cost_usd, saved_usd, mean_error, over_upper, added_ms_p50), and the last `turns`."""
 
+    def numbers(self, span: str, model: str = "", client: str = "", tenant: str = "") -> ViewValues:
+        """Numbers over a span ("1h", "24h", "7d", "30d"): `width` in seconds, `points` (each with `at`), `totals`,
+        `models`, `clients` and `tenants` (each with `name`), and `choices` of names by model, client and tenant."""
+
+    def running(self, limit: int = 20) -> Sequence[ViewValues]:
+        """The turns that are in work now."""
+
+    def moments(self, limit: int = 8) -> Sequence[ViewValues]:
+        """What happened last that is worth a look: session, number, at, kind, told."""
+
     def sessions(self, limit: int = 50, query: str = "") -> Sequence[ViewValues]:
         """The last used sessions: id, client, model, requests, touched, tokens_before, tokens_after, limit, used."""
 
     def session(self, id: str) -> ViewValues:
-        """A session with its `turns` (each with `layers`, if known), its `archive` (handle, characters) and its
-        `summaries`: entries of kind "summary" or "recall" with start, end, tokens, digest and text."""
+        """A session with its `turns` (each with `layers`, if known, and `events`), its `archive` (handle, characters)
+        and its `summaries`: entries of kind "summary" or "recall" with start, end, tokens, digest and text."""
 
     def turn(self, id: str, number: int) -> ViewValues:
-        """A turn with its `report`, and its messages `before` and `after` (role, digest, text, calls, answers)."""
+        """A turn with its `report`, and its messages `before` and `after` (at, role, brim, digest, text,
+        calls, answers, tools, tokens), its `events`, and the `answer` that came."""
 
     def layers(self, id: str, number: int) -> Sequence[ViewValues] | None:
         """The tokens of a turn by layer, without its messages: many are asked for at once."""
 
-    def planned_at(self, id: str, number: int, budget: int) -> ViewValues:
+    def planned_at(self, id: str, number: int, budget: int, policy: str = "") -> ViewValues:
         """The same turn at another budget: budget, tokens, report, after. Raises BudgetTooSmall."""
 
     def archived(self, id: str, handle: str) -> ViewValues:
@@ -58,7 +71,7 @@ def without_text(values: ViewValues) -> ViewValues:
 
     Example: {"after": [{"role": "user", "text": "hello"}]} -> {"after": [{"role": "user", "characters": 5}]}
     """
-    return {key: _bare(value) for key, value in values.items() if key not in ("text", "preview")} | _size(values)
+    return {key: _bare(value) for key, value in values.items() if key not in TEXTS} | _size(values)
 
 
 def _bare(value: Any) -> Any:

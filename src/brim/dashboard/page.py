@@ -19,20 +19,30 @@ HEADERS: Final = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
-PAGES: Final = (("Live", ""), ("Sessions", "sessions"), ("Models", "models"), ("Settings", "settings"))
+PAGES: Final = (
+    ("Home", ""),
+    ("Sessions", "sessions"),
+    ("Models", "models"),
+    ("Settings", "settings"),
+    ("Glossary", "glossary"),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class NavigationPlace:
-    """Where the dashboard is mounted, the stamp of its static files, and whether content may be shown."""
+    """Where the dashboard is mounted, the stamp of its static files, and whether content may be shown.
+
+    `origin` is the address by which the reader came, for the commands that connect a client.
+    """
 
     base: str
     stamp: str
     content: bool = False
+    origin: str = ""
 
 
-def page(place: NavigationPlace, title: str, *body: Child, section: str = "", refresh: int = 0) -> str:
-    """A whole page. `refresh` is in seconds and for readers without scripts only."""
+def page(place: NavigationPlace, title: str, *body: Child, section: str = "", refresh: int = 0, live: str = "") -> str:
+    """A whole page. `refresh` is in seconds, for readers without scripts; `live` is what the script renews it from."""
     head = [
         el("meta", charset="utf-8"),
         el("meta", name="viewport", content="width=device-width, initial-scale=1"),
@@ -46,8 +56,8 @@ def page(place: NavigationPlace, title: str, *body: Child, section: str = "", re
         head.append(el("noscript", el("meta", http_equiv="refresh", content=refresh)))
     content = [
         el("a", "Skip to the content", href="#main", class_="skip"),
-        el("header", el("a", "Brim", href=f"{place.base}/", class_="brand"), _navigation(place, section)),
-        el("main", body, id="main", tabindex="-1"),
+        el("header", el("div", el("a", "Brim", href=f"{place.base}/", class_="brand"), _navigation(place, section))),
+        el("main", body, id="main", tabindex="-1", data_live=live or None),
         el("footer", el("p", f"Brim {brim.__version__}. {_note(place)}")),
     ]
     return f"<!doctype html>\n{el('html', el('head', head), el('body', content), lang='en')}\n"
@@ -81,7 +91,7 @@ def hidden_note() -> Html:
     )
 
 
-def figure(label: str, value: Child, note: Child = None, key: str | None = None, class_: str | None = None) -> Html:
+def figure(label: Child, value: Child, note: Child = None, key: str | None = None, class_: str | None = None) -> Html:
     """A number with its name and a remark; `key` is the name by which the script renews it."""
     remark = el("dd", el("span", note, data_live=key and f"{key}_note"), class_="remark")
     return el(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from brim.dashboard import bars, words
+from brim.dashboard import bars, connect, contextmap, words
 from brim.dashboard.data import ViewValues
+from brim.dashboard.glossary import term
 from brim.dashboard.html import Child, Html, el, link, number, numbers, table
-from brim.dashboard.live import outcome
 from brim.dashboard.page import NavigationPlace, figure, figures, hidden_note, page
+from brim.dashboard.requests import outcome
 from brim.planning.report import level_of
 
+KINDS = {"compaction": "Compaction", "recall": "Recall", "refit": "Refit", "cache": "Cache loss", "fault": "Fault"}
 LIMITS = (50, 200, 500)
 MOST_ROWS = 200
 
@@ -37,6 +39,7 @@ def listed(sessions: Sequence[ViewValues], place: NavigationPlace, limit: int, q
         el("h1", "Sessions"),
         search,
         table("Sessions, the last used first", heads, rows or [el("tr", el("td", nothing, colspan=3))]),
+        connect.render(place, opened=True) if not rows and not query else None,
         _more(place, more, query) if more and len(sessions) >= limit else None,
         section="sessions",
     )
@@ -67,22 +70,25 @@ def one(session: ViewValues, last: ViewValues | None, place: NavigationPlace) ->
         place,
         f"Session {words.brief(session['id'])}",
         el("nav", link("Sessions", place.base, "sessions"), aria_label="Up", class_="up"),
-        el("h1", "Session ", el("code", el("bdi", session["id"]))),
-        _facts(session),
+        el("h1", "Session ", el("bdi", words.brief(session["id"]))),
+        el("p", "Its full id is ", el("code", el("bdi", session["id"])), class_="note"),
+        _facts(session, place),
+        el("h2", "Over time"),
+        _over(turns, place, session["id"]) if turns else None,
+        _happened(turns, place, session["id"]),
         el("h2", "The window now"),
         now(last, session),
-        el("h2", "Over the turns"),
-        _over(turns, place, session["id"]) if turns else None,
+        el("h2", "Turns"),
         _turns(turns, place, session["id"]),
         _memory(session, place),
         section="sessions",
     )
 
 
-def _facts(session: ViewValues) -> Html:
+def _facts(session: ViewValues, place: NavigationPlace) -> Html:
     used, turns = session["used"], session["turns"]
     saved = [turn["saved_usd"] for turn in turns if turn["saved_usd"] is not None]
-    recalls = sum(turn["recalls"] for turn in turns)
+    recalls = sum(turn["recalls"] + turn.get("recalled", 0) for turn in turns)
     return figures(
         figure("Client", el("bdi", session["client"] or "unknown"), el("bdi", session["model"])),
         figure("Requests", words.tokens(session["requests"]), ["last ", words.moment(session["touched"])]),
@@ -91,9 +97,13 @@ def _facts(session: ViewValues) -> Html:
             f"{words.short(session['tokens_before'])} → {words.short(session['tokens_after'])}",
             f"before → after; limit {words.tokens(session['limit'])}",
         ),
-        figure("Window", words.filled(used), words.level(used), class_=level_of(used)),
-        figure("Saved, net", words.money(sum(saved) if saved else None), "list prices, cache effects included"),
-        figure("Recalls", words.tokens(recalls), "asked for by the model"),
+        figure(term("window", place, "Window used"), words.filled(used), words.level(used), class_=level_of(used)),
+        figure(
+            term("saved, net", place, "Saved, net"),
+            words.money(sum(saved) if saved else None),
+            "list prices, cache effects included",
+        ),
+        figure(term("recall", place, "Recalls"), words.tokens(recalls), "by Brim or by the model"),
     )
 
 
@@ -102,6 +112,10 @@ def now(turn: ViewValues | None, session: ViewValues) -> Child:
     report = turn and turn.get("report")
     if not session["turns"] or not session["limit"]:
         return el("p", "Nothing has been counted yet.")
+    after = turn.get("after") if turn else None
+    found = contextmap.build(turn, after, report["after"]) if turn and report and after is not None else None
+    if found is not None:
+        return contextmap.render(found, "As sent")
     if not report:
         bar = bars.plain_bar(session["tokens_after"], session["limit"], "The window as last sent")
         return [bar, el("p", "Its layers are not held any more.")]
@@ -148,13 +162,29 @@ def window(report: ViewValues, label: str = "As sent") -> Html:
 def _over(turns: Sequence[ViewValues], place: NavigationPlace, session: str) -> list[Child]:
     """The window over the turns, and what its colours mean."""
     picture = bars.columns(turns, place.base, session)
-    told = "Colours are the layers above. The pale part is what came and was not sent."
+    told = "Colours are the layers of the window. The pale part is what came and was not sent. Dots are what happened."
     if any(not turn.get("layers") for turn in turns):
         told += " Turns in one grey have no layers yet: more are worked out each time this page is opened."
     scroll = el(
         "div", picture, class_="scroll newest", tabindex="0", role="group", aria_label="The window over the turns"
     )
     return [scroll, el("p", told, class_="note")]
+
+
+def _happened(turns: Sequence[ViewValues], place: NavigationPlace, session: str) -> Html | None:
+    """Compactions, recalls, lost caches, refits and faults, the newest first."""
+    rows = [
+        el(
+            "li",
+            el("span", KINDS[event["kind"]], class_=f"kind e-{event['kind']}"),
+            link(f"Turn {turn['number']}", place.base, "sessions", session, "turns", turn["number"]),
+            f": {event['told']}. ",
+            el("small", words.moment(turn["at"])),
+        )
+        for turn in reversed(turns[-MOST_ROWS:])
+        for event in turn.get("events") or ()
+    ]
+    return el("ul", rows, class_="moments") if rows else None
 
 
 def _turns(turns: Sequence[ViewValues], place: NavigationPlace, session: str) -> Html:

@@ -1,43 +1,49 @@
-"""One turn: its numbers, and its plan as it was sent or at a budget that the reader tries."""
+"""One turn: its context map, every item with its reason, and its plan at any budget and policy."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
 
-from brim.dashboard import changes, money, words
+from brim.dashboard import contextmap, items, missing, money, words
+from brim.dashboard.contextmap import Map
 from brim.dashboard.data import ViewValues
+from brim.dashboard.glossary import term
 from brim.dashboard.html import Child, Html, address, el, link, number, numbers, table
 from brim.dashboard.page import NavigationPlace, figure, figures, hidden_note, page
-from brim.dashboard.sessions import window
 from brim.models import Prices
-from brim.planning.report import LAYERS, level_of
+from brim.planning.report import level_of
 
-MOST_ITEMS = 1_000
-SETTLED = "What earlier turns settled is sent as before, so that the prompt cache holds; it is not decided again."
+POLICIES = ("agent", "rolling", "concise", "layered")
 COUNTED = {
     "actual": "the provider's own",
     "exact": "exact",
     "reconstructed": "by a reconstructed tokenizer",
 }
-FORMS = {
-    "full": "full",
-    "dense": "dense",
-    "outline": "outline",
-    "line": "one line",
-    "archived": "archived",
-    "dropped": "dropped",
-    "summary": "summary",
-}
+GONE = "The messages of this turn are not in memory any more, so its plan can neither be shown nor made again."
+
+
+@dataclass(frozen=True, slots=True)
+class TurnTrial:
+    """What the reader tries: a budget, a policy, and a text to look for."""
+
+    budget: int | None = None
+    policy: str = ""
+    why: str = ""
+
+    @property
+    def planned(self) -> bool:
+        return self.budget is not None
+
+    @property
+    def query(self) -> str:
+        given = {"budget": self.budget, "policy": self.policy}
+        return urlencode({name: value for name, value in given.items() if value}) if self.planned else ""
 
 
 def render(
-    turn: ViewValues,
-    plan: Html,
-    place: NavigationPlace,
-    *,
-    prices: Mapping[str, Prices],
-    budget: int | None = None,
-    last: bool = False,
+    turn: ViewValues, plan: Html, place: NavigationPlace, trial: TurnTrial, *, prices: Mapping[str, Prices], last: bool
 ) -> str:
     """The page of a turn; `last` says that none comes after it."""
     session, count = turn["session"], turn["number"]
@@ -47,32 +53,65 @@ def render(
         link("Earlier turn", place.base, *where, count - 1) if count > 1 else None,
         None if last else link("Later turn", place.base, *where, count + 1),
     ]
+    held = turn.get("before") is not None
     return page(
         place,
         f"Turn {count} of {words.brief(session)}",
         el("nav", around, aria_label="Up and around", class_="up"),
-        el("h1", f"Turn {count}"),
-        _facts(turn),
+        el("h1", f"Turn {count} of {words.brief(session)}"),
+        _sentence(turn),
+        _facts(turn, place),
+        [el("h2", "What fills the window"), _controls(turn, trial, place), plan] if held else el("p", GONE),
         _bill(turn, prices),
-        el("h2", "The plan, at any budget"),
-        _slider(turn, budget, place),
-        plan,
         section="sessions",
     )
 
 
-def _facts(turn: ViewValues) -> Html:
+def _sentence(turn: ViewValues) -> list[Child]:
+    """What became of the turn, and what happened in it, as one would say it."""
+    before, after, limit = turn["tokens_before"], turn["tokens_after"], turn["limit"]
+    if not limit:
+        first = "Nothing is known of this model's window, so the request went on as it came."
+    elif before == after and not turn["changed"]:
+        first = f"It fitted as it came: {before:,} of {limit:,} tokens. Brim passed it on byte for byte."
+    elif turn["would_have_overflowed"]:
+        first = f"{before:,} tokens came for a limit of {limit:,}; Brim sent {after:,}."
+    else:
+        first = (
+            f"{before:,} tokens came, within the limit of {limit:,}; Brim sent {after:,}, as its session did before."
+        )
+    told = [el("p", first, class_="headline")]
+    events = turn.get("events") or ()
+    return [*told, el("ul", [el("li", _capital(event["told"])) for event in events])] if events else list(told)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _facts(turn: ViewValues, place: NavigationPlace) -> Html:
     usage, used = turn["usage"] or {}, turn["used"]
-    over = "would have overflowed" if turn["would_have_overflowed"] else "would have fitted as it came"
-    billed = f"billed {words.tokens(usage.get('input'))}, upper bound {words.tokens(turn['upper'])}"
+    billed = f"billed {words.tokens(usage.get('input'))}"
+    read = usage["cached"] / usage["input"] if usage.get("input") else None
     return figures(
         figure("Model", el("bdi", turn["model"] or "unknown"), el("bdi", f"{turn['api']} · {turn['upstream']}")),
-        figure("Before", words.tokens(turn["tokens_before"]), over),
-        figure("After", words.tokens(turn["tokens_after"]), f"limit {words.tokens(turn['limit'])}"),
-        figure("Window", words.filled(used), words.level(used), class_=level_of(used)),
-        figure("Count error", words.signed(turn["error"]), billed),
-        figure("Saved, net", words.money(turn["saved_usd"]), f"{words.money(turn['cost_usd'])} paid"),
-        figure("Time added", words.milliseconds(turn["added_ms"]), f"of {words.milliseconds(turn['total_ms'])}"),
+        figure(term("window", place, "Window used"), words.filled(used), words.level(used), class_=level_of(used)),
+        figure(term("cache hits", place, "Cache hits"), words.share(read), billed),
+        figure(
+            term("count error", place, "Count error"),
+            words.signed(turn["error"]),
+            f"at most {words.tokens(turn['upper'])}",
+        ),
+        figure(
+            term("saved, net", place, "Saved, net"),
+            words.money(turn["saved_usd"]),
+            f"{words.money(turn['cost_usd'])} paid",
+        ),
+        figure(
+            term("time added", place, "Time added"),
+            words.milliseconds(turn["added_ms"]),
+            f"of {words.milliseconds(turn['total_ms'])}",
+        ),
         figure("Outcome", f"{turn['outcome']} {turn['status'] or ''}", turn["note"] or words.moment(turn["at"])),
     )
 
@@ -96,66 +135,93 @@ def _bill(turn: ViewValues, prices: Mapping[str, Prices]) -> Html | None:
     return el("details", el("summary", "What the provider billed"), made)
 
 
-def _slider(turn: ViewValues, budget: int | None, place: NavigationPlace) -> Html:
-    """A number field and a button; the script adds a slider to them."""
+def _controls(turn: ViewValues, trial: TurnTrial, place: NavigationPlace) -> list[Child]:
+    """A form that tries budgets and policies, to which the script adds a slider; and the search."""
     most = max(turn["tokens_before"], turn["limit"], 100)
     step = max(1, most // 200)
-    value = budget or turn["limit"] or most
+    value = trial.budget or turn["limit"] or most
     here = address(place.base, "sessions", turn["session"], "turns", turn["number"])
     field = el("input", type="number", id="budget", name="budget", min=1, max=100_000_000, value=value, required=True)
     range_ = {"min": step, "max": most, "step": step, "value": value}
+    options = [el("option", "as it was sent", value="", selected=not trial.policy)]
+    options += [el("option", name, value=name, selected=name == trial.policy) for name in POLICIES]
     slider = el("input", type="range", id="slider", aria_label="Budget in tokens", **range_)
-    return el(
+    form = el(
         "form",
         el("label", "Budget in tokens", for_="budget"),
-        " ",
         field,
-        " ",
-        el("button", "Plan at this budget", type="submit"),
-        " ",
+        el("label", "Policy ", el("select", options, name="policy")),
+        el("button", "Try it", type="submit"),
         el("a", "As sent", href=here, id="as-sent"),
         el("div", slider, class_="slider", hidden=True, id="slider-box"),
         el("p", role="status", id="told", class_="visually-hidden"),
         method="get",
         action=here,
         id="try-budget",
+        class_="controls",
         data_fragment=f"{here}/plan",
     )
+    return [form, missing.search(turn, trial.why) if place.content else None]
 
 
-def plan(turn: ViewValues, tried: ViewValues | None, place: NavigationPlace) -> Html:
-    """What was sent, or what would be at the budget that was tried; the script exchanges this part alone."""
+def plan(
+    turn: ViewValues, tried: ViewValues | None, place: NavigationPlace, trial: TurnTrial, prices: Mapping[str, Prices]
+) -> Html:
+    """What was sent, or what would be at what was tried; the script exchanges this part alone."""
     report = tried["report"] if tried else turn.get("report")
-    if report is None:
-        held = turn.get("before") is not None
-        left = "; a plan at another budget can be made." if held else ", so it cannot be made again either."
-        gone = f"The plan by which this turn was sent is not held any more{left}"
-        return el("section", el("p", gone), id="plan")
-    after = tried["after"] if tried else turn["after"]
+    after = tried["after"] if tried else turn.get("after")
+    if report is None or after is None:
+        return el("section", el("p", GONE), id="plan")
     title = f"Tried at {tried['budget']:,} tokens: {report['after']:,} used" if tried else "As sent"
-    archived = report["archived"] if tried else max(report["archived"], turn["archived"])
-    counts = f"{report['kept']:,} messages kept, {report['compacted']:,} items compacted, {archived:,} archived"
-    told = f"{counts}. Policy: {report['policy']}; the counts are {COUNTED.get(report['source'], 'estimates')}."
+    found = contextmap.build(turn, after, report["after"])
+    counts = f"{words.plural(report['kept'], 'message')} kept, {words.plural(report['compacted'], 'part')} shortened"
+    counted = COUNTED.get(report["source"], "estimates")
+    told = f"{counts}, {report['archived']:,} archived. Policy: {report['policy']}; the counts are {counted}."
     warnings = [el("li", warning) for warning in report["warnings"]]
+    label = "At this budget" if tried else "As sent"
     return el(
         "section",
         el("h3", title),
         el("p", told, id="told-plan"),
         el("ul", warnings, class_="warnings") if warnings else None,
-        window(report, "At this budget" if tried else "As sent"),
-        el("h3", "Every item: its form and the reason"),
-        items(report["decisions"], place, turn["session"]),
-        el("p", SETTLED, class_="note") if not tried and _partly(turn) else None,
-        el("h3", "Before and after"),
-        changes.render(turn["before"], after, place),
+        _mapped(turn, found, report, label, place, trial, prices) if found else items.table_of(report, place, turn),
         None if place.content else hidden_note(),
         id="plan",
     )
 
 
-def _partly(turn: ViewValues) -> bool:
-    """Whether a turn was changed by more than its own plan."""
-    return bool(turn["changed"]) and len(turn["report"]["decisions"]) < len(turn["after"] or ())
+def _mapped(
+    turn: ViewValues,
+    found: Map,
+    report: ViewValues,
+    label: str,
+    place: NavigationPlace,
+    trial: TurnTrial,
+    prices: Mapping[str, Prices],
+) -> list[Child]:
+    """Everything that needs the messages: the map, what it keeps, the answer's sources and the items."""
+    parts: list[Child] = [_quality(turn, found, prices)]
+    if trial.why and place.content:
+        parts += [el("h3", f"Why is “{trial.why}” missing?")]
+        parts += [missing.answer(found, report, trial.why, place, turn["session"])]
+    parts.append(contextmap.render(found, label))
+    said = turn.get("answer")
+    where = missing.sources(found, said) if said and place.content else None
+    if said and where is not None:
+        parts += [el("h3", "Where the answer came from"), el("p", el("bdi", said[:600]), class_="answer"), where]
+    parts += [el("h3", "Every item, its form and the reason")]
+    parts += [items.listed(found, report, place, turn, trial.query)]
+    return parts
+
+
+def _quality(turn: ViewValues, found: Map, prices: Mapping[str, Prices]) -> Html:
+    """What a plan keeps and costs, in figures."""
+    known = prices.get(turn["model"])
+    made = [figure(name, value) for name, value in contextmap.quality(found).items()]
+    if known is not None:
+        whole, sent = known.cost(found.before, 0, 0, 0), known.cost(found.after, 0, 0, 0)
+        made.append(figure("Input, all fresh", words.money(sent), f"{words.money(whole)} as it came"))
+    return figures(*made)
 
 
 def refused(problem: str) -> Html:
@@ -163,42 +229,21 @@ def refused(problem: str) -> Html:
     return el("section", el("p", problem, role="alert", class_="critical", id="told-plan"), id="plan")
 
 
-def items(decisions: list[ViewValues], place: NavigationPlace, session: str) -> Html:
-    """Every item with its form and reason."""
-    if not decisions:
-        return el("p", "It passed as it was: nothing had to be decided.")
-    shown = decisions[:MOST_ITEMS]
-    caption = words.plural(len(decisions), "item")
-    if len(shown) < len(decisions):
-        caption = f"The first {len(shown):,} of {caption}"
-    heads = ["Item", *numbers("Tokens"), "Form and reason"]
-    return table(caption, heads, [_item(decision, place, session) for decision in shown])
-
-
-def _item(decision: ViewValues, place: NavigationPlace, session: str) -> Html:
-    layer, form = decision["layer"], decision["form"]
-    described = f"{decision['role']} · {decision['kind']} · L{layer} {LAYERS.get(layer, '')}"
-    handle = decision.get("handle")
-    code: Child = handle and el("code", handle)
-    if handle and place.content:
-        code = link(code, place.base, "sessions", session, "archive", handle)
-    preview = decision.get("preview")
-    return el(
-        "tr",
-        el(
-            "th",
-            decision["item"],
-            el("small", described),
-            el("small", el("bdi", preview), class_="preview") if preview else None,
-            scope="row",
-        ),
-        number(words.before_after(decision["before"], decision["after"])),
-        el(
-            "td",
-            el("span", FORMS.get(form, form), class_=f"form {form}"),
-            el("small", f" {decision['fidelity']}") if decision.get("fidelity", "full") != "full" else None,
-            " ",
-            decision["reason"],
-            [" ", code] if code else None,
-        ),
-    )
+def item(turn: ViewValues, tried: ViewValues | None, key: str, place: NavigationPlace, *, fragment: bool) -> str | None:
+    """The texts of one item, as a page or as the part that the script puts into its place; None if there is none."""
+    report = tried["report"] if tried else turn.get("report")
+    after: Sequence[ViewValues] | None = tried["after"] if tried else turn.get("after")
+    if report is None or after is None:
+        return None
+    found = contextmap.build(turn, after, report["after"])
+    block = next((one for one in found.blocks if one.key == key), None) if found else None
+    if block is None:
+        return None
+    shown = items.texts(block, place)
+    if fragment:
+        return shown
+    up = link(f"Turn {turn['number']}", place.base, "sessions", turn["session"], "turns", turn["number"])
+    name = contextmap.name_of(block)
+    _, why, _ = items.told(block, items.decided(report))
+    body = [el("nav", up, aria_label="Up", class_="up"), el("h1", name), el("p", el("b", "Why: "), why, "."), shown]
+    return page(place, name, body, section="sessions")

@@ -29,12 +29,12 @@ def short(value: float | None) -> str:
 
 
 def money(value: float | None) -> str:
-    """Example: 12.3 -> "$12.30"; -0.00042 -> "−$0.0004" """
+    """Cents, and below a cent its parts. Example: 12.3 -> "$12.30"; -0.00042 -> "−$0.0004" """
     if value is None:
         return UNKNOWN
     size = abs(value)
     sign = "−" if value < 0 and size >= 0.00005 else ""
-    return f"{sign}${size:,.2f}" if size >= 0.1 or size < 0.00005 else f"{sign}${size:.4f}"
+    return f"{sign}${size:,.2f}" if size >= 0.01 or size < 0.00005 else f"{sign}${size:.4f}"
 
 
 def share(value: float | None) -> str:
@@ -75,8 +75,14 @@ def moment(at: float | None, now: float | None = None) -> Html:
 
 
 def brief(id: str) -> str:
-    """An id that fits a table. Example: "claude-code.3fa91c02" -> "claude-c…91c02" """
-    return id if len(id) <= 16 else f"{id[:8]}…{id[-5:]}"
+    """An id that fits a table, without the tenant that it begins with.
+
+    Example: "k3nv~support-desk.3fa91c02" -> "support-desk"; "claude-code-17f0-aa.3fa91c02" -> "claude-code-…f0-aa"
+    """
+    own = id.rpartition("~")[2]
+    name, dot, digest = own.rpartition(".")
+    own = name if dot and len(digest) == 8 else own
+    return own if len(own) <= 18 else f"{own[:12]}…{own[-5:]}"
 
 
 def before_after(before: float | None, after: float | None) -> str:

@@ -1,5 +1,5 @@
-// Renews the live page, adds a slider to the plan of a turn, and shows times in the reader's zone.
-// Every page works without it.
+// Renews the home page, tries budgets and policies, loads items when they are opened, copies commands, and shows times
+// in the reader's zone. Every page works without it.
 "use strict";
 
 const EVERY = 3000;
@@ -19,53 +19,58 @@ function localTimes(root) {
 }
 
 // The server has escaped whatever is content; scripts in it would not run under the page's policy either.
-function parsed(html, wrapper) {
-  const found = new DOMParser().parseFromString(wrapper ? `<table><tbody>${html}</tbody></table>` : html, "text/html");
-  return wrapper ? found.querySelector("tbody") : found.body;
+function parsed(html) {
+  return new DOMParser().parseFromString(html, "text/html").body;
 }
 
 function watchLive() {
-  const rows = byId("rows");
+  const address = byId("main").dataset.live;
   const pause = byId("pause");
   const summary = byId("summary");
-  const sentence = byId("sentence");
-  if (!pause || !rows) return;
+  if (!address || !pause) return;
+  const shown = {};
   let paused = false;
   let wait = EVERY;
   let timer = 0;
-  let lastRows = "";
   let announced = Date.now();
 
-  function show(live) {
-    for (const element of document.querySelectorAll("[data-live]")) {
-      const text = live.texts[element.dataset.live];
-      if (text !== undefined && element.textContent !== text) element.textContent = text;
+  function show(parts) {
+    for (const [id, html] of Object.entries(parts)) {
+      const old = byId(id);
+      // A part is left alone while the keyboard or a selection is in it.
+      if (!old || shown[id] === html || old.contains(document.activeElement) || selecting(old)) continue;
+      shown[id] = html;
+      const made = parsed(html);
+      localTimes(made);
+      const scrolled = Array.from(old.querySelectorAll(".scroll"), (box) => box.scrollLeft);
+      old.replaceChildren(...made.childNodes);
+      old.querySelectorAll(".scroll").forEach((box, place) => (box.scrollLeft = scrolled[place] || 0));
     }
     // The sentence on the page renews with its numbers; screen readers are told at most a few times a minute.
-    if (summary.textContent !== live.texts.summary && Date.now() - announced >= ANNOUNCE) {
-      summary.textContent = live.texts.summary;
+    const told = byId("sentence").textContent;
+    if (summary.textContent !== told && Date.now() - announced >= ANNOUNCE) {
+      summary.textContent = told;
       announced = Date.now();
     }
-    // Rows are left alone while the keyboard is among them.
-    if (live.rows && live.rows !== lastRows && !rows.contains(document.activeElement)) {
-      const made = parsed(live.rows, true);
-      localTimes(made);
-      rows.replaceChildren(...made.childNodes);
-      lastRows = live.rows;
-    }
+  }
+
+  function selecting(element) {
+    const selection = document.getSelection();
+    return !selection.isCollapsed && element.contains(selection.anchorNode);
   }
 
   async function renew() {
     timer = 0;
     if (paused || document.hidden) return;
     try {
-      const answer = await fetch("live.json", { cache: "no-store" });
+      const answer = await fetch(address, { cache: "no-store" });
       if (!answer.ok) throw new Error(`status ${answer.status}`);
-      show(await answer.json());
+      show((await answer.json()).parts);
       wait = EVERY;
     } catch (problem) {
-      sentence.textContent = `The gateway does not answer (${problem.message}); the numbers are old.`;
-      if (summary.textContent !== sentence.textContent) summary.textContent = sentence.textContent;
+      byId("sentence").textContent = `The gateway does not answer (${problem.message}); the numbers are old.`;
+      summary.textContent = byId("sentence").textContent;
+      delete shown.sentence;
       announced = 0;
       wait = Math.min(SLOWEST, wait * 2);
     }
@@ -88,6 +93,11 @@ function watchLive() {
   plan();
 }
 
+function watchFilters() {
+  const form = byId("filters");
+  if (form) form.addEventListener("change", () => form.requestSubmit());
+}
+
 function watchBudget() {
   const form = byId("try-budget");
   if (!form) return;
@@ -101,13 +111,12 @@ function watchBudget() {
     if (!field.checkValidity()) return;
     if (running) running.abort();
     const mine = (running = new AbortController());
-    const plan = byId("plan");
-    plan.setAttribute("aria-busy", "true");
-    const query = new URLSearchParams({ budget: field.value });
+    byId("plan").setAttribute("aria-busy", "true");
+    const query = new URLSearchParams(new FormData(form));
     try {
       const answer = await fetch(`${form.dataset.fragment}?${query}`, { signal: mine.signal, cache: "no-store" });
       if (!answer.ok && answer.status !== 422) throw new Error(`status ${answer.status}`);
-      const made = parsed(await answer.text(), false).querySelector("#plan");
+      const made = parsed(await answer.text()).querySelector("#plan");
       if (!made) throw new Error("no plan came back");
       localTimes(made);
       byId("plan").replaceWith(made);
@@ -116,7 +125,7 @@ function watchBudget() {
       history.replaceState(null, "", `${form.getAttribute("action")}?${query}`);
     } catch (problem) {
       if (problem.name === "AbortError") return;
-      plan.removeAttribute("aria-busy");
+      byId("plan").removeAttribute("aria-busy");
       told.classList.remove("visually-hidden");
       told.textContent = `The plan could not be made: ${problem.message}.`;
     }
@@ -133,7 +142,8 @@ function watchBudget() {
     slider.setAttribute("aria-valuetext", `${Number(slider.value).toLocaleString("en")} tokens`);
     soon();
   });
-  field.addEventListener("input", () => {
+  form.addEventListener("input", (event) => {
+    if (event.target === slider) return;
     slider.value = field.value;
     soon();
   });
@@ -144,8 +154,65 @@ function watchBudget() {
   });
 }
 
+// An item's texts are loaded when it is opened; a link on the map opens it.
+function watchItems() {
+  document.addEventListener(
+    "toggle",
+    async (event) => {
+      const item = event.target;
+      const place = item.querySelector && item.querySelector("[data-load]");
+      if (!place || !item.open) return;
+      const address = place.dataset.load;
+      delete place.dataset.load;
+      try {
+        const answer = await fetch(address, { cache: "no-store" });
+        if (!answer.ok) throw new Error(`status ${answer.status}`);
+        const made = parsed(await answer.text());
+        localTimes(made);
+        place.replaceChildren(...made.childNodes);
+      } catch (problem) {
+        place.dataset.load = address;
+        place.textContent = `This could not be loaded: ${problem.message}.`;
+      }
+    },
+    true,
+  );
+
+  function open() {
+    const found = location.hash.length > 1 && byId(decodeURIComponent(location.hash.slice(1)));
+    if (!found || found.tagName !== "DETAILS") return;
+    found.open = true;
+    found.querySelector("summary").focus();
+  }
+  window.addEventListener("hashchange", open);
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest && event.target.closest("a[href^='#']");
+    if (link && link.getAttribute("href") === location.hash) open();
+  });
+  open();
+}
+
+function watchCopies() {
+  for (const button of document.querySelectorAll("button[data-copy]")) {
+    if (!navigator.clipboard) continue;
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      try {
+        await navigator.clipboard.writeText(button.dataset.copy);
+        button.textContent = "Copied";
+      } catch (problem) {
+        button.textContent = "Not allowed";
+      }
+      setTimeout(() => (button.textContent = "Copy"), 2000);
+    });
+  }
+}
+
 // A picture that is wider than its place shows the newest first.
 for (const box of document.querySelectorAll(".scroll.newest")) box.scrollLeft = box.scrollWidth;
 localTimes(document);
 watchLive();
+watchFilters();
 watchBudget();
+watchItems();
+watchCopies();

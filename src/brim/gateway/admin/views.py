@@ -11,16 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 from brim.conversation import Conversation
 from brim.errors import NotFound
+from brim.gateway.admin.messages import LONGEST_TEXT, messages_of
+from brim.gateway.admin.numbers import numbers
+from brim.gateway.admin.timeline import events
 from brim.gateway.fitting.conversations import Live
 from brim.gateway.observe.turns import GatewayTurn
 from brim.gateway.proxy.faults import Refused
 from brim.models import Model
+from brim.planning.policies.policy import Policy
 from brim.planning.report import HIGH, Report, level_of
 
 if TYPE_CHECKING:
     from brim.gateway.server.app import Gateway
 
-LONGEST_TEXT = 200_000
+# Conversations that are looked through for requests in work: as many as can be in work at once, by default.
+MOST_LOOKED = 256
 DAY = 86_400
 
 
@@ -72,6 +77,31 @@ class Views:
             "turns": [turn.as_dict() for turn in islice(reversed(recent), limit)],
         }
 
+    def numbers(self, span: str, model: str = "", client: str = "", tenant: str = "") -> dict[str, Any]:
+        """Numbers over a span of time ("1h", "24h", "7d" or "30d"), from the store."""
+        wanted = {"model": model, "client": client, "tenant": tenant}
+        return numbers(self._gateway.journal.history, span, wanted, self.shows)
+
+    def running(self, limit: int = 20) -> list[dict[str, Any]]:
+        """The requests that are in work now, the oldest first."""
+        found = [
+            live.turns[-1]
+            for live in islice(self._gateway.fitter.conversations, MOST_LOOKED)
+            if self.shows(live.tenant) and live.turns and live.turns[-1].outcome == "running"
+        ]
+        return [turn.as_dict() for turn in sorted(found, key=lambda turn: turn.at)[:limit]]
+
+    def moments(self, limit: int = 8) -> list[dict[str, Any]]:
+        """What happened last that is worth a look, the newest first: each with its session, turn, kind and words."""
+        found = []
+        for live in islice(self._gateway.fitter.conversations, MOST_LOOKED // 10):
+            if not self.shows(live.tenant):
+                continue
+            times = {turn.number: turn.at for turn in live.turns}
+            for number, told in events(live.turns).items():
+                found += [{"session": live.id, "number": number, "at": times[number], **one} for one in told]
+        return sorted(found, key=lambda one: -one["at"])[:limit]
+
     def sessions(self, limit: int = 50, query: str = "") -> list[dict[str, Any]]:
         """The last used conversations."""
         wanted = query.casefold()
@@ -85,7 +115,11 @@ class Views:
     def session(self, id: str) -> dict[str, Any]:
         """One conversation with its turns; NotFound."""
         live = self._live(id)
-        turns = [{**turn.as_dict(), "layers": _layers(turn.made)} for turn in live.turns]
+        told = events(live.turns)
+        turns = [
+            {**turn.as_dict(), "layers": _layers(turn.made), "events": told.get(turn.number, []), "held": _held(turn)}
+            for turn in live.turns
+        ]
         archive = [{"handle": handle, "characters": size} for handle, size in live.archive.items()]
         return {**_summary(live), "turns": turns, "archive": archive, "summaries": self._summaries(live)}
 
@@ -109,28 +143,40 @@ class Views:
         """One turn: every item with its form and reason, and the messages before and after."""
         turn = self._turn(id, number)
         report = turn.report
+        live = self._live(id)
         return {
             **turn.as_dict(),
             "report": self._shown(report),
-            "before": self._messages(turn.original),
-            "after": self._messages(turn.sent),
+            "before": self._messages(turn.original, turn),
+            "after": self._messages(turn.sent, turn),
+            "events": events(live.turns).get(number, []),
+            "answer": self._answer(live, turn),
         }
+
+    def _answer(self, live: Live, turn: GatewayTurn) -> str | None:
+        """What the model said, as the next request carries it; None where that is not held."""
+        later = next((one for one in live.turns if one.number == turn.number + 1), None)
+        if later is None or turn.original is None or later.original is None:
+            return None
+        said = later.original.messages[len(turn.original.messages) :]
+        texts = [message.text for message in said[:1] if message.role == "assistant" and not message.calls]
+        return self._gateway.redact(texts[0][:LONGEST_TEXT]) if texts else None
 
     def layers(self, id: str, number: int) -> list[dict[str, Any]] | None:
         """The tokens of one turn by layer; None if they are not known any more."""
         return _layers(self._turn(id, number).report)
 
-    def planned_at(self, id: str, number: int, budget: int) -> dict[str, Any]:
-        """The same turn at another budget. Raises BudgetTooSmall, NotFound."""
+    def planned_at(self, id: str, number: int, budget: int, policy: str = "") -> dict[str, Any]:
+        """The same turn at another budget, by a policy of this name. Raises BudgetTooSmall, NotFound, BadSetting."""
         turn = self._turn(id, number)
         if turn.original is None or turn.found is None:
             raise NotFound(f"the content of turn {number} is not held any more")
-        fitted = turn.planned_at(budget)
+        fitted = turn.planned_at(budget, Policy.named(policy) if policy else None)
         return {
             "budget": budget,
             "tokens": fitted.tokens,
             "report": self._shown(fitted.report),
-            "after": self._messages(fitted.conversation),
+            "after": self._messages(fitted.conversation, turn),
         }
 
     def archived(self, id: str, handle: str) -> dict[str, Any]:
@@ -207,21 +253,16 @@ class Views:
     def _shown(self, report: Report | None) -> Any:
         return self._gateway.redact.deep(report.as_dict()) if report is not None else None
 
-    def _messages(self, conversation: Conversation | None) -> list[dict[str, Any]] | None:
+    def _messages(self, conversation: Conversation | None, turn: GatewayTurn) -> list[dict[str, Any]] | None:
         if conversation is None:
             return None
-        redact = self._gateway.redact
-        listed = [*([conversation.system] if conversation.system else []), *conversation.messages]
-        return [
-            {
-                "role": message.role,
-                "digest": message.digest.hex()[:16],
-                "text": redact(message.text[:LONGEST_TEXT]),
-                "calls": list(message.calls),
-                "answers": list(message.answers),
-            }
-            for message in listed
-        ]
+        counter = self._gateway.fitter.counter(turn.found, turn.api, None) if turn.found is not None else None
+        return messages_of(conversation, self._gateway.redact, counter)
+
+
+def _held(turn: GatewayTurn) -> bool:
+    """Whether a turn's messages are in memory, so that its plan can be looked at and made again."""
+    return turn.came is not None or turn.unread is not None
 
 
 def _requests(gateway: Gateway) -> int:

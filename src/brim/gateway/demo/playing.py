@@ -104,7 +104,7 @@ class Talk:
         self._base = base
         self._pause = pause
         self._messages: list[dict[str, Any]] = []
-        if story.api == "openai_chat":
+        if not story.system_field:
             self._messages.append({"role": "system", "content": story.instructions})
         self._played = Played()
 
@@ -124,15 +124,15 @@ class Talk:
 
     async def _ask(self) -> tuple[list[tuple[str, str, Mapping[str, Any]]], str]:
         """Send what was said so far; the calls and the text that come back. The answer joins the history."""
-        story, anthropic = self._story, self._story.api == "anthropic"
+        story, apart = self._story, self._story.system_field
         headers = {"content-type": "application/json", "user-agent": story.client, "x-brim-session": story.name}
         body: dict[str, Any] = {"model": story.model, "messages": self._messages, "tools": _tools(story)}
-        if anthropic:
+        if apart:
             body |= {"system": story.instructions, "max_tokens": MOST_OUTPUT}
             headers |= {"x-api-key": f"{story.name}-key", "anthropic-version": "2023-06-01"}
         else:
             headers["authorization"] = f"Bearer {story.name}-key"
-        path = "/v1/messages" if anthropic else "/v1/chat/completions"
+        path = "/v1/messages" if apart else "/v1/chat/completions"
         sent = [(name.encode(), value.encode()) for name, value in headers.items()]
         async with await self._client.send("POST", self._base + path, sent, json.dumps(body).encode()) as answer:
             told = json.loads(await answer.read(1 << 20))
@@ -144,7 +144,7 @@ class Talk:
         return self._heard(told)
 
     def _heard(self, told: dict[str, Any]) -> tuple[list[tuple[str, str, Mapping[str, Any]]], str]:
-        if self._story.api == "anthropic":
+        if self._story.system_field:
             self._messages.append({"role": "assistant", "content": told["content"]})
             calls = [(one["id"], one["name"], one["input"]) for one in told["content"] if one["type"] == "tool_use"]
             return calls, "".join(one.get("text", "") for one in told["content"])
@@ -156,7 +156,7 @@ class Talk:
 
     def _results(self, calls: list[tuple[str, str, Mapping[str, Any]]]) -> None:
         found = [(id, self._story.answer(name, given)) for id, name, given in calls]
-        if self._story.api == "anthropic":
+        if self._story.system_field:
             blocks = [{"type": "tool_result", "tool_use_id": id, "content": text} for id, text in found]
             self._messages.append({"role": "user", "content": blocks})
         else:
@@ -168,7 +168,7 @@ def _tools(story: Story) -> list[dict[str, Any]]:
     made: list[dict[str, Any]] = []
     for name, text in story.tools.items():
         schema = {"type": "object", "properties": {"page": {"type": "integer"}, "path": {"type": "string"}}}
-        if story.api == "anthropic":
+        if story.system_field:
             made.append({"name": name, "description": text, "input_schema": schema})
         else:
             made.append({"type": "function", "function": {"name": name, "description": text, "parameters": schema}})

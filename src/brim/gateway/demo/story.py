@@ -6,6 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+# The APIs of the sample whose instructions are no message.
+SYSTEM_FIELD = frozenset(("anthropic",))
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -30,6 +33,11 @@ class Story:
     argument: str
     steps: tuple[Step, ...]
     answer: Callable[[str, Mapping[str, Any]], str]
+
+    @property
+    def system_field(self) -> bool:
+        """Whether its API has a field for the instructions, and blocks in the place of plain contents."""
+        return self.api in SYSTEM_FIELD
 
     @property
     def requests(self) -> int:

@@ -7,7 +7,7 @@ import itertools
 import secrets
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
@@ -33,6 +33,7 @@ class Live(msgspec.Struct, eq=False):
     touched: float = 0.0
     requests: int = 0
     last_size: int = 0
+    recalled: int = 0  # passages from the archive that stand in its prompt
     archive: dict[str, int] = msgspec.field(default_factory=dict)  # handles, with their characters
     engaged: bool = False  # it did not fit once: a session in the store follows it
     large: bool = False  # a worker handles it: its session is not here
@@ -118,6 +119,18 @@ class Conversations:
             live, turn = self._taken.popleft()
             if len(live.turns) > 1 and live.turns[0] is turn:
                 del live.turns[0]
+
+    def restore(self, turns: Iterable[GatewayTurn]) -> None:
+        """Take the turns of an earlier process, the oldest first: their numbers, not what was said in them."""
+        for turn in turns:
+            if not turn.session or not turn.number:
+                continue
+            live = self._open(turn.session)
+            number = turn.number
+            self.add(live, turn)
+            live.requests = turn.number = number
+            live.client, live.model, live.api = turn.client, turn.model, turn.api
+            live.created = live.turns[0].at
 
     def begin(self, tenant: str) -> Live:
         """A new conversation of a tenant."""

@@ -33,6 +33,8 @@ class FitResult(msgspec.Struct, eq=False):
     upper: int = 0
     limit: int = 0
     archived: int = 0
+    recalled: int = 0
+    """Passages that were archived and stand in the prompt again."""
     changed: bool = False
     fitted: fitting.Fitted | None = None
     told: Callable[[], Report] | None = None

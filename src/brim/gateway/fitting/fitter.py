@@ -411,6 +411,7 @@ class Fitter:
             self._keep(live, fitted)
         archived = len(session.view.archived(len(session.log)))
         result = self._result(fitted, raw, conversation, live, model, actuals, limit, archived)
+        result.recalled = sum(entry.kind == "recall" for entry in session.view.entries)
         result.told = fitted.reporter
         return result
 

@@ -9,8 +9,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from brim import incidents
+from brim.gateway.observe.history import History, ValueStore
 from brim.gateway.observe.logs import tell
 from brim.gateway.observe.metrics import Metrics
+from brim.gateway.observe.turn_log import TurnLog
 from brim.gateway.observe.turns import GatewayTurn
 from brim.tokens.actuals import UsageRecord
 
@@ -24,19 +26,19 @@ FLUSH_SECONDS = 0.5
 MOST_WAITING = 50_000
 
 
-class Keeper(Protocol):
+class Keeper(ValueStore, Protocol):
     """The part of a store that the journal writes to."""
 
     def add_usages(self, records: Sequence[UsageRecord]) -> None: ...
-
-    def put_value(self, name: str, value: bytes | None) -> None: ...
 
 
 class Journal:
     """Takes finished turns. Writing to the store happens in a thread, a moment later and many at once."""
 
-    def __init__(self, metrics: Metrics, keeper: Keeper | None = None) -> None:
+    def __init__(self, metrics: Metrics, keeper: Keeper | None = None, process: str = "") -> None:
         self.metrics = metrics
+        self.history = History(keeper, process)
+        self._turn_log = TurnLog(keeper, process) if keeper is not None else None
         self.recent: deque[GatewayTurn] = deque(maxlen=MOST_TURNS)
         self.hooks: list[Callable[[GatewayTurn], None]] = []
         self._keeper = keeper
@@ -91,6 +93,10 @@ class Journal:
         while len(self._plans) > MOST_PLANS:
             self._plans.popleft().let_go()
         self.metrics.ended(turn)
+        self.history.add(turn)
+        if self._turn_log is not None:
+            self._turn_log.add(turn)
+            self._wake.set()
         if turn.changed or turn.outcome not in ("done", "gone"):
             self._log(turn)
         if self._keeper is not None and turn.model:
@@ -153,6 +159,17 @@ class Journal:
             raise
         for name, value in values.items():
             self._keeper.put_value(name, value)
+        if self._turn_log is not None:
+            self._turn_log.flush()
+        self.history.flush()
+
+    def restore(self, now: float) -> list[GatewayTurn]:
+        """The last turns that the store knows, as the recent ones; to be called in a thread, before any other comes."""
+        if self._turn_log is None:
+            return []
+        turns = self._turn_log.restore(now, MOST_TURNS)
+        self.recent.extend(turns)
+        return turns
 
     async def close(self) -> None:
         """Write what is waiting, and stop."""

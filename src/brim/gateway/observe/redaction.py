@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-_TEXTS: Final = frozenset({"text", "preview"})
+_TEXTS: Final = frozenset({"text", "preview", "answer"})
 
 
 def without_content(value: Any) -> Any:

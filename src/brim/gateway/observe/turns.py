@@ -41,6 +41,9 @@ class GatewayTurn(msgspec.Struct, eq=False):
     changed: bool = False
     refits: int = 0
     recalls: int = 0
+    """How often the model asked for archived content."""
+    recalled: int = 0
+    """Archived passages that Brim put back into the prompt with this turn."""
     faults: int = 0
     """Faults inside Brim that it survived."""
     status: int = 0
@@ -120,8 +123,8 @@ class GatewayTurn(msgspec.Struct, eq=False):
         """The report with the counts of its time: what was learnt since would give others."""
         return replace(report, before=self.before, after=self.after) if self.after else report
 
-    def planned_at(self, budget: int) -> fitting.Fitted:
-        """The same request at another budget."""
+    def planned_at(self, budget: int, policy: Policy | None = None) -> fitting.Fitted:
+        """The same request at another budget, by its own policy or another."""
         assert self.original is not None
         conversation = self.original
         return fitting.fit(
@@ -129,7 +132,7 @@ class GatewayTurn(msgspec.Struct, eq=False):
             model=self.found,
             budget=budget,
             api=conversation.api,
-            policy=self.policy,
+            policy=policy or self.policy,
             tools=_value(conversation.tools),
             system=conversation.system.value if conversation.system else None,
         )
@@ -169,6 +172,7 @@ class GatewayTurn(msgspec.Struct, eq=False):
             "would_have_overflowed": self.overflowing,
             "refits": self.refits,
             "recalls": self.recalls,
+            "recalled": self.recalled,
             "status": self.status,
             "outcome": self.outcome,
             "note": self.note,

@@ -482,6 +482,8 @@ class Exchange(ClientSide):
         turn.session = live.id
         turn.before, turn.after, turn.upper, turn.limit = result.before, result.after, result.upper, result.limit
         turn.archived, turn.changed = result.archived, result.changed
+        turn.recalled += max(0, result.recalled - live.recalled)
+        live.recalled = result.recalled
         turn.found, turn.window = result.model, result.model.window if result.model else 0
         turn.about = result.parsed is None and result.number is None
         turn.unread = result.body if turn.about else None

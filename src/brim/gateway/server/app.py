@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+import os
 import secrets
+import socket
+import time
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from brim import incidents
 from brim.apis import error_bodies
 from brim.gateway.admin.http_api import admin_app
 from brim.gateway.admin.views import Views
@@ -65,7 +69,7 @@ class Gateway:
         self.options = options
         self.store = store
         self.metrics = Metrics()
-        self.journal = Journal(self.metrics, store)
+        self.journal = Journal(self.metrics, store, _process(options))
         self.tenants = Tenants(store)
         self._trimming = Trimming()
         self.lookouts = Lookouts()
@@ -194,6 +198,7 @@ class Gateway:
     async def start(self) -> None:
         """Open connections and begin to learn; the models that were known last time are known at once."""
         self._connect(self.options)
+        await self._restore()
         self.journal.start()
         self._trimming.start()
         self._warming.start()
@@ -202,6 +207,13 @@ class Gateway:
                 self.discovery.remember(target, self.store.get_value(key_of(target)))
         self.discovery.start()
         self.ready = True
+
+    async def _restore(self) -> None:
+        """Know the sessions of earlier processes; where the store cannot tell of them, go on without."""
+        try:
+            self.fitter.conversations.restore(await asyncio.to_thread(self.journal.restore, time.time()))
+        except Exception as problem:  # numbers for people to look at must not keep requests from being served
+            incidents.note("store", problem)
 
     def _bound(self, options: Options) -> None:
         """Bound what is in work at once; what is counts by the old bounds to its end."""
@@ -267,6 +279,12 @@ class Gateway:
         if self.store is not None:
             await asyncio.to_thread(self.store.close)
         log.log(logging.INFO, "stopped")
+
+
+def _process(options: Options) -> str:
+    """A name for this process that is the same when it is started anew."""
+    port = options.gateway.port
+    return f"{socket.gethostname()}:{port or os.getpid()}"
 
 
 # What goes along with a refusal: a browser asks for the token, a client comes again, or not on this connection.

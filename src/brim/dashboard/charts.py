@@ -1,0 +1,140 @@
+"""Columns over time: SVG with a text alternative, drawn without any style attribute."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from brim.dashboard.html import Html, el
+
+HEIGHT = 120
+# Columns of the last requests, and how far above their limit they are drawn.
+MOST_REQUESTS, HIGHEST = 80, 2.0
+Points = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One colour of a chart: its name, its class, and its value at a point."""
+
+    name: str
+    class_: str
+    value: Callable[[Mapping[str, Any]], float]
+
+
+def columns(title: str, points: Points, series: Sequence[Series], shown: Callable[[float], str], width: int) -> Html:
+    """Stacked columns, with the highest value and both ends of the time beside them."""
+    sums = [sum(max(0.0, one.value(point)) for one in series) for point in points]
+    most = max(sums, default=0.0)
+    step = 100 / max(1, len(points))
+    parts: list[Html] = [
+        el("line", x1=0, x2="100%", y1=y, y2=y, class_="grid") for y in (0.5, HEIGHT / 2, HEIGHT - 0.5)
+    ]
+    for place, point in enumerate(points):
+        parts.append(_column(point, series, place * step, step, most, shown, width))
+    totals = ", ".join(f"{one.name} {_total(one, points, shown)}" for one in series)
+    spoken = f"{title} over time: {totals}; the highest column is {shown(most)}"
+    drawn = el("svg", parts, class_="chart", role="img", aria_label=spoken, width="100%", height=HEIGHT)
+    ends = [_clock(points[0]["at"], width), _clock(points[-1]["at"] + width, width)] if points else ["", ""]
+    legend = [
+        el(
+            "span",
+            el("span", class_=f"swatch {one.class_}"),
+            f"{one.name} ",
+            el("b", shown(sum(map(one.value, points)))),
+        )
+        for one in series
+    ]
+    return el(
+        "figure",
+        el("figcaption", el("span", title, class_="chart-title"), el("span", legend, class_="legend")),
+        el("div", el("span", shown(most), class_="top"), drawn, class_="plot"),
+        el("div", el("span", ends[0]), el("span", ends[1]), class_="ends"),
+        class_="panel",
+    )
+
+
+def _total(one: Series, points: Points, shown: Callable[[float], str]) -> str:
+    return shown(sum(map(one.value, points)))
+
+
+def _column(
+    point: Mapping[str, Any],
+    series: Sequence[Series],
+    x: float,
+    step: float,
+    most: float,
+    shown: Callable[[float], str],
+    width: int,
+) -> Html:
+    told = "\n".join(f"{one.name}: {shown(one.value(point))}" for one in series)
+    parts = [
+        el("title", f"{_clock(point['at'], width)}\n{told}"),
+        el("rect", x=f"{x:.3f}%", y=0, width=f"{step:.3f}%", height=HEIGHT, class_="hit"),
+    ]
+    bottom = float(HEIGHT)
+    for one in series:
+        tall = HEIGHT * max(0.0, one.value(point)) / most if most else 0.0
+        if tall > 0:
+            bottom -= tall
+            wide, left = f"{step * 0.8:.3f}%", f"{x + step * 0.1:.3f}%"
+            parts.append(
+                el("rect", x=left, y=round(bottom, 2), width=wide, height=round(max(tall, 1), 2), class_=one.class_)
+            )
+    return el("g", parts)
+
+
+def _clock(at: float, width: int) -> str:
+    """When a column begins, in UTC: with its day where one is not enough, and without its hour where it is a day's."""
+    shown = "%d %b" if width > 6 * 3_600 else "%d %b %H:%M" if width > 600 else "%H:%M"
+    return time.strftime(shown, time.gmtime(at))
+
+
+def windows(turns: Points, href: Callable[[Mapping[str, Any]], str]) -> Html:
+    """The last requests as columns, each as a share of its limit: what was sent, and above it what was not."""
+    shown = list(reversed(turns[:MOST_REQUESTS]))
+    top = max([1.15, *(min(turn["tokens_before"] / (turn["limit"] or 1), HIGHEST) for turn in shown)])
+    step = 100 / max(1, len(shown))
+    line = round(HEIGHT * (1 - 1 / top), 1)
+    parts: list[Html] = []
+    for place, turn in enumerate(shown):
+        limit = turn["limit"] or 1
+        before, after = min(turn["tokens_before"] / limit, top), min(turn["tokens_after"] / limit, top)
+        at = {"x": f"{place * step + step * 0.12:.3f}%", "width": f"{step * 0.76:.3f}%"}
+        sizes = f"{turn['tokens_before']:,} tokens came, {turn['tokens_after']:,} were sent"
+        told = f"{turn['client']} · turn {turn['number']}: {sizes}"
+        tall = round(HEIGHT * after / top, 1)
+        drawn = [el("title", told), el("rect", y=0, height=HEIGHT, class_="hit", **at)]
+        if before > after:
+            out = round(HEIGHT * (before - after) / top, 1)
+            drawn.append(el("rect", y=round(HEIGHT - tall - out, 1), height=out, class_="k-out", **at))
+        drawn.append(el("rect", y=HEIGHT - tall, height=tall, class_="k-sent", **at))
+        # The table below has the same links for the keyboard.
+        parts.append(el("a", drawn, href=href(turn), tabindex="-1"))
+    parts.append(el("line", x1=0, x2="100%", y1=line, y2=line, class_="limit"))
+    over = sum(turn["tokens_before"] > (turn["limit"] or 1) for turn in shown)
+    spoken = f"The last {len(shown)} requests as shares of their limits: {over} came larger than it, none was sent so"
+    drawn_all = el("svg", parts, class_="chart", role="group", aria_label=spoken, width="100%", height=HEIGHT)
+    legend = [
+        el("span", el("span", class_="swatch k-sent"), "sent"),
+        el("span", el("span", class_="swatch k-out"), "came and was not sent"),
+        el("span", el("span", class_="swatch mark"), "limit"),
+    ]
+    title = el(
+        "span", f"The last {len(shown)} requests" if len(shown) != 1 else "The last request", class_="chart-title"
+    )
+    return el(
+        "figure",
+        el("figcaption", title, el("span", legend, class_="legend")),
+        el("div", drawn_all, class_="plot"),
+        class_="panel wide",
+    )
+
+
+def share_bar(share: float, label: str) -> Html:
+    """A small bar beside a number. It says nothing that the number does not."""
+    wide = f"{max(0.0, min(1.0, share)) * 100:.1f}%"
+    bar = el("rect", x=0, y=0, width=wide, height=6, class_="k-sent", rx=3)
+    return el("svg", bar, class_="share", width="100%", height=6, aria_hidden="true", data_label=label)

@@ -1,0 +1,57 @@
+"""The words of the dashboard: each with a sentence that stands where the word does, and all of them on one page."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from brim.dashboard.html import Html, address, el
+from brim.dashboard.page import NavigationPlace, page
+
+WORDS: Final = {
+    "archive": "Where originals go that left the prompt. Nothing is deleted: each can be read again by its handle.",
+    "budget": "The tokens a request may take: the window less the reserve, or a smaller number that you set.",
+    "cache hits": "The share of input tokens that the provider read from its prompt cache, at a fraction of the price.",
+    "cache loss": "A turn for which the provider read little from its cache although much had been sent before.",
+    "compaction": "The moment a session's history is shortened because it passed its budget. Between two compactions "
+    "requests only grow, so the prompt cache holds.",
+    "count error": "How far Brim's count of a request was from what the provider billed.",
+    "fit": "To bring a request into its budget. A request that fits already is passed on byte for byte.",
+    "form": "How an item is sent: full, dense (smaller without loss), outline, one line, or archived.",
+    "handle": "The name of an archived original, such as brim:3f2a9c01.",
+    "limit": "The smallest of all that bounds a request: window, budget, and what the provider has said.",
+    "overflow avoided": "A request that was larger than its limit when it came, and was sent within it.",
+    "plan": "For every item of a request its form and the reason.",
+    "policy": "The rules by which a plan is made: agent, rolling, concise or layered.",
+    "recall": "Archived content that comes back: Brim brings it when a question is about it, or the model asks for it.",
+    "refit": "A request sent again, smaller, because the provider said that it was too long.",
+    "reserve": "The tokens kept free for the answer.",
+    "saved, net": "What sending everything would have cost less what was paid: cache effects included, list prices.",
+    "session": "One conversation: the requests that go on from each other.",
+    "step": "A message of the model with its tool calls and their results.",
+    "summary": "The text that stands for archived messages: what was asked, done and decided.",
+    "time added": "How long Brim worked on a request before it was sent on.",
+    "turn": "One request of a session and its answer.",
+    "window": "The most tokens that a model takes at once, its answer included.",
+}  # fmt: skip
+
+
+def term(word: str, place: NavigationPlace, shown: str = "") -> Html:
+    """A word that says what it means where it stands. Example: term("recall", place, "Recalls")"""
+    return el(
+        "a",
+        shown or word,
+        href=f"{address(place.base, 'glossary')}#{slug(word)}",
+        class_="term",
+        data_tip=WORDS[word],
+        aria_description=WORDS[word],
+    )
+
+
+def slug(word: str) -> str:
+    """Example: "saved, net" -> "saved-net" """
+    return word.replace(",", "").replace(" ", "-")
+
+
+def render(place: NavigationPlace) -> str:
+    rows = [el("div", el("dt", word), el("dd", meaning), id=slug(word)) for word, meaning in WORDS.items()]
+    return page(place, "Glossary", el("h1", "Glossary"), el("dl", rows, class_="glossary"), section="glossary")

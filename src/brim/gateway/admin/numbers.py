@@ -1,0 +1,57 @@
+"""Numbers over time for the dashboard: by bucket, model, client and tenant, from what the store keeps."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from brim.gateway.observe.history import FIELDS, History, Key, summed
+
+# The spans that can be asked for, and the width of their columns: each shows 12 to 60.
+SPANS: dict[str, tuple[int, int]] = {
+    "1h": (3_600, 300),
+    "24h": (86_400, 1_800),
+    "7d": (7 * 86_400, 3 * 3_600),
+    "30d": (30 * 86_400, 12 * 3_600),
+}
+MOST_NAMES = 50
+_Row = tuple[Key, Sequence[float]]
+
+
+def numbers(
+    history: History, span: str, wanted: dict[str, str], shows: Callable[[str], bool], now: float | None = None
+) -> dict[str, Any]:
+    """The sums of a span, in columns and by name; `wanted` may name a model, client and tenant."""
+    seconds, width = SPANS[span]
+    until = time.time() if now is None else now
+    first = (int(until) // width + 1) * width - seconds
+    rows = [row for row in history.rows(first, until) if row[0][0] >= first and shows(row[0][3])]
+    names = {"model": 1, "client": 2, "tenant": 3}
+    found = [row for row in rows if all(wanted.get(name) in (None, "", row[0][place]) for name, place in names.items())]
+    columns: dict[int, list[_Row]] = {}
+    for row in found:
+        columns.setdefault(row[0][0] // width * width, []).append(row)
+    return {
+        "span": span,
+        "width": width,
+        "points": [{"at": at, **_rounded(columns.get(at, []))} for at in range(first, first + seconds, width)],
+        "totals": _rounded(found),
+        "choices": {name: sorted({str(row[0][place]) for row in rows}) for name, place in names.items()},
+        **{f"{name}s": _by(found, place) for name, place in names.items()},
+    }
+
+
+def _by(rows: Sequence[_Row], place: int) -> list[dict[str, Any]]:
+    """The sums by a name, the largest first."""
+    found: dict[str, list[_Row]] = {}
+    for row in rows:
+        found.setdefault(str(row[0][place]), []).append(row)
+    named = [{"name": name, **_rounded(its)} for name, its in found.items()]
+    return sorted(named, key=lambda row: (-row["tokens_before"], row["name"]))[:MOST_NAMES]
+
+
+def _rounded(rows: Sequence[_Row]) -> dict[str, Any]:
+    whole = summed(rows)
+    money = ("cost_usd", "saved_usd", "errors", "added_ms")
+    return {name: round(whole[name], 6) if name in money else int(whole[name]) for name in FIELDS}

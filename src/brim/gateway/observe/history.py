@@ -1,0 +1,212 @@
+"""Numbers over time: sums of turns by five minutes, model, client and tenant, kept in the store hour by hour.
+
+Every process writes under a slot of its own, so that many gateways share a store without waiting for each other; who
+reads adds the slots up. No content is in it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from brim.gateway.observe.turns import GatewayTurn
+
+BUCKET, HOUR, DAY = 300, 3_600, 86_400
+# Hours older than this are deleted, a day at a time.
+KEPT_DAYS = 31
+# So many rows are kept of an hour; what models and clients would make beyond them is added up under one name. A row
+# takes about 120 bytes, so that an hour never takes more than 250 KB.
+MOST_ROWS = 2_000
+OTHERS = "(others)"
+# Processes of one day that have a slot; later ones keep their numbers in memory.
+MOST_SLOTS = 200
+
+FIELDS: Final = (
+    "requests", "failed", "tokens_before", "tokens_after", "overflows_avoided", "fitted", "refits", "recalls",
+    "input", "cached", "output", "cost_usd", "saved_usd", "errors", "compared", "over_upper", "added_ms",
+)  # fmt: skip
+Key = tuple[int, str, str, str]  # when the bucket begins, model, client, tenant
+Rows = dict[Key, list[float]]
+
+
+class ValueStore(Protocol):
+    """The part of a store that this needs."""
+
+    def get_value(self, name: str) -> bytes | None: ...
+
+    def put_value(self, name: str, value: bytes | None) -> None: ...
+
+    def claim_value(self, name: str, value: bytes) -> bytes: ...
+
+
+class Slots:
+    """A number for each process that writes on a day, the same again for one that is started anew."""
+
+    def __init__(self, store: ValueStore, process: str) -> None:
+        self._store = store
+        self._process = process.encode()
+        self._mine: dict[int, int] = {}
+
+    def mine(self, day: int) -> int | None:
+        """This process's slot of a day; None where all are taken."""
+        if day not in self._mine:
+            for slot in range(MOST_SLOTS):
+                if self._store.claim_value(_slot(day, slot), self._process) == self._process:
+                    self._mine[day] = slot
+                    break
+        return self._mine.get(day)
+
+    def count(self, day: int) -> int:
+        """How many processes have written on a day."""
+        for slot in range(MOST_SLOTS):
+            if self._store.get_value(_slot(day, slot)) is None:
+                return slot
+        return MOST_SLOTS
+
+
+class History:
+    """Takes turns as they end. `flush` and what reads may be called from any thread; they may wait for the store."""
+
+    def __init__(self, store: ValueStore | None, process: str) -> None:
+        self._store = store
+        self._slots = Slots(store, process) if store is not None else None
+        self._lock = threading.Lock()
+        self._own: dict[int, Rows] = {}  # by hour
+        self._before: dict[int, Rows] = {}  # what this process's slot held when its hour was first written
+        self._past: dict[tuple[int, int], Rows] = {}  # hours that are over, by hour and slot
+        self._changed: set[int] = set()
+        self._cleared = 0
+
+    def add(self, turn: GatewayTurn) -> None:
+        """Add an ended turn. Nothing here waits."""
+        at = int(turn.at)
+        with self._lock:
+            rows = self._own.setdefault(at // HOUR * HOUR, {})
+            key = (at // BUCKET * BUCKET, turn.model, turn.client, turn.tenant)
+            if key not in rows and len(rows) >= MOST_ROWS:
+                key = (key[0], OTHERS, OTHERS, "")
+            found = rows.setdefault(key, [0.0] * len(FIELDS))
+            for place, value in enumerate(_values(turn)):
+                found[place] += value
+            self._changed.add(at // HOUR * HOUR)
+
+    def flush(self) -> None:
+        """Write the hours that have changed."""
+        if self._store is None or self._slots is None:
+            return
+        with self._lock:
+            changed, self._changed = self._changed, set()
+        try:
+            for hour in sorted(changed):
+                self._write(hour)
+        except BaseException:
+            with self._lock:
+                self._changed |= changed  # for the next time
+            raise
+        self._clear(int(time.time()))
+
+    def _write(self, hour: int) -> None:
+        assert self._store is not None
+        assert self._slots is not None
+        slot = self._slots.mine(hour // DAY * DAY)
+        if slot is None:
+            return
+        if hour not in self._before:
+            self._before[hour] = _decoded(self._store.get_value(_name(hour, slot)))
+        with self._lock:
+            rows = _sum([self._before[hour], self._own.get(hour, {})])
+        listed = [[*key, *(round(value, 6) for value in values)] for key, values in rows.items()]
+        self._store.put_value(_name(hour, slot), msgspec.json.encode(listed))
+
+    def _clear(self, now: int) -> None:
+        """Forget in memory what is written and over, and in the store, once a day, what is too old."""
+        with self._lock:
+            for hour in [hour for hour in self._own if hour < now - 2 * DAY and hour not in self._changed]:
+                self._own.pop(hour, None)
+                self._before.pop(hour, None)
+        day = now // DAY * DAY
+        if self._store is None or self._slots is None or self._cleared == day:
+            return
+        self._cleared = day
+        for old in (day - KEPT_DAYS * DAY, day - (KEPT_DAYS + 1) * DAY):
+            for slot in range(self._slots.count(old)):
+                for hour in range(old, old + DAY, HOUR):
+                    self._store.put_value(_name(hour, slot), None)
+                self._store.put_value(_slot(old, slot), None)
+
+    def rows(self, since: float, until: float) -> Iterator[tuple[Key, Sequence[float]]]:
+        """The sums of a time, of all processes that share the store."""
+        first = int(since) // HOUR * HOUR
+        for hour in range(first, int(until) + 1, HOUR):
+            for key, values in self._hour(hour, int(until)).items():
+                if since - BUCKET < key[0] <= until:
+                    yield key, values
+
+    def _hour(self, hour: int, now: int) -> Rows:
+        with self._lock:
+            parts = [{key: list(values) for key, values in self._own.get(hour, {}).items()}]
+        if self._store is None or self._slots is None:
+            return parts[0]
+        day = hour // DAY * DAY
+        mine = self._slots.mine(day) if parts[0] else None
+        for slot in range(self._slots.count(day)):
+            if slot == mine:
+                if hour not in self._before:
+                    self._before[hour] = _decoded(self._store.get_value(_name(hour, slot)))
+                parts.append(self._before[hour])
+                continue
+            known = self._past.get((hour, slot))
+            if known is None:
+                known = _decoded(self._store.get_value(_name(hour, slot)))
+                if hour + HOUR + BUCKET < now:
+                    self._past[hour, slot] = known
+            parts.append(known)
+        return _sum(parts)
+
+
+def summed(rows: Iterator[tuple[Key, Sequence[float]]] | Sequence[tuple[Key, Sequence[float]]]) -> dict[str, float]:
+    """All rows as one, by field. Example: summed([])["requests"] -> 0"""
+    whole = [0.0] * len(FIELDS)
+    for _, values in rows:
+        for place, value in enumerate(values):
+            whole[place] += value
+    return dict(zip(FIELDS, whole, strict=True))
+
+
+def _values(turn: GatewayTurn) -> tuple[float, ...]:
+    usage, error = turn.usage, turn.error
+    return (
+        1, turn.outcome not in ("done", "gone") or turn.status >= 400, turn.before, turn.after,
+        turn.overflowing and turn.outcome == "done", turn.changed, turn.refits, turn.recalls + turn.recalled,
+        usage.input if usage else 0, usage.cached if usage else 0, usage.output if usage else 0,
+        turn.cost or 0.0, turn.saved or 0.0, abs(error or 0.0), error is not None,
+        usage is not None and usage.input > turn.upper > 0, turn.added_ms,
+    )  # fmt: skip
+
+
+def _sum(parts: Sequence[Mapping[Key, Sequence[float]]]) -> Rows:
+    found: Rows = {}
+    for part in parts:
+        for key, values in part.items():
+            known = found.setdefault(key, [0.0] * len(FIELDS))
+            for place, value in enumerate(values):
+                known[place] += value
+    return found
+
+
+def _decoded(value: bytes | None) -> Rows:
+    """The rows of an hour; those of an earlier version with other fields are left out."""
+    listed: list[list[Any]] = msgspec.json.decode(value) if value else []
+    return {(row[0], row[1], row[2], row[3]): row[4:] for row in listed if len(row) == 4 + len(FIELDS)}
+
+
+def _slot(day: int, slot: int) -> str:
+    return f"history.{day}.slot.{slot}"
+
+
+def _name(hour: int, slot: int) -> str:
+    return f"history.{hour}.{slot}"

@@ -1,0 +1,93 @@
+"""The numbers of the last turns in the store, so that sessions and their turns are there after a restart.
+
+A ring of small values for each process and day: what is written is as much as has come, and what is kept has a bound.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from brim.gateway.observe.history import DAY, Slots, ValueStore
+from brim.gateway.observe.turns import GatewayTurn
+
+# Turns in one value, and values in a ring: 2,048 turns of a process and day, about 300 bytes each.
+CHUNK, RING = 32, 64
+FIELDS = (
+    "id", "number", "session", "at", "api", "model", "upstream", "client", "tenant", "streamed", "before", "after",
+    "upper", "limit", "window", "archived", "changed", "refits", "recalls", "recalled", "status", "outcome", "note",
+    "added_ms", "total_ms", "usage", "cost", "saved",
+)  # fmt: skip
+
+
+class TurnLog:
+    """Takes turns as they end. `flush` and `restore` wait for the store, so they belong in a thread."""
+
+    def __init__(self, store: ValueStore, process: str) -> None:
+        self._store = store
+        self._slots = Slots(store, process)
+        self._waiting: list[GatewayTurn] = []
+        self._day = 0
+        self._number = 0  # of the chunk that is being filled
+        self._open: list[list[object]] = []
+
+    def add(self, turn: GatewayTurn) -> None:
+        self._waiting.append(turn)
+        del self._waiting[: -CHUNK * RING]
+
+    def flush(self) -> None:
+        """Write the turns that have come since the last time."""
+        waiting, self._waiting = self._waiting, []
+        if not waiting:
+            return
+        day = int(waiting[-1].at) // DAY * DAY
+        slot = self._slots.mine(day)
+        if slot is None:
+            return
+        if day != self._day:
+            self._begin(day, slot)
+        for turn in waiting:
+            if len(self._open) >= CHUNK:
+                self._put(day, slot)
+                self._number, self._open = self._number + 1, []
+            self._open.append([msgspec.to_builtins(getattr(turn, name)) for name in FIELDS])
+        self._put(day, slot)
+
+    def _begin(self, day: int, slot: int) -> None:
+        """Go on behind what an earlier process wrote in this slot today."""
+        known = [number for number, _ in self._chunks(day, slot)]
+        self._day, self._number, self._open = day, max(known, default=-1) + 1, []
+
+    def _put(self, day: int, slot: int) -> None:
+        value = msgspec.json.encode([self._number, self._open])
+        self._store.put_value(_name(day, slot, self._number % RING), value)
+        old = day - 2 * DAY
+        if not self._number:  # the first of a day takes the place of one that nobody restores any more
+            for place in range(RING):
+                self._store.put_value(_name(old, slot, place), None)
+
+    def _chunks(self, day: int, slot: int) -> list[tuple[int, list[list[object]]]]:
+        found = []
+        for place in range(RING):
+            value = self._store.get_value(_name(day, slot, place))
+            if value is not None:
+                number, rows = msgspec.json.decode(value)
+                found.append((number, rows))
+        return found
+
+    def restore(self, now: float, most: int) -> list[GatewayTurn]:
+        """The last turns of today and yesterday, of all processes, the oldest first."""
+        today = int(now) // DAY * DAY
+        turns: list[GatewayTurn] = []
+        for day in (today - DAY, today):
+            for slot in range(self._slots.count(day)):
+                for _, rows in self._chunks(day, slot):
+                    turns += [_turn(row) for row in rows if len(row) == len(FIELDS)]
+        return sorted(turns, key=lambda turn: turn.at)[-most:]
+
+
+def _turn(row: list[object]) -> GatewayTurn:
+    return msgspec.convert(dict(zip(FIELDS, row, strict=True)), GatewayTurn, strict=False)
+
+
+def _name(day: int, slot: int, place: int) -> str:
+    return f"turns.{day}.{slot}.{place}"
