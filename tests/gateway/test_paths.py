@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from brim.apis.addresses import ALL
 from brim.gateway.proxy.routes import route_of
-from brim.gateway.proxy.upstreams import ALL, Target, choose
+from brim.gateway.proxy.upstreams import Target, choose
 from brim.gateway.server.options import options_of
 from brim.settings import load
 from brim.testing import FakeProvider

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 from brim import apis
 from brim.apis import Usage
+from brim.apis.addresses import OPENAI
 from brim.apis.recall_dialect import events_in
 from brim.apis.streamed_usage import StreamReader, read_usage, reader_for
 from brim.conversation import decode, encode
 from brim.gateway.proxy.faults import Refused
 from brim.gateway.proxy.headers import with_beta
 from brim.gateway.proxy.routes import route_of
-from brim.gateway.proxy.upstreams import OPENAI, Target
+from brim.gateway.proxy.upstreams import Target
 from brim.testing import Call
 from brim.testing.speech import STREAMED, WHOLE, Speech
 

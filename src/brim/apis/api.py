@@ -47,7 +47,32 @@ class Api:
     shorter: Callable[[Mapping[str, Any], int], dict[str, Any]]
     # The window that a request sets for itself, where it can.
     window: Callable[[Mapping[str, Any]], int | None] | None = None
+    # How instructions stand in their field.
+    system_value: Callable[[str], Any] = str
+    # Whether instructions may be messages of the list; else they stand in their field only.
+    system_messages: bool = True
+    # What the provider is called in telemetry.
+    provider: str = "openai"
     streams_unasked: bool = False
+    # Whether a body names its model; else the path does.
+    names_model: bool = True
+    # Whether the first message must be the user's, and whether results must stand right behind their calls.
+    user_first: bool = False
+    adjacent_results: bool = False
+    # Whether calls are refused right behind another message of the model, and whether the last answer with calls is
+    # where it has lost the thoughts that it began with.
+    calls_after_user: bool = False
+    calls_keep_thoughts: bool = False
+    # Whether a request marks what is cached, else the provider caches every prefix by itself.
+    marks_cache: bool = False
+    # Whether the provider can be asked to edit the context by itself.
+    edits_context: bool = False
+    # Whether a client may ask for a compaction of its conversation.
+    compacts: bool = False
+    # Whether an overflow may be told in a stream that begins well.
+    streams_overflow: bool = False
+    # What in a body stands for content whose tokens the size of the body does not bound.
+    references: tuple[bytes, ...] = ()
 
 
 class Reader:

@@ -130,5 +130,6 @@ API = Api(
     shorter=shorter,
     check=check_pairs,
     window=window,
+    provider="ollama",
     streams_unasked=True,
 )

@@ -37,6 +37,13 @@ def definition(api: str) -> dict[str, Any]:
     return {"type": "function", "function": function}
 
 
+def continuable(api: str, fields: Mapping[str, msgspec.Raw], streamed: bool, query: bytes) -> bool:
+    """Whether an answer can be gone on with: several choices at once cannot, nor streams that are one JSON list."""
+    if api == "gemini":
+        return not streamed or b"alt=sse" in query
+    return api != "openai_chat" or bytes(fields.get("n", msgspec.Raw(b"1"))) in (b"1", b"null")
+
+
 class Recalls(Protocol):
     """What answers a recall: a session."""
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
+from brim.apis import APIS
 from brim.content.selection import shares
 from brim.conversation import Message, encode, leaf
 from brim.errors import BudgetTooSmall
@@ -436,9 +437,10 @@ class Planner:
                 said = [item for item in group.items if item.kind != "thinking"]
                 if said and len(said) < len(group.items):
                     group.kept = any(item.shown_tokens for item in said)
-        if self.task.conversation.api == "gemini":
+        api = APIS[self.task.conversation.api]
+        if api.calls_after_user:
             self._bridge()
-        elif self.task.conversation.api == "anthropic":
+        elif api.calls_keep_thoughts:
             for item in last_thoughts(self.groups, self.task.conversation.messages):
                 item.must, item.given = True, item.tokens
                 self.forms.show(item)
@@ -541,7 +543,7 @@ class Planner:
         told = [
             n for n in kept if n >= self.task.frozen and messages[n].role != "system" and self.task.layers.get(n) != 1
         ]
-        if not told or self.summary.silent or api == "gemini" or messages[told[0]].role != "user":
+        if not told or self.summary.silent or APIS[api].calls_after_user or messages[told[0]].role != "user":
             return told[0] if told else None
         return next((index for index in told if index > archived[0]), told[0])
 

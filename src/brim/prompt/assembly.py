@@ -7,22 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from brim import apis
+from brim.apis.anthropic.cache_marks import CACHE_CONTROL, MARK, MARKABLE, MOST
+from brim.apis.api import Api
 from brim.conversation import Conversation, Message, Role, encode
 from brim.planning.policies.concise import INSTRUCTIONS
 from brim.planning.work import Work
 from brim.prompt.pruning import PruningState
 from brim.prompt.section import Section
 from brim.prompt.tree import SEPARATOR, Node, Tree
-
-# Where instructions are a field of the request rather than a message.
-SYSTEM_FIELD = {"anthropic", "gemini"}
-# The API that marks where a cached prefix ends, how it marks it, and how often it may.
-MARKS, MARK, MOST_MARKS = "anthropic", {"cache_control": {"type": "ephemeral"}}, 4
-
-
-MARKED = b'"cache_control"'
-# Blocks of a whole message that may carry a mark.
-MARKABLE = ("text", "tool_use", "tool_result", "image", "document")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +35,15 @@ class Assembly:
     @property
     def api(self) -> str:
         return self.work.conversation.api
+
+    @property
+    def spec(self) -> Api:
+        return apis.APIS[self.api]
+
+    @property
+    def system_field(self) -> bool:
+        """Whether instructions are a field of the request rather than a message."""
+        return not self.spec.system_messages
 
     def read(self, section: Section, path: str) -> Message:
         """A section that is a whole message, as the API reads it."""
@@ -76,7 +77,7 @@ class Assembly:
                 messages.append((slot, marked_message(leaf.raw) if leaf.place in marked else leaf.raw))
             elif not any(text.strip() for _, text in parts):
                 continue  # no API takes a message that says nothing
-            elif tree.roles[slot] == "system" and (not self.system_role or self.api in SYSTEM_FIELD):
+            elif tree.roles[slot] == "system" and (not self.system_role or self.system_field):
                 instructions += parts
             else:
                 messages.append((slot, self._message(tree.roles[slot], parts, marked)))
@@ -88,11 +89,11 @@ class Assembly:
     def _marked(self, tree: Tree, slots: list[list[tuple[Node, str]]]) -> set[int]:
         """The places of the last leaves before each breakpoint, where the API takes marks."""
         nodes = [node for root in tree.roots for node in root.nodes() if node.section.cache_breakpoint]
-        if self.api != MARKS or not nodes:
+        if not self.spec.marks_cache or not nodes:
             return set()
         leaves = [leaf for parts in slots for leaf, _ in parts]
-        own = sum(leaf.raw.raw.count(MARKED) for leaf in leaves if leaf.raw is not None)
-        own += (self.work.conversation.tools or b"").count(MARKED)
+        own = sum(leaf.raw.raw.count(MARK) for leaf in leaves if leaf.raw is not None)
+        own += (self.work.conversation.tools or b"").count(MARK)
         shown = [leaf.place for leaf in leaves if leaf.raw is None or marked_message(leaf.raw) is not leaf.raw]
         found: list[int] = []
         for node in nodes:
@@ -100,7 +101,7 @@ class Assembly:
             before = max((place for place in shown if place <= end), default=None)
             if before is not None:
                 found.append(before)
-        most = max(0, MOST_MARKS - own)
+        most = max(0, MOST - own)
         return set(sorted(set(found), reverse=True)[:most])
 
     def _message(self, role: Role, parts: list[tuple[Node, str]], marked: set[int]) -> Message:
@@ -110,13 +111,11 @@ class Assembly:
         return apis.APIS[self.api].messages.get(encode(value), "prompt message")
 
     def _instructions(self, parts: list[tuple[Node, str]], marked: set[int]) -> Message:
-        systems = apis.APIS[self.api].systems
+        systems = self.spec.systems
         assert systems is not None
         text = SEPARATOR.join(text for _, text in parts)
-        value: Any = text
-        if self.api == "gemini":
-            value = {"parts": [{"text": text}]}
-        elif any(leaf.place in marked for leaf, _ in parts):
+        value = self.spec.system_value(text)
+        if any(leaf.place in marked for leaf, _ in parts):
             value = _blocks(parts, marked)
         return systems.get(encode(value), "instructions")
 
@@ -147,15 +146,15 @@ def marked_message(message: Message) -> Message:
     """A message of the API that takes marks, marked at its end; the same one where it has one, or cannot."""
     value = message.value
     content = value.get("content")
-    if MARKED in message.raw or not content:
+    if MARK in message.raw or not content:
         return message
     if isinstance(content, str):
         content = value["content"] = [{"type": "text", "text": content}]
     last = content[-1]
     if last.get("type") not in MARKABLE or last.get("text") == "":
         return message
-    content[-1] = {**last, **MARK}
-    return apis.APIS[MARKS].messages.get(encode(value), "prompt message")
+    content[-1] = {**last, **CACHE_CONTROL}
+    return apis.APIS["anthropic"].messages.get(encode(value), "prompt message")
 
 
 def _pieces(leaf: Node, kept: Mapping[int, int] | None) -> int:
@@ -176,6 +175,6 @@ def _blocks(parts: list[tuple[Node, str]], marked: set[int]) -> list[dict[str, A
         if leaf.place in marked or last:
             # What follows another block starts as it would after the separator inside one.
             joined = SEPARATOR.join(texts) + ("" if last else SEPARATOR)
-            found.append({"type": "text", "text": joined, **(MARK if leaf.place in marked else {})})
+            found.append({"type": "text", "text": joined, **(CACHE_CONTROL if leaf.place in marked else {})})
             texts = []
     return found

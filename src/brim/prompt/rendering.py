@@ -14,7 +14,7 @@ from brim.planning.policies.policy import Policy
 from brim.planning.report import Decision, Form, Report, layer_uses
 from brim.planning.work import Work
 from brim.prompt import validity
-from brim.prompt.assembly import SYSTEM_FIELD, Assembly, Laid
+from brim.prompt.assembly import Assembly, Laid
 from brim.prompt.flexing import expand, hold_limits
 from brim.prompt.pruning import PruningState, applied, fewest, lawful_steps, parts_of, removals, revive, settle
 from brim.prompt.section import Section, listed
@@ -79,7 +79,7 @@ def _body(api: str, model: str, fields: Mapping[str, Any] | None) -> dict[str, A
     messages = apis.api_of(api).list_field
     if messages in (fields or {}):
         raise BadInput(f"fields.{messages}", "is made of the sections: give them as Section(message=…)")
-    named: dict[str, Any] = {} if api == "gemini" else {"model": model}
+    named: dict[str, Any] = {"model": model} if apis.api_of(api).names_model else {}
     return named | {**(fields or {}), messages: []}
 
 
@@ -120,7 +120,7 @@ def _rendered(
 
 def _check_instructions(tree: Tree, assembly: Assembly, body: Mapping[str, Any]) -> None:
     """Refuse instructions that are said twice: the sections' would take the place of the field's."""
-    if "system" not in tree.roles or not assembly.system_role or assembly.api not in SYSTEM_FIELD:
+    if "system" not in tree.roles or not assembly.system_role or not assembly.system_field:
         return
     for name in apis.APIS[assembly.api].system_fields:
         if name in body:

@@ -5,16 +5,12 @@ from __future__ import annotations
 import re
 from itertools import takewhile
 
-from brim import apis
 from brim.apis.api import UNASKED
 from brim.errors import BadBody, BadInput
-from brim.prompt.assembly import SYSTEM_FIELD, Assembly, Laid
+from brim.prompt.assembly import Assembly, Laid
 from brim.prompt.pruning import Removal
 from brim.prompt.tree import Node, Tree
 
-# APIs whose first message is the user's, and those whose results stand right behind their calls.
-USER_FIRST = "anthropic"
-ADJACENT = ("anthropic", "openai_chat")
 _NUMBER = re.compile(r"\w+\[(\d+)\]")
 
 
@@ -23,7 +19,7 @@ def check(tree: Tree, assembly: Assembly, laid: Laid) -> None:
     if not laid.messages:
         raise BadInput("sections", "make no message: give at least one with a text that is not an instruction")
     slot, first = laid.messages[0]
-    if assembly.api == USER_FIRST and first.role == "assistant":
+    if assembly.spec.user_first and first.role == "assistant":
         raise BadInput(
             _at(tree, slot),
             f"would be the first message, and {assembly.api} wants the user's first: put one before it that stays, or "
@@ -34,14 +30,14 @@ def check(tree: Tree, assembly: Assembly, laid: Laid) -> None:
 
 def _check_calls(tree: Tree, assembly: Assembly, laid: Laid) -> None:
     try:
-        apis.APIS[assembly.api].check(assembly.of(laid))
+        assembly.spec.check(assembly.of(laid))
     except BadBody as problem:
         found = _NUMBER.match(problem.at)
         raise BadBody(_at(tree, laid.messages[int(found[1])][0]) if found else problem.at, problem.problem) from None
     waiting: dict[str, int] = {}
     for slot, message in laid.messages:
-        between = not message.answers and not (assembly.api == USER_FIRST and message.role == "assistant")
-        if waiting and between and assembly.api in ADJACENT:
+        between = not message.answers and not (assembly.spec.user_first and message.role == "assistant")
+        if waiting and between and assembly.spec.adjacent_results:
             break
         for call in message.answers:
             waiting.pop(call, None)
@@ -59,10 +55,11 @@ class Lawful:
     """Whether a request is left when only some leaves are: one message, and where the API wants it the user's first."""
 
     def __init__(self, tree: Tree, assembly: Assembly, steps: list[Removal]) -> None:
-        field = assembly.system_role and assembly.api in SYSTEM_FIELD
+        field = assembly.system_role and assembly.system_field
         self._spoken = [leaf for leaf in tree.leaves if tree.roles[leaf.slot] != "system" or not field]
         self._roles = tree.roles
-        self._user_first = assembly.api == USER_FIRST
+        self._user_first = assembly.spec.user_first
+        self._api = assembly.api
         self._may_go = {leaf.place for step in steps for leaf, pieces in step.cuts if pieces == 0}
 
     def __call__(self, left: set[int]) -> bool:
@@ -82,5 +79,5 @@ class Lawful:
             return
         for leaf in self._answers([leaf for leaf in self._spoken if leaf.kept]):
             if not self._stays(leaf):
-                leaf.leave(f"an answer cannot be the first message for {USER_FIRST}")
+                leaf.leave(f"an answer cannot be the first message for {self._api}")
         tree.part()

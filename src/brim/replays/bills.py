@@ -20,13 +20,14 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TypeAlias
 
+from brim.apis import APIS
+from brim.apis.anthropic.cache_marks import MARK
 from brim.conversation import Conversation
 from brim.models import Prices
 from brim.tokens.counter import Counter
 
 # Providers cache no prompt that is shorter.
 LEAST = 1_024
-MARK = b'"cache_control"'
 # Eight bytes for what each message says and under which ids: the same for two that a provider caches as one. A
 # replay remembers thousands of conversations, so what they said is not kept itself.
 Said: TypeAlias = "array[int]"
@@ -103,7 +104,7 @@ def _common(before: Said, now: Said) -> int:
 def _ends(conversation: Conversation) -> Sequence[int]:
     """After how many messages an entry of the cache ends; none where a request asks for no caching."""
     count = len(conversation.messages)
-    if conversation.api != "anthropic":
+    if not APIS[conversation.api].marks_cache:
         return range(count + 1)
     if "cache_control" in conversation.fields:
         return range(count + 1)

@@ -7,16 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from brim.apis import APIS
+from brim.apis.anthropic.cache_marks import EPHEMERAL, MARK, MARKABLE, MOST
 from brim.conversation import Conversation, Message, decode, encode
 from brim.planning.work import Work
 from brim.sessions.view import Entry, View
-
-MARK = b'"cache_control"'
-EPHEMERAL = {"type": "ephemeral"}
-# So many the API takes in one request.
-MOST = 4
-# Blocks that may carry a breakpoint.
-MARKABLE = ("text", "tool_use", "tool_result", "image", "document")
 
 
 def has_breakpoints(conversation: Conversation) -> bool:

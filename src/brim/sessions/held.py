@@ -265,7 +265,7 @@ class Held:
 
     def _arrived(self, message: Message) -> Message:
         made = arrived(message, self._counter(), self._free(), self._writer.keep)
-        return unmarked(made) if made is not message and self._api == "anthropic" else made
+        return unmarked(made) if made is not message and apis.APIS[self._api].marks_cache else made
 
     def _stated_limit(self, conversation: Conversation | None = None) -> int:
         return limit_of(self.model, conversation or Conversation(self._api, ()), self.policy, self.budget, self.reserve)

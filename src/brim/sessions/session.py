@@ -382,7 +382,7 @@ class Session(Held):
         return Outcome(sent, work.total(sent))
 
     def _marked(self, work: Work, sent: Conversation) -> Conversation:
-        if not (self.breakpoints and self._tight and self._api == "anthropic"):
+        if not (self.breakpoints and self._tight and apis.APIS[self._api].marks_cache):
             return sent
         places = {self.view.settled - 1, ended(self._end, sent.messages), len(sent.messages) - 1}
         return with_breakpoints(work, sent, sorted(places), lost_marks(self.view, self.log))
@@ -421,7 +421,7 @@ class Session(Held):
         self.compactions += 1
         self._misses = False
         self._tight = True
-        if self._api == "anthropic":
+        if apis.APIS[self._api].marks_cache:
             self.view.entries = [bare(entry) for entry in self.view.entries]
         self._recall_after(work)
         sent = replace(outcome.conversation, messages=self.view.messages())

@@ -13,11 +13,10 @@ from typing import Any
 
 from brim import apis, counting, errors
 from brim import models as catalog
-from brim.apis import Usage
+from brim.apis import Usage, provider_errors
 from brim.conversation import Conversation, encode
 from brim.models import Model
 from brim.testing import speech as speaking
-from brim.testing import wording
 from brim.testing.http import Answer, serve
 from brim.testing.replies import Call, Calls, Fail, Overflow, Raw, Reply, Say, Seen
 from brim.tokens.counter import Counter
@@ -156,7 +155,7 @@ class FakeProvider:
             vector = {"object": "embedding", "index": 0, "embedding": [0.25, -0.5]}
             usage = {"prompt_tokens": 3, "total_tokens": 3}
             return _json(200, {"object": "list", "data": [vector], "model": self.model, "usage": usage})
-        return _json(404, wording.error("openai_chat", 404, f"Invalid URL ({seen.method} {seen.path})"))
+        return _json(404, provider_errors.error("openai_chat", 404, f"Invalid URL ({seen.method} {seen.path})"))
 
     def _listed(self, seen: Seen) -> Answer:
         if "anthropic-version" in seen.headers:
@@ -183,18 +182,18 @@ class FakeProvider:
         if isinstance(reply, (Raw, Fail)):
             return self._failed(reply, api)
         if not seen.body.lstrip().startswith(b"{"):
-            return _json(400, wording.error(api, 400, "We could not parse the JSON body of your request."))
+            return _json(400, provider_errors.error(api, 400, "We could not parse the JSON body of your request."))
         try:
             model = self._model(name, seen)
             conversation = apis.parse(seen.body, api, model=model.name)
         except (errors.BrimError, ValueError) as problem:
-            return _json(400, wording.error(api, 400, str(problem)))
+            return _json(400, provider_errors.error(api, 400, str(problem)))
         tokens, cached = self._size(conversation, model)
         if action == "countTokens":
             return _json(200, {"totalTokens": tokens})
         if isinstance(reply, Overflow) or tokens + (conversation.max_output or 0) > self.window:
             told = reply if isinstance(reply, Overflow) else Overflow()
-            return _json(*wording.overflow(api, told.tokens or tokens, told.window or self.window, told.style))
+            return _json(*provider_errors.overflow(api, told.tokens or tokens, told.window or self.window, told.style))
         if self.reader is not None and not scripted:
             reply = self.reader(conversation)
         said = self._speech(reply, seen, model, Usage(tokens, 0, cached))
@@ -211,7 +210,7 @@ class FakeProvider:
         if isinstance(reply, Raw):
             return Answer(reply.status, reply.headers, reply.pieces, streamed=True, fault=reply.fault)
         assert isinstance(reply, Fail)
-        answer = _json(reply.status, wording.error(api, reply.status, reply.message))
+        answer = _json(reply.status, provider_errors.error(api, reply.status, reply.message))
         return replace(answer, headers=(*answer.headers, *reply.headers))
 
     def _size(self, conversation: Conversation, model: Model) -> tuple[int, int]:

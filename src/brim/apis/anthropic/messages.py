@@ -200,4 +200,11 @@ API = Api(
     max_output=max_output,
     shorter=shorter,
     check=check_pairs,
+    system_messages=False,
+    provider="anthropic",
+    user_first=True,
+    adjacent_results=True,
+    calls_keep_thoughts=True,
+    marks_cache=True,
+    edits_context=True,
 )

@@ -166,4 +166,10 @@ API = Api(
     max_output=max_output,
     shorter=shorter,
     check=check,
+    system_value=lambda text: {"parts": [{"text": text}]},
+    system_messages=False,
+    provider="gcp.gemini",
+    names_model=False,
+    calls_after_user=True,
+    references=(b'"inlineData"', b'"inline_data"', b'"fileData"', b'"file_data"'),
 )

@@ -172,4 +172,5 @@ API = Api(
     max_output=max_output,
     shorter=shorter,
     check=check_pairs,
+    adjacent_results=True,
 )

@@ -174,4 +174,6 @@ API = Api(
     max_output=max_output,
     shorter=shorter,
     check=check,
+    compacts=True,
+    streams_overflow=True,
 )

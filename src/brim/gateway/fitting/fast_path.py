@@ -29,7 +29,6 @@ _OTHER: Final = re.compile(
     rb'|none|enabled|disabled|adaptive|json_object|json_schema)")'
 )
 _TYPE: Final = re.compile(rb'"type"')  # quicker than `in`
-_MEDIA: Final = (b'"inlineData"', b'"inline_data"', b'"fileData"', b'"file_data"')
 # Letters may be written so; nobody does but to hide a name.
 _HIDDEN: Final = re.compile(rb"\\u00[4-7]")
 _NOTHING: Final = msgspec.Raw()
@@ -128,7 +127,7 @@ def glance(raw: bytes, api: str, session: str) -> Glance | None:
     """
     if _TYPE.search(raw) is not None and _OTHER.search(raw) is not None:
         return None
-    if (b"\\" in raw and _HIDDEN.search(raw) is not None) or (api == "gemini" and any(one in raw for one in _MEDIA)):
+    if (b"\\" in raw and _HIDDEN.search(raw) is not None) or any(one in raw for one in APIS[api].references):
         return None
     try:
         body = _body.decode(raw)

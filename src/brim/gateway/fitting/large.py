@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from brim import incidents
+from brim import apis, incidents
 from brim.errors import BadBody, BrimError, BudgetTooSmall
 from brim.gateway.fitting.fit_result import FitResult
 from brim.gateway.proxy import overflow
@@ -61,7 +61,7 @@ async def fit_large(exchange: Exchange, incoming: bodies.Incoming) -> Outgoing |
         return Outgoing(target, headers, incoming.pieces, b"", controls)
     headers = [pair for pair in headers if pair[0] != b"content-encoding"]
     body: bytes | tuple[bytes, ...] = tuple(pieces)
-    if exchange.api == "anthropic" and options.context_management:
+    if apis.APIS[exchange.api].edits_context and options.context_management:
         body, headers = prepared(b"".join(pieces), headers, turn.model, options.context_management)
     return Outgoing(target, headers, body, b"", controls)
 

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 from brim import apis
+from brim.apis.asking import ASKING
 from brim.conversation import Message
 from brim.count_text import CountText
 from brim.errors import BadSetting
@@ -37,7 +38,6 @@ LEAST, UNKNOWN, MOST = 1_000, 8_000, 64_000
 TOGETHER = 2
 RETRIES = 1
 FAMILY = "o200k"
-APIS = ("openai_chat", "anthropic", "gemini")
 
 
 class Summarizing:
@@ -52,8 +52,8 @@ class Summarizing:
     ) -> None:
         self._settings = settings
         self._target = target
-        self._api = next(api for api in APIS if api in target.apis)
-        base = target.address("/v1", "") if self._api == "openai_chat" else target.root
+        self._api = next(api for api in ASKING if api in target.apis)
+        base = target.root if ASKING[self._api].path.startswith("/v1") else target.address("/v1", "")
         self._endpoint = Endpoint(base, settings.model, target.key or "", self._api)
         self._find = find
         self._journal = journal

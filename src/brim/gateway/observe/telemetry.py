@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from brim.apis import APIS
 from brim.errors import MissingExtra
 from brim.gateway.observe.turns import GatewayTurn
 
@@ -57,13 +58,6 @@ NAMES: Final = {
 TOKEN_BOUNDS: Final = [4**power for power in range(14)]
 SECOND_BOUNDS: Final = [0.01 * 2**power for power in range(14)]
 FIT_BOUNDS: Final = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0]
-PROVIDERS: Final = {
-    "openai_chat": "openai",
-    "openai_responses": "openai",
-    "anthropic": "anthropic",
-    "gemini": "gcp.gemini",
-    "ollama": "ollama",
-}
 _NANO: Final = 1_000_000_000
 
 
@@ -89,7 +83,7 @@ class Telemetry:
     def __call__(self, turn: GatewayTurn) -> None:
         shared = {
             NAMES["operation"]: "chat",
-            NAMES["provider"]: PROVIDERS.get(turn.api, turn.api),
+            NAMES["provider"]: APIS[turn.api].provider if turn.api in APIS else turn.api,
             NAMES["model"]: turn.model,
         }
         start = int(turn.at * _NANO)

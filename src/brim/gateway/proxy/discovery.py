@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from brim.apis.asking import ASKING
 from brim.errors import BadInput, UnknownModel
 from brim.gateway.observe.logs import tell
 from brim.gateway.proxy.client import Client
@@ -128,11 +129,13 @@ class Discovery:
 
     async def _ask(self, target: Target, headers: Pairs) -> bool:
         """Ask an upstream for its models; whether it answered."""
-        if _api(target) == "anthropic" and all(name != b"anthropic-version" for name, _ in headers):
-            headers = [*headers, (b"anthropic-version", b"2023-06-01")]
-        path = "/v1beta/models" if _api(target) == "gemini" else "/v1/models"
+        asking, there = ASKING[_api(target)], {name for name, _ in headers}
+        own = [(name.encode(), value.encode()) for name, value in asking.headers()]
+        headers = [*headers, *(pair for pair in own if pair[0] not in there)]
         try:
-            async with await self.client.send("GET", target.address(path, "", _api(target)), headers, None) as answer:
+            async with await self.client.send(
+                "GET", target.address(asking.models, "", _api(target)), headers, None
+            ) as answer:
                 if answer.status != 200:
                     return answer.status < 500  # one that is starting answers 503
                 body = await answer.read(LARGEST)

@@ -101,7 +101,7 @@ class Exchange(ClientSide):
     async def _served(self) -> None:
         """Fit what came, and send it; a client of the Responses API may ask for a compaction instead."""
         incoming = await self._read()
-        if self.api == "openai_responses":
+        if apis.APIS[self.api].compacts:
             said = await compacting.whole(incoming, self.options.gateway.body_limit)
             incoming = await compacting.opened(incoming, said)
             if self.route.kind == "compact" or compaction.asks(said):
@@ -229,7 +229,7 @@ class Exchange(ClientSide):
         elif not self.turn.model:
             self.turn.model = peek(content).model
         headers = forwarded(self.scope["headers"], target, self.api, fitted=True, token=self.gateway.token_bytes)
-        if self.api == "anthropic" and self.options.context_management and not controls.bypass:
+        if apis.APIS[self.api].edits_context and self.options.context_management and not controls.bypass:
             sent, headers = prepared(sent, headers, self.turn.model, self.options.context_management)
         self.turn.added_ms = (time.perf_counter() - self.began) * 1e3
         if sent is incoming.content:
@@ -521,7 +521,7 @@ class Exchange(ClientSide):
         self.gateway.journal.finish(turn)
         if self.options.gateway.log_content:
             self._log_content(turn)
-        edited = self.api == "anthropic" and self.reader is not None and self.reader.edited
+        edited = apis.APIS[self.api].edits_context and self.reader is not None and self.reader.edited
         if result is not None and found is not None and turn.status == 200 and not edited:
             if result.number is not None:
                 self.gateway.beside(learn_large(self, found.input))

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from brim.apis import APIS
 from brim.gateway.proxy.upstream_response import UpstreamResponse
 
 
@@ -71,7 +72,7 @@ def may_tell(answer: UpstreamResponse, api: str) -> bool:
     """Whether an answer is of a kind that can say that the prompt is too long."""
     if answer.status >= 400:
         return True
-    return api == "openai_responses" and answer.header("content-type").startswith("text/event-stream")
+    return APIS[api].streams_overflow and answer.header("content-type").startswith("text/event-stream")
 
 
 async def told(answer: UpstreamResponse) -> tuple[ReportedOverflow | None, list[bytes]]:

@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import Literal
 from urllib.parse import unquote
 
+from brim.apis.addresses import BARE, CHAT, VERSION, prefix_of
 from brim.gateway.proxy.faults import Refused
-from brim.gateway.proxy.paths import BARE, CHAT, VERSION, prefix_of
 
 RouteKind = Literal["fit", "compact", "models", "pass"]
 

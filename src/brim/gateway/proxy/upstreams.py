@@ -10,16 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, unquote_plus, urlencode
 
-from brim.gateway.proxy import paths
+from brim.apis.addresses import ALL, OPENAI, address, spoken_with, without_version
+from brim.apis.asking import ASKING, key_headers
 from brim.gateway.proxy.faults import Refused
 from brim.settings import Settings, UpstreamSettings
 
-OPENAI = frozenset({"openai_chat", "openai_responses"})
-# Ollama speaks OpenAI's APIs beside its own.
-OLLAMA = OPENAI | {"ollama"}
-ALL = OLLAMA | {"anthropic", "gemini"}
-# What an upstream is asked in, where a path tells no API: the first of these that it speaks.
-APIS = ("openai_chat", "anthropic", "gemini")
 # Where the providers' own SDKs go; used after those that are configured.
 KNOWN = (
     ("openai", "https://api.openai.com/v1", OPENAI),
@@ -50,34 +45,29 @@ class Target:
         """
         if query and self.key is not None:
             query = urlencode([pair for pair in parse_qsl(query, keep_blank_values=True) if pair[0] != "key"])
-        url = paths.address(self.base_url, path, api)
+        url = address(self.base_url, path, api)
         return f"{url}?{query}" if query else url
 
     @property
     def root(self) -> str:
         """Where the server itself is, without a version. Example: http://127.0.0.1:8080/v1 -> http://127.0.0.1:8080"""
-        return paths.without_version(self.base_url)
+        return without_version(self.base_url)
 
     @property
     def well_known(self) -> bool:
         """Whether this is a provider's own service."""
-        return any(self.root == paths.without_version(url) for _, url, _ in KNOWN)
+        return any(self.root == without_version(url) for _, url, _ in KNOWN)
 
     @property
     def own_api(self) -> str:
         """The API that it is asked for its models in."""
-        return next(name for name in APIS if name in self.apis)
+        return next(name for name in ASKING if name in self.apis)
 
     def key_headers(self, api: str) -> list[tuple[bytes, bytes]]:
         """The header that carries Brim's own key for this upstream; none if the client's is used."""
         if self.key is None:
             return []
-        key = self.key.encode()
-        if api == "anthropic":
-            return [(b"x-api-key", key)]
-        if api == "gemini":
-            return [(b"x-goog-api-key", key)]
-        return [(b"authorization", b"Bearer " + key)]
+        return [(name.encode(), value.encode()) for name, value in key_headers(api, self.key)]
 
 
 def targets_of(settings: Settings, given: str = "") -> tuple[Target, ...]:
@@ -98,7 +88,7 @@ def _built_in(settings: Settings) -> Iterator[Target]:
 
 
 def _target(name: str, entry: UpstreamSettings, settings: Settings) -> Target:
-    apis = OPENAI if entry.api in OPENAI else OLLAMA if entry.api == "ollama" else frozenset({entry.api})
+    apis = spoken_with(entry.api)
     key = settings.secret(entry.key_env) if entry.key_env else None
     return Target(name, entry.base_url, apis, entry.models, key)
 

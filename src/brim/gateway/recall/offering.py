@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from brim.apis import APIS
-from brim.apis.recall_tool import TOOL, definition
+from brim.apis.recall_tool import TOOL, continuable, definition
 from brim.conversation import decode, encode
 
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -24,14 +24,12 @@ def offered(content: bytes, api: str, streamed: bool, query: bytes) -> bytes:
     Left alone are requests whose answers cannot be continued: several choices at once, and Gemini streams that are
     one JSON list.
     """
-    if api == "gemini" and streamed and b"alt=sse" not in query:
-        return content
     try:
         fields = _fields.decode(content)
         tools = [bytes(tool) for tool in _list.decode(fields["tools"])] if _has(fields, "tools") else []
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return content
-    if api == "openai_chat" and bytes(fields.get("n", msgspec.Raw(b"1"))) not in (b"1", b"null"):
+    if not continuable(api, fields, streamed, query):
         return content
     if any(_NAMED.search(tool) is not None for tool in tools):
         return content

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any, Final
 
 from brim import apis, incidents
 from brim.apis import error_bodies, streamed_usage
-from brim.apis.anthropic.recall import MessagesRound
-from brim.apis.gemini.recall import GeminiRound
-from brim.apis.openai_chat.recall import ChatRound
-from brim.apis.openai_responses.recall import ResponsesRound
 from brim.apis.recall_dialect import Round, Splice, events_in
+from brim.apis.recall_rounds import round_of
 from brim.conversation import decode, encode
 from brim.deadline import OutOfTime
 from brim.gateway.fitting.conversations import Live
@@ -33,15 +30,6 @@ LARGEST_ANSWER: Final = 64 << 20
 SHARE: Final = 0.5
 # So many earlier messages are looked into for a query.
 FOUND: Final = 8
-# The APIs whose answers can be gone on from inside the gateway.
-_ROUNDS: dict[str, Callable[[Splice], Round]] = {
-    "openai_chat": ChatRound,
-    "anthropic": MessagesRound,
-    "openai_responses": ResponsesRound,
-    "gemini": GeminiRound,
-}
-
-RECALLING: Final = frozenset(_ROUNDS)
 
 
 async def relay_with_recall(
@@ -80,7 +68,7 @@ class _Loop:
             body = await answer.read(LARGEST_ANSWER)
             exchange.reader = reader = streamed_usage.BodyReader(exchange.api)
             reader.feed(body)
-            made = _ROUNDS[exchange.api](self.splice)
+            made = round_of(exchange.api, self.splice)
             try:
                 value = decode(body)
             except (ValueError, RecursionError):
@@ -104,7 +92,7 @@ class _Loop:
         exchange.note_status(answer.status)
         await exchange.start(answer.status, returned(answer.headers, changed=True) + exchange.brim_headers())
         while True:
-            made = _ROUNDS[exchange.api](self.splice)
+            made = round_of(exchange.api, self.splice)
             exchange.reader = reader = streamed_usage.StreamReader(exchange.api)
             buffer = bytearray()
             async for chunk in _all(held, answer):

@@ -15,6 +15,10 @@ _PREFIX: Final = re.compile(rf"^(?:/[^/]+)*?{VERSION}(?:(?<=beta)/openai)?(?=/|$
 # What clients ask for without a version when their base address has none.
 BARE: Final = re.compile(r"^/(?:chat/completions|responses|messages|models|embeddings|completions)(?:/|$)")
 CHAT: Final = "/chat/completions"
+# What servers speak: OpenAI's own two, and Ollama those beside its own.
+OPENAI: Final = frozenset({"openai_chat", "openai_responses"})
+OLLAMA: Final = OPENAI | {"ollama"}
+ALL: Final = OLLAMA | {"anthropic", "gemini"}
 # APIs whose clients add the version themselves: their base address ends before it.
 _VERSIONED_BY_CLIENT: Final = {"anthropic": "/v1", "gemini": "/v1beta"}
 
@@ -56,3 +60,8 @@ def address(base_url: str, path: str, api: str) -> str:
 def without_version(base_url: str) -> str:
     """Where the server itself is. Example: http://127.0.0.1:8080/v1 -> http://127.0.0.1:8080"""
     return _BASE_VERSION.sub("", base_url.rstrip("/"))
+
+
+def spoken_with(api: str) -> frozenset[str]:
+    """What a server speaks that is said to speak an API. Example: "openai_chat" -> OPENAI"""
+    return OPENAI if api in OPENAI else OLLAMA if api == "ollama" else frozenset({api})
