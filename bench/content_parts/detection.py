@@ -25,9 +25,9 @@ WANTED: dict[str, str] = {
     "ls-long": "tree table", "ls-recursive": "tree", "ls-long-recursive": "tree", "ls": "tree", "find": "tree",
     "find-ls": "tree table", "tree": "tree", "du": "tree table csv", "ps": "table", "df": "table", "env": "code",
     "grep": "matches tree", "grep-context": "matches", "rg": "matches", "pip-list": "table", "pip-freeze": "code tree text",
-    "pip-install": "build log", "pip-show": "code text tree", "npm-ls": "tree", "npm-install": "build log",
+    "pip-install": "build log", "pip-show": "code text tree records", "npm-ls": "tree", "npm-install": "build log",
     "npm-view": "text code table", "cargo-build": "build", "cargo-test": "test", "make": "build", "gcc": "build",
-    "javac": "build", "maven": "build", "tsc": "build", "eslint": "build", "webpack": "build", "mypy": "build",
+    "javac": "build", "maven": "build log", "tsc": "build", "eslint": "build", "webpack": "build", "mypy": "build",
     "ruff": "build", "pylint": "build", "pytest": "test", "unittest": "test", "jest": "test", "mocha": "test",
     "node-test": "test", "prove": "test", "curl-verbose": "log text html", "sqlite-table": "table markdown",
     "sqlite-list": "csv table code", "sqlite-schema": "code", "explain": "table tree text", "psql-table": "table",
@@ -39,12 +39,12 @@ WANTED: dict[str, str] = {
     "kubectl": "manual code", "docker": "manual code text", "systemctl": "manual table", "yaml": "code", "toml": "code",
     "ini": "code", "dotenv": "code", "sql": "code", "graphql": "code", "protobuf": "code", "dockerfile": "code",
     "notebook": "json", "lock-json": "json", "lock-toml": "code", "requirements": "code tree text", "svg": "xml html",
-    "c-source": "code", "python-source": "code", "shell-source": "code", "markdown": "markdown", "csv": "csv table",
+    "c-source": "code", "python-source": "code", "shell-source": "code", "markdown": "markdown records", "csv": "csv table",
     "xml": "xml html", "json": "json",
 }  # fmt: skip
 # Formats of the unseen set whose name does not say all kinds that serve them.
 ALSO: dict[str, str] = {
-    "pip-verbose.log": "log build", "apt-history.log": "log build code", "apt-debug.log": "log build table",
+    "pip-verbose.log": "log build", "apt-history.log": "log build code records", "apt-debug.log": "log build table",
     "mvn-debug.log": "log build", "curl-trace.log": "log binary", "node-debug.log": "log code", "nose.test": "test",
     "layout-candump.log": "log table", "layout-gauge.log": "log table", "layout-tabs.log": "log csv table",
     "layout-semicolon.log": "log csv", "layout-caret.log": "log csv", "layout-cef.log": "log csv", "layout-iis.log": "log table",

@@ -134,12 +134,11 @@ COMMANDS: dict[str, list[str]] = {
         "cd bad_ts && tsc --ignoreConfig --noEmit --pretty false a.ts b.ts",
         "cd bad_ts && tsc --ignoreConfig --noEmit --pretty a.ts b.ts",
         "cd bad_ts && tsc --ignoreConfig --noEmit --strict --pretty false *.ts",
-        "cd bad_ts && tsc --help",
     ],
     "eslint": [
         "cd bad_ts && eslint one.js two.js",
-        "cd bad_ts && eslint -f unix one.js two.js",
-        "cd bad_ts && eslint -f compact one.js two.js",
+        "cd bad_ts && eslint --color one.js two.js",
+        "cd bad_ts && eslint --quiet one.js two.js",
         "cd bad_ts && eslint one.js",
     ],
     "webpack": [

@@ -145,3 +145,42 @@ def test_a_large_single_line_takes_no_longer():
         start = time.process_time()
         detect(text)
         assert time.process_time() - start < 0.2
+
+
+RUNS = {
+    "phpunit": "PHPUnit 9.6.7 by Sebastian Bergmann.\n\n..F.E    5 / 5 (100%)\n\n1) BasketTest::testHarbour\n"
+    "Failed asserting that two strings are equal.\n\nTests: 5, Assertions: 4, Errors: 1, Failures: 1.\n",
+    "gtest": "[==========] Running 3 tests from 2 test suites.\n[ RUN      ] Harbour.Named\nb.cc:6: Failure\n"
+    "Expected equality of these values:\n[  FAILED  ] Harbour.Named (0 ms)\n[  PASSED  ] 2 tests.\n 1 FAILED TEST\n",
+    "coloured": "\x1b[32m✓\x1b[39m basket.test.js (9 tests)\n\x1b[31m✗\x1b[39m late.test.js\n  \x1b[31m→ no berth\n"
+    "AssertionError: expected 9 to be 8\n\n Tests  \x1b[31m1 failed\x1b[39m | 9 passed (10)\n",
+}
+LAYOUTS = {
+    "no time": "worker-{a} crane {a} lifted crate C-{b} in {b} ms",
+    "time last": "berth {a} asked for by ship orca -- gate/{a} @ 9h{a}",
+    "mainframe": "09.3{a}.1{a} JOB0{b}  $HASP{b} queue heron holds {b} items",
+    "french": "{a} février 2026 à 09h1{a} : lock on shard {a} held {b} ms by vole",
+}
+
+
+@pytest.mark.parametrize("text", RUNS.values(), ids=RUNS)
+def test_a_test_run_is_told_by_its_shape_whatever_the_runner(text):
+    assert detect(text) == "test"
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+def test_a_log_is_told_by_what_its_lines_repeat_whatever_its_layout(layout):
+    lines = [layout.format(a=n % 9 + 1, b=n * 37 % 900 + 100) for n in range(60)]
+    lines += [layout.format(a=n % 7, b=n).replace("crate", "case").replace("by", "for") for n in range(40)]
+    assert detect("\n".join(lines)) == "log"
+
+
+def test_prose_code_and_settings_that_repeat_themselves_are_no_logs():
+    said = (
+        "The captain sailed to the harbour at 9. Nobody asked why.\nThe captain stayed until 11, which was long.\n"
+        "Nobody in the harbour knew the ship.\nIt left again before noon, and the captain slept.\n"
+        "The owner wrote 3 letters about it.\nThe captain answered none of them.\n"
+    )
+    assert detect(said) == "prose"
+    assert detect("".join(f"# The limit of crane {n}.\nlimit_{n} = {n}\n" for n in range(30))) == "code"
+    assert detect("".join(f"- berth {n} is free and paid for\n" for n in range(30))) != "log"

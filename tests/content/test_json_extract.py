@@ -147,6 +147,12 @@ def test_ten_megabytes_take_a_moment() -> None:
     assert "1000" in got
 
 
+def test_rows_that_hold_nothing_are_counted() -> None:
+    text = json.dumps([{"id": []}, {"name": []}] * 40)
+    for tokens in (0, 5, 40):
+        assert count(extract(text, room(tokens))) <= tokens
+
+
 def test_rows_keep_what_names_them_beside_their_id_and_state() -> None:
     teams = [
         {"node": f"MDQ6VXNlcjE5NTg5NTM{at:03}", "url": f"https://x.io/{at}", "n": at + 500, "who": f"The {at} team",

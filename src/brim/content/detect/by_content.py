@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
 from brim.content.detect import command_patterns, line_patterns, structure
+from brim.content.detect.phrases import repeats_phrases
+from brim.content.detect.test_shape import is_test_run
 
 _HEAD, _MIDDLE, _TAIL = 4_000, 2_000, 2_000
 _MOST_LINES = 48
 _WIDEST = 240
+_ANSI = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,10 @@ class Sample:
 
     @cached_property
     def body(self) -> str:
+        return _ANSI.sub("", self._parts) if "\x1b[" in self._parts else self._parts
+
+    @cached_property
+    def _parts(self) -> str:
         text = self.text
         if len(text) <= _HEAD + _MIDDLE + _TAIL:
             return text
@@ -40,7 +47,7 @@ class Sample:
 
     @cached_property
     def start(self) -> str:
-        return self.text[:4_000].lstrip("\ufeff \t\r\n")
+        return _ANSI.sub("", self.text[:4_000]).lstrip("\ufeff \t\r\n")
 
     @cached_property
     def end(self) -> str:
@@ -199,11 +206,11 @@ def is_snapshot(sample: Sample) -> bool:
 
 def is_test(sample: Sample) -> bool:
     signs = sample.number(line_patterns.TEST_SIGN)
-    if not signs:
-        return False
-    if sample.number(line_patterns.STRONG_TEST):
+    if signs and sample.number(line_patterns.STRONG_TEST):
         return sample.share(line_patterns.LOG_LINE) < 0.8 or signs > 3
-    return signs >= 2 and signs >= 0.25 * len(sample.lines)
+    if signs >= 2 and signs >= 0.25 * len(sample.lines):
+        return True
+    return len(sample.lines) > 4 and is_test_run(sample.lines) and sample.share(line_patterns.LOG_LINE) < 0.6
 
 
 def is_trace(sample: Sample) -> bool:
@@ -218,11 +225,15 @@ def is_trace(sample: Sample) -> bool:
 
 
 def is_log(sample: Sample) -> bool:
-    if len(sample.lines) < 2:
+    lines = sample.lines
+    if len(lines) < 2 or sum(1 for line in lines if line.lstrip()[:1] in "|│┃") > 0.7 * len(lines):
         return False
-    if sample.share(line_patterns.LOG_LINE) < 0.5:
-        return structure.has_stamps(sample.lines)
-    return not structure.has_bars_of_keys(sample.lines)
+    if sample.share(line_patterns.LOG_LINE) >= 0.5:
+        return not structure.has_bars_of_keys(lines) and not structure.cycles_keys(lines)
+    if structure.has_stamps(lines) or (len(lines) > 2 and sample.share(command_patterns.UPTIME) >= 0.6):
+        return True
+    calls, exchanged = sample.share(command_patterns.CALL), sample.share(command_patterns.PROTOCOL)
+    return len(lines) > 2 and (calls >= 0.6 or exchanged >= 0.9)
 
 
 def is_tree(sample: Sample) -> bool:
@@ -237,6 +248,10 @@ def is_tree(sample: Sample) -> bool:
     paths = sample.share(line_patterns.PATH_LINE)
     if paths > 0.85:
         return True
+    if sample.share(command_patterns.STATUS_PATH) > 0.85:
+        return True
+    if sample.share(command_patterns.ASSIGNED) > 0.5:
+        return False
     named = sum(1 for line in lines if "." in line) >= 0.3 * len(lines) or paths > 0.1
     if named and len(lines) >= 5 and paths + sample.share(line_patterns.FILE_LINE) > 0.95:
         return True
@@ -339,11 +354,32 @@ def is_markdown(sample: Sample) -> bool:
     if not firm and not linked:
         return len(lines) > 2 and lists > 0.5 * len(lines)
     headings = sample.number(line_patterns.HEADING)
+    # Headings do not follow each other line by line: comments of a configuration do.
+    if _hashed(lines) >= 2:
+        return False
     fences = sample.body.count("```")
     if headings >= 2 or (headings and (fences >= 2 or lists or sample.start.startswith("#"))):
         return True
     score = firm + linked + 0.5 * lists + 0.5 * sum(1 for line in lines if "**" in line or "`" in line)
     return score >= max(3, 0.12 * len(lines)) or (fences >= 2 and score >= 2)
+
+
+def _hashed(lines: Sequence[str]) -> int:
+    """How many lines that begin with one # follow another such line."""
+    return sum(1 for one, two in pairwise(lines) if one.startswith(("# ", "#\t")) and two.startswith("# "))
+
+
+def is_markdown_table(sample: Sample) -> bool:
+    barred = sum(1 for line in sample.lines if line.startswith("|"))
+    return barred >= 0.9 * len(sample.lines) > 2 and sample.number(line_patterns.MARKDOWN_RULE) > 0
+
+
+def is_wordy_log(sample: Sample) -> bool:
+    """A log by what its lines say, whatever stands before it; code and settings repeat themselves too."""
+    if not repeats_phrases(sample.lines):
+        return False
+    coded = sample.share(line_patterns.CODE_FIRM) >= 0.1 or sample.share(command_patterns.SET) >= 0.3
+    return not coded and sample.share(line_patterns.LIST_ITEM) < 0.1
 
 
 def is_prose(sample: Sample) -> bool:
@@ -375,7 +411,7 @@ def is_matches(sample: Sample) -> bool:
     lines = [line for line in sample.lines if line != "--"]
     if len(lines) < 3:
         return False
-    found = [line for line in lines if command_patterns.MATCH.match(line)]
+    found = [line for line in lines if command_patterns.MATCH.match(line) and not line_patterns.LOG_LINE.match(line)]
     if len(found) >= 0.6 * len(lines):
         return True
     if sample.number(command_patterns.BLAME) >= 0.8 * len(lines):
@@ -393,6 +429,8 @@ def is_build(sample: Sample) -> bool:
     told = sample.number(command_patterns.DIAGNOSTIC)
     if told >= 2 and told >= 0.25 * len(sample.lines):
         return True
+    if sample.share(command_patterns.REPORT) >= 0.5 or sample.number(command_patterns.ARROW) >= 2:
+        return True
     steps = sample.number(command_patterns.STEP)
     summed = sample.number(command_patterns.SUMMARY) > 0
     if steps and any(mark in sample.text for mark in command_patterns.ERRORS):
@@ -404,17 +442,20 @@ def is_build(sample: Sample) -> bool:
 
 def is_manual(sample: Sample) -> bool:
     """A manual page or the help of a program: how it is used, headings at the margin, options below them."""
-    if not sample.number(command_patterns.USAGE):
-        return False
     options = sample.number(command_patterns.OPTION)
     indented = sum(1 for line in sample.lines if line[0].isspace())
     headings = sample.number(command_patterns.MANUAL_HEADING)
+    if not sample.number(command_patterns.USAGE):
+        explained = sample.number(command_patterns.EXPLAINED)
+        return headings >= 1 and explained >= 0.3 * len(sample.lines) and indented >= 0.6 * len(sample.lines)
     return (options >= 2 or headings >= 2) and indented + options >= 0.5 * len(sample.lines)
 
 
 def is_table(sample: Sample) -> bool:
     if sample.number(line_patterns.MARKDOWN_RULE):  # Markdown keeps its own tables
         return False
+    if structure.cycles_keys(sample.lines):
+        return True
     return structure.is_table(sample.lines) or (len(sample.lines) > 2 and structure.is_measured(sample.lines))
 
 
@@ -434,6 +475,8 @@ def is_directives(sample: Sample) -> bool:
     if sample.number(command_patterns.MACRO) >= 2 or sample.number(command_patterns.SHELL) >= max(3, 0.1 * len(lines)):
         return True
     if sample.share(command_patterns.DIRECTIVE) >= 0.5 or sample.share(command_patterns.REQUIRED) >= 0.5:
+        return True
+    if sample.share(command_patterns.ASSIGNED) >= 0.6 or _hashed(lines) >= 2:
         return True
     opened = sum(1 for line in lines if line.rstrip()[-1:] in "{[(")
     closed = sum(1 for line in lines if line.strip()[:1] in "}])")
@@ -472,6 +515,8 @@ TESTS: tuple[tuple[str, Callable[[Sample], bool]], ...] = (
     ("log", is_log),
     ("manual", is_manual),
     ("code", is_settings),
+    ("markdown", is_markdown_table),
+    ("log", is_wordy_log),
     ("table", is_table),
     ("code", is_code),
     ("code", is_directives),

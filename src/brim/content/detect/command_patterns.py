@@ -54,12 +54,21 @@ MANUAL_HEADING = re.compile(r"(?:[A-Z][A-Z0-9 ,/&-]{2,40}$|[A-Z][\w ,/'()-]{2,50
 OPTION = re.compile(r"\s{0,30}-{1,2}[\w?#@]")
 USAGE = re.compile(r"\s*(?:usage|Usage|USAGE)\b:?|(?:NAME|SYNOPSIS|DESCRIPTION)$|\S+\(\d\w*\) .*\S+\(\d\w*\)\s*$")
 
-CALL = re.compile(r"(?:\[pid +\d+\] )?(?:[\d:.]+ +)?\w+\(.*(?:\) += |<unfinished|resumed>|\)$)")
+CALL = re.compile(r"\s*(?:\[pid +\d+\] )?(?:[\d:.]+ +)?\w+\(.*(?:\) += |<unfinished|resumed>|\)$)")
 STAMP = re.compile(r".{0,60}?\b\d\d?:\d\d:\d\d\b|[*<>{}] |\[\s*\d+\.\d+\]")
-PROTOCOL = re.compile(r"[*<>{}] ?(?:\S|$)|\{ \[")
+PROTOCOL = re.compile(r"[*<>{}] *(?:\S|$)|\{ \[")
 
 KEYED = re.compile(r"\s{0,8}[\w.@][\w .()/@-]{0,40}\s*(?::(?:\s|$)|=\s)")
 MACRO = re.compile(r"#\s*(?:include|define|if|ifdef|ifndef|endif|undef|elif)\b")
 SHELL = re.compile(r"\s*(?:if \[|fi$|then$|done$|esac$|else$|export \w+=|case .{1,60} in$|\w+=[\"$(]|\. /|for \w+ in )")
 DIRECTIVE = re.compile(r"[A-Z]{2,}\b[ \t]+\S")
 REQUIRED = re.compile(r"[\w.\[\],-]+ ?(?:==|>=|~=|<=|!=) ?[\d\w]")
+
+# A place with a column and a sentence about it; a path below what is wrong there.
+REPORT = re.compile(r"[^\s:()]{1,300}\.\w{1,6}:\d+:(?:\d+:)? (?=\S)(?:\S+ ){2,}\S")
+ARROW = re.compile(r"\s*(?:-->|╭─\[?|┌─) ?\S+:\d+")
+STATUS_PATH = re.compile(r"(?: ?[A-Z?!]{1,2}\d{0,3} {1,2}|[A-Z]\d{0,3}\t|## )\S+(?:\t\S+)?$")
+ASSIGNED = re.compile(r"(?:export |declare -x |set |local )?[A-Za-z_][\w.]*=\S?")
+EXPLAINED = re.compile(r"\s{1,12}\S.{0,50}?\s{2,}[A-Z(]\w|\s{1,10}[A-Z][a-z]+ .{10,}[.)]$")
+UPTIME = re.compile(r".{0,20}\[\s*\d+\.\d{3,}s?\]")
+SET = re.compile(r"\s*[\w.\"'-]+ ?= ?[\"'\d\[{tf]")

@@ -84,6 +84,14 @@ def has_bars_of_keys(lines: Sequence[str]) -> bool:
     return len(keys) >= max(5, 0.8 * len(lines)) and len(set(keys)) > 0.4 * len(keys)
 
 
+def cycles_keys(lines: Sequence[str]) -> bool:
+    """Whether keys before a bar come again in their order, never twice in a row: records, one field a line."""
+    keys = [line.split("|", 1)[0].strip() for line in lines if "|" in line]
+    if len(keys) < max(6, 0.7 * len(lines)) or len(set(keys)) < 4:
+        return False
+    return not any(one == two for one, two in pairwise(keys)) and all(len(key) < 40 for key in keys)
+
+
 def borders(rows: Sequence[str]) -> list[int]:
     """Where columns begin (left-aligned) or end (right-aligned) in most rows, past what they are indented by."""
     begins: Counter[int] = Counter()
@@ -146,6 +154,6 @@ def template(line: str) -> str:
 
 def shares_prefix(lines: Sequence[str]) -> bool:
     """Whether most lines begin with one same token that is a tag, such as `==123==`, `[info]` or `npm http`."""
-    heads = Counter(line.split(" ", 1)[0] for line in lines)
+    heads = Counter(line.lstrip().split(None, 1)[0] for line in lines if line.strip())
     head, times = heads.most_common(1)[0]
     return times >= 0.8 * len(lines) and len(head) > 3 and not head[0].isalpha() and not head[-1].isalpha()

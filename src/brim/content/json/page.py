@@ -266,7 +266,11 @@ class _RowPage:
 
     def _chosen(self, limit: int) -> tuple[list[Single], list[Shown]]:
         left = limit - self._size(self._head([], []))
-        tables = [Shown(table, list(range(len(table.columns[0].values))), table.naming()) for table in self.tables]
+        tables = [
+            Shown(table, list(range(len(table.columns[0].values))), table.naming())
+            for table in self.tables
+            if table.columns  # rows of empty lists and objects have none
+        ]
         left = self._name_rows(tables, left)
         units: list[tuple[int, int, Single | Column, Shown | None]] = [
             (one.rank, one.order, one, None) for one in self.singles

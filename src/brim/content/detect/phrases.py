@@ -1,0 +1,55 @@
+"""Whether lines say in words what other lines say too, while fields differ: what a log is, however it is laid out."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from brim.content.detect.structure import has_moving_head
+
+# Words that follow each other in a sentence: one space between them, or a value between two spaces.
+_RUN = re.compile(r"[^\s|,;]+(?: [^\s|,;]+)+")
+_HEAD = re.compile(r"^\s*[\d:.\[\]-]+\s+")
+_COMMENT = re.compile(r"\s*(?:#|//|\*|--|;) ?")
+_COLUMNS = frozenset("\t|,;")
+_WORD = re.compile(r"[(\"'\[<]?([A-Za-z][A-Za-z'-]+)[.,:;!?)\"'\]>]*$")
+_CODE_ENDS = frozenset(";{}(,\\[")
+# Measured on the odd formats that scripts/capture-commands --unseen writes and the odd files of what it captures:
+# the share of the lines that say something, of those whose words stand in other lines, and of lines with a value.
+_SAYING, _AGAIN, _VALUED = 0.6, 0.55, 0.4
+
+
+def repeats_phrases(lines: Sequence[str]) -> bool:
+    """Example: ["a1> lifted crate 7 in 31 ms", "b2> lifted crate 9 in 4 ms", …] -> True"""
+    said = [pairs for line in lines if not _COMMENT.match(line) and (pairs := set(_pairs(line)))]
+    if len(lines) < 5 or len(said) < _SAYING * len(lines):
+        return False
+    if sum(1 for line in lines if line.rstrip()[-1:] in _CODE_ENDS) > 0.25 * len(lines) and not has_moving_head(lines):
+        return False
+    if sum(1 for line in lines if any(map(str.isdigit, line))) < _VALUED * len(lines):
+        return False
+    if len(set(lines)) < 0.5 * len(lines):
+        return False
+    # Plans and trees are set in at many depths; a log continues a record at one.
+    depths = Counter(len(line) - len(line.lstrip()) for line in lines)
+    if max(depths.values()) < 0.5 * len(lines):
+        return False
+    times = Counter(pair for pairs in said for pair in pairs)
+    again = sum(1 for pairs in said if 2 * sum(times[pair] > 1 for pair in pairs) >= len(pairs))
+    return again >= _AGAIN * len(said)
+
+
+def _pairs(line: str) -> Iterator[tuple[str, str]]:
+    """Neighbouring words of each run of words; values between them are skipped.
+
+    How a line begins counts as a pair, unless the line has columns: there a word is what a cell says.
+    """
+    rest = _HEAD.sub("", line).strip()
+    in_columns = not _COLUMNS.isdisjoint(rest) or "  " in rest
+    for number, run in enumerate(_RUN.findall(rest)):
+        words = [match[1].lower() for token in run.split(" ") if (match := _WORD.match(token))]
+        if words and number == 0 and not in_columns:
+            yield "", words[0]
+        yield from pairwise(words)
