@@ -12,14 +12,17 @@ from dataclasses import dataclass, field
 
 from brim.content import line_groups
 from brim.content.line_packing import Tier, head_and_tail, matching, pack, worth_a_look
-from brim.content.selection import fits, least
+from brim.content.selection import fits, least, plural
 from brim.content.types import Room
 
 dense = line_groups.dense
 decode = line_groups.decode
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
-_ANSI_NOTE = "[colour codes removed]"
+# Failing ids that take more of the room than this, line by line, are grouped by what they stand in; a group list that
+# takes more than the second share would leave no room for what went wrong.
+_GROUP_FROM, _GROUPED = 0.6, 0.8
+_IN_CLASS = re.compile(r"(\S+) \(([\w.]+)\)")
 # A line without any of these, in lower case, is nothing that is looked for: most lines are sorted out by that.
 _HINTS = (
     "fail", "err", "exception", "panic", "assert", "warning", "expected", "received", "actual", "left:", "right:",
@@ -99,14 +102,21 @@ def extract(text: str, room: Room) -> str:
     lines = plain.split("\n")
     found = classify(lines, worth_a_look(plain, lines, _RARE_WORDS))
     _shorten_reasons(lines, found.failing, room)
+    head = f"[test output, {plural(len(lines), 'line')}{', colour codes removed' if plain is not text else ''}]"
+    failing: Sequence[int] = found.failing
+    grouped = ""
+    if sum(room.count(lines[index]) + 2 for index in failing) > _GROUP_FROM * room.tokens:
+        by_owner = _by_owner(lines, failing)
+        if room.count(by_owner) <= _GROUPED * room.tokens:
+            head, failing, grouped = f"{head}\n{by_owner}", (), by_owner
     tiers = [
         matching(lines, room, 0.25),
         Tier(reversed(found.verdicts), 0.15),
         Tier(found.exceptions, 0.3),
         Tier(found.diagnostics, 0.25),
-        Tier(found.failing, 1.0),
+        Tier(failing, 1.0),
         # Without a summary the titles of the failures are the only place that names them.
-        Tier(found.titles, 1.0 if len(found.failing) < len(found.titles) else 0.1),
+        Tier(found.titles, 1.0 if not grouped and len(failing) < len(found.titles) else 0.1),
         Tier([*found.exceptions, *found.diagnostics], 1.0),
         Tier(found.details, 0.5),
         Tier(found.places, 0.5),
@@ -115,7 +125,26 @@ def extract(text: str, room: Room) -> str:
         Tier([index for index in head_and_tail(lines, room.tokens) if not _DULL.search(lines[index][:400])]),
         Tier(head_and_tail(lines, room.tokens)),
     ]
-    return pack(lines, tiers, room, head=_ANSI_NOTE if plain is not text else "")
+    return pack(lines, tiers, room, head=head, head_share=_GROUPED + 0.1 if grouped else 0.25)
+
+
+def _by_owner(lines: Sequence[str], failing: Sequence[int]) -> str:
+    """Failing tests by the file and class that they stand in.
+
+    Example: "FAILED a.py::B::test_one - …", "FAILED a.py::B::test_two" -> "a.py::B: test_one, test_two"
+    """
+    owners: dict[str, dict[str, None]] = {}
+    for index in failing:
+        match = _FAILING.match(lines[index][:600].rstrip(" …"))
+        name = (match.group(match.lastgroup or 0) or "").strip() if match else ""
+        if inside := _IN_CLASS.fullmatch(name):
+            owner, short = inside[2], inside[1]
+        else:
+            owner, _, short = name.rpartition("::")
+        if short:
+            owners.setdefault(owner, {}).setdefault(short)
+    said = (f"{owner}: {', '.join(names)}" if owner else "\n".join(names) for owner, names in owners.items())
+    return "\n".join(["[failing]", *said])
 
 
 def classify(lines: Sequence[str], indices: Iterable[int]) -> Findings:
