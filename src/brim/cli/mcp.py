@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from brim.cli.terminal.reading import tokens
 from brim.errors import BrimError
 
 _LEVELS = ("full", "standard", "compact", "minimal")
@@ -28,6 +29,17 @@ _SERVE_EXAMPLES = """examples:
   brim mcp serve                              tools for this folder, over stdio
   brim mcp serve --root ~/project --docs docs/features --learnings docs/learnings
 """
+_TOOLS_EXAMPLES = """examples:
+  brim mcp tools git "what changed lately"    of the server that .mcp.json calls git
+  brim mcp tools git git_log                  all of one tool: its description and its arguments
+  brim mcp tools 'mcp-server-git --repository .'
+"""
+_CALL_EXAMPLES = """examples:
+  brim mcp call git git_log --repo_path . --max_count 5
+  brim mcp call --budget 500 --query timeout logs search --pattern error
+  brim mcp call https://example.com/mcp search '{"q": "harbour", "tags": ["crane"]}'
+  brim recall brim:3f2a9c01                   all of a result, by the handle in what was printed
+"""
 
 
 def add(subparsers: Any) -> None:
@@ -43,6 +55,8 @@ def add(subparsers: Any) -> None:
     _add_wrap(commands)
     _add_audit(commands)
     _add_serve(commands)
+    _add_tools(commands)
+    _add_call(commands)
 
 
 def _sub(commands: Any, name: str, help: str, epilog: str) -> argparse.ArgumentParser:
@@ -122,6 +136,32 @@ def _add_serve(commands: Any) -> None:
     parser.add_argument("--docs", metavar="DIR", help="feature specifications (default: .prompts/features)")
     parser.add_argument("--learnings", metavar="DIR", help="learnings (default: .prompts/learnings)")
     parser.set_defaults(run=_does("serve"))
+
+
+def _add_server(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--config", metavar="FILE", help="a file of servers (.mcp.json, mcp.json, .vscode/mcp.json …)")
+    parser.add_argument(
+        "given_server", metavar="SERVER", help="its name in a file of servers, its address, or its command in quotes"
+    )
+
+
+def _add_tools(commands: Any) -> None:
+    parser = _sub(commands, "tools", "list the tools that a query is about, or describe one", _TOOLS_EXAMPLES)
+    _add_server(parser)
+    parser.add_argument("query", nargs="*", metavar="QUERY", help="what you want to do, or the name of a tool")
+    parser.set_defaults(run=_does("tools"))
+
+
+def _add_call(commands: Any) -> None:
+    parser = _sub(commands, "call", "call a tool and print its result in fewer tokens", _CALL_EXAMPLES)
+    parser.add_argument("--budget", type=tokens, default=2_000, metavar="N", help="at most this many tokens (2,000)")
+    parser.add_argument("--query", default="", help="what you are after: parts about it stay first")
+    _add_server(parser)
+    parser.add_argument("tool", metavar="TOOL", help="the name of the tool")
+    parser.add_argument(
+        "arguments", nargs=argparse.REMAINDER, metavar="--NAME VALUE …", help="its arguments, or one JSON object"
+    )
+    parser.set_defaults(run=_does("call"))
 
 
 def _does(command: str) -> Callable[[argparse.Namespace], int]:

@@ -102,7 +102,7 @@ def _command(arguments: tuple[str, ...]) -> None:
 
 def archived(handle: str) -> Any:
     """The whole of what Brim archived. Example: llm -f brim:3f2a9c01 "What failed?" """
-    store = open_store(Path(settings.load().store.path).expanduser())
+    store = open_store(settings.load().store_place)
     try:
         found = store.find_blob(handle.removeprefix("brim:"))
     finally:

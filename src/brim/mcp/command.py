@@ -7,11 +7,12 @@ import asyncio
 import importlib
 import json
 import shlex
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
-from brim import settings
+from brim import content, settings
 from brim.errors import BadSetting
 from brim.mcp.options import WrapperOptions
 from brim.mcp.transport.child_process import ChildLog
@@ -135,7 +136,8 @@ def _header(text: str) -> tuple[str, str]:
 def _from_config(path: Path, loaded: settings.Settings, log: ChildLog) -> list[Upstream]:
     """The servers of an mcpServers file; its texts may name environment variables as ${NAME}."""
     try:
-        servers = json.loads(path.read_text(encoding="utf-8"))["mcpServers"]
+        told = json.loads(path.read_text(encoding="utf-8"))
+        servers = told["mcpServers"] if "mcpServers" in told else told["servers"]  # .vscode/mcp.json calls them so
         listed = [(str(name), dict(one)) for name, one in servers.items()]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadSetting("--config", f"{path} is no file with mcpServers: {error}") from error
@@ -179,6 +181,53 @@ def audit(args: argparse.Namespace) -> int:
         raise BadSetting("COMMAND", f"the server cannot be started: {error}") from error
     sys.stdout.write(auditing.render(report, as_json=args.json))
     return 0
+
+
+def tools(args: argparse.Namespace) -> int:
+    listing = importlib.import_module("brim.mcp.tools.calling")
+    log, loaded = ChildLog(), settings_of(args)
+    found = asyncio.run(listing.tools([_named_server(args, loaded, log)], log))
+    text = listing.described(found, " ".join(args.query))
+    sys.stdout.write(text)
+    return 0
+
+
+def call(args: argparse.Namespace) -> int:
+    calling = importlib.import_module("brim.mcp.tools.calling")
+    log, loaded = ChildLog(), settings_of(args)
+    server, wait = _named_server(args, loaded, log), loaded.mcp.call_timeout
+    result = asyncio.run(calling.call([server], args.tool, args.arguments, log, wait))
+    text = calling.text_of(result)
+    kept: dict[str, str] = {}
+    made = content.compact(text, args.budget, hint=content.Hint(tool=args.tool), archive=kept, query=args.query)
+    if kept:
+        calling.archive(loaded.store_place, kept.values())
+    sys.stdout.write(made.text if made.text.endswith("\n") else made.text + "\n")
+    return 1 if result.get("isError") else 0
+
+
+# Where hosts keep the servers of a project; Brim's own file of a user is the last.
+_PLACES = (".mcp.json", "mcp.json", ".vscode/mcp.json", ".cursor/mcp.json", "~/.config/brim/mcp.json")
+
+
+def _named_server(args: argparse.Namespace, loaded: settings.Settings, log: ChildLog) -> Upstream:
+    """The server that is named on the command line: by an address, a command, or its name in a file of servers."""
+    given: str = args.given_server
+    if given.startswith(("http://", "https://")):
+        return _http(given, "", {}, loaded)
+    places = [Path(args.config)] if args.config else [Path(place).expanduser() for place in _PLACES]
+    known: dict[str, Upstream] = {}
+    for path in places:
+        if args.config or path.is_file():
+            known |= {one.name: one for one in _from_config(path, loaded, log) if one.name not in known}
+    if given in known:
+        known[given].name = ""  # one server alone: its tools have no prefix
+        return known[given]
+    words = _split(given, "SERVER")
+    if shutil.which(words[0]) is None:
+        listed = f"known are {', '.join(known)}" if known else f"there is none of {', '.join(_PLACES)}"
+        raise BadSetting("SERVER", f"{given!r} is no address, no command and no name of a configured server: {listed}")
+    return StdioUpstream(words, log=log, largest=loaded.mcp.largest_message)
 
 
 def serve(args: argparse.Namespace) -> int:

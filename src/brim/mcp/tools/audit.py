@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import json
 from collections.abc import Sequence
@@ -12,18 +11,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from brim.errors import BrimError
 from brim.mcp.options import WrapperOptions
 from brim.mcp.results.compacting import count_tokens
 from brim.mcp.tools.definition_shrinking import shrink
 from brim.mcp.tools.tool_list import ToolList, tokens_of
 from brim.mcp.transport import json_rpc
+from brim.mcp.transport.asking import asking
 from brim.mcp.transport.child_process import ChildLog
-from brim.mcp.transport.json_rpc import RpcMessage, RpcObject
+from brim.mcp.transport.json_rpc import RpcObject
 from brim.mcp.transport.upstream import Upstream
-from brim.mcp.wrapper.proxy import Wrapper
-
-_WAIT = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,36 +76,9 @@ def _by_owner(tools: ToolList) -> list[tuple[str, list[RpcObject]]]:
 
 async def audit(upstreams: Sequence[Upstream], options: WrapperOptions, log: ChildLog) -> Audit:
     """Start the servers, read their tools, stop them."""
-    answers: asyncio.Queue[RpcMessage] = asyncio.Queue()
-    wrapper = Wrapper(upstreams, options, lambda line: answers.put_nowait(json_rpc.decode(line)), log=log)
-    await wrapper.start()
-    try:
-        hello = {
-            "protocolVersion": "2025-11-25",
-            "capabilities": {},
-            "clientInfo": {"name": "brim-audit", "version": "1"},
-        }
-        await _exchange(wrapper, answers, 1, "initialize", hello)
-        wrapper.from_client(json_rpc.notification("notifications/initialized"))
-        await _exchange(wrapper, answers, 2, "tools/list", {})
+    async with asking(upstreams, options, log) as (wrapper, ask):
+        await ask("tools/list", {})
         return measure(wrapper.tools)
-    finally:
-        await asyncio.gather(*(upstream.stop() for upstream in upstreams))
-
-
-async def _exchange(
-    wrapper: Wrapper, answers: asyncio.Queue[RpcMessage], id: int, method: str, params: RpcObject
-) -> None:
-    wrapper.from_client(json_rpc.request(id, method, params))
-    while True:
-        try:
-            message = await asyncio.wait_for(answers.get(), _WAIT)
-        except TimeoutError as error:
-            raise BrimError(f"the server gave no answer to {method} in {_WAIT:g} s") from error
-        if message.is_response and message.id == id:
-            if message.failed:
-                raise BrimError(f"{method} failed: {message.error().get('message')}")
-            return
 
 
 def render(report: Audit, *, as_json: bool = False) -> str:
