@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -66,3 +67,13 @@ def test_sizes_and_imports_are_counted(tmp_path: Path) -> None:
     assert imports.inside_functions(root, files) == ["a.py:2"]
     assert lengths.functions(root, files) == [(3, "a.py:1 f")]
     assert lengths.files(root, files)[0] == (3, "a.py")
+
+
+def test_the_map_for_contributors_names_every_folder_and_file_at_the_top_of_the_package() -> None:
+    root = Path(__file__).parent.parent
+    text = (root / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    start = text.index("| place | what it is |")
+    rows = text[start : text.index("\n\n", start)].splitlines()[2:]
+    named = [name for row in rows for name in re.findall(r"`([^`]+)`", row.split("|")[1])]
+    here = [path for path in (root / "src/brim").iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()]
+    assert sorted(named) == sorted(f"{path.name}/" if path.is_dir() else path.name for path in here)
