@@ -24,6 +24,8 @@ class Room:
     `handle` is where the original can be found ("brim:3f2a…"), empty when nothing keeps it. `recall` says
     whether the reader really has a tool to fetch it: only then does a mark tell them to. `query` is what
     the reader is after; relevant parts stay first. `name` is what the content is called, where that is known.
+    `rounds` is how often an extract may be made again to fill its room; what is inside another gets fewer, or the work
+    would double with every level.
 
     Example: Room(200, count, "brim:3f2a", recall=True).mark("74 more rows")
              -> "[… 74 more rows, recall brim:3f2a]"
@@ -35,6 +37,11 @@ class Room:
     recall: bool = False
     query: str = ""
     name: str = ""
+    rounds: int = 6
+
+    def inside(self, tokens: int) -> Room:
+        """Room for a part of the content, which the mark of the whole stands for."""
+        return Room(tokens, self.count, query=self.query, rounds=max(1, self.rounds // 3))
 
     def mark(self, left_out: str) -> str:
         if not self.handle:

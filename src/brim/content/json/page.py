@@ -46,7 +46,6 @@ _RANKS = {CODE: 0, TEXT: 1, DATE: 2, NUMBER: 2, HASH: 3, LONG: 3, FLAG: 4, LINK:
 _ASKED = -1
 # In less room than this a first line of its own takes a third of it: the mark then stands at the end.
 BRIEF = 60
-_ROUNDS = 6
 _FEW = 8
 # Of the room that is left, what a column of which only the first rows fit must fill at least.
 _WORTH = 0.5
@@ -252,7 +251,7 @@ class _RowPage:
 
     def fitted(self) -> str | None:
         limit, best, best_size = self.room.tokens, None, 0
-        for _ in range(_ROUNDS):
+        for _ in range(self.room.rounds):
             chosen = self._chosen(limit)
             text = self._written(*chosen)
             size = self.room.count(text)
@@ -397,7 +396,7 @@ class _RowPage:
         wanted = [self._size(whole) - size for (whole, _), size in zip(places, before, strict=True)]
         for (whole, (holder, at)), size, more in zip(places, before, shares(wanted, left), strict=True):
             if more > 0:
-                made = inner(whole, Room(size + more, self.room.count, query=self.room.query))
+                made = inner(whole, self.room.inside(size + more))
                 holder[at] = " ".join(made.split()) if isinstance(holder, dict) else made
 
     # Writing
