@@ -9,7 +9,7 @@ BUILT := pyproject.toml setup.py constraints.txt $(wildcard src/brim/*/*.c src/b
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --no-compile
 DATA ?= data
 
-.PHONY: run test check nightly poisoned corpus bench docs browser real-servers real-clients real-embeddings integrations clean
+.PHONY: run test check nightly poisoned isolation corpus bench docs browser real-servers real-clients real-embeddings integrations clean
 
 # Everything, for development and tests.
 $(READY): $(BUILT)
@@ -43,6 +43,10 @@ nightly: $(READY)
 # 500 random sequences of true and absurd usage for each of six providers: some minutes.
 poisoned: $(READY)
 	BRIM_POISONED=500 $(BIN)/pytest tests/tokens/test_poisoned_sequences.py
+
+# 10,000 things that three tenants do on the same gateways, none of which may show one what another sent: some minutes.
+isolation: $(READY)
+	BRIM_ACTIONS=10000 $(BIN)/pytest tests/gateway/test_isolation.py
 
 # The fuzz run over real files: `make corpus CORPUS="/usr/share/doc ~/notes"`. It goes on where it stopped.
 corpus: $(READY)

@@ -124,3 +124,12 @@ def test_json_nested_deeper_than_a_table_is_good_for_still_fits_its_room() -> No
             content.module_of("json").dense(text)
             for tokens in (20, 200):
                 assert count(content.module_of("json").extract(text, room(tokens))) <= tokens
+
+
+@pytest.mark.parametrize(("kind", "unit"), [("matches", "."), ("matches", "/"), ("html", "\\")])
+def test_a_line_of_one_sign_that_ends_otherwise_takes_time_in_proportion_to_its_length(kind: str, unit: str) -> None:
+    def work(text: str) -> object:
+        return content.module_of(kind).extract(text, room(60))
+
+    assert is_linear(work, unit * 20_000 + " !", unit * 40_000 + " !")
+    assert is_linear(detect, f"{unit * 20_000} !\n" * 3, f"{unit * 40_000} !\n" * 3)

@@ -10,7 +10,9 @@ import brim
 from brim import apis, models
 from brim.models import Model
 from brim.tokens.actuals import InMemory
+from brim.tokens.calibration import Calibration
 from brim.tokens.counter import Counter
+from brim.tokens.observations import Observation, Observations
 from tests.conversations import PNG
 
 GPT = models.find("gpt-4o")
@@ -209,3 +211,37 @@ def test_images_tell_of_their_own_prompt_only() -> None:
     assert record(actuals, GPT, request, charged, api)
     assert Counter(GPT, api, actuals).count(apis.parse(request, api)).tokens == charged
     assert not record(actuals, GPT, request, 100 * charged, api)
+
+
+def test_reports_that_say_the_same_are_believed_against_more_that_say_anything() -> None:
+    """Five absurd reports on both sides of four true ones, so that the median of all tells nothing."""
+    seen = Observations()
+    true = [Observation(1_000 + 90 * n, 400 + 36 * n, 11, 512 + 46 * n) for n in range(4)]
+    absurd = [Observation(600, 250, 3, 186), Observation(1_900, 760, 21, 560)]
+    absurd += [
+        Observation(1_000, 400, 9, 980),
+        Observation(1_200, 470, 23, 1_165),
+        Observation(3_000, 1_200, 43, 4_400),
+    ]
+    for one in (*true[:2], *absurd, *true[2:]):
+        seen.add(one)
+    assert seen.agreeing() == true
+
+
+def test_framing_that_was_seen_of_a_few_messages_is_expected_of_many() -> None:
+    """A provider that takes 3 tokens more for each message, seen with up to 11 messages."""
+    seen = Calibration()
+    for counted, messages in (
+        (208, 3),
+        (233, 3),
+        (367, 9),
+        (395, 5),
+        (467, 9),
+        (546, 9),
+        (602, 11),
+        (661, 9),
+        (946, 11),
+    ) * 2:
+        seen.learn_whole((counted, None), messages, counted + 3 * messages)
+    assert seen.upper("exact", 2_414, 31) >= 2_414 + 3 * 31
+    assert seen.upper("exact", 2_414, 31) <= 1.1 * (2_414 + 3 * 31)

@@ -13,9 +13,10 @@ GRAPH = re.compile(r"[*|\\/_ ]+$")
 
 # What a search finds: path, line and text; or line and text below a path.
 MATCH = re.compile(r"(?=[^\s:]{0,300}[A-Za-z])(?:[A-Za-z]:)?[^\s:]{1,300}?(?::(\d+):|(?<=[\w)\]])-(\d+)-)")
-MATCH_COUNT = re.compile(r"[^\s:]+[/.][^\s:]+:\d+$")
+# Each part ends where the next one can begin, so that a line of a hundred thousand dots is read once.
+MATCH_COUNT = re.compile(r"[^\s:][^\s:/.]*[/.][^\s:]+:\d+$")
 MATCH_BELOW = re.compile(r"(\d{1,7})[:-](?:\d+:)?")
-PATH_ALONE = re.compile(r"[\w./@+-]*[/.][\w./@+-]+$")
+PATH_ALONE = re.compile(r"[\w@+-]*[/.][\w./@+-]+$")
 BLAME = re.compile(r"\^?[0-9a-f]{7,40} (?:\S+ +)?\(?.{0,60}\d+\) ")
 
 # A diagnostic: a place and what is wrong, on one line or on two.

@@ -1,13 +1,16 @@
-"""Tokenizers loaded at the start, in a thread: those of the models that were used last or that the settings name.
+"""What is loaded at the start, in a thread: compactors, and tokenizers of the models that were used last or are named.
 
-The first request of a process then does not wait for its own.
+The first request of a process then does not wait for its own, nor do others beside it: compactors take 0.3 seconds.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Iterator
 
+from brim import content
+from brim.errors import MissingExtra
 from brim.gateway.fitting.fitter import Fitter
 from brim.gateway.server.options import Options
 
@@ -32,6 +35,9 @@ class Warming:
     def _load(self) -> None:
         for family in self.families():
             self._fitter.load(family)
+        for kind in content.KINDS:
+            with contextlib.suppress(MissingExtra):  # content of that kind is then plain text
+                content.module_of(kind)
 
     def families(self) -> list[str]:
         """The likely families, the likeliest first."""
