@@ -42,16 +42,19 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("name", AGENTS)
 @pytest.mark.parametrize("there", [True, False])
 def test_setup_points_at_the_gateway_and_undo_is_byte_identical(run: Run, home: Path, name: str, there: bool) -> None:
-    path = home / AGENTS[name].file
-    if there:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(OWN[name].encode())
+    files = [home / file for file, _ in AGENTS[name].edits]
+    for path, own in zip(files, (OWN[name], '{"ui":  {"theme": "dark"}}'), strict=False):
+        if there:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(own.encode())
+    before = [path.read_bytes() if path.exists() else None for path in files]
     done = run("setup", name)
     assert done.code == 0, done.err
-    assert URL in path.read_text()
+    assert URL in files[0].read_text()
+    assert all(path.read_bytes() != was for path, was in zip(files, before, strict=True))
     assert run("setup", name).code == 2  # twice would lose what was there
     assert run("setup", name, "--undo").code == 0
-    assert (path.read_bytes() if path.exists() else None) == (OWN[name].encode() if there else None)
+    assert [path.read_bytes() if path.exists() else None for path in files] == before
     assert run("setup", name, "--undo").code == 1
 
 
@@ -78,6 +81,15 @@ def test_undo_does_not_lose_what_was_changed_since_unless_it_is_told_to(run: Run
     assert path.read_text() == "MINE=1\n"
     assert run("setup", "gemini", "--undo", "--force").code == 0
     assert not path.exists()
+
+
+def test_gemini_signed_in_with_google_is_told_that_it_would_not_ask_the_gateway(run: Run, home: Path) -> None:
+    path = home / ".gemini/settings.json"
+    path.parent.mkdir()
+    path.write_text('{"security": {"auth": {"selectedType": "oauth-personal"}}}')
+    done = run("setup", "gemini")
+    assert (done.code, "/auth" in done.err) == (2, True)
+    assert not (home / AGENTS["gemini"].file).exists()
 
 
 def test_a_configuration_that_cannot_be_edited_is_left_alone(run: Run, home: Path) -> None:

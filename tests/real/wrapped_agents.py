@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,7 @@ QUIET = {
     "OPENAI_API_KEY": "none",
     "ANTHROPIC_API_KEY": "none",
     "GEMINI_API_KEY": "none",
+    "GEMINI_CLI_TRUST_WORKSPACE": "true",
 }
 CLAUDE = "claude-sonnet-5"
 AGENTS = {
@@ -44,7 +47,18 @@ AGENTS = {
     "opencode": (
         "node_modules/.bin/opencode", CLAUDE, "bash", "command", ["run", "-m", f"anthropic/{CLAUDE}", REQUEST],
     ),
+    "gemini": (
+        "node_modules/.bin/gemini", "gemini-2.5-pro", "run_shell_command", "command",
+        ["--yolo", "-m", "gemini-2.5-pro", "-p", REQUEST],
+    ),
 }  # fmt: skip
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder that nobody else may write to, nor to those above it: gemini-cli reads no defaults elsewhere."""
+    with tempfile.TemporaryDirectory(dir=Path.home()) as found:
+        yield Path(found)
 
 
 def environment(home: Path) -> dict[str, str]:
@@ -59,11 +73,11 @@ def call(tool: str, argument: str, number: int) -> Call:
 
 
 @pytest.mark.parametrize("name", AGENTS)
-def test_a_wrapped_agent_calls_tools_past_the_window_and_leaves_no_trace(name: str, tmp_path: Path) -> None:
+def test_a_wrapped_agent_calls_tools_past_the_window_and_leaves_no_trace(name: str, folder: Path) -> None:
     program, model, tool, argument, arguments = AGENTS[name]
     if not (INSTALLED / program).exists():
         pytest.skip(f"{name} is not in {INSTALLED}")
-    home, work = tmp_path / "home", tmp_path / "work"
+    home, work = folder / "home", folder / "work"
     home.mkdir(), work.mkdir()
     env = environment(home)
     with FakeProvider(window=WINDOW, model=model) as fake:

@@ -16,13 +16,24 @@ CODEX_TABLE = "[model_providers.brim]"
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """One agent. `env` and `arguments` point one run at a gateway's address; `edited` does it to its file, for good."""
+    """One agent. `env` and `arguments` point one run at a gateway's address; `edited` does it to its file, for good.
+
+    `defaults` names a variable that holds the path of a file for one run, and what stands in that file; `also` is a
+    second file that is edited for good, which says nothing of the address.
+    """
 
     name: str
     file: str  # below the home folder
     env: Callable[[str], dict[str, str]]
     edited: Callable[[str, str], str]
     arguments: Callable[[str], list[str]] = field(default=lambda url: [])
+    defaults: tuple[str, str] | None = None
+    also: tuple[str, Callable[[str, str], str]] | None = None
+
+    @property
+    def edits(self) -> tuple[tuple[str, Callable[[str, str], str]], ...]:
+        """The files that are edited for good, and how."""
+        return ((self.file, self.edited), *((self.also,) if self.also else ()))
 
 
 def agent_of(name: str) -> Agent:
@@ -94,6 +105,21 @@ def _gemini_env(url: str) -> dict[str, str]:
     return {"GOOGLE_GEMINI_BASE_URL": url}
 
 
+# gemini-cli knows no way to sign in where it is given another address, unless its settings name one.
+GEMINI_SETTINGS = ".gemini/settings.json"
+GEMINI_KEY = "gemini-api-key"
+
+
+def _gemini_settings(text: str, url: str) -> str:
+    settings = _json(text, GEMINI_SETTINGS)
+    auth = settings.setdefault("security", {}).setdefault("auth", {})
+    chosen = auth.setdefault("selectedType", GEMINI_KEY)
+    if chosen not in (GEMINI_KEY, "gateway"):
+        told = f"signs in by {chosen!r}, which asks Google alone: choose an API key with /auth in gemini first"
+        raise BadInput(GEMINI_SETTINGS, told)
+    return text if f'"{chosen}"' in text else json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
+
+
 def _goose_env(url: str) -> dict[str, str]:
     return {"OPENAI_HOST": url, "ANTHROPIC_HOST": url}
 
@@ -121,7 +147,17 @@ AGENTS = {
             lambda url: {"OPENAI_API_BASE": f"{url}/v1", "ANTHROPIC_API_BASE": url},
             _lines(": ", lambda url: {"openai-api-base": f"{url}/v1"}),
         ),
-        Agent("gemini", ".gemini/.env", _gemini_env, _lines("=", _gemini_env)),
+        Agent(
+            "gemini",
+            ".gemini/.env",
+            _gemini_env,
+            _lines("=", _gemini_env),
+            defaults=(
+                "GEMINI_CLI_SYSTEM_DEFAULTS_PATH",
+                json.dumps({"security": {"auth": {"selectedType": GEMINI_KEY}}}),
+            ),
+            also=(GEMINI_SETTINGS, _gemini_settings),
+        ),
         Agent("goose", ".config/goose/config.yaml", _goose_env, _lines(": ", _goose_env)),
     )
 }

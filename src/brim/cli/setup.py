@@ -37,23 +37,29 @@ def add(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     agent = agent_of(args.agent)
-    path, backup = Path.home() / agent.file, backup_of(agent.name)
+    backup = backup_of(agent.name)
     if args.undo:
-        _undo(path, backup, args.force)
-        print(f"{path} is as it was")
+        for path in _undo(Path.home() / agent.file, backup, args.force):
+            print(f"{path} is as it was")
         return 0
     if backup.exists():
         raise BadInput("agent", f"{agent.name} is set up already: `brim setup {agent.name} --undo` first")
     url = (args.url or f"http://127.0.0.1:{settings.load().gateway.port}").rstrip("/")
-    before = path.read_bytes() if path.exists() else None
-    after = agent.edited((before or b"").decode(), url).encode()
-    kept = None if before is None else base64.b64encode(before).decode()
+    files, kept = [], []
+    for name, edited in agent.edits:  # all are made before one is written: an edit may be refused
+        path = Path.home() / name
+        before = path.read_bytes() if path.exists() else None
+        after = edited((before or b"").decode(), url).encode()
+        held = None if before is None else base64.b64encode(before).decode()
+        files.append((path, after))
+        kept.append({"path": str(path), "before": held, "after": sha256(after).hexdigest()})
     backup.parent.mkdir(parents=True, exist_ok=True)
-    backup.write_text(json.dumps({"path": str(path), "before": kept, "after": sha256(after).hexdigest()}))
-    backup.chmod(0o600)  # a configuration may hold a key
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(after)
-    print(f"{path} points at {url}; `brim setup {agent.name} --undo` takes it back")
+    backup.touch(mode=0o600)  # a configuration may hold a key
+    backup.write_text(json.dumps({"files": kept}))
+    for path, after in files:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(after)
+    print(f"{files[0][0]} points at {url}; `brim setup {agent.name} --undo` takes it back")
     return 0
 
 
@@ -62,15 +68,19 @@ def backup_of(name: str) -> Path:
     return Path.home() / ".local/state/brim/setup" / f"{name}.json"
 
 
-def _undo(path: Path, backup: Path, force: bool) -> None:
+def _undo(first: Path, backup: Path, force: bool) -> list[Path]:
+    """Put back what was there, if nothing of it was changed since; which files these are."""
     if not backup.exists():
-        raise NotFound(f"{path} was not changed by `brim setup`: there is nothing to undo")
-    kept = json.loads(backup.read_text())
-    now = path.read_bytes() if path.exists() else b""
-    if sha256(now).hexdigest() != kept["after"] and not force:
-        raise BadInput(str(path), "was changed since: --force puts the old one back, and your changes are lost")
-    if kept["before"] is None:
-        path.unlink(missing_ok=True)
-    else:
-        path.write_bytes(base64.b64decode(kept["before"]))
+        raise NotFound(f"{first} was not changed by `brim setup`: there is nothing to undo")
+    kept = [(Path(one["path"]), one) for one in json.loads(backup.read_text())["files"]]
+    for path, one in kept:
+        now = path.read_bytes() if path.exists() else b""
+        if sha256(now).hexdigest() != one["after"] and not force:
+            raise BadInput(str(path), "was changed since: --force puts the old one back, and your changes are lost")
+    for path, one in kept:
+        if one["before"] is None:
+            path.unlink(missing_ok=True)
+        else:
+            path.write_bytes(base64.b64decode(one["before"]))
     backup.unlink()
+    return [path for path, _ in kept]

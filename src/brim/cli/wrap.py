@@ -14,10 +14,11 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from brim import settings
-from brim.cli.agents import AGENTS, agent_of
+from brim.cli.agents import AGENTS, Agent, agent_of
 from brim.errors import BrimError, NotFound
 
 _EXAMPLES = """examples:
@@ -50,9 +51,27 @@ def run(args: argparse.Namespace) -> int:
     program = args.program or shutil.which(agent.name)
     if program is None:
         raise NotFound(f"there is no {agent.name} in the PATH: install it, or name it with --program")
-    with gateway(args.upstream) as url:
-        env = {**os.environ, **agent.env(url)}
+    with gateway(args.upstream) as url, _defaults(agent) as beside:
+        env = {**os.environ, **agent.env(url), **beside}
         return _run([program, *agent.arguments(url), *args.after], env)
+
+
+@contextlib.contextmanager
+def _defaults(agent: Agent) -> Iterator[dict[str, str]]:
+    """The variable with the path of an agent's defaults for this run. Others may not write where it is."""
+    if agent.defaults is None:
+        yield {}
+        return
+    variable, text = agent.defaults
+    if variable in os.environ:  # yours come first
+        yield {}
+        return
+    place = Path.home() / ".local/state/brim"
+    place.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with tempfile.TemporaryDirectory(dir=place) as folder:
+        path = Path(folder) / "defaults.json"
+        path.write_text(text)
+        yield {variable: str(path)}
 
 
 def _run(command: list[str], env: dict[str, str]) -> int:
