@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rooms import budgets, count, room, stays_inside, texts
 
+import brim
 from brim.content import binary
 from brim.content.detect import file_signatures
 from brim.errors import NotDecodable
@@ -99,7 +100,7 @@ def test_a_bundle_keeps_its_banner_and_what_the_query_names():
     got = binary.extract(bundle, room(200, "payWithCard"))
     assert "/*! cart.js v1.2 | MIT */" in got
     assert "payWithCard=1" in got
-    assert "machine-made" in got
+    assert "minified code" in got
 
 
 def test_embedded_bytes_are_stubbed_in_place_and_everything_else_stays():
@@ -153,3 +154,20 @@ def test_huge_bytes_take_no_more_than_moments(text):
     assert count(binary.extract(text, room(200))) <= 200
     assert len(binary.stub_embedded(text, room(200))) <= len(text)
     assert time.perf_counter() - start < 15
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ((b"\x7fELF\x02\x01\x01" + bytes(range(256)) * 60).decode("utf-8", "replace"), "binary, ELF program, 15,"),
+        ((b"%PDF-1.7\n" + bytes(range(128, 256)) * 60).decode("utf-8", "replace"), "binary, PDF document, "),
+        ("x" * 50_000, "one word, 50,000 characters in 1 line"),
+        ("function a(b){return b+1};" * 900, "minified code, 23,400 characters in 1 line"),
+        (".a{color:red}.b{margin:0}" * 500, "minified CSS, 12,500 characters in 1 line"),
+    ],
+)
+def test_what_no_one_reads_says_what_it_is_and_how_large(text, said):
+    made = brim.compact(text, 80)
+    assert said in made.text.split("\n")[0]
+    assert "\ufffd" not in made.text
+    assert "\x00" not in made.text

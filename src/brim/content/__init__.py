@@ -52,6 +52,9 @@ KINDS: dict[str, str] = {
     "prose": "documents.prose",
     "text": "plain_text",
 }
+_FORM = "#brim "
+# In front of a text that begins like a form of ours, and is none.
+_QUOTED = "#brim text\n"
 Archive = MutableMapping[str, str]
 # Beyond this many characters only the ends and the telling lines of a text are worth the time.
 LARGEST = 50_000_000
@@ -69,6 +72,11 @@ class Compacted:
     kind: str
     handle: str
     kept: float  # the share of the original's tokens that it takes
+
+    @property
+    def lossless(self) -> bool:
+        """Whether `decode(text)` gives the original back: its JSON value, or its text."""
+        return self.fidelity == "lossless"
 
 
 def module_of(kind: str) -> ModuleType:
@@ -229,6 +237,11 @@ def _compact(
     else:
         handle = handle_of(text) if kept else ""
         form = steps.at(Room(budget, count, handle, recall and kept, query))
+    if form.text == text and text.startswith(_FORM):
+        # It looks like one of our forms: decode must give it back as it is.
+        whole = ContentForm(_QUOTED + text, "lossless", "whole, quoted")
+        fits = budget is None or count(whole.text) <= budget
+        form = whole if fits else replace(form, fidelity="recoverable")
     size = count(form.text)
     handle = handle_of(text) if form.fidelity == "recoverable" else ""
     return Compacted(form.text, size, form.fidelity, steps.kind, handle, size / max(1, steps.tokens))
@@ -243,13 +256,20 @@ def forms(
 
 
 def decode(text: str) -> Any:
-    """Undo a lossless form: the JSON value for JSON, the text for everything else.
+    """Undo a lossless form: the JSON value for JSON, the text for everything else, also where nothing was changed.
 
     Example: brim.decode(brim.compact(text).text) -> the value of text
     """
-    if text.startswith("#brim "):
+    if text.startswith(_QUOTED):
+        return text[len(_QUOTED) :]
+    if text.startswith(_FORM):
         name = text[6:].split(maxsplit=1)[0].rstrip(":") if len(text) > 6 else ""
         if name in KINDS and hasattr(module_of(name), "decode"):
             return module_of(name).decode(text)
         raise NotDecodable(f"no lossless form is called {name!r}: it is one of {', '.join(KINDS)}")
-    return module_of("json").decode(text)
+    if text.lstrip("\ufeff \t\r\n")[:1] not in ("{", "["):
+        return text
+    try:
+        return module_of("json").decode(text)
+    except NotDecodable:
+        return text

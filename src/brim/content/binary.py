@@ -11,7 +11,8 @@ import re
 from dataclasses import replace
 
 from brim.content import plain_text
-from brim.content.detect import file_signatures
+from brim.content.detect import file_signatures, line_patterns
+from brim.content.detect.line_patterns import ODD
 from brim.content.selection import fits, least, plural
 from brim.content.types import Room
 from brim.errors import NotDecodable
@@ -25,6 +26,7 @@ _EMBEDDED = re.compile(
 )
 _HEX_DUMP = re.compile(r"(?:[0-9a-fA-F]{4,16})[:\s]\s{0,3}((?:[0-9a-fA-F]{2,8}[ -]{1,3}){4,17})")
 _BANNER = re.compile(r"/\*!.{1,400}?\*/", re.DOTALL)
+_STYLE_RULE = re.compile(r"[\w.#*\]) -]\{[\w-]+:[^{}]{0,200}\}")
 _HEX = frozenset("0123456789abcdefABCDEF")
 _LARGEST = 20_000_000
 _TITLE = "#brim binary base64"
@@ -85,13 +87,37 @@ def extract(text: str, room: Room) -> str:
     said = describe(text)
     if said.startswith("hex dump"):
         return _titled(f"[{said}]", text, room)
+    said = said or _raw(text)
     if said:
         return least(room, said)
     banner = _BANNER.search(text, 0, 2_000)
-    title = f"[{plural(len(text), 'character')} in {plural(text.count(chr(10)) + 1, 'line')}, machine-made]"
+    title = f"[{_made(text)}, {plural(len(text), 'character')} in {plural(text.count(chr(10)) + 1, 'line')}]"
     if banner is not None and banner.start() > 0:
         title = f"{title}\n{banner.group()}"
     return _titled(title, text, room)
+
+
+def _raw(text: str) -> str:
+    """What bytes are that were read as if they were text, "" for text.
+
+    Example: "\\x7fELF\\x02\\x01…" -> "binary, ELF program, 29,811 characters that are not text"
+    """
+    part = text[:8_000]
+    if sum(map(part.count, ODD)) <= len(part) * 0.02:
+        return ""
+    # Decoding with replacement loses bytes; what is left of a signature is enough to know it by.
+    kind = file_signatures.describe(part[:2_000].encode("latin-1", "replace"))
+    known = f"{kind}, " if kind not in ("data", "text") else ""
+    return f"binary, {known}{plural(len(text), 'character')} that are not text"
+
+
+def _made(text: str) -> str:
+    """What no person wrote: one long word, or code that a tool has packed."""
+    part = text[:3_000]
+    if not any(map(str.isspace, part.strip())) and part.strip().isalnum():
+        return "one word"
+    styled = len(_STYLE_RULE.findall(part))
+    return "minified CSS" if styled > len(line_patterns.SCRIPT.findall(part.replace(":", ""))) else "minified code"
 
 
 def _titled(title: str, text: str, room: Room) -> str:
