@@ -122,14 +122,17 @@ def test_a_refusal_lists_what_must_stay_and_the_list_adds_up() -> None:
     assert brim.fit(messages, model="gpt-4o", budget=refused.value.needed + 30).tokens <= refused.value.needed + 30
 
 
-def test_a_pasted_log_counts_as_context_in_the_report() -> None:
+def test_a_pasted_log_has_its_own_line_in_the_current_message() -> None:
     log = "\n".join(f"10:00:{n % 60:02d} INFO request {n} took {n % 97} ms" for n in range(600))
     request = [{"role": "user", "content": f"Why is it slow?\n```\n{log}\n```\nBe brief."}]
     report = brim.fit(request, model="gpt-4o", budget=2_000).report
-    before, after = ({use.layer: getattr(use, when) for use in report.layers} for when in ("before", "after"))
-    assert before[3] > 6_000 > 2_000 > after[3] > 1_500
-    assert after[5] < 60
-    assert sum(after.values()) == report.after
+    words, pasted = report.layers[4].parts
+    assert (words.name, pasted.name) == ("words", "pasted")
+    assert pasted.before > 6_000 > 2_000 > pasted.after > 1_500
+    assert words.after < 60
+    assert words.after + pasted.after == report.layers[4].after
+    assert report.layers[2].before == 0
+    assert sum(use.after for use in report.layers) == report.after
 
 
 def test_a_thought_never_stays_without_its_answer() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -45,13 +45,23 @@ _FIDELITY: dict[Form, FormFidelity] = {"full": "full", "dense": "lossless"}
 
 
 @dataclass(frozen=True, slots=True)
+class LayerPart:
+    """What one kind of content takes of a layer: the user's words, an assistant's, the results of one tool."""
+
+    name: str
+    before: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
 class LayerUse:
-    """The tokens of one layer before and after."""
+    """The tokens of one layer before and after; `parts` say whose they are, and add up to them."""
 
     layer: int
     name: str
     before: int
     after: int
+    parts: tuple[LayerPart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +122,15 @@ def level_of(used: float) -> FillLevel:
     return "critical" if used >= CRITICAL else "high" if used >= HIGH else "ok"
 
 
-def layer_uses(before: Sequence[int], after: Sequence[int]) -> tuple[LayerUse, ...]:
-    """Layer rows from two lists of five numbers."""
-    return tuple(LayerUse(layer, name, before[layer - 1], after[layer - 1]) for layer, name in LAYERS.items())
+def layer_uses(
+    before: Sequence[int],
+    after: Sequence[int],
+    parts: Mapping[int, Mapping[str, tuple[int, int]]] | None = None,
+) -> tuple[LayerUse, ...]:
+    """Layer rows from two lists of five numbers, and what the layers are made of, before and after."""
+    rows = []
+    for layer, name in LAYERS.items():
+        named = (parts or {}).get(layer, {})
+        shown = tuple(LayerPart(part, *sizes) for part, sizes in named.items() if any(sizes))
+        rows.append(LayerUse(layer, name, before[layer - 1], after[layer - 1], shown if len(shown) > 1 else ()))
+    return tuple(rows)

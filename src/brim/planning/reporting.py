@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from html import unescape
 from itertools import takewhile
 from math import ceil
 
 from brim.content import handle_of
-from brim.conversation import Conversation, Message
 from brim.planning.attachments import attached
 from brim.planning.draft import ADDED, Draft, own_name
 from brim.planning.items import SYSTEM, Group, Item, Itemizer, current
+from brim.planning.layer_sizes import known_layers, layer_rows
 from brim.planning.policies import rolling
-from brim.planning.report import Decision, Form, Report, layer_uses
+from brim.planning.report import Decision, Form, Report
 from brim.planning.task import Notice, Outcome
 from brim.planning.work import Work
-from brim.tokens.actuals import shared_out
 
 # A last turn that takes more than this share of the budget is worth a warning.
 CROWDED = 0.9
@@ -26,10 +25,6 @@ CROWDED = 0.9
 INSTRUCTED = 0.5
 # A block of attached context, and where it is from.
 _SOURCE = re.compile(r"""<(?:prior_)?context source=["']([^"'\n]*)["'] type=""")
-# What stands before a message of the user and is none itself: context, and what a session brings back or summarises.
-BESIDE = ("<context ", "<prior_context ", rolling.CONTEXT[:20], "[Brim")
-
-
 # What becomes of a message that is not sent any more.
 GONE = ("archived", "summary", "dropped")
 
@@ -53,12 +48,7 @@ def report_of(work: Work, outcome: Outcome) -> Report:
         after=after,
         upper=max(count.upper, ceil(after)),
         source=count.source,
-        layers=layer_uses(
-            _adding_up(
-                before, _layers(work, given.conversation, given.layers, _pasted(outcome, lambda item: item.tokens))
-            ),
-            _adding_up(after, _layers(work, sent, _known(outcome), _pasted(outcome, lambda item: item.shown_tokens))),
-        ),
+        layers=layer_rows(work, given, outcome, before, after),
         decisions=decisions,
         kept=len(sent.messages),
         compacted=len(compacted),
@@ -71,11 +61,6 @@ def report_of(work: Work, outcome: Outcome) -> Report:
 def _corrected(decision: Decision, before: float, after: float) -> Decision:
     """A decision in the provider's tokens, which are so many for each that was counted."""
     return replace(decision, before=round(before * decision.before), after=round(after * decision.after))
-
-
-def _adding_up(total: int, layers: list[int]) -> list[int]:
-    """Layers in the tokens of a total, where they were counted in others."""
-    return layers if sum(layers) == total else shared_out(total, layers) or layers
 
 
 def _given(work: Work) -> Draft:
@@ -92,79 +77,12 @@ def _archived(work: Work, outcome: Outcome, decisions: Iterable[Decision]) -> se
     return {one.item for one in decisions if one.form in GONE and one.item.startswith("messages[")}
 
 
-def _known(outcome: Outcome) -> dict[int, int]:
-    """The layers of what was sent, by index, as far as the plan knows them."""
-    layers = outcome.draft.layers if outcome.draft is not None else {}
-    places = outcome.places or range(len(outcome.conversation.messages)) if layers else ()
-    return {number: layers[place] for number, place in enumerate(places) if place in layers}
-
-
-def _pasted(outcome: Outcome, size: Callable[[Item], int]) -> dict[int, int]:
-    """The tokens of context blocks inside the current message, by their layer, where the plan saw them."""
-    found: dict[int, int] = {}
-    for group in outcome.groups:
-        for item in group.items if group.layer == 5 and group.kept else ():
-            if item.layer != 5:
-                found[item.layer] = found.get(item.layer, 0) + size(item)
-    return found
-
-
-def _layers(work: Work, conversation: Conversation, known: Mapping[int, int], pasted: Mapping[int, int]) -> list[int]:
-    """Tokens by layer; `known` are those of some messages, `pasted` is what of the current message is context."""
-    found = [0] * 5
-    found[0] = work.counter.head(conversation)
-    messages = conversation.messages
-    now = current(messages)
-    this_turn = _begins(messages, now)
-    for number, message in enumerate(messages):
-        size, text = work.counter.message(message), message.text
-        if text.startswith(rolling.CONTEXT[:20]) and known.get(number, 3) == 3 and number != now:
-            earlier = _earlier(work, text, size)
-            found[1] += earlier
-            size, layer = size - earlier, 3
-        elif number in known:
-            layer = known[number]
-        elif text.startswith(rolling.PREFIX) and number != now:
-            layer = 4  # a summary of what was said, though a system message carries it
-        elif message.role == "system":
-            layer = 1
-        elif number == now:
-            layer = 5
-        elif text.startswith("<prior_context ") or (text.startswith("<context ") and number < this_turn):
-            layer = 2
-        else:
-            layer = 3 if text.startswith("<context ") else 4
-        found[layer - 1] += size
-    for layer, tokens in pasted.items():
-        moved = min(tokens, found[4])
-        found[4] -= moved
-        found[layer - 1] += moved
-    return found
-
-
-def _begins(messages: Sequence[Message], now: int) -> int:
-    """Where this turn begins: after the last message before the current one in which the user asked for something."""
-    for number in range(now - 1, -1, -1):
-        message = messages[number]
-        if message.role == "user" and not message.answers and not message.text.startswith(BESIDE):
-            return number
-    return 0
-
-
-def _earlier(work: Work, text: str, size: int) -> int:
-    """Of a document that holds context, what is context of earlier turns."""
-    held = [piece for piece in (*work.carried, *work.context) if not piece.recoverable and piece.text in text]
-    pieces = [piece for piece in (*work.carried, *work.context) if piece in held or not held]
-    every = sum(len(piece.text) for piece in pieces)
-    return size * sum(len(piece.text) for piece in pieces if piece in work.carried) // every if every else 0
-
-
 def notices(work: Work, outcome: Outcome) -> Iterable[Notice]:
     """What a user should know of the sizes of what is sent."""
     messages, size = outcome.conversation.messages, work.counter.message
     if not messages or work.limit <= 0:
         return
-    known = _known(outcome)
+    known = known_layers(outcome)
     leads = takewhile(lambda place: messages[place].role == "system" or known.get(place) == 1, range(len(messages)))
     instructions = sum(size(messages[place]) for place in leads if not messages[place].text.startswith(rolling.PREFIX))
     for tokens, least, what in (
@@ -229,7 +147,8 @@ def _decision(draft: Draft, group: Group, item: Item, name: str, archived: str, 
     handle = handle_of(item.text) if item.text and form in ("outline", "line", "dropped") else ""
     if form == "archived":
         handle = archived
-    return Decision(name, role, item.layer, item.kind, item.tokens, after, form, reason, handle, _preview(item.text))
+    layer = 5 if group.layer == 5 and item.layer == 3 else item.layer  # what is pasted is what the user sent
+    return Decision(name, role, layer, item.kind, item.tokens, after, form, reason, handle, _preview(item.text))
 
 
 def _preview(text: str) -> str:

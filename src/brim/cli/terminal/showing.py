@@ -53,6 +53,8 @@ def show_report(console: Console, report: Report) -> None:
         if use.before or use.after:
             share = use.after / report.limit if report.limit else 0
             table.add_row(f"L{use.layer} {use.name}", f"{use.before:,}", f"{use.after:,}", bar(share, 24))
+            for part in use.parts:
+                table.add_row(f"   {plain(part.name)}", f"{part.before:,}", f"{part.after:,}", "", style="dim")
     console.print(table)
     if report.decisions:
         biggest = ", ".join(f"{one.item} {one.after:,}" for one in report.biggest if one.after)

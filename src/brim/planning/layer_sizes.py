@@ -1,0 +1,176 @@
+"""Tokens by layer, and inside the history and the current message by whose they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from brim.content.detect.blocks import blocks
+from brim.conversation import Conversation, Message
+from brim.planning.draft import ADDED, Draft
+from brim.planning.items import current
+from brim.planning.policies import rolling
+from brim.planning.report import LayerUse, layer_uses
+from brim.planning.task import Outcome
+from brim.planning.work import Work
+from brim.summaries.deterministic import HEADER
+from brim.tokens.actuals import shared_out
+
+# What stands before a message of the user and is none itself: context, and what a session brings back or summarises.
+BESIDE = ("<context ", "<prior_context ", rolling.CONTEXT[:20], "[Brim")
+RECALLED = "[Brim recalls"
+SUMMARIES = (rolling.PREFIX, HEADER, "[Brim's summary")
+
+
+@dataclass(slots=True)
+class _Sizes:
+    """The tokens of the five layers, and of the parts of some of them."""
+
+    layers: list[int] = field(default_factory=lambda: [0] * 5)
+    parts: dict[int, dict[str, int]] = field(default_factory=dict)
+
+    def add(self, layer: int, tokens: int, name: str = "") -> None:
+        self.layers[layer - 1] += tokens
+        if name:
+            named = self.parts.setdefault(layer, {})
+            named[name] = named.get(name, 0) + tokens
+
+    def adding_up(self, total: int) -> _Sizes:
+        """The same in the tokens of a total, where they were counted in others."""
+        layers = self.layers if sum(self.layers) == total else shared_out(total, self.layers) or self.layers
+        parts = {}
+        for layer, named in self.parts.items():
+            shared = shared_out(layers[layer - 1], list(named.values())) or list(named.values())
+            parts[layer] = dict(zip(named, shared, strict=True))
+        return _Sizes(layers, parts)
+
+
+def layer_rows(work: Work, given: Draft, outcome: Outcome, before: int, after: int) -> tuple[LayerUse, ...]:
+    """The layers of what was given and of what is sent, in the tokens of these totals."""
+    known, sent = known_layers(outcome), outcome.conversation
+    old = _sizes(work, given.conversation, given.layers, set()).adding_up(before)
+    new = _sizes(work, sent, known, _made(outcome), _pasted(outcome)).adding_up(after)
+    parts = {
+        layer: {
+            name: (old.parts.get(layer, {}).get(name, 0), new.parts.get(layer, {}).get(name, 0))
+            for name in {**old.parts.get(layer, {}), **new.parts.get(layer, {})}
+        }
+        for layer in (4, 5)
+    }
+    return layer_uses(old.layers, new.layers, parts)
+
+
+def known_layers(outcome: Outcome) -> dict[int, int]:
+    """The layers of what was sent, by index, as far as the plan knows them."""
+    layers = outcome.draft.layers if outcome.draft is not None else {}
+    places = outcome.places or range(len(outcome.conversation.messages)) if layers else ()
+    return {number: layers[place] for number, place in enumerate(places) if place in layers}
+
+
+def _made(outcome: Outcome) -> set[int]:
+    """The messages of what was sent that Brim wrote: its summary, and the notice of what was dropped."""
+    draft, messages = outcome.draft, outcome.conversation.messages
+    places = outcome.places or range(len(messages))
+    if draft is None:
+        return {number for number, place in enumerate(places) if place < 0}
+    return {
+        number
+        for number, place in enumerate(places)
+        if place < 0 or (place < len(draft.messages) and draft.place(place) == ADDED and place not in draft.layers)
+    }
+
+
+def _pasted(outcome: Outcome) -> int | None:
+    """What is shown of blocks inside the current message, where the plan saw them."""
+    groups = [group for group in outcome.groups if group.layer == 5 and group.kept]
+    if not groups:
+        return None
+    return sum(item.shown_tokens for group in groups for item in group.items if item.layer == 3)
+
+
+def _sizes(
+    work: Work,
+    conversation: Conversation,
+    known: Mapping[int, int],
+    made: set[int],
+    pasted: int | None = None,
+) -> _Sizes:
+    """Tokens by layer; `known` are those of some messages, `made` are messages that Brim wrote."""
+    found = _Sizes()
+    found.add(1, work.counter.head(conversation))
+    messages = conversation.messages
+    now = current(messages)
+    this_turn = _begins(messages, now)
+    tools = {part.call: part.name for message in messages for part in message.parts if part.kind == "call"}
+    for number, message in enumerate(messages):
+        size, text = work.counter.message(message), message.text
+        if text.startswith(rolling.CONTEXT[:20]) and known.get(number, 3) == 3 and number != now:
+            earlier = _earlier(work, text, size)
+            found.add(2, earlier)
+            found.add(3, size - earlier)
+        elif number in known:
+            found.add(known[number], size)
+        elif number in made or (text.startswith(SUMMARIES) and number != now):
+            found.add(4, size, "summary")  # though a system message carries it
+        elif message.role == "system":
+            found.add(1, size)
+        elif number == now:
+            _add_current(work, found, message, size, pasted)
+        elif text.startswith("<prior_context ") or (text.startswith("<context ") and number < this_turn):
+            found.add(2, size)
+        elif text.startswith("<context "):
+            found.add(3, size)
+        elif text.startswith(RECALLED):
+            found.add(4, size, "recalled")
+        else:
+            _add_history(work, found, message, size, tools)
+    return found
+
+
+def _add_history(work: Work, found: _Sizes, message: Message, size: int, tools: Mapping[str, str]) -> None:
+    """A message of the history: results count for their tools, everything else for who speaks."""
+    name: str = message.role
+    for part, tokens in zip(message.parts, work.counter.parts(message), strict=True):
+        if part.kind == "result":
+            tool = part.name or tools.get(part.call, "")
+            result = f"results of {tool}" if tool else "tool results"
+            name = result if message.role == "tool" else name
+            found.add(4, tokens, result)
+            size -= tokens
+    if size:
+        found.add(4, size, name)
+
+
+def _add_current(work: Work, found: _Sizes, message: Message, size: int, pasted: int | None) -> None:
+    """The current message: what the user wrote, and what is pasted into it; carried context that a client put there."""
+    inside = {"words": 0, "pasted": 0, "carried": 0}
+    for part in message.parts:
+        if part.kind == "text" and part.name:
+            inside["pasted"] += work.counter.text(part.text)
+        for span in blocks(part.text) if part.kind == "text" and not part.name else ():
+            tokens = work.counter.text(part.text[span.start : span.end])
+            inside["carried" if span.name == "prior_context" else "pasted"] += tokens
+    carried = min(inside["carried"], size)
+    beside = min(inside["pasted"] if pasted is None else pasted, size - carried)
+    if carried:
+        found.add(2, carried)
+    found.add(5, size - carried - beside, "words")
+    if beside:
+        found.add(5, beside, "pasted")
+
+
+def _begins(messages: Sequence[Message], now: int) -> int:
+    """Where this turn begins: after the last message before the current one in which the user asked for something."""
+    for number in range(now - 1, -1, -1):
+        message = messages[number]
+        if message.role == "user" and not message.answers and not message.text.startswith(BESIDE):
+            return number
+    return 0
+
+
+def _earlier(work: Work, text: str, size: int) -> int:
+    """Of a document that holds context, what is context of earlier turns."""
+    held = [piece for piece in (*work.carried, *work.context) if not piece.recoverable and piece.text in text]
+    pieces = [piece for piece in (*work.carried, *work.context) if piece in held or not held]
+    every = sum(len(piece.text) for piece in pieces)
+    return size * sum(len(piece.text) for piece in pieces if piece in work.carried) // every if every else 0
