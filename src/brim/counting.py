@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from math import ceil
 from typing import Any
 
 from brim import apis, models
 from brim.conversation import encode
-from brim.errors import BadInput
+from brim.errors import BadInput, UnknownModel
 from brim.framework_messages import reads_frameworks
 from brim.models import Model
+from brim.models.families import family_of
 from brim.sized_lru import SizedLru
 from brim.tokens.actuals import MARGINS, Actuals
 from brim.tokens.counter import Count, Counter
 
 # Whole requests that were counted before, by their bytes: a recount is one look-up.
+# The window of a model that nobody knows says nothing: only its tokens are asked for.
+NO_WINDOW = 1 << 30
 _counted: SizedLru[tuple[Any, ...], Count] = SizedLru(16 << 20)
 
 
@@ -29,13 +33,17 @@ def count(
     tool_choice: Any = None,
     api: str | None = None,
     actuals: Actuals | None = None,
+    strict: bool = False,
 ) -> Count:
     """How many tokens a request takes, with an upper bound and where the number comes from.
 
     `request` is a list of messages, a request body (dict or JSON bytes) of any API that Brim knows, or plain text.
+    A model that Brim does not know is counted by an approximation, which a warning names; `strict` raises instead.
 
     Example: brim.count([{"role": "user", "content": "hello"}], model="gpt-4o").tokens -> 8
     """
+    if isinstance(model, str) and not strict:
+        model = _known_or_near(model)
     if isinstance(request, str):
         return _text(request, model, actuals)
     if not isinstance(model, (str, Model)) and model is not None:
@@ -48,6 +56,24 @@ def count(
     return _counted.get(key) or _counted.put(
         key, _request(request, model, tools, system, tool_choice, api, actuals), len(raw)
     )
+
+
+def _known_or_near(name: str) -> Model:
+    """The model of a name; for one that nobody knows, one that is counted like what its name resembles, with a warning.
+
+    Its number is an estimate, and its upper bound has the margin of one.
+    """
+    try:
+        return models.find(name)
+    except UnknownModel:
+        if not name.strip():
+            raise
+        family = family_of(name)
+        known = (
+            "bytes and characters (the family `estimate`)" if family == "estimate" else f"the vocabulary of {family}"
+        )
+        warnings.warn(f"{name!r} is not a known model: its tokens are estimated by {known}", UserWarning, stacklevel=4)
+        return Model(name, "", NO_WINDOW, None, family, None, "openai_chat", "unknown")
 
 
 def record(
@@ -106,6 +132,6 @@ def _text(text: str, model: str | Model | None, actuals: Actuals | None) -> Coun
     counter = Counter(found, "openai_chat", actuals)
     tokens = counter.text(text)
     if counter.tokenizer.exact:
-        return Count(tokens, tokens, "exact")
+        return Count(tokens, ceil(tokens * (1 + MARGINS["exact"])), "exact")
     likely = counter.corrected(tokens)
     return Count(likely, ceil(likely * (1 + MARGINS["estimated"])), "estimated")

@@ -8,6 +8,7 @@ from brim.docsearch.bm25 import Bm25, words
 from brim.docsearch.folder import EXCLUDED, Folder, FolderDocument
 from brim.docsearch.search import LARGE_FOLDER, Found, Hit, search
 from brim.docsearch.texts import FEATURES, LEARNINGS, Collection
+from brim.docsearch.tool_loop import run_tools
 from brim.docsearch.tools import anthropic_tool, instructions, mcp_tool, openai_tool
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "instructions",
     "mcp_tool",
     "openai_tool",
+    "run_tools",
     "search",
     "words",
 ]

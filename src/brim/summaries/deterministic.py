@@ -20,17 +20,25 @@ NONE = "- (none noted)"
 _BULLET = re.compile(r"^\s*(?:[-*•+]|\d{1,3}[.)])\s+(\S.*)$")
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(\S.*?)\s*#*$")
 _CONCLUSION = re.compile(
-    r"\b(?:in conclusion|conclud\w*|decid\w*|decision|therefore|so we (?:will|use|go)|we(?:'ll| will| should)|"
+    r"\b(?:in conclusion|conclusions?|conclud\w*|decid\w*|decisions?|verdict|therefore|so we (?:will|use|go)|"
+    r"we(?:'ll| will| should)|let(?:'|’)?s (?:go|use|take|do|keep|stick)|final answer|"
     r"i(?:'ll| will| have| recommend| suggest)|fixed|resolved|implemented|agreed|chose\w*|"
     r"the (?:answer|fix|cause|result) is)\b",
     re.IGNORECASE,
 )
 # Each of its matches has one of these.
 _CONCLUDES = (
-    "conclu", "decid", "decision", "therefore", "so we ", "we'll", "we will", "we should", "i'll", "i will", "i have",
+    "conclu", "decid", "decision", "verdict", "final answer", "let's ", "let’s ", "lets ",
+    "therefore", "so we ", "we'll", "we will", "we should", "i'll", "i will", "i have",
     "i recommend", "i suggest", "fixed", "resolved", "implemented", "agreed", "chose", "answer is", "fix is",
     "cause is", "result is",
 )  # fmt: skip
+# A line that gives the verdict itself, plain, in bold or as a heading: it comes before the options that it rejects.
+_VERDICT = re.compile(
+    r"^[\s#>*_\-•]*(?:conclusion|decision|decided|verdict|final answer|we(?:'ll| will)|let(?:'|’)?s go with)\b",
+    re.IGNORECASE,
+)
+_EMPHASIS = re.compile(r"[*_]{1,3}([^*_\n]+)[*_]{1,3}")
 _QUESTION = re.compile(r"[?？]")
 _OPEN = re.compile(
     r"\b(?:todo|to do|not yet|still (?:need|open|missing|to)|unresolved|pending|blocked|remains? to|next step)\b", re.I
@@ -55,6 +63,9 @@ _TELLS = re.compile(r"[\d@/$€£]")
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n")
 
 
+# Characters kept for the line of topics that have none of their own, and how such a line begins.
+EARLIER = 400
+_COUNTED = re.compile(r"and (\d+) earlier topics?: ")
 # How many characters of messages one summary reads at most.
 READ = 200_000
 # What is taken over of a line that a model wrote.
@@ -70,6 +81,7 @@ class Notes:
     facts: list[str] = field(default_factory=list)
     done: list[str] = field(default_factory=list)
     open: list[str] = field(default_factory=list)
+    verdicts: list[str] = field(default_factory=list)
 
 
 # By digest, so that it keeps no message alive.
@@ -86,7 +98,8 @@ def take_notes(messages: Sequence[Message], topic_chars: int = 80, line_chars: i
         notes.facts += one.facts
         notes.done += one.done
         notes.open += one.open
-    for name in ("topics", "decisions", "facts", "done", "open"):
+        notes.verdicts += one.verdicts
+    for name in ("topics", "decisions", "facts", "done", "open", "verdicts"):
         setattr(notes, name, list(dict.fromkeys(line for line in getattr(notes, name) if line)))
     return notes
 
@@ -114,10 +127,12 @@ def _noted(message: Message, topic_chars: int, line_chars: int, *, earlier: bool
             notes.topics.append(clip(part.text, topic_chars))
             notes.facts += facts(_ends(part.text, 20_000), 24)
         elif part.kind == "text" and message.role == "assistant":
-            notes.decisions += key_points(_ends(part.text, 40_000), line_chars)
+            points = key_points(_ends(part.text, 40_000), line_chars)
+            notes.decisions += points
+            notes.verdicts += [point for point in points if _VERDICT.match(point)]
             notes.facts += facts(_ends(part.text, 20_000), 12)
             notes.open += _open_points(_ends(part.text, 40_000), line_chars)
-    held = (notes.topics, notes.decisions, notes.facts, notes.done, notes.open)
+    held = (notes.topics, notes.decisions, notes.facts, notes.done, notes.open, notes.verdicts)
     return _known.put(key, notes, 800 + sum(60 + len(line) for lines in held for line in lines))
 
 
@@ -163,19 +178,51 @@ def clip(text: str, size: int) -> str:
 
 
 def key_points(text: str, size: int = 160) -> list[str]:
-    """What an answer decided: its bullets, headings and conclusions."""
+    """What an answer decided: its verdicts, then its bullets, headings and conclusions.
+
+    A heading stands with the line under it; one with nothing of its own to say is left out.
+    Example: "- A\n- B\n**Decision:** take B" -> ["Decision: take B", "A", "B"]
+    """
+    verdicts: list[str] = []
     found: list[str] = []
     lines = text.splitlines()
     concluding = holding(text, lines, _CONCLUDES)
     for number, line in enumerate(lines):
+        if number in concluding and _VERDICT.match(line[:400]):
+            verdicts.append(clip(_verdict(lines, number), size))
+            continue
         first = line.lstrip()[:1]
-        match = (_BULLET.match(line) or _HEADING.match(line)) if first in _MARKS or first.isdecimal() else None
-        if match:
-            found.append(clip(match.group(1), size))
+        bullet = _BULLET.match(line) if first in _MARKS or first.isdecimal() else None
+        heading = _HEADING.match(line) if first == "#" else None
+        if bullet:
+            found.append(clip(_EMPHASIS.sub(r"\1", bullet.group(1)), size))
+        elif heading:
+            if said := _under(lines, number):
+                found.append(clip(f"{heading.group(1)}: {said}", size))
         elif number in concluding and _CONCLUSION.search(line[:400]):
             sentence = next((part for part in _SENTENCE_END.split(line) if _CONCLUSION.search(part)), line)
             found.append(clip(sentence, size))
-    return found
+    return [*verdicts, *found]
+
+
+def _verdict(lines: Sequence[str], number: int) -> str:
+    """A verdict without its marks; where it is only a title, with what stands under it."""
+    line = _EMPHASIS.sub(r"\1", lines[number]).strip().lstrip("#>-• ").strip()
+    bare = line.rstrip(": ")
+    if len(bare.split()) <= 2 and (said := _under(lines, number, bullets=True)):
+        return f"{bare}: {said}"
+    return line
+
+
+def _under(lines: Sequence[str], number: int, *, bullets: bool = False) -> str:
+    """The line right under a title, where it says something of its own: bullets speak for themselves."""
+    for line in lines[number + 1 : number + 4]:
+        if not line.strip():
+            continue
+        if _HEADING.match(line) or (not bullets and _BULLET.match(line)):
+            return ""
+        return _EMPHASIS.sub(r"\1", line).strip().lstrip("-• ")
+    return ""
 
 
 def holding(text: str, lines: list[str], signs: tuple[str, ...]) -> Collection[int]:
@@ -241,32 +288,61 @@ def facts(text: str, most: int) -> list[str]:
 def concise(messages: Sequence[Message], limit: int = 2_000, topic_chars: int = 80) -> str:
     """The three-part summary in at most `limit` characters: topics, key decisions, important context.
 
-    Empty if the messages say nothing that a summary could hold.
+    Every message of the user is a topic; what there is no room for is counted with its first words. Empty if the
+    messages say nothing that a summary could hold.
     """
     notes = take_notes(messages, topic_chars)
-    parts = (notes.topics, notes.decisions, [*notes.open, *notes.done, *notes.facts])
+    said = "\n".join(notes.decisions).lower()
+    facts = [fact for fact in [*notes.open, *notes.done, *notes.facts] if fact.lower() not in said]  # each only once
+    verdicts = set(notes.verdicts)
+    options = [point for point in notes.decisions if point not in verdicts]
+    parts = (notes.topics, [*options, *notes.verdicts], facts)
     if not any(parts):
         return ""
-    return _within(HEADER, [(title, lines or [NONE[2:]]) for title, lines in zip(TITLES, parts, strict=True)], limit)
+    titled = [(title, lines or [NONE[2:]]) for title, lines in zip(TITLES, parts, strict=True)]
+    return _within(HEADER, titled, limit, len(notes.verdicts))
 
 
-def _within(header: str, sections: list[tuple[str, list[str]]], limit: int) -> str:
-    """Fill the sections in turn, the newest lines of each first, until the limit is reached."""
+def _within(header: str, sections: list[tuple[str, list[str]]], limit: int, verdicts: int = 0) -> str:
+    """Fill the sections in turn, the newest lines of each first, until the limit is reached.
+
+    The last `verdicts` lines of the second are shown before the others of it.
+    Older topics that there is no room for are one line: how many, and how each of them began.
+    """
     chosen: list[set[int]] = [set() for _ in sections]
+    kept = min(EARLIER, limit // 5) if header else 0
     size = len(header) + sum(len(title) + 2 for title, _ in sections) + 1
     longest = max((len(lines) for _, lines in sections), default=0)
+    whole = size + sum(len(line) + 3 for _, lines in sections for line in lines) <= limit
+    room = limit if whole else limit - kept
     for back in range(1, longest + 1):
-        if size >= limit - 8:
+        if size >= room - 8:
             break
         for picked, (_, lines) in zip(chosen, sections, strict=True):
-            if back <= len(lines) and size + len(lines[-back]) + 3 <= limit:
+            if back <= len(lines) and size + len(lines[-back]) + 3 <= room:
                 picked.add(len(lines) - back)
                 size += len(lines[-back]) + 3
     parts = [header]
-    for (title, lines), picked in zip(sections, chosen, strict=True):
-        if picked:
-            parts.append("\n".join([title, *(f"- {lines[index]}" for index in sorted(picked))]))
+    for number, ((title, lines), picked) in enumerate(zip(sections, chosen, strict=True)):
+        options = len(lines) - verdicts if number == 1 else len(lines)
+        shown = [f"- {lines[index]}" for index in sorted(picked, key=lambda at: (at < options, at))]
+        if not number and header and (older := [line for n, line in enumerate(lines) if n not in picked]):
+            shown.insert(0, _earlier_topics(older, limit - size - 4))
+        if shown:
+            parts.append("\n".join([title, *shown]))
     return "\n\n".join(parts)[:limit]
+
+
+def _earlier_topics(topics: Sequence[str], room: int) -> str:
+    """Topics on one line, in as many words each as there is room for. Example: "- and 8 earlier topics: Berth 7; …" """
+    counted = sum(int(found.group(1)) - 1 if (found := _COUNTED.match(topic)) else 0 for topic in topics) + len(topics)
+    head = f"- and {counted} earlier topic{'s' if counted != 1 else ''}: "
+    bare = [_COUNTED.sub("", topic) for topic in topics]
+    for size in (80, 40, 24, 16, 10):
+        line = head + "; ".join(clip(topic, size) for topic in bare)
+        if len(line) <= room:
+            return line
+    return clip(head + "; ".join(clip(topic, 10) for topic in bare), max(room, len(head)))
 
 
 def running(messages: Sequence[Message], limit: int) -> str:

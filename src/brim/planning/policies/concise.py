@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from brim import apis
-from brim.content import plain_text
+from brim.content import Compactor, handle_of, plain_text
+from brim.content.detect.blocks import blocks
+from brim.content.selection import shares
 from brim.content.types import Room
 from brim.conversation import Conversation, Message
 from brim.planning.archived import kept_whole, told
@@ -21,9 +23,10 @@ from brim.planning.items import current, grouped
 from brim.planning.policies import agent
 from brim.planning.policies.policy import ConcisePolicy
 from brim.planning.policies.summaries import asked
-from brim.planning.report import Form
+from brim.planning.rebuild import with_text
+from brim.planning.report import Decision, Form
 from brim.planning.task import Notice, Outcome
-from brim.planning.work import Work
+from brim.planning.work import Work, query_of
 from brim.summaries import deterministic
 from brim.summaries.deterministic import HEADER
 
@@ -31,6 +34,8 @@ log = logging.getLogger("brim")
 INSTRUCTIONS = "[SYSTEM INSTRUCTIONS]\n\n"
 # A summariser is told a number of tokens: about so many characters are one.
 CHARS = 4
+# The least that is left of a pasted block: its mark.
+MARK = 48
 
 
 def plan(work: Work, policy: ConcisePolicy) -> Outcome:
@@ -46,20 +51,78 @@ def plan(work: Work, policy: ConcisePolicy) -> Outcome:
         draft = draft.ordered([*leading, *(at[number] for number in range(len(chat)) if number not in set(gone))])
         for message in made:
             draft = draft.inserted(len(leading), message, "summary")
+    told_short: list[Decision] = []
+    originals_of: dict[str, str] = {}
+    draft = _pastes_shortened(work, policy, draft, told_short, originals_of, warnings)
     draft = attached(draft, work.context, work.carried, policy.preview_chars)
     outcome = agent.enforce(work, draft)
+    outcome.archive = originals_of | outcome.archive
+    outcome.steps = [*told_short, *outcome.steps]
     outcome.archived = draft.given(outcome.archived)
     if gone:
         log.info("history truncated: %d messages archived, %d kept", len(gone), len(chat) - len(gone) - 1)
         form: Form = "summary" if made else "dropped"
         reason = "before the last user turns; in the summary" if made else "older than the last messages"
         kept, older = kept_whole([chat[number] for number in gone]), "an older step of a turn that is too long"
-        outcome.steps = told(work, archived[:cut], form, reason, kept) + told(work, archived[cut:], form, older, kept)
+        outcome.steps = (
+            outcome.steps
+            + told(work, archived[:cut], form, reason, kept)
+            + told(work, archived[cut:], form, older, kept)
+        )
         outcome.archive = kept | outcome.archive
         outcome.archived = [*archived, *outcome.archived]
     outcome.archive = originals(work.carried) | outcome.archive
     outcome.warnings = [*warnings, *outcome.warnings]
     return outcome
+
+
+def _pastes_shortened(
+    work: Work,
+    policy: ConcisePolicy,
+    draft: Draft,
+    steps: list[Decision],
+    archive: dict[str, str],
+    warnings: list[Notice],
+) -> Draft:
+    """Where the turns that stay are longer than the history may be: what is pasted into them is shortened, and told.
+
+    Their own words stay as they are.
+    """
+    now = current(draft.messages)
+    places = [n for n in range(now) if not _instructs(draft, n)]
+    size = characters([draft.messages[n] for n in places])[0]
+    if size <= policy.history_chars:
+        return draft
+    found = [
+        (n, number, span)
+        for n in places
+        for number, part in enumerate(draft.messages[n].parts)
+        if part.kind == "text" and not part.fixed
+        for span in blocks(part.text)
+    ]
+    lengths = [span.end - span.start for _, _, span in found]
+    given = shares(lengths, max(0, policy.history_chars - (size - sum(lengths))))
+    new: dict[int, dict[int, str]] = {}
+    for (n, number, span), length, most in reversed(list(zip(found, lengths, given, strict=True))):
+        if most >= length:
+            continue
+        text = new.setdefault(n, {}).get(number, draft.messages[n].parts[number].text)
+        inside = text[span.start : span.end]
+        handle = handle_of(inside)
+        archive[handle] = inside
+        short = Compactor(inside, len).at(Room(max(MARK, most), len, handle, work.recall, query_of(work.conversation)))
+        new[n][number] = text[: span.start] + short.text.strip("\n") + "\n" + text[span.end :]
+        reason = "pasted into a turn that is longer than the history may be"
+        before, after = work.counter.text(inside), work.counter.text(short.text)
+        role = draft.messages[n].role
+        steps.append(Decision(draft.name(n), role, 4, "block", before, after, "outline", reason, handle))
+    draft = draft.showing_at({n: with_text(draft.conversation.api, draft.messages[n], t) for n, t in new.items()})
+    size = characters([draft.messages[n] for n in places])[0]
+    if size > policy.history_chars:
+        text = f"the last {policy.recent_user_turns} turns stay verbatim: with them the history has {size:,} characters"
+        numbers = {"characters": size, "limit": policy.history_chars}
+        warnings.append(Notice(f"{text}, more than the {policy.history_chars:,} that it may have", numbers))
+    return draft
 
 
 def _instructs(draft: Draft, index: int) -> bool:
