@@ -61,10 +61,14 @@ docs: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check mkdocs-material
 	$(BIN)/mkdocs build --strict
 
-# Needs a Chromium (BRIM_BROWSER names it) and playwright: docs/dashboard.md.
-browser: $(READY)
+# Every page and action in Chromium (BRIM_BROWSER names it), with the rules of axe-core from npm: docs/dashboard.md.
+AXE ?= .browser/node_modules/axe-core/axe.min.js
+$(AXE):
+	npm install --silent --no-save --prefix .browser axe-core
+
+browser: $(READY) $(AXE)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check playwright
-	BRIM_BROWSER=$${BRIM_BROWSER:-/usr/bin/chromium} $(BIN)/pytest tests/browser
+	BRIM_BROWSER=$${BRIM_BROWSER:-/usr/bin/chromium} BRIM_AXE=$(abspath $(AXE)) $(BIN)/pytest -s tests/browser
 
 # Needs MCP servers from npm and PyPI: the head of the file says which.
 real-servers: $(READY)

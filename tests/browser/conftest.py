@@ -1,4 +1,4 @@
-"""A real browser on a dashboard that is served on loopback. Runs only with BRIM_BROWSER set: see docs/dashboard.md."""
+"""A real browser on dashboards that are served on loopback. Runs only with BRIM_BROWSER set: see docs/dashboard.md."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,11 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
+from brim import settings
 from brim.dashboard.app import create
+from brim.gateway.demo import playing, reader
+from brim.gateway.server.serving import Server, address
+from brim.testing import FakeProvider
 from tests.dashboard.sample import Sample
 
 try:
@@ -42,10 +47,10 @@ def sample() -> Sample:
     return Sample(content=True, turns=24, start=time.time() - 1_400, sticky=True)
 
 
-@pytest.fixture(scope="session")
-def url(sample: Sample) -> Iterator[str]:
-    """The dashboard's address."""
-    app = Starlette(routes=[Mount("/brim", app=create(sample))])
+@contextmanager
+def served(data: Sample) -> Iterator[str]:
+    """A dashboard of this data; its address."""
+    app = Starlette(routes=[Mount("/brim", app=create(data))])
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", lifespan="off", ws="none"))
     bound = server.config.bind_socket()
     thread = threading.Thread(target=lambda: asyncio.run(server.serve([bound])), daemon=True)
@@ -57,6 +62,50 @@ def url(sample: Sample) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
+def url(sample: Sample) -> Iterator[str]:
+    """The address of the dashboard of the sample."""
+    with served(sample) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def empty() -> Iterator[str]:
+    """The address of a dashboard that has seen nothing yet."""
+    data = Sample(content=True, turns=1)
+    data.found.clear()
+    data.last.clear()
+    with served(data) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the demo's dashboard, played to its end through a real gateway."""
+    loaded = settings.load(tmp_path_factory.mktemp("demo"), {}, gateway={"port": 0, "log_content": True})
+    over, stopping = threading.Event(), threading.Event()
+    found: list[str] = []
+
+    async def run() -> None:
+        async with FakeProvider(window=playing.WINDOW, reader=reader.reply) as provider:
+            server = Server(playing.prepared(loaded, provider.url))
+            bound = server.listen()
+            running = asyncio.get_running_loop().create_task(server.serve(sockets=[bound]))
+            await playing.play(server, address(bound), pause=0.0)
+            found.append(f"{address(bound)}/brim")
+            over.set()
+            await asyncio.to_thread(stopping.wait)
+            server.stop()
+            await running
+
+    thread = threading.Thread(target=lambda: asyncio.run(run()), daemon=True)
+    thread.start()
+    assert over.wait(60)
+    yield found[0]
+    stopping.set()
+    thread.join(30)
+
+
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Chromium, from BRIM_BROWSER if that names a program."""
     named = os.environ["BRIM_BROWSER"]
@@ -65,6 +114,15 @@ def browser() -> Iterator[Browser]:
         made = playwright.chromium.launch(executable_path=program, args=FLAGS)
         yield made
         made.close()
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The rules of axe-core, from the file that BRIM_AXE names."""
+    named = os.environ.get("BRIM_AXE", "")
+    if not Path(named).is_file():
+        pytest.skip("BRIM_AXE names no axe.min.js: npm install axe-core")
+    return Path(named).read_text()
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,8 @@ from brim.dashboard.html import Child, Html, address, el, link, number, numbers,
 from brim.dashboard.page import NavigationPlace, figure, figures, page
 from brim.dashboard.sessions import KINDS
 
-SHOWN, SESSIONS = 12, 6
+# Of so many of the last requests those that are chosen are drawn and listed.
+SHOWN, SESSIONS, COUNTED = 12, 6, 200
 SPANS = {"1h": "hour", "24h": "24 hours", "7d": "7 days", "30d": "30 days"}
 
 
@@ -36,8 +37,8 @@ class HomeFilter:
 
 
 def render(data: DashboardData, place: NavigationPlace, chosen: HomeFilter) -> str:
-    made = parts(data, place, chosen)
     found = data.numbers(chosen.span, chosen.model, chosen.client, chosen.tenant)
+    made = parts(data, place, chosen, found)
     return page(
         place,
         "Home",
@@ -59,13 +60,13 @@ def render(data: DashboardData, place: NavigationPlace, chosen: HomeFilter) -> s
 
 def as_json(data: DashboardData, place: NavigationPlace, chosen: HomeFilter) -> dict[str, Any]:
     """What the script needs to renew the page: its parts by their ids."""
-    return {"parts": parts(data, place, chosen)}
-
-
-def parts(data: DashboardData, place: NavigationPlace, chosen: HomeFilter) -> dict[str, str]:
-    """Every part that changes."""
     found = data.numbers(chosen.span, chosen.model, chosen.client, chosen.tenant)
-    live = data.live(500)
+    return {"parts": parts(data, place, chosen, found)}
+
+
+def parts(data: DashboardData, place: NavigationPlace, chosen: HomeFilter, found: ViewValues) -> dict[str, str]:
+    """Every part that changes."""
+    live = data.live(COUNTED)
     turns = [turn for turn in live["turns"] if _chosen(turn, chosen)]
     return {
         "sentence": text(sentence(found, chosen)),

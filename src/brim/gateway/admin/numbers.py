@@ -26,7 +26,7 @@ def numbers(
     seconds, width = SPANS[span]
     until = time.time() if now is None else now
     first = (int(until) // width + 1) * width - seconds
-    rows = [row for row in history.rows(first, until) if row[0][0] >= first and shows(row[0][3])]
+    rows = [row for row in history.rows(first, until, width) if row[0][0] >= first and shows(row[0][3])]
     names = {"model": 1, "client": 2, "tenant": 3}
     found = [row for row in rows if all(wanted.get(name) in (None, "", row[0][place]) for name, place in names.items())]
     columns: dict[int, list[_Row]] = {}

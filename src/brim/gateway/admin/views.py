@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 # Conversations that are looked through for requests in work: as many as can be in work at once, by default.
 MOST_LOOKED = 256
 DAY = 86_400
+# Usage by day is added up from every request of a month: it is told for so long as it was.
+USAGE_SECONDS = 30
 
 
 class Views:
@@ -35,6 +37,7 @@ class Views:
     def __init__(self, gateway: Gateway, tenant: str | None = None) -> None:
         self._gateway = gateway
         self._tenant = tenant
+        self._usage: dict[int, tuple[float, list[dict[str, Any]]]] = {}
 
     def shows(self, tenant: str) -> bool:
         """Whether what is a tenant's is shown here."""
@@ -213,8 +216,13 @@ class Views:
         store = self._gateway.store
         if store is None:
             return {"days": []}
-        today = int(time.time()) // DAY * DAY
-        return {"days": [asdict(row) for row in store.usage_sums(today - (days - 1) * DAY)]}
+        known = self._usage.get(days)
+        if known is None or time.monotonic() - known[0] > USAGE_SECONDS:
+            today = int(time.time()) // DAY * DAY
+            rows = [asdict(row) for row in store.usage_sums(today - (days - 1) * DAY)]
+            self._usage = {days: (time.monotonic(), rows)}
+            return {"days": rows}
+        return {"days": known[1]}
 
     def settings(self) -> list[dict[str, Any]]:
         """What is in force and where it comes from; no secrets."""

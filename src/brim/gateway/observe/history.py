@@ -15,7 +15,9 @@ import msgspec
 
 from brim.gateway.observe.turns import GatewayTurn
 
-BUCKET, HOUR, DAY = 300, 3_600, 86_400
+BUCKET, HOUR, HALF, DAY = 300, 3_600, 43_200, 86_400
+# A gateway elsewhere has written what was in its hands after so many seconds.
+LATE = 60
 # Hours older than this are deleted, a day at a time.
 KEPT_DAYS = 31
 # So many rows are kept of an hour; what models and clients would make beyond them is added up under one name. A row
@@ -78,6 +80,7 @@ class History:
         self._own: dict[int, Rows] = {}  # by hour
         self._before: dict[int, Rows] = {}  # what this process's slot held when its hour was first written
         self._past: dict[tuple[int, int], Rows] = {}  # hours that are over, by hour and slot
+        self._wide: dict[tuple[int, int, int], Rows] = {}  # sums of what is over, by start, length and width
         self._changed: set[int] = set()
         self._cleared = 0
 
@@ -93,6 +96,8 @@ class History:
             for place, value in enumerate(_values(turn)):
                 found[place] += value
             self._changed.add(at // HOUR * HOUR)
+            if at // HOUR * HOUR + HOUR < time.time():  # a long answer ends after the hour in which it began
+                self._wide.clear()
 
     def flush(self) -> None:
         """Write the hours that have changed."""
@@ -132,19 +137,44 @@ class History:
         if self._store is None or self._slots is None or self._cleared == day:
             return
         self._cleared = day
+        with self._lock:
+            oldest = day - KEPT_DAYS * DAY
+            self._past = {place: rows for place, rows in self._past.items() if place[0] >= oldest}
+            self._wide = {place: rows for place, rows in self._wide.items() if place[0] >= oldest}
         for old in (day - KEPT_DAYS * DAY, day - (KEPT_DAYS + 1) * DAY):
             for slot in range(self._slots.count(old)):
                 for hour in range(old, old + DAY, HOUR):
                     self._store.put_value(_name(hour, slot), None)
                 self._store.put_value(_slot(old, slot), None)
 
-    def rows(self, since: float, until: float) -> Iterator[tuple[Key, Sequence[float]]]:
-        """The sums of a time, of all processes that share the store."""
-        first = int(since) // HOUR * HOUR
-        for hour in range(first, int(until) + 1, HOUR):
-            for key, values in self._hour(hour, int(until)).items():
+    def rows(self, since: float, until: float, width: int = BUCKET) -> Iterator[tuple[Key, Sequence[float]]]:
+        """The sums of a time in buckets of at most `width` seconds, of all processes that share the store.
+
+        What is over is added up once for each width, so that a month is read as fast as it can be drawn.
+        """
+        first, now = int(since) // HOUR * HOUR, int(until)
+        hour = first
+        while hour <= now:
+            whole_day = width >= HALF and not hour % DAY and hour + DAY + LATE < now
+            part = self._over(hour, DAY if whole_day else HOUR, min(width, HALF if whole_day else HOUR), now)
+            for key, values in part.items():
                 if since - BUCKET < key[0] <= until:
                     yield key, values
+            hour += DAY if whole_day else HOUR
+
+    def _over(self, start: int, length: int, width: int, now: int) -> Rows:
+        """The sums of an hour or a day in buckets of this width; kept where nothing more can come."""
+        known = self._wide.get((start, length, width))
+        if known is not None:
+            return known
+        found: Rows = {}
+        for hour in range(start, start + length, HOUR):
+            for (at, *names), values in self._hour(hour, now).items():
+                _add(found, (at // width * width, *names), values)  # type: ignore[arg-type]
+        if start + length + LATE < now:
+            with self._lock:
+                self._wide[start, length, width] = found
+        return found
 
     def _hour(self, hour: int, now: int) -> Rows:
         with self._lock:
@@ -162,7 +192,7 @@ class History:
             known = self._past.get((hour, slot))
             if known is None:
                 known = _decoded(self._store.get_value(_name(hour, slot)))
-                if hour + HOUR + BUCKET < now:
+                if hour + HOUR + LATE < now:
                     self._past[hour, slot] = known
             parts.append(known)
         return _sum(parts)
@@ -192,10 +222,13 @@ def _sum(parts: Sequence[Mapping[Key, Sequence[float]]]) -> Rows:
     found: Rows = {}
     for part in parts:
         for key, values in part.items():
-            known = found.setdefault(key, [0.0] * len(FIELDS))
-            for place, value in enumerate(values):
-                known[place] += value
+            _add(found, key, values)
     return found
+
+
+def _add(rows: Rows, key: Key, values: Sequence[float]) -> None:
+    known = rows.get(key)
+    rows[key] = list(values) if known is None else [a + b for a, b in zip(known, values, strict=True)]
 
 
 def _decoded(value: bytes | None) -> Rows:
