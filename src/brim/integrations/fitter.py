@@ -109,6 +109,11 @@ class MessageFitter(Generic[M]):
         """Tokens of the messages, which may be any part of a conversation."""
         return count(messages, self.codec, self.model or model or "")
 
+    def sessions_of(self, conversation: str | None) -> list[Session]:
+        """The sessions of a conversation: one for each model that it asked."""
+        with self._lock:
+            return [session for (held, _), session in self._sessions.items() if held == conversation]
+
     def _fit(
         self, given: list[ChatDict], beside: dict[str, Any], conversation: str | None, model: str | Model
     ) -> brim.Fitted:
