@@ -31,3 +31,12 @@ def test_a_text_shows_the_values_that_calls_need_before_its_extract() -> None:
 def test_a_sentence_after_a_colon_is_no_value() -> None:
     text = "radius: Search radius in meters\nradius: 2000\n"
     assert with_values(text, 12, words, {"radius"}, (), lambda most: "…") == "radius: 2000; …"
+
+
+def test_one_long_list_does_not_take_the_room_of_every_other_field() -> None:
+    record = json.dumps({"cards": [f"card_{n}" for n in range(40)], "booking": "BK-3426"})
+    line = keyed(record, 60, words) or ""
+    assert "booking: BK-3426" in line
+    assert "card_5" in line
+    assert line.count("card_") > 10
+    assert ", …" in line

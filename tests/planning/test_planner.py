@@ -174,3 +174,19 @@ def test_an_answer_never_speaks_first_where_messages_are_archived() -> None:
     chat[40]["content"] = "m40: Which pallet does the harbour master keep?"
     for budget in range(100, 2_000, 100):
         assert brim.fit(chat, model="claude-sonnet-4-5", budget=budget).messages[0]["role"] == "user"
+
+
+def test_the_users_words_stay_beside_a_newest_step_that_almost_fills_the_window() -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "grep", "arguments": '{"pattern": "budget"}'}}
+    first = "Move final_report.pdf into the folder temp, and make sure that the folder exists."
+    messages = [
+        {"role": "user", "content": first},
+        *({"role": "assistant", "content": f"Looking at folder {n}."} for n in range(30)),
+        {"role": "user", "content": "Now find where it speaks of the budget."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": " ".join(f"word{n}" for n in range(330))},
+    ]
+    whole = brim.count(messages[-3:], model="gpt-4o").tokens
+    sent = brim.fit(messages, model="gpt-4o", budget=whole + 30).messages
+    assert sent[0]["content"] == first
+    assert sent[-2]["tool_calls"] == [call]

@@ -23,7 +23,7 @@ from brim.planning.forms import STUB, Forms
 from brim.planning.items import SYSTEM, WHOLE, Group, Item, Itemizer, last_exchange
 from brim.planning.rebuild import rebuilt
 from brim.planning.rules import bridged, last_thoughts
-from brim.planning.sharing import Candidate, share_out
+from brim.planning.sharing import LINE, Candidate, share_out
 from brim.planning.summary import Summary
 from brim.planning.task import Outcome, Task
 from brim.planning.used_keys import used_keys
@@ -39,6 +39,8 @@ FIRST_SHARE = 0.5
 STANDING_SHARE = 0.1
 # Share of the room for the newest steps, verbatim.
 NEWEST_SHARE = 0.5
+# Parts of a newest step that is too large which take at most this share of its room stay whole: tool names, paths.
+SMALL_SHARE = 0.1
 # Share of the room for what was attached to this turn or pasted into its message.
 CONTEXT_SHARE = 0.5
 # Share of the room for the last exchange of a chat without tools, whose evidence is mostly older. Evidence and all of a
@@ -50,7 +52,7 @@ REST_SHARE = 0.2
 # A plan that leaves less than this share of the limit is full.
 SLACK = 0.01
 # Attempts to use what is left over, and to bring what was counted too low within the limit.
-FILLS, COUNTS = 24, 12
+FILLS, COUNTS, LENGTHENED = 24, 12, 3
 # The newest messages of a very long history are looked at up to this share of the limit, whatever they say; what is
 # looked at is enough to choose from if it is so many times the limit.
 RECENT_SEEN, ENOUGH_SEEN = 0.25, 1.05
@@ -287,7 +289,7 @@ class Planner:
                 continue
             answered = answered or not step
             needed, before = self._whole_size(group), self._total()
-            if newest and before + needed <= self.task.limit:
+            if newest and before + needed + self._rest_frame(group) <= self.task.limit:
                 self._keep_whole(group)
             elif newest:
                 needed = self._squeeze(group, self.task.limit - before)
@@ -296,6 +298,11 @@ class Planner:
             elif step:
                 break
             taken, newest = taken + needed, False
+
+    def _rest_frame(self, group: Group) -> int:
+        """What the head of a summary takes, if anything beside a group is left to be archived."""
+        rest = any(each.items and not each.kept for each in self.groups if each is not group)
+        return self.summary.head if rest else 0
 
     def _lacks(self, group: Group) -> bool:
         """Whether anything of a group is not shown."""
@@ -315,11 +322,14 @@ class Planner:
         """Show as much of the newest step as there is room for beside a few lines of the rest."""
         if not group.kept:
             return 0
-        left -= int(self.summary.most)
+        left -= max(self.summary.most, self.summary.head)
         before = left
         short = [item for item in group.items if item.shown is not None and item.kind != "thinking"]
-        # What was found says more than what was asked for.
-        for items in ([one for one in short if one.kind != "call"], [one for one in short if one.kind == "call"]):
+        small = [item for item in short if item.tokens - item.shown_tokens <= SMALL_SHARE * left]
+        large = [item for item in short if item not in small]
+        # What is small says what the rest is about; of the rest, what was found says more than what was asked for.
+        results, calls = [one for one in large if one.kind != "call"], [one for one in large if one.kind == "call"]
+        for items in (small, results, calls):
             wanted = shares([item.tokens - item.shown_tokens for item in items], left)
             for item, more in zip(items, wanted, strict=True):
                 if more > 0:
@@ -384,7 +394,27 @@ class Planner:
                 break
             tried.add(id(found))
             self._step_up(found, left)
+        self._lengthen_lines()
         return self._total() > before
+
+    def _lengthen_lines(self) -> None:
+        """Let the summary's newest lines say more in what no form above a line has use for."""
+        for _ in range(LENGTHENED):
+            left = self.target - self._total()
+            steps = [each for each in self.rest if each.step and not each.group.kept]
+            if left <= max(4, int(SLACK * self.task.limit)) or not steps:
+                return
+            newest = steps[-max(1, left // LINE) :]
+            before = [(each, each.form, each.tokens) for each in newest]
+            for each in newest:
+                each.form, each.tokens = "line", (each.tokens or LINE) + left // len(newest)
+            archived = [each for each in self.rest if not each.group.kept]
+            self.summary.make(archived, self.groups)
+            if self._total() > self.target:
+                for each, form, tokens in before:
+                    each.form, each.tokens = form, tokens
+                self.summary.make(archived, self.groups)
+                return
 
     def _next(self, left: int, tried: set[int]) -> Candidate | None:
         """The most valuable candidate that a few more tokens would show in a better form."""
@@ -476,7 +506,7 @@ class Planner:
     def _last_to_go(self, group: Group) -> tuple[bool, bool, int]:
         """Where a group stands when all else is gone: the user's words after the rest, and the first request last."""
         asked = asks(self.task.conversation.messages[group.members[0]])
-        return group.must, asked, -group.members[0] if asked else group.members[0]
+        return asked, group.must, -group.members[0] if asked else group.members[0]
 
     def _free(self, groups: Sequence[Group], over: int) -> int:
         """Shorten groups in this order until `over` tokens are free, then let whole ones go; return what that freed."""

@@ -36,7 +36,7 @@ class Summary:
         self.count = task.counter.text
         self.silent = False  # whether there is room for no more than a sign
         self.most = int(LINES_SHARE * task.limit)
-        self._head_tokens = self._message_tokens(self._head(999, HANDLE)) + 2
+        self.head = self._message_tokens(self._head(999, HANDLE)) + 2
         self.frame = 0
         self._notes = ""
         self._notes_most = 0
@@ -48,7 +48,7 @@ class Summary:
 
     def begin(self, groups: Sequence[Group], room: int) -> None:
         """Take room for what is said in any case, if anything may be archived."""
-        self.frame = self._head_tokens
+        self.frame = self.head
         self._notes_most = int(NOTES_SHARE * room)
         self.groups = groups
 
@@ -81,7 +81,7 @@ class Summary:
     def tokens(self) -> int:
         if not self._made or self.silent:
             return 0
-        return self._head_tokens + (self.count("\n" + self.text) if self.text else 0)
+        return self.head + (self.count("\n" + self.text) if self.text else 0)
 
     def message(self, messages: int, handle: str) -> Message:
         """The message that stands for the archived ones, and names the original of all of them."""
@@ -94,7 +94,7 @@ class Summary:
         return next((self.count(line) for each, line in self._shown if each is candidate), 0)
 
     def shorten(self, over: int) -> int:
-        """Let the oldest lines go until `over` tokens are free, or all of them; return how many that freed."""
+        """Let the oldest lines go until `over` tokens are free, or all that is said; return how many that freed."""
         before = self.tokens
         while self._shown and before - self.tokens < over:
             candidate, _ = self._shown.pop(0)
@@ -103,6 +103,8 @@ class Summary:
             self._rest = self._counted([group for group in self.groups if not group.kept], shown)
         if before - self.tokens < over:
             self._notes = ""
+        if before - self.tokens < over:
+            self._rest = ""
         return before - self.tokens
 
     def _head(self, messages: int, handle: str) -> str:
