@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 # By the package in which a message's class is: the module and the class that read it.
 CODECS = {
-    "langchain_core": ("brim.integrations.langchain_messages", "LangChainCodec"),
-    "pydantic_ai": ("brim.integrations.pydantic_ai_messages", "PydanticCodec"),
+    "langchain_core": ("brim.integrations.conversion.langchain_messages", "LangChainCodec"),
+    "pydantic_ai": ("brim.integrations.conversion.pydantic_ai_messages", "PydanticCodec"),
 }
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -35,7 +35,7 @@ def reads_frameworks(back: bool) -> Callable[[Function], Function]:
             codec = codec_of(request)
             if codec is None:
                 return function(request, **given)
-            messages = importlib.import_module("brim.integrations.messages")
+            messages = importlib.import_module("brim.integrations.conversion.messages")
             chats = messages.to_chat(request, codec)
             made = function(chats, **{**given, "api": "openai_chat"})
             return messages.fitted_back(made, chats, request, codec) if back else made

@@ -17,8 +17,8 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from langgraph.checkpoint.memory import InMemorySaver
 
 import brim
+from brim.integrations.conversion.langchain_messages import LangChainCodec
 from brim.integrations.langchain import BrimChatHistory, BrimEdit, BrimMiddleware, token_counter
-from brim.integrations.langchain_messages import LangChainCodec
 from tests.integrations.scripted import ANSWER, BUDGET, FIRST, MODEL, STEPS, SYSTEM, check, example, output, read_log
 
 

@@ -22,7 +22,7 @@ from llama_index.core.llms.llm import ToolSelection
 from llama_index.core.tools import FunctionTool
 
 import brim
-from brim.integrations.fitter import MessageFitter
+from brim.integrations.conversion.fitter import MessageFitter
 from brim.integrations.llama_index import BrimAgent, BrimMemory, LlamaIndexCodec
 from tests.integrations.scripted import ANSWER, BUDGET, FIRST, MODEL, STEPS, SYSTEM, check, example, output, read_log
 

@@ -22,8 +22,8 @@ from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 from pydantic_ai.usage import UsageLimits
 
 import brim
+from brim.integrations.conversion.pydantic_ai_messages import PydanticCodec
 from brim.integrations.pydantic_ai import BrimCapability
-from brim.integrations.pydantic_ai_messages import PydanticCodec
 from tests.integrations.scripted import ANSWER, BUDGET, FIRST, MODEL, STEPS, SYSTEM, check, example, output, read_log
 
 

@@ -1,4 +1,4 @@
-from brim.integrations.fitter import MessageFitter
+from brim.integrations.conversion.fitter import MessageFitter
 from brim.integrations.llama_index import BrimAgent, BrimMemory, LlamaIndexCodec
 
 agent = BrimAgent(llm=llm, tools=tools, brim=MessageFitter(LlamaIndexCodec(), "gpt-4o", 8_000))

@@ -12,8 +12,8 @@ from typing import Any
 
 import brim
 from brim.errors import MissingFramework
-from brim.integrations.fitter import MessageFitter
-from brim.integrations.messages import (
+from brim.integrations.conversion.fitter import MessageFitter
+from brim.integrations.conversion.messages import (
     ChatDict,
     arguments_of,
     call,

@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any, TypeVar
 
 from brim.errors import MissingFramework
-from brim.integrations.fitter import MessageFitter
-from brim.integrations.messages import (
+from brim.integrations.conversion.fitter import MessageFitter
+from brim.integrations.conversion.messages import (
     ChatDict,
     call,
     content_of,
@@ -20,7 +20,7 @@ from brim.integrations.messages import (
     text_block,
     text_of,
 )
-from brim.integrations.overridden import overridden, own
+from brim.integrations.conversion.overridden import overridden, own
 
 try:
     from agno.models.base import Model

@@ -10,8 +10,8 @@ import uuid
 from typing import Any
 
 from brim.errors import MissingFramework
-from brim.integrations.fitter import MessageFitter
-from brim.integrations.messages import (
+from brim.integrations.conversion.fitter import MessageFitter
+from brim.integrations.conversion.messages import (
     ChatDict,
     call,
     content_of,

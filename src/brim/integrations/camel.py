@@ -9,8 +9,8 @@ from typing import Any
 
 import brim
 from brim.errors import MissingFramework
-from brim.integrations.fitter import MessageFitter, PlainCodec
-from brim.integrations.messages import count
+from brim.integrations.conversion.fitter import MessageFitter, PlainCodec
+from brim.integrations.conversion.messages import count
 
 try:
     from camel.memories import BaseContextCreator, ContextRecord

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from brim.errors import MissingFramework
-from brim.integrations.fitter import MessageFitter, PlainCodec
-from brim.integrations.messages import ChatDict
-from brim.integrations.overridden import overridden, own
+from brim.integrations.conversion.fitter import MessageFitter, PlainCodec
+from brim.integrations.conversion.messages import ChatDict
+from brim.integrations.conversion.overridden import overridden, own
 
 try:
     from crewai.llms.base_llm import BaseLLM

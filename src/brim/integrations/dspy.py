@@ -10,8 +10,8 @@ from typing import Any
 
 import brim
 from brim.errors import MissingFramework
-from brim.integrations.fitter import MessageFitter, PlainCodec
-from brim.integrations.messages import ChatDict, call, text_of
+from brim.integrations.conversion.fitter import MessageFitter, PlainCodec
+from brim.integrations.conversion.messages import ChatDict, call, text_of
 from brim.models import Model, model_of
 
 try:

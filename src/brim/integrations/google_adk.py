@@ -10,8 +10,8 @@ from typing import Any
 
 import brim
 from brim.errors import MissingFramework
-from brim.integrations.fitter import MessageFitter
-from brim.integrations.messages import ChatDict
+from brim.integrations.conversion.fitter import MessageFitter
+from brim.integrations.conversion.messages import ChatDict
 
 try:
     from google.adk.plugins.base_plugin import BasePlugin

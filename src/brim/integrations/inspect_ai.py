@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from brim.errors import MissingFramework
-from brim.integrations.fitter import COMPACT_TO, MessageFitter
-from brim.integrations.messages import (
+from brim.integrations.conversion.fitter import COMPACT_TO, MessageFitter
+from brim.integrations.conversion.messages import (
     ChatDict,
     arguments_of,
     call,

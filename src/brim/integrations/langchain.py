@@ -11,9 +11,9 @@ from typing import Any
 
 import brim
 from brim.errors import MissingFramework
-from brim.integrations.fitter import MessageFitter
-from brim.integrations.kept_list import KeptList
-from brim.integrations.langchain_messages import LangChainCodec
+from brim.integrations.conversion.fitter import MessageFitter
+from brim.integrations.conversion.kept_list import KeptList
+from brim.integrations.conversion.langchain_messages import LangChainCodec
 from brim.stores.protocol import Store
 
 try:

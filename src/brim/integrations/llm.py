@@ -12,10 +12,10 @@ from typing import Any
 import brim
 from brim import cli, settings
 from brim.errors import BrimError, MissingFramework
-from brim.integrations.fitter import MessageFitter
-from brim.integrations.llm_messages import LlmCodec
-from brim.integrations.messages import tool
-from brim.integrations.overridden import overridden, own
+from brim.integrations.conversion.fitter import MessageFitter
+from brim.integrations.conversion.llm_messages import LlmCodec
+from brim.integrations.conversion.messages import tool
+from brim.integrations.conversion.overridden import overridden, own
 from brim.models import Catalog
 from brim.stores.resilient import open_store
 

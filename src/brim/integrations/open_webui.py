@@ -13,8 +13,8 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from brim.errors import BadInput, UnknownModel
-from brim.integrations.fitter import MessageFitter, PlainCodec
-from brim.integrations.messages import ChatDict
+from brim.integrations.conversion.fitter import MessageFitter, PlainCodec
+from brim.integrations.conversion.messages import ChatDict
 
 
 class Filter:

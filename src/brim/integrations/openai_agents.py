@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from brim.errors import MissingFramework
-from brim.integrations.fitter import MessageFitter, PlainCodec
-from brim.integrations.kept_list import KeptList
+from brim.integrations.conversion.fitter import MessageFitter, PlainCodec
+from brim.integrations.conversion.kept_list import KeptList
 from brim.stores.protocol import Store
 
 try:

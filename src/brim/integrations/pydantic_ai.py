@@ -10,9 +10,9 @@ from typing import Any
 
 import brim
 from brim.errors import MissingFramework
-from brim.integrations.fitter import MessageFitter
-from brim.integrations.messages import tool
-from brim.integrations.pydantic_ai_messages import PydanticCodec
+from brim.integrations.conversion.fitter import MessageFitter
+from brim.integrations.conversion.messages import tool
+from brim.integrations.conversion.pydantic_ai_messages import PydanticCodec
 
 try:
     from pydantic_ai.capabilities import AbstractCapability

@@ -9,9 +9,17 @@ from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from brim.errors import MissingFramework
-from brim.integrations.fitter import MessageFitter
-from brim.integrations.messages import ChatDict, call, content_of, image_block, other_block, text_block, text_of
-from brim.integrations.overridden import overridden, own
+from brim.integrations.conversion.fitter import MessageFitter
+from brim.integrations.conversion.messages import (
+    ChatDict,
+    call,
+    content_of,
+    image_block,
+    other_block,
+    text_block,
+    text_of,
+)
+from brim.integrations.conversion.overridden import overridden, own
 
 try:
     from pydantic import PrivateAttr

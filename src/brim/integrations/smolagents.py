@@ -10,8 +10,16 @@ from dataclasses import replace
 from typing import Any
 
 from brim.errors import MissingFramework
-from brim.integrations.fitter import MessageFitter
-from brim.integrations.messages import ChatDict, call, content_of, image_block, other_block, parts_of, text_block
+from brim.integrations.conversion.fitter import MessageFitter
+from brim.integrations.conversion.messages import (
+    ChatDict,
+    call,
+    content_of,
+    image_block,
+    other_block,
+    parts_of,
+    text_block,
+)
 
 try:
     from smolagents.models import ChatMessage, MessageRole, Model, get_tool_json_schema

@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 
 import brim
 from brim import Policy, Session
-from brim.integrations.messages import ChatDict, Codec, bare, count, from_chat, text_of, to_chat
+from brim.integrations.conversion.messages import ChatDict, Codec, bare, count, from_chat, text_of, to_chat
 from brim.models import Model, model_of
 from brim.stores.protocol import Store
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from brim.errors import MissingFramework
-from brim.integrations.messages import (
+from brim.integrations.conversion.messages import (
     ChatDict,
     arguments_of,
     call,
