@@ -194,6 +194,24 @@ def test_a_turn_can_be_looked_at_and_planned_at_another_budget(start: Start) -> 
     assert gateway.ask("GET", f"/brim/v1/sessions/{session}/turns/9").status == 404
 
 
+@pytest.mark.parametrize("budget", [0, 4_000])
+def test_a_turn_says_what_broke_the_cache_of_the_one_before(gateway: Running, budget: int) -> None:
+    headers = {"x-brim-session": "one"} | ({"x-brim-budget": str(budget)} if budget else {})
+    chat = long_chat(8)
+    edited = [*chat[:5], {"role": "user", "content": "Forget it."}, *chat[6:16]]
+    for messages in (chat[:12], chat[:14], edited, edited[:12]):
+        gateway.ask("POST", "/v1/chat/completions", {"model": "gpt-4o", "messages": messages}, headers)
+    place = sessions(gateway)[0]
+    told = [gateway.get(f"/brim/v1/sessions/{place}/turns/{number}")["cache_break"] for number in range(1, 5)]
+    whys = [one and one["why"] for one in told]
+    if not budget:
+        assert whys == [None, None, "message 5 was edited by the client", None]
+        assert told[2]["at"] == "messages[5]"
+        assert 0 < told[2]["byte"] < len(json.dumps(edited))
+    else:
+        assert whys[2] == "message 5 was edited by the client"
+
+
 def test_the_live_view_adds_up(gateway: Running, fake: FakeProvider) -> None:
     gateway.chat({"messages": long_chat(30)}, x_brim_budget="6000")
     gateway.chat(HI)

@@ -19,6 +19,12 @@ _LEAST: dict[str, tuple[tuple[str, int], ...]] = {
     "deepseek": ((r"", 64),),
 }
 _USUAL = 1_024
+# Seconds after which a prefix that nobody used is surely gone, as the providers document it (2026): Anthropic keeps one
+# for 5 minutes, OpenAI removes it within an hour at the latest, DeepSeek within days. Others say less than an hour.
+_LASTS = {"anthropic": 300.0, "deepseek": 259_200.0}
+_AN_HOUR = 3_600.0
+# A client may ask for longer: Anthropic takes a `ttl` in `cache_control`, OpenAI `prompt_cache_retention`.
+_LONGER = ((re.compile(rb'"ttl"\s*:\s*"1h"'), _AN_HOUR), (re.compile(rb'^"24h"$'), 86_400.0))
 # Where no price is known: what most providers take for cached input, and for output, of what fresh input costs.
 _READING, _ANSWERING = 0.1, 4.0
 
@@ -34,26 +40,41 @@ class Caching:
     reading: float
     writing: float
     answering: float
+    lasts: float = _AN_HOUR
+    """Seconds after which what nobody used is no longer in the cache."""
 
     def lost(self, tokens: int) -> float:
         """What it costs, in tokens of fresh input, to send so many tokens anew that could have come from the cache."""
         return tokens * max(0.0, self.writing - self.reading)
 
 
+def kept_for(caching: Caching, *asked: bytes) -> float:
+    """Seconds for which a prefix is kept, where the request may ask for longer in one of its fields.
+
+    Example: kept_for(caching_of(claude), b'{"cache_control":{"type":"ephemeral","ttl":"1h"}}') -> 3600.0
+    """
+    longer = [seconds for pattern, seconds in _LONGER if any(pattern.search(raw) for raw in asked)]
+    return max([caching.lasts, *longer])
+
+
 def caching_of(model: Model) -> Caching:
     """What the cache of a model's provider is worth.
 
-    Example: caching_of(find("claude-sonnet-4-5")) -> Caching(least=1024, reading=0.1, writing=1.25, answering=5.0)
+    Example: caching_of(find("claude-sonnet-4-5")) -> Caching(least=1024, reading=0.1, …, lasts=300.0)
     """
     prices = model.prices
+    lasts = _LASTS.get(_provider(model), _AN_HOUR)
     if prices is None or prices.fresh <= 0:
-        return Caching(_least(model), _READING, 1.0, _ANSWERING)
+        return Caching(_least(model), _READING, 1.0, _ANSWERING, lasts)
     reading = prices.fresh if prices.cached is None else prices.cached
     writing = prices.fresh if prices.written is None else prices.written
-    return Caching(_least(model), reading / prices.fresh, writing / prices.fresh, prices.output / prices.fresh)
+    return Caching(_least(model), reading / prices.fresh, writing / prices.fresh, prices.output / prices.fresh, lasts)
+
+
+def _provider(model: Model) -> str:
+    return {"anthropic": "anthropic", "gemini": "google"}.get(model.api, model.provider)
 
 
 def _least(model: Model) -> int:
-    provider = "anthropic" if model.api == "anthropic" else "google" if model.api == "gemini" else model.provider
-    rows = _LEAST.get(provider, ())
+    rows = _LEAST.get(_provider(model), ())
     return next((tokens for pattern, tokens in rows if re.search(pattern, model.name)), _USUAL)

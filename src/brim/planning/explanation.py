@@ -59,8 +59,9 @@ class Explanation(Sequence[Decision]):
         largest = sorted(changed, key=lambda one: (one.after - one.before, one.item))
         lines += _listed("where the room was found", largest, lambda one: one.before, lambda one: one.after)
         lines += self._more() if changed else []
-        lines += [f"warning: {warning}" for warning in report.warnings]
-        return "\n".join(lines)
+        notes = [str(report.cache_break)] if report.cache_break else []
+        notes += [f"warning: {warning}" for warning in report.warnings]
+        return "\n".join([*lines, "", *notes] if notes else lines)
 
     def _more(self) -> list[str]:
         """What would be shown better with more room."""

@@ -65,6 +65,22 @@ class LayerUse:
 
 
 @dataclass(frozen=True, slots=True)
+class CacheBreak:
+    """Where a request parts from the one before it, which the provider's prompt cache may hold."""
+
+    at: str
+    """`tools`, `system` or `messages[n]` of what is sent."""
+    byte: int
+    """How many bytes of tools, instructions and messages, in that order, are the same."""
+    tokens: int
+    """Tokens of the request before that could have come from the cache, and cannot now."""
+    why: str
+
+    def __str__(self) -> str:
+        return f"cache bust: {self.why} ({self.tokens:,} tokens after byte {self.byte:,}, at {self.at})"
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """Tokens before and after, by layer, against the limit; what became of every item; and what to know."""
 
@@ -82,6 +98,8 @@ class Report:
     archived: int
     turns_dropped: bool
     warnings: tuple[str, ...]
+    cache_break: CacheBreak | None = None
+    """Why what was sent before is not all there any more; None where it is, and where there is no request before."""
 
     @property
     def used(self) -> float:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from brim.sessions.held import Held
 
 # What a turn replaces but never changes in place.
-_VALUES = "_context _carried _pins _sent _last _end _begun _tight _head compactions".split()
+_VALUES = "_context _carried _pins _asked_at _before _sent _last _end _begun _tight _head compactions".split()
 
 
 class Checkpoint:

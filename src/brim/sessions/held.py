@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import secrets
 import threading
+import time
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -25,6 +26,7 @@ from brim.sessions import session_codec, validation
 from brim.sessions.attached import Attached
 from brim.sessions.auto_recall import GOOD, Recollection, names_something
 from brim.sessions.cache_breakpoints import unmarked
+from brim.sessions.cache_breaks import SentTurn
 from brim.sessions.embeddings import Embeddings
 from brim.sessions.incoming_results import arrived
 from brim.sessions.model_summaries import RunningSummary, Summarizer
@@ -63,6 +65,7 @@ class Held:
         embed: Embedder | None = None,
         breakpoints: bool = True,
         on_event: OnEvent | None = None,
+        clock: Callable[[], float] | None = time.time,
         fit_timeout: float | None = FIT_TIMEOUT,
     ) -> None:
         check_seconds("fit_timeout", fit_timeout)
@@ -94,6 +97,9 @@ class Held:
         self._pins: frozenset[bytes] = frozenset()  # the digests of messages that stay verbatim
         self._on_event = validation.function("on_event", on_event)
         self._sent: Conversation | None = None
+        self._clock = validation.function("clock", clock)
+        self._asked_at = 0.0  # when the last request was made; 0 where that is not known
+        self._before: SentTurn | None = None  # the request before, for what of it the provider's cache holds
         self._end = (0, "")  # where what was sent last ended
         self._last: tuple[Any, ...] | None = None  # what it was asked for
         self._begun = False  # whether a request was ever made of it
@@ -316,6 +322,7 @@ class Held:
             "summarized": self.running_summary.upto,
             "pending": session_codec.rows_of(self._context),
             "end": self._end,
+            "at": self._asked_at,
             "pins": sorted(digest.hex() for digest in self._pins),
         }
 
@@ -363,7 +370,7 @@ class Held:
         self.view, self._writer = view if view is not None else View(), Writer(self.id)
         self._tight, self.compactions, self._end = state.tight, state.compactions, state.end
         self._carried = session_codec.attachments(state.carried)
-        self._pins = frozenset(map(bytes.fromhex, state.pins))
+        self._pins, self._asked_at = frozenset(map(bytes.fromhex, state.pins)), state.at
         if view is None:
             self._show(0)
         self._writer.restored(stored, self.view, written)
@@ -375,7 +382,7 @@ class Held:
         head = {"id": self.id, "model": self.model.name, "api": self._api, "budget": self.budget}
         yield from session_codec.exported(head, self._settings(), self.log, self._attached.at)
         if self._tight or self.running_summary.text or self._context or self._carried or self._pins:
-            yield session_codec.shown_row(self.view, self._state(), self._originals())
+            yield session_codec.shown_row(self.view, self._state() | {"at": 0.0}, self._originals())
 
     def _originals(self) -> list[str]:
         """What the handles in the view stand for, and those in that."""

@@ -11,7 +11,7 @@ from brim import apis
 from brim.conversation import Conversation, Message
 from brim.fitting import Fitted, in_type
 from brim.planning.draft import own_name
-from brim.planning.report import Report
+from brim.planning.report import CacheBreak, Report
 from brim.planning.reporting import report_of
 from brim.planning.task import Outcome
 from brim.planning.work import Work
@@ -31,15 +31,16 @@ def fitted(
     log: Sequence[Message],
     request: Any,
     again: Callable[[int], Fitted],
+    broken: CacheBreak | None,
 ) -> Fitted:
-    """A turn as its caller gets it. `again` makes the same turn at another budget."""
+    """A turn as its caller gets it. `again` makes the same turn at another budget; `broken` is why a cache ended."""
     given = work.conversation
     # What is needed to tell of it later, without the body that it came from and the items of the planner.
     light = (
         replace(work, conversation=replace(given, fields={})),
         replace(outcome, groups=[], archive={}, archived_messages=None, planned=None, draft=None),
     )
-    report = partial(view_report, *light, replace(sent, fields={}), tuple(view.entries), log)
+    report = partial(view_report, *light, replace(sent, fields={}), tuple(view.entries), log, broken)
     tokens = work.counter.likely(sent)
     return Fitted(body_of(given, sent, view, request), sent, tokens, outcome.originals, report, again)
 
@@ -65,7 +66,12 @@ def _is_own(entry: Entry, message: Message, given: Conversation) -> bool:
 
 
 def view_report(
-    work: Work, outcome: Outcome, sent: Conversation, entries: Sequence[Entry], log: Sequence[Message]
+    work: Work,
+    outcome: Outcome,
+    sent: Conversation,
+    entries: Sequence[Entry],
+    log: Sequence[Message],
+    broken: CacheBreak | None,
 ) -> Report:
     """What became of every message of the log, not only of those that this turn planned."""
     before = replace(work, conversation=replace(work.conversation, messages=tuple(log)))
@@ -75,4 +81,5 @@ def view_report(
     if work.policy.plans_log:  # then its numbers of messages are those of the log
         handles = {step.item: step.handle for step in outcome.steps}
         steps = [replace(step, handle=step.handle or handles.get(step.item, "")) for step in steps]
-    return report_of(before, replace(outcome, conversation=sent, groups=[], archived=[], steps=steps))
+    report = report_of(before, replace(outcome, conversation=sent, groups=[], archived=[], steps=steps))
+    return replace(report, cache_break=broken)

@@ -54,6 +54,7 @@ class State(msgspec.Struct):
     settings: bytes = b""  # the digest, in the archive, of what the session was made with; empty for the defaults
     pending: list[tuple[str, str, str, bool]] = []  # what is attached to the next message
     end: tuple[int, str] = (0, "")  # where what was sent last ended
+    at: float = 0.0  # when the last request was made
     pins: list[str] = []  # digests of the messages that stay verbatim
 
 

@@ -6,8 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from brim.gateway.observe.turns import GatewayTurn
+from brim.models.caching import caching_of
+from brim.planning.report import CacheBreak
+from brim.sessions.cache_breaks import SentTurn, cache_break
+from brim.tokens.counter import Counter
 
-# A provider keeps a prompt for five minutes after its last use unless more was paid for (Anthropic's docs).
+# Where the model is not known: no provider keeps a prompt for less.
 CACHE_SECONDS = 300
 # The smallest prompt that providers cache.
 CACHED_FROM = 1_024
@@ -65,28 +69,23 @@ def _lost(turn: GatewayTurn, before: GatewayTurn) -> bool:
 def _cause(turn: GatewayTurn, before: GatewayTurn) -> str:
     if (turn.model, turn.upstream) != (before.model, before.upstream):
         return f"the model changed from {before.model} to {turn.model}"
-    if turn.at - before.at > CACHE_SECONDS:
-        return f"{int((turn.at - before.at) / 60)} minutes passed, and providers forget a prompt after about 5"
-    if (turn.went or turn.came) is not None and (before.went or before.came) is not None:
-        changed = _first_change(turn, before)
-        if changed is not None:
-            return changed
-    return "the beginning was the same, so the provider had dropped it"
+    lasts = caching_of(turn.found).lasts if turn.found else CACHE_SECONDS
+    if turn.at - before.at > lasts:
+        passed, kept = int((turn.at - before.at) / 60), int(lasts / 60)
+        return f"{passed} minutes passed, and the provider keeps a prompt for {kept} at most"
+    broken = cache_break_of(before, turn)
+    return broken.why if broken is not None else "the beginning was the same, so the provider had dropped it"
 
 
-def _first_change(turn: GatewayTurn, before: GatewayTurn) -> str | None:
-    """Where what was sent begins to differ from what was sent before; None where it only grew."""
-    now, then = turn.sent, before.sent
-    if now is None or then is None:
-        return None
-    if now.tools != then.tools:
-        return "the tools changed"
-    if (now.system.digest if now.system else b"") != (then.system.digest if then.system else b""):
-        return "the instructions changed"
-    for place, (new, old) in enumerate(zip(now.messages, then.messages, strict=False), 1):
-        if new.digest != old.digest:
-            return f"message {place} ({new.role}) changed"
-    return "messages were taken away" if len(now.messages) < len(then.messages) else None
+def cache_break_of(before: GatewayTurn | None, turn: GatewayTurn) -> CacheBreak | None:
+    """Where a turn parts from the one before, and why; None where it does not, or where one of them is not held."""
+    was, now = _sent(before), _sent(turn)
+    return cache_break(was, now, Counter(was.model, turn.api).message) if was and now else None
+
+
+def _sent(turn: GatewayTurn | None) -> SentTurn | None:
+    given, sent = (None, None) if turn is None else (turn.original, turn.sent)
+    return SentTurn(turn.found, given, sent) if turn and turn.found and given and sent else None
 
 
 def _event(kind: str, text: str) -> dict[str, Any]:

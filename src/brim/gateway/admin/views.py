@@ -13,7 +13,7 @@ from brim.conversation import Conversation
 from brim.errors import NotFound
 from brim.gateway.admin.messages import LONGEST_TEXT, messages_of
 from brim.gateway.admin.numbers import numbers
-from brim.gateway.admin.timeline import events
+from brim.gateway.admin.timeline import cache_break_of, events
 from brim.gateway.fitting.conversations import Live
 from brim.gateway.observe.turns import GatewayTurn
 from brim.gateway.proxy.faults import Refused
@@ -147,8 +147,10 @@ class Views:
         turn = self._turn(id, number)
         report = turn.report
         live = self._live(id)
+        broken = cache_break_of(next((one for one in live.turns if one.number == number - 1), None), turn)
         return {
             **turn.as_dict(),
+            "cache_break": asdict(broken) if broken is not None else None,
             "report": self._shown(report),
             "before": self._messages(turn.original, turn),
             "after": self._messages(turn.sent, turn),
