@@ -33,8 +33,10 @@ class Checkpoint:
         session.log[:] = self._log
         session.view = View(list(self._view.entries), self._view.settled, self._view.tokens)
         session._attached = Attached(self._attached)
-        written, session._writer = session._writer.records, self._writer.copy()
-        if written != self._writer.records:  # the turn was written before it failed: what holds is written after it
-            session._writer.again(self._log, self._attached, [], written)
+        failed, session._writer = session._writer, self._writer.copy()
+        if failed.records != self._writer.records:  # the turn was written before it failed: what holds comes after it
+            session._writer.again(self._log, self._attached, [], None)
+            session._writer.records, session._writer.epoch = failed.records, failed.epoch
+            session._writer.holds = failed.holds
         session.running_summary.restore(*self._summary)
         session._derive()

@@ -7,7 +7,7 @@ import secrets
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -33,7 +33,7 @@ from brim.sessions.model_summaries import RunningSummary, Summarizer
 from brim.sessions.turn_writer import Writer, originals
 from brim.sessions.view import HANDLE, Entry, EntryKind, View, common_length
 from brim.sized_lru import SizedLru
-from brim.stores.protocol import Store
+from brim.stores.protocol import LoadedSession, SessionRecord, Store, Wanted
 from brim.tokens.actuals import Actuals
 from brim.tokens.counter import Counter
 
@@ -106,7 +106,9 @@ class Held:
         self._tight = False
         self._misses = False  # whether the newest message asks for what is archived
         self._head = 0
-        self._writer = Writer(self.id)
+        self._owner = secrets.token_hex(8)
+        self._writer = Writer(self.id, self._owner)
+        self._fresh = False  # whether the store was asked a moment ago
         self._incidents: list[Incident] = []  # of the turn at work
         self._embed = Embeddings(validation.function("embed", embed), self.store) if embed is not None else None
         self._derive()
@@ -130,40 +132,62 @@ class Held:
                 self._recollection.rest()
         return known
 
-    def _check_store(self, messages: Sequence[Message] | None, gone: bool = False) -> None:
+    def _check_store(
+        self, messages: Sequence[Message] | None, conversation: Conversation | None = None, gone: bool = False
+    ) -> None:
         """See whether the store still holds what this session wrote there, and nothing else.
 
         What another holder added is taken over where this one only goes on from it; else they part. `messages` is what
         a client sends, None if Brim holds the conversation.
         """
+        if self._fresh:
+            self._fresh = False
+            return
+        counter = self._counter()
+        sizes = counter.wanted(conversation) if conversation is not None and self.store.remote else ()
         try:
-            self._compare_store(messages, gone)
+            wanted = Wanted(self.id, start=self._writer.records, epoch=self._writer.epoch, sizes=sizes)
+            self._compare_store(self.store.load(wanted), messages, gone)
         except BrimError:
             raise
         except Exception as problem:  # the turn goes on with what is held here
             incidents.note("store", problem)
+        if self.store.remote:
+            counter.refresh()
 
-    def _compare_store(self, messages: Sequence[Message] | None, gone: bool) -> None:
-        known = self.store.get_session(self.id)
-        there = known.records if known else 0
-        if there == self._writer.records or self.store.degraded is not None:
+    def _compare_store(self, found: LoadedSession, messages: Sequence[Message] | None, gone: bool) -> None:
+        known, writer = found.session, self._writer
+        there, epoch = (known.records, known.epoch) if known else (0, writer.epoch)
+        if (there, epoch) == (writer.records, writer.epoch) or self.store.degraded is not None:
             return
-        if known is None or there < self._writer.records:
-            self._write_again(there)
-        elif not gone and not (known.meta.get("api", self._api) == self._api and self._taken_over(messages)):
+        if known is None or there < writer.records:
+            self._write_again(known)
+        elif there == writer.records and writer.waits:
+            writer.lease(known)
+        elif not gone and not (known.meta.get("api", self._api) == self._api and self._taken_over(found, messages)):
             self._part()
 
-    def _taken_over(self, messages: Sequence[Message] | None) -> bool:
+    def _taken_over(self, found: LoadedSession, messages: Sequence[Message] | None) -> bool:
         """Go on from what another holder of this session wrote; False if that is not what goes on here."""
-        stored = session_codec.read_log(self.store.records(self.id), apis.APIS[self._api].messages.get)
+        assert found.session is not None
+        stored = self._stored_log(found)
         here = self.log if messages is None else messages
         whole = len(self.log) if messages is None else len(stored.messages)
         last = stored.messages[-1] if stored.messages else None
-        finished = last is None or (last.role == "assistant" and not last.calls)
+        finished = last is None or (last.role == "assistant" and not last.calls) or not found.records
         if common_length(stored.messages, here) < whole or (messages is None and not finished):
             return False
-        self._restore(stored)
+        self._restore(stored, found)
         return True
+
+    def _stored_log(self, found: LoadedSession) -> session_codec.Log:
+        """The log as the store has it: what was loaded goes on from what this session has written."""
+        read, written = apis.APIS[self._api].messages.get, self._writer.records
+        if self._writer.waits or not written:
+            records = self.store.records(self.id) if written else found.records
+            return session_codec.read_log(records, read)
+        held = session_codec.Log(list(self.log), list(self._attached), written)
+        return session_codec.read_log(found.records, read, held)
 
     def _part(self) -> None:
         """Go on as a session of its own, with all that this one holds."""
@@ -171,14 +195,14 @@ class Held:
         log.warning("session %s was gone on with elsewhere: what is said here goes on as session %s", self.id, name)
         blobs = [self.store.find_blob(handle, self.id) for handle in self.view.handles()]
         self.id = name
-        self._writer.again(self.log, self._attached, [blob for blob in blobs if blob is not None], 0)
+        self._writer.again(self.log, self._attached, [blob for blob in blobs if blob is not None], None)
 
-    def _write_again(self, there: int) -> None:
+    def _write_again(self, known: SessionRecord | None) -> None:
         """Write all of it once more: the store has lost it. What cannot be recalled any more is planned anew."""
         log.warning("the store no longer holds all of session %s: it is written again", self.id)
         texts = [part.text for message in self.log for part in message.parts]
         blobs, lost = originals(self.view.handles(), [*texts, *(piece.text for _, piece in self._attached)])
-        self._writer.again(self.log, self._attached, blobs, there)
+        self._writer.again(self.log, self._attached, blobs, known)
         if lost:
             self.view, self._tight = View(), False
             self._show(0)
@@ -305,12 +329,31 @@ class Held:
         for _ in range(TRIES):
             if self._writer.commit(self.store, self.id, self.view, self._state(), meta, settings):
                 return
-            known = self.store.get_session(self.id)
-            if known is not None and known.records > self._writer.records:
-                self._part()
-            else:
-                self._write_again(known.records if known else 0)
+            found = self.store.load(Wanted(self.id))
+            known = found.session
+            if known is None or known.records < self._writer.records:
+                self._write_again(known)
+            elif known.records == self._writer.records:
+                self._writer.lease(known)  # another has shown the same log in its way meanwhile
+            elif self._written_elsewhere(found, known):
+                return
         log.warning("session %s could not be written: the store refuses it", self.id)
+
+    def _written_elsewhere(self, found: LoadedSession, known: SessionRecord) -> bool:
+        """Whether another holder has written all that waits here, as when a client sent its request to both.
+
+        Where it has written the beginning of it, the rest is left to write; where something else, they part.
+        """
+        stored = session_codec.read_log(found.records, apis.APIS[self._api].messages.get)
+        common = common_length(stored.messages, self.log)
+        if common == len(self.log):
+            self._restore(stored, found)
+            return True
+        if common == len(stored.messages) and not list(self._attached):
+            self._writer.beyond(known, self.log[common:])
+        else:
+            self._part()
+        return False
 
     def _state(self) -> dict[str, Any]:
         return {
@@ -338,15 +381,22 @@ class Held:
         What is code has to be given again: `embed`, `summarizer`, `on_event`.
         """
         kept = session_codec.opened(validation.store(store))
-        found = kept.get_session(validation.session_id(id))
-        if found is None:
+        found = kept.load(Wanted(validation.session_id(id)))
+        if found.session is None:
             if kept.degraded is not None:
                 raise NotFound(f"session {id!r} cannot be looked for: the store cannot be used ({kept.degraded})")
             raise NotFound(f"there is no session {id!r}: `list_sessions()` lists them")
-        session = cls(id=id, store=kept, **{**session_codec.remembered(kept, found), **settings})
-        read = apis.APIS[session._api].messages.get
-        stored = session_codec.read_log(kept.records(id), read)
-        session._context = session_codec.attachments(session._restore(stored).pending)
+        return cls.loaded(found, kept, **settings)
+
+    @classmethod
+    def loaded(cls, found: LoadedSession, store: Store, **settings: Any) -> Self:
+        """The session that was loaded from a store."""
+        assert found.session is not None
+        blob = _blobs_of(found, store, {})
+        made = session_codec.remembered(found.session, found.state, blob)
+        session = cls(id=found.session.id, store=store, **{**made, **settings})
+        stored = session_codec.read_log(found.records, apis.APIS[session._api].messages.get)
+        session._context = session_codec.attachments(session._restore(stored, found).pending)
         return session
 
     def _take(self, state: session_codec.State) -> None:
@@ -358,22 +408,23 @@ class Held:
         self._pins = frozenset(map(bytes.fromhex, state.pins))
         self.running_summary.restore(state.summary, state.summarized)
 
-    def _restore(self, stored: session_codec.Log) -> session_codec.State:
+    def _restore(self, stored: session_codec.Log, found: LoadedSession) -> session_codec.State:
         """Be what the store holds."""
         read, size = apis.APIS[self._api].messages.get, self._counter().message
         common = common_length(self.log, stored.messages)
         self._recollection.cut(common)
+        blob = _blobs_of(found, self.store, self._writer.shown)
         self.log[:] = stored.messages
         self._attached = Attached(stored.attached)
         self._begun = True
-        state, view, written = session_codec.restored(self.store, self.id, self.log, read, size)
-        self.view, self._writer = view if view is not None else View(), Writer(self.id)
+        state, view, written = session_codec.restored(found.state, blob, self.log, read, size)
+        self.view, self._writer = view if view is not None else View(), Writer(self.id, self._owner)
         self._tight, self.compactions, self._end = state.tight, state.compactions, state.end
         self._carried = session_codec.attachments(state.carried)
         self._pins, self._asked_at = frozenset(map(bytes.fromhex, state.pins)), state.at
         if view is None:
             self._show(0)
-        self._writer.restored(stored, self.view, written)
+        self._writer.restored(stored, self.view, written, found.session)
         self.running_summary.restore(state.summary, state.summarized)
         return state
 
@@ -423,6 +474,18 @@ class Held:
         session._begun = True
         session._save()
         return session
+
+
+def _blobs_of(found: LoadedSession, store: Store, held: Mapping[bytes, bytes]) -> Callable[[bytes], bytes | None]:
+    """Gives the blobs of a loaded session: what was loaded and what is held here, before the store is asked."""
+    assert found.session is not None
+    id = found.session.id
+
+    def blob(digest: bytes) -> bytes | None:
+        known = found.blobs.get(digest) or held.get(digest)
+        return known if known is not None else store.get_blob(digest, id)
+
+    return blob
 
 
 def _vocabulary(counter: Counter) -> tuple[str, str]:

@@ -14,12 +14,15 @@ from typing import Any, NamedTuple
 from brim import apis
 from brim.conversation import Conversation, Message
 from brim.errors import NotFound
+from brim.models import Model
 from brim.sessions.session import Session
 from brim.sessions.session_codec import opened
 from brim.sessions.tenancy import bare, quoted, scoped, tenant_of
 from brim.sessions.turn_writer import link, start
 from brim.sessions.view import common_length
-from brim.stores.protocol import Store
+from brim.stores.protocol import LoadedSession, Store, Wanted
+from brim.tokens.actuals import Actuals
+from brim.tokens.counter import Counter
 
 LIVE = 1_000
 # Sessions that begin alike are compared with a request, the last used first; with more of them prefixes decide.
@@ -70,8 +73,10 @@ class SessionRouter:
         place = FoundSession(tenant, quoted(client_id or ""), _first(conversation.messages))
         with self._lock:
             session, common = self._nearest(conversation, place)
+            found = None
             if session is None:
-                session, common = self._stored(conversation, place, given)
+                found = self._asked(conversation, place, given)
+                session, common = self._stored(conversation, place, given, found)
             if session is not None:
                 if given["model"] and given["model"] not in (session.model, session.model.name):
                     session.ask(given["model"])
@@ -80,7 +85,7 @@ class SessionRouter:
                     return self._keep(session, place)
                 if common >= BRANCH:
                     return self._keep(session.fork(common, _named(place, secrets.token_hex(8))), place)
-            return self._keep(self._new(given, place), place)
+            return self._keep(self._new(given, place, found), place)
 
     def get(self, id: str) -> Session:
         """The session of an id. Raises NotFound."""
@@ -115,30 +120,49 @@ class SessionRouter:
                 return session, common  # it only goes on: none can be nearer
         return best, most
 
+    def _asked(self, conversation: Conversation, place: FoundSession, given: dict[str, Any]) -> LoadedSession:
+        """What the store knows of a client's session, or else of the longest prefix, with sizes: one call."""
+        id = _named(place, place.first.hex()[:8]) if place.client else ""
+        sizes: list[bytes] = []
+        if self.store.remote and isinstance(given["model"], Model) and isinstance(given.get("actuals"), Actuals):
+            counter = Counter(given["model"], conversation.api, given["actuals"])
+            sizes = counter.wanted(conversation)
+        found = self.store.load(Wanted(id, prefixes(conversation.messages, place.tenant)[:0:-1], sizes=sizes))
+        known = found.session
+        if known is None or (tenant_of(known.id), _client(known.id)) == (place.tenant, place.client):
+            return found
+        return LoadedSession()
+
     def _stored(
-        self, conversation: Conversation, place: FoundSession, given: dict[str, Any]
+        self, conversation: Conversation, place: FoundSession, given: dict[str, Any], found: LoadedSession
     ) -> tuple[Session | None, int]:
-        """The session that the store knows for the client, or for the longest prefix."""
-        id = _named(place, place.first.hex()[:8]) if place.client else None
-        if id is None or self.store.get_session(id) is None:
-            found = self.store.find_prefix(prefixes(conversation.messages, place.tenant)[:0:-1])
-            same = found is not None and (tenant_of(found[0]), _client(found[0])) == (place.tenant, place.client)
-            id = found[0] if found is not None and same else None
-        session = (self.held(id) or self._loaded(id, given)) if id else None
-        if session is None or session._api != conversation.api:
+        """The session that the store knows."""
+        if found.session is None:
+            return None, 0
+        session = self.held(found.session.id)
+        if session is None:
+            session = Session.loaded(found, self.store, **_settings(given))
+            session._fresh = True
+        if session._api != conversation.api:
             return None, 0
         return session, common_length(session.log, conversation.messages)
 
-    def _new(self, settings: dict[str, Any], place: FoundSession) -> Session:
+    def _new(self, settings: dict[str, Any], place: FoundSession, found: LoadedSession | None) -> Session:
+        """A new session; the store need not be asked for its id again where it has just said what it knows."""
         id = _named(place, place.first.hex()[:8])
-        if id in self._live or self.store.get_session(id) is not None:
+        if found is None:
+            taken = bool(place.client) and self.store.get_session(id) is not None
+        else:
+            taken = found.session is not None and found.session.id == id
+        if id in self._live or taken:
             id = scoped(place.tenant, secrets.token_hex(16))
-        return Session(**{**settings, "id": id, "store": self.store})
+        session = Session(**{**settings, "id": id, "store": self.store})
+        session._fresh = True
+        return session
 
     def _loaded(self, id: str, settings: dict[str, Any]) -> Session | None:
-        kept = {key: value for key, value in settings.items() if key not in ("api", "store", "id") and value}
         try:
-            return Session.load(id, store=self.store, **kept)
+            return Session.load(id, store=self.store, **_settings(settings))
         except NotFound:
             return None
 
@@ -171,6 +195,11 @@ def prefixes(messages: tuple[Message, ...], tenant: str = "") -> list[bytes]:
     for message in messages:
         chain.append(link(chain[-1], message))
     return chain
+
+
+def _settings(given: dict[str, Any]) -> dict[str, Any]:
+    """What a session that is kept already is given anew."""
+    return {key: value for key, value in given.items() if key not in ("api", "store", "id") and value}
 
 
 def _first(messages: Any) -> bytes:

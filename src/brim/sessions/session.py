@@ -110,7 +110,7 @@ class Session(Held):
                 raise
 
     def _follow_and_fit(self, request: Any, conversation: Conversation) -> Fitted:
-        self._check_store(conversation.messages)
+        self._check_store(conversation.messages, conversation)
         self._measure_head(conversation, conversation.messages)
         self._follow(conversation.messages)
         return self._fitted(conversation, request)

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -81,8 +81,9 @@ class Log:
     records: int = 0
 
 
-def read_log(records: Iterable[bytes], read: Callable[[bytes, str], Message]) -> Log:
-    log = Log()
+def read_log(records: Iterable[bytes], read: Callable[[bytes, str], Message], log: Log | None = None) -> Log:
+    """What records say, after those that a log was read from already."""
+    log = log or Log()
     for record in records:
         log.records += 1
         kind, content = record[:1], record[1:]
@@ -154,19 +155,18 @@ def view_of(
 
 
 def restored(
-    store: Store,
-    session: str,
+    raw: bytes | None,
+    blob: Callable[[bytes], bytes | None],
     log: list[Message],
     read: Callable[[bytes, str], Message],
     size: Callable[[Message], int],
 ) -> tuple[State, View | None, bytes]:
-    """The state of a session that a store holds, its view, and the bytes of both as they are written.
+    """The state of a session as it was loaded, its view, and the bytes of both as they are written.
 
     Where something of it is gone there is no view: the log is shown as it is, to be planned anew.
     """
-    raw = store.get_state(session)
     state = msgspec.msgpack.decode(raw, type=State) if raw else None
-    view = view_of(state, log, partial(store.get_blob, session=session), read, size) if state else None
+    view = view_of(state, log, blob, read, size) if state else None
     if raw and state is not None and view is not None:
         return state, view, raw
     kept = State([], 0, False, 0)
@@ -228,14 +228,13 @@ def arguments(settings: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def remembered(store: Store, found: SessionRecord) -> dict[str, Any]:
-    """The arguments that a session of a store was made with."""
+def remembered(found: SessionRecord, raw: bytes | None, blob: Callable[[bytes], bytes | None]) -> dict[str, Any]:
+    """The arguments that a session was made with, from its row and its state."""
     meta = found.meta
     given = {"model": meta.get("model", ""), "budget": meta.get("budget"), "api": meta.get("api")}
     given["policy"] = Policy.named(str(meta.get("policy", "agent")))
-    raw = store.get_state(found.id)
     digest = msgspec.msgpack.decode(raw, type=State).settings if raw else b""
-    kept = store.get_blob(digest, found.id) if digest else None
+    kept = blob(digest) if digest else None
     return given | arguments(json.loads(kept)) if kept else given
 
 

@@ -16,13 +16,16 @@ from brim.sessions import session_codec
 from brim.sessions.attached import Placed
 from brim.sessions.tenancy import tenant_of
 from brim.sessions.view import View
-from brim.stores.protocol import Store, Turn
+from brim.stores.protocol import SessionRecord, Store, Turn
 
 
 class Writer:
     """Collects what a turn adds to a session, and commits it."""
 
-    def __init__(self, session: str) -> None:
+    def __init__(self, session: str, owner: str = "") -> None:
+        self.owner = owner
+        self.epoch = 0  # of the session's lease, as the store has it
+        self.holds = False  # whether that lease is this one's
         self.chain: list[bytes] = [start(tenant_of(session))]  # the digests of the log's first 0, 1, 2, … messages
         self.records = 0  # so many the store holds of this session
         self._pending: list[bytes] = []
@@ -67,18 +70,47 @@ class Writer:
         self._pending = [session_codec.message_record(message.raw) for message in log]
         self._blobs = list(blobs)
 
-    def again(self, log: Iterable[Message], attached: Iterable[Placed], blobs: Iterable[bytes], records: int) -> None:
-        """Write everything once more after so many records that the store has, which no longer count."""
-        self.records = records
+    @property
+    def shown(self) -> dict[bytes, bytes]:
+        """What the view that was written last shows, by digest."""
+        return {digest: raw for raw, digest in self._written.items()}
+
+    @property
+    def waits(self) -> bool:
+        """Whether something is not written yet."""
+        return bool(self._pending or self._blobs)
+
+    def lease(self, known: SessionRecord | None) -> None:
+        """Take the lease to be as the store says; the next turn is refused if it changed since."""
+        self.epoch = known.epoch if known is not None else 0
+        self.holds = known is not None and known.owner == self.owner
+
+    def beyond(self, known: SessionRecord, rest: Iterable[Message]) -> None:
+        """Another wrote the beginning of what waits here: only these messages are left to write."""
+        self.records = known.records
+        self.lease(known)
+        self._pending = [session_codec.message_record(message.raw) for message in rest]
+
+    def again(
+        self,
+        log: Iterable[Message],
+        attached: Iterable[Placed],
+        blobs: Iterable[bytes],
+        known: SessionRecord | None,
+    ) -> None:
+        """Write everything once more after the records that the store has, which no longer count."""
+        self.records = known.records if known is not None else 0
+        self.lease(known)
         self._pending = [session_codec.cut_record(0), *(session_codec.message_record(message.raw) for message in log)]
         for at, piece in attached:
             self.attach(at, [piece])
         self._blobs += blobs
         self._written, self._state = {}, b""
 
-    def restored(self, log: session_codec.Log, view: View, state: bytes) -> None:
+    def restored(self, log: session_codec.Log, view: View, state: bytes, known: SessionRecord | None) -> None:
         """Begin with what a store holds already: the log, and, if there is a state, its view."""
         self.records = log.records
+        self.lease(known)
         for message in log.messages:
             self.chain.append(link(self.chain[-1], message))
         if state:
@@ -116,10 +148,15 @@ class Writer:
                 prefixes=[(self.chain[-1], len(self.chain) - 1)],
                 meta=meta,
                 expected=self.records,
+                shown=tuple(digests.values()),
+                owner=self.owner,
+                epoch=self.epoch if self.owner else None,
             )
         )
         if written is None:
             return False
+        self.epoch += bool(self.owner) and not self.holds
+        self.holds = True
         self.records += len(self._pending)
         self._written, self._state = dict(digests), derived
         self._pending, self._blobs = [], []

@@ -58,8 +58,8 @@ class Buffered(ABC):
     faults: tuple[type[BaseException], ...] = (OSError,)
     bugs: tuple[type[BaseException], ...] = ()
     at_once = False
-    # Whether it is not even read while it is left alone: each try of a network takes its time.
-    rests = False
+    # Then it is not even read while it is left alone: each try of a network takes its time.
+    remote = False
 
     def __init__(self, name: str) -> None:
         self.degraded: str | None = None
@@ -340,7 +340,7 @@ class Buffered(ABC):
             self._probing.release()
 
     def _on_disk(self, use: Callable[[Medium], T]) -> T:
-        if self.rests and self.degraded is not None and time.monotonic() < self._retry_at:
+        if self.remote and self.degraded is not None and time.monotonic() < self._retry_at:
             raise Unusable
         try:
             return use(self._disk)

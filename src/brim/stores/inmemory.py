@@ -55,6 +55,8 @@ class InMemoryStore:
     Example: store.commit(Turn("a", records=[b"hi"])) -> 0; list(store.records("a")) -> [b"hi"]
     """
 
+    remote = False
+
     def __init__(
         self,
         limits: Limits = Limits(max_bytes=256 << 20),  # noqa: B008, frozen

@@ -130,8 +130,12 @@ class Limits:
 class Store(Protocol):
     """Where sessions live. Every method may be called from any thread.
 
-    `degraded` is None, or says why what is written now will not outlive the process.
+    `degraded` is None, or says why what is written now will not outlive the process. `remote` says whether a look-up
+    costs a round trip: then sizes are loaded with the session, and not one by one.
     """
+
+    @property
+    def remote(self) -> bool: ...
 
     @property
     def degraded(self) -> str | None: ...

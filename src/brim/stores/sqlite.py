@@ -48,6 +48,7 @@ _inherited: list[sqlite3.Connection] = []
 class SqliteStore:
     """The store as a file. Raises sqlite3.Error or Damaged if the file cannot be used: see `open_store`."""
 
+    remote = False
     degraded: str | None = None
 
     def __init__(

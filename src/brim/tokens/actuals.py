@@ -149,6 +149,32 @@ class Actuals:
         place = f"{kind} {number % KEPT}".encode()
         return self._key(family, b"counted", place), self._key(family, b"charged", place)
 
+    def keys(
+        self, family: str, line: str, chain: Sequence[bytes], messages: Sequence[tuple[str, bytes]]
+    ) -> list[bytes]:
+        """The keys of all that a count of a conversation asks for; what is learnt of its family, if it is not held."""
+        age, kin = self._age(family), family.partition("#")[0]
+        found = [_forgotten(kin, age + 1)]
+        held = self._families.get(family)
+        if held is None or not (held[1].wholes.number or held[1].rests.number):
+            for kind in ("whole", "rest"):
+                found.append(self._key(family, b"number", kind.encode()))
+                found += [key for n in range(KEPT) for key in self._slot(family, kind, n)]
+        if len(chain) > 1:
+            found.append(self._key(line, b"begins", chain[1]))
+            found += [self._key(line, b"prefix", digest) for digest in chain[1:]]
+        return found + [self._key(kin, b"message", digest) for kin, digest in messages]
+
+    def refresh(self, family: str) -> None:
+        """Look at the store again for what is learnt of a family of which nothing is."""
+        held = self._families.get(family)
+        if held is None or held[1].wholes.number or held[1].rests.number:
+            return
+        kept = self._kept(family)
+        if kept.wholes.number or kept.rests.number:
+            self._families.put(family, (self._age(family), kept))
+            self.version = next(_versions)
+
     def longest(self, family: str, chain: Sequence[bytes]) -> tuple[int, int]:
         """How many messages the longest known prefix has, and what it took; (0, 0) if none is known."""
         if len(chain) < 2 or self.store.get_actual(self._key(family, b"begins", chain[1])) is None:

@@ -288,6 +288,18 @@ class Counter:
         likely = learnt.rest(sizes)
         return learnt.upper_rest(self.source, sizes, len(unsure), likely) - likely
 
+    def wanted(self, conversation: Conversation) -> list[bytes]:
+        """The keys of all sizes that a count of a request asks for, so that they can be brought at once."""
+        if self.actuals is None:
+            return []
+        messages = [(self._kin_of(message), message.digest) for message in conversation.messages]
+        return self.actuals.keys(self.kin, self._line(conversation), conversation.prefix_digests(), messages)
+
+    def refresh(self) -> None:
+        """Look again at what was learnt, where nothing was at hand before."""
+        if self.actuals is not None:
+            self.actuals.refresh(self.kin)
+
     def record(self, conversation: Conversation, actual: int) -> bool:
         """Keep what the provider says this request took, and learn from how far the count was off.
 

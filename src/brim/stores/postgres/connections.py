@@ -10,6 +10,7 @@ import os
 import random
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -66,7 +67,7 @@ class Connections:
         kwargs = {**self._given, "autocommit": True, "prepare_threshold": None}
         # It gives a server up soon, and begins anew when it is asked again: waiting longer each time, it would still
         # wait when the server is long back.
-        return ConnectionPool(
+        pool: ConnectionPool = ConnectionPool(
             "",
             kwargs=kwargs,
             min_size=1,
@@ -75,6 +76,8 @@ class Connections:
             reconnect_timeout=WAIT_SECONDS,
             open=True,
         )
+        weakref.finalize(self, pool.close, 0.0)  # a session that is let go leaves no thread and no connection behind
+        return pool
 
     @property
     def pool(self) -> ConnectionPool:

@@ -19,7 +19,7 @@ class BufferedPostgres(Buffered):
     faults = FAULTS
     bugs = BUGS
     at_once = True
-    rests = True
+    remote = True
 
     def __init__(self, url: str, limits: Limits = Limits(), *, objects: ObjectStorage | None = None) -> None:  # noqa: B008
         self._url, self._limits, self._objects = url, limits, objects

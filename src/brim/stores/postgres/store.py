@@ -50,6 +50,7 @@ class PostgresStore:
     Example: PostgresStore("postgresql://brim@db.example/brim?sslmode=verify-full")
     """
 
+    remote = True
     degraded: str | None = None
 
     def __init__(
