@@ -114,7 +114,8 @@ class Writer:
         for message in log.messages:
             self.chain.append(link(self.chain[-1], message))
         if state:
-            self._written, self._state = dict(self._digests.of(view)), state
+            self._written = dict(self._digests.of(view))
+            self._state = _timeless(msgspec.msgpack.decode(state, type=session_codec.State))
 
     def commit(
         self,
@@ -135,8 +136,9 @@ class Writer:
             given = encode(settings)
             digests = digests | {given: hashlib.sha256(given).digest()}
             state = {**state, "settings": digests[given]}
-        derived = msgspec.msgpack.encode(session_codec.State(session_codec.kept_entries(view, digests), **state))
-        if not self._pending and not self._blobs and derived == self._state:
+        made = session_codec.State(session_codec.kept_entries(view, digests), **state)
+        timeless = _timeless(made)
+        if not self._pending and not self._blobs and timeless == self._state:
             return True
         fresh = [raw for raw in digests if raw not in self._written]
         written = store.commit(
@@ -144,7 +146,7 @@ class Writer:
                 session=session,
                 records=tuple(self._pending),
                 blobs=tuple(dict.fromkeys([*self._blobs, *fresh])),
-                state=derived,
+                state=msgspec.msgpack.encode(made),
                 prefixes=[(self.chain[-1], len(self.chain) - 1)],
                 meta=meta,
                 expected=self.records,
@@ -158,9 +160,14 @@ class Writer:
         self.epoch += bool(self.owner) and not self.holds
         self.holds = True
         self.records += len(self._pending)
-        self._written, self._state = dict(digests), derived
+        self._written, self._state = dict(digests), timeless
         self._pending, self._blobs = [], []
         return True
+
+
+def _timeless(state: session_codec.State) -> bytes:
+    """A state without when it was asked last: a request that is sent again changes nothing else."""
+    return msgspec.msgpack.encode(msgspec.structs.replace(state, at=0.0))
 
 
 def originals(handles: Iterable[str], texts: Iterable[str]) -> tuple[list[bytes], bool]:
