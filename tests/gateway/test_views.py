@@ -315,6 +315,56 @@ def test_context_management_is_set_model_by_model(start: Start, fake: FakeProvid
     assert running.gateway.fitter.model_of("claude-sonnet-4-5", "upstream").window == 200_000  # type: ignore[union-attr]
 
 
+def test_a_providers_own_compaction_is_switched_on_in_its_own_form(start: Start, fake: FakeProvider) -> None:
+    wanted = {"compact_threshold": 90_000, "clear_tool_uses": False}
+    running = start(models={name: {"context_management": wanted} for name in ("claude-sonnet-4-5", "gpt-5")})
+    said = [{"role": "user", "content": "hi"}]
+    running.ask("POST", "/v1/messages", {"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": said})
+    trigger = {"type": "input_tokens", "value": 90_000}
+    assert fake.posts[-1].json["context_management"] == {"edits": [{"type": "compact_20260112", "trigger": trigger}]}
+    assert fake.posts[-1].headers["anthropic-beta"] == "context-management-2025-06-27,compact-2026-01-12"
+    running.ask("POST", "/v1/responses", {"model": "gpt-5", "input": "hi"})
+    assert fake.posts[-1].json["context_management"] == [{"type": "compaction", "compact_threshold": 90_000}]
+    own = [{"type": "compaction", "compact_threshold": 5_000}]
+    running.ask("POST", "/v1/responses", {"model": "gpt-5", "input": "hi", "context_management": own})
+    assert fake.posts[-1].json["context_management"] == own
+
+
+def test_what_a_provider_has_compacted_counts_no_more_and_passes_as_it_is(start: Start, fake: FakeProvider) -> None:
+    running = start(models={"claude-sonnet-4-5": {"window": 8_000}})
+    long = [{"role": role, "content": "the crane was moved " * 2_000} for role in ("user", "assistant")]
+    summary = {"type": "compaction", "content": "The crane was moved."}
+    after = [{"role": "assistant", "content": [summary, {"type": "text", "text": "Yes."}]}]
+    body = {"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": [*long, *after, long[0] | {"content": "When?"}]}
+    answer = running.ask("POST", "/v1/messages", body)
+    assert fake.posts[-1].json["messages"] == body["messages"]
+    assert answer.number("tokens-before") < 200
+    failed = [{"role": "assistant", "content": [{**summary, "content": None}]}]
+    answer = running.ask("POST", "/v1/messages", {**body, "messages": [*long, *failed, body["messages"][-1]]})
+    assert answer.number("tokens-before") > 8_000
+
+
+def test_tools_that_are_loaded_later_pass_as_they_are(start: Start, fake: FakeProvider) -> None:
+    schema = {"type": "object", "properties": {"q": {"type": "string"}}}
+    search = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
+    tools = [search, *({"name": f"t{n}", "input_schema": schema, "defer_loading": True} for n in range(30))]
+    found = {
+        "type": "tool_search_tool_search_result",
+        "tool_references": [{"type": "tool_reference", "tool_name": "t3"}],
+    }
+    asked = {"type": "server_tool_use", "id": "s1", "name": "tool_search_tool_bm25", "input": {"query": "crane"}}
+    said = [asked, {"type": "tool_search_tool_result", "tool_use_id": "s1", "content": found}]
+    messages = [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": said},
+        {"role": "user", "content": "go"},
+    ]
+    running = start()
+    body = {"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": messages, "tools": tools}
+    assert running.ask("POST", "/v1/messages", body).status == 200
+    assert fake.posts[-1].json == body
+
+
 @pytest.mark.parametrize("edited", [True, False])
 def test_a_prompt_that_the_provider_cleared_itself_teaches_nothing(
     gateway: Running, fake: FakeProvider, edited: bool

@@ -94,6 +94,8 @@ def parse(
     # The messages hold what the list says: its own bytes would be kept beside them as long as the conversation is.
     listed = fields.pop(spec.list_field)
     messages = _messages(spec, listed)
+    if spec.begins is not None and (cut := spec.begins(messages)):
+        messages = messages[cut:]
     lead = () if system is None or spec.system_fields else (_first_message(spec, system),)
     settings = _small(fields, spec.list_field)
     conversation = Conversation(

@@ -8,6 +8,7 @@ from typing import Any
 
 from brim.conversation import Conversation, Interned, Message, Part, Path, Role, decode, digest, encode, show
 from brim.errors import BadBody, TooDeep
+from brim.settings import ContextManagement
 
 MAX_DEPTH = 48
 # The steps of a path that tell where JSON is nested too deep; further ones say nothing more.
@@ -65,8 +66,12 @@ class Api:
     calls_keep_thoughts: bool = False
     # Whether a request marks what is cached, else the provider caches every prefix by itself.
     marks_cache: bool = False
-    # Whether the provider can be asked to edit the context by itself.
+    # Whether an answer may say that the provider edited the context by itself.
     edits_context: bool = False
+    # What asks the provider to do so: the value of `context_management` and the entries of its beta header.
+    context_options: Callable[[ContextManagement], tuple[Any, tuple[str, ...]]] | None = None
+    # The first message that counts: the provider drops what stands before its own summary.
+    begins: Callable[[Sequence[Message]], int] | None = None
     # Whether a client may ask for a compaction of its conversation.
     compacts: bool = False
     # Whether an overflow may be told in a stream that begins well.

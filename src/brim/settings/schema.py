@@ -45,6 +45,10 @@ class ContextManagement(SettingsSection, frozen=True, kw_only=True):
     keep_thinking: Annotated[
         Number | None, Meta(description="turns whose thoughts stay, 0 for all; unset: Anthropic decides")
     ] = None
+    compact_threshold: Annotated[
+        Count | None,
+        Meta(description="tokens above which Anthropic, OpenAI or xAI compacts the conversation itself; unset: never"),
+    ] = None
 
 
 class ModelEntry(SettingsSection, frozen=True, kw_only=True):
@@ -56,7 +60,7 @@ class ModelEntry(SettingsSection, frozen=True, kw_only=True):
     api: Annotated[ApiName | None, Meta(description="wire format of the model's API")] = None
     prices: Annotated[PriceEntry | None, Meta(description="a table of prices")] = None
     context_management: Annotated[
-        ContextManagement | None, Meta(description="Anthropic's own context management, for this model")
+        ContextManagement | None, Meta(description="the provider's own context management, for this model")
     ] = None
 
     def given(self) -> dict[str, Any]:

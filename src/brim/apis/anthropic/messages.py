@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from brim.apis.anthropic.context_options import options
 from brim.apis.anthropic.streaming import whole
 from brim.apis.api import Api, Reader, Usage, check_pairs, name_of, tokens_at
 from brim.apis.plain_messages import plain_message
-from brim.conversation import Interned, Message, Part, Path, Role, encode
+from brim.conversation import Interned, Message, Part, Path, Role, decode, encode
 
 ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
 MEDIA = {"image": "image", "container_upload": "file"}
@@ -40,6 +41,21 @@ def _read_message(raw: bytes, root: str) -> Message:
     else:
         raise reader.bad(("content",), f"must be text or a list of blocks, not {name_of(content)}")
     return reader.message(ROLES[role])
+
+
+def begins(messages: Sequence[Message]) -> int:
+    """Where the newest summary of Anthropic's own stands: what is before it is dropped there, and counts nothing.
+
+    A `compaction` block without content is one that failed, and cuts nothing.
+    """
+    for number in range(len(messages) - 1, 0, -1):
+        message = messages[number]
+        if message.role == "assistant" and b'"compaction"' in message.raw:
+            content = decode(message.raw).get("content")
+            blocks = content if isinstance(content, list) else []
+            if any(block.get("type") == "compaction" and block.get("content") for block in blocks):
+                return number
+    return 0
 
 
 def read_system(raw: bytes, root: str) -> Message:
@@ -207,4 +223,6 @@ API = Api(
     calls_keep_thoughts=True,
     marks_cache=True,
     edits_context=True,
+    context_options=options,
+    begins=begins,
 )

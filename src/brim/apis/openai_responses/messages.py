@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from brim.apis.api import Api, Reader, Usage, check_pairs, name_of, tokens_at
+from brim.apis.openai_responses.context_options import options
 from brim.apis.openai_responses.streaming import whole
 from brim.conversation import Conversation, Interned, Message, Part, Path, Role
 
@@ -175,5 +176,6 @@ API = Api(
     shorter=shorter,
     check=check,
     compacts=True,
+    context_options=options,
     streams_overflow=True,
 )

@@ -61,8 +61,8 @@ async def fit_large(exchange: Exchange, incoming: bodies.Incoming) -> Outgoing |
         return Outgoing(target, headers, incoming.pieces, b"", controls)
     headers = [pair for pair in headers if pair[0] != b"content-encoding"]
     body: bytes | tuple[bytes, ...] = tuple(pieces)
-    if apis.APIS[exchange.api].edits_context and options.context_management:
-        body, headers = prepared(b"".join(pieces), headers, turn.model, options.context_management)
+    if apis.APIS[exchange.api].context_options is not None and options.context_management:
+        body, headers = prepared(b"".join(pieces), headers, turn.model, options.context_management, exchange.api)
     return Outgoing(target, headers, body, b"", controls)
 
 

@@ -229,8 +229,8 @@ class Exchange(ClientSide):
         elif not self.turn.model:
             self.turn.model = peek(content).model
         headers = forwarded(self.scope["headers"], target, self.api, fitted=True, token=self.gateway.token_bytes)
-        if apis.APIS[self.api].edits_context and self.options.context_management and not controls.bypass:
-            sent, headers = prepared(sent, headers, self.turn.model, self.options.context_management)
+        if apis.APIS[self.api].context_options and self.options.context_management and not controls.bypass:
+            sent, headers = prepared(sent, headers, self.turn.model, self.options.context_management, self.api)
         self.turn.added_ms = (time.perf_counter() - self.began) * 1e3
         if sent is incoming.content:
             sent = incoming.raw  # as it came, packed or not
