@@ -225,7 +225,8 @@ def worlds(start: Start, fake: FakeProvider, tmp_path: Path) -> Iterator[Any]:
     """Makes gateways: one with the recall tool, one that recalls by itself, one that reads little, on one file."""
     logging.getLogger("brim").setLevel(logging.ERROR)
 
-    def made(**tenants: Any) -> World:
+    def made(**given: Any) -> World:
+        tenants = {"fit_timeout": 60.0, **given}  # on a busy machine the plain planner would take over
         tool = start(gateway={"recall": "tool", "log_content": True, **tenants}, models=MODELS)
         auto = start(
             gateway={"log_content": True, **tenants}, models=MODELS, store=open_store(tmp_path / "brim.db", timeout=20)

@@ -36,6 +36,7 @@ COMMANDS = {
     "status": "one line on a running gateway, for a status line",
     "sessions": "list, show, export, import and delete the conversations of a store",
     "usage": "requests, tokens and cost by day and model",
+    "keys": "create, list and revoke virtual keys with budgets, for clients of the gateway",
     "mcp": "make MCP servers frugal, audit their tools, serve Brim's own",
     "completion": "complete commands and flags in bash, zsh or fish",
     "version": "show the versions of Brim and Python",

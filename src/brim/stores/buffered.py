@@ -267,6 +267,11 @@ class Buffered(ABC):
         known = self.get_value(name)
         return known if known is not None else self._write("", len(value), lambda store: store.claim_value(name, value))
 
+    def values(self, prefix: str) -> dict[str, bytes]:
+        nothing: dict[str, bytes] = {}
+        kept = self._read(lambda disk: disk.values(prefix), nothing)
+        return dict(sorted({**kept, **self._memory.values(prefix)}.items()))
+
     # The file
 
     def size(self) -> int:

@@ -259,6 +259,10 @@ class InMemoryStore:
         with self._lock:
             return self._values.setdefault(name, value)
 
+    def values(self, prefix: str) -> dict[str, bytes]:
+        with self._lock:
+            return {name: self._values[name] for name in sorted(self._values) if name.startswith(prefix)}
+
     def size(self) -> int:
         with self._lock:
             return self._size

@@ -219,6 +219,9 @@ class Store(Protocol):
     def claim_value(self, name: str, value: bytes) -> bytes:
         """Keep a value unless there is one of this name; the one that is kept, the same for all who claim it."""
 
+    def values(self, prefix: str) -> dict[str, bytes]:
+        """The values whose names begin so, in the order of their names."""
+
     def size(self) -> int:
         """Bytes in use."""
 

@@ -269,6 +269,12 @@ class SqliteStore:
             db.execute("INSERT OR IGNORE INTO pairs VALUES (?, ?)", (name, value))
             return bytes(db.execute("SELECT value FROM pairs WHERE name = ?", (name,)).fetchone()[0])
 
+    def values(self, prefix: str) -> dict[str, bytes]:
+        with self._read() as db:
+            begin, end = prefix, prefix + "\U0010ffff"
+            rows = db.execute("SELECT name, value FROM pairs WHERE name >= ? AND name < ? ORDER BY name", (begin, end))
+            return {name: bytes(value) for name, value in rows}
+
     # The file
 
     def size(self) -> int:

@@ -202,6 +202,12 @@ class StoreConformance:
         assert store.get_value("last model") == b"m"
         store.put_value("last model", None)
         assert store.get_value("last model") is None
+        for name in ("spent.b.2", "spent.a.1", "spent", "spent.b.1", "spenu"):
+            store.put_value(name, name.encode())
+        assert list(store.values("spent.").items()) == [
+            (n, n.encode()) for n in ("spent.a.1", "spent.b.1", "spent.b.2")
+        ]
+        assert store.values("nothing") == {}
         noon = 1_700_049_600.0
         for number in range(6):
             numbers = noon + DAY * (number // 4), "p", "x" if number % 2 else "y", 100, 110, 90, 10, 40

@@ -17,6 +17,8 @@ from brim.fitting import cut_output
 from brim.gateway.fitting.fit_result import FitResult
 from brim.gateway.fitting.fitter import last_model_key
 from brim.gateway.fitting.large import fit_large, in_pieces, learn_large, refit_large
+from brim.gateway.limits.admission import Grant
+from brim.gateway.limits.virtual_keys import secret_of
 from brim.gateway.observe.logs import log, tell
 from brim.gateway.observe.turns import GatewayTurn, TurnOutcome, slim
 from brim.gateway.proxy import compacting, overflow
@@ -73,12 +75,15 @@ class Exchange(ClientSide):
         self.spoken: list[bytes] = []
         self._lookout = Lookout(receive, headers, gateway.lookouts, gateway.options.gateway.body_timeout)
         self._gates: Gates | None = None
+        self.grant: Grant | None = None
         self._held = gateway.holding.by(tenant)
 
     async def run(self) -> None:
         """Serve the request. Faults become answers in the provider's shape; nothing is raised."""
         self._lookout.begin()
         try:
+            if (secret := secret_of(self.scope)) != "":
+                self.grant = await self.gateway.admission.admit(secret)
             if self.route.kind in ("fit", "compact"):
                 await self._served()
             else:
@@ -95,6 +100,8 @@ class Exchange(ClientSide):
         finally:
             self._lookout.end()
             self._held.release()
+            if self.grant is not None:
+                self.grant.settle(self._used())
             if self._gates is not None:
                 self._gates.leave(self.tenant)
 
@@ -175,11 +182,22 @@ class Exchange(ClientSide):
     def target_of(self, model: str) -> Target:
         """The upstream of this request. Where a path tells no API and none speaks the likely one, it is the first."""
         targets, host = self.options.targets, self.route.host
+        if self.grant is not None:
+            return self._granted(self.grant.key.upstream, host, model)
         spoken = {api for target in targets for api in target.apis}
         likely = {api for target in targets if target.built_in == targets[0].built_in for api in target.apis}
         if not self.route.api and not self.route.upstream and self.api not in likely and targets:
             self.api = targets[0].own_api
         return choose(targets, host if host in spoken else self.api, model, self.route.upstream)
+
+    def _granted(self, name: str, host: str, model: str) -> Target:
+        """The upstream that a virtual key is for; Brim's own key is used there, or nothing is sent."""
+        if self.route.upstream not in ("", name):
+            raise Refused(403, f"this virtual key is for the upstream {name!r} alone", "upstream_not_allowed")
+        target = choose(self.options.targets, host or self.api, model, name)
+        if target.key is None:
+            raise Refused(503, f"Brim has no key of its own for {name!r}: set upstreams.{name}.key_env", "no_key")
+        return target
 
     async def _models(self, answer: UpstreamResponse, target: Target) -> None:
         """Relay a list of models, and learn their windows from it."""
@@ -190,6 +208,7 @@ class Exchange(ClientSide):
 
     def send_upstream(self, target: Target, headers: Pairs, body: Any) -> Awaitable[UpstreamResponse]:
         query = without(self.scope["query_string"].decode("latin-1"), self.options.token)
+        query = without(query, self.grant.secret if self.grant is not None else None)
         url = target.address(self.route.path, query, self.api)
         if isinstance(body, tuple):
             headers = [*headers, (b"content-length", b"%d" % sum(map(len, body)))]
@@ -203,7 +222,8 @@ class Exchange(ClientSide):
         controls = controls_of(self.headers, self.options.policy, self.tenant)
         content = incoming.content
         # Whatever the model, there may be only one place to go to: then the body is read once, by the fit.
-        target = None if self.route.upstream or controls.bypass else self.options.only.get(self.route.host or self.api)
+        told = self.route.upstream or controls.bypass or self.grant is not None
+        target = None if told else self.options.only.get(self.route.host or self.api)
         asked = peek(content) if target is None else AskedFor()
         if target is None:
             target = self.target_of(self.route.model or asked.model)
@@ -293,6 +313,8 @@ class Exchange(ClientSide):
 
     async def _exchange(self, out: Outgoing) -> None:
         """Send; refit once if the upstream says too long; relay."""
+        if self.grant is not None:
+            await self.grant.reserve(self.result.after if self.result is not None else 0)
         answer = await self.send_upstream(out.target, out.headers, out.body)
         over, held = await overflow.told(answer) if overflow.may_tell(answer, self.api) else (None, [])
         if over is not None:
@@ -431,6 +453,8 @@ class Exchange(ClientSide):
         if not self.started:
             body = error_bodies.error(self.api, fault.status, fault.message, fault.code)
             extra: Pairs = [(b"connection", b"close")] if fault.status in (408, 413) else []
+            if isinstance(fault, Refused) and fault.retry_after:
+                extra += [(b"retry-after", b"%d" % fault.retry_after)]
             extra += [(b"www-authenticate", b'Bearer realm="brim"')] if fault.status == 401 else []
             await self.respond(fault.status, [JSON, *extra, *self.brim_headers()], body)
         self._finish("refused" if isinstance(fault, Refused) else "failed")
@@ -529,6 +553,14 @@ class Exchange(ClientSide):
                 self.gateway.metrics.add("brim_usage_ignored_total", (self.api,))
         if result is not None:
             self.gateway.fitter.summarize(result.live)
+
+    def _used(self) -> int:
+        """The tokens that all rounds took, by what the provider reported, or else what was counted of the input."""
+        if self.turn is None or self.turn.status != 200:
+            return 0
+        last = self.reader.usage() if self.reader is not None else None
+        reported = [one for one in (*self.rounds, last) if one is not None]
+        return sum(one.input + one.output for one in reported) if reported else self.turn.after
 
     def _learn(self, result: FitResult, tokens: int) -> bool:
         """Learn what the provider reported; whether it was believed. Faults on the way are counted."""

@@ -22,7 +22,11 @@ class ExchangeFault(BrimError):
 
 
 class Refused(ExchangeFault):
-    """The request is not taken; the message says why and what would be."""
+    """The request is not taken; the message says why and what would be, `retry_after` in how many seconds it may be."""
+
+    def __init__(self, status: int, message: str, code: str = "", *, retry_after: int = 0) -> None:
+        super().__init__(status, message, code)
+        self.retry_after = retry_after
 
 
 class UpstreamFault(ExchangeFault):

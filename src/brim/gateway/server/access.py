@@ -22,8 +22,12 @@ _SAFE = ("GET", "HEAD", "OPTIONS")
 _OPEN = ("/healthz", "/readyz")
 
 
-def check(headers: Mapping[bytes, bytes], options: Options, method: str = "GET", *, own: bool = False) -> None:
+def check(
+    headers: Mapping[bytes, bytes], options: Options, method: str = "GET", *, own: bool = False, keyed: bool = False
+) -> None:
     """Refuse (401, 403) whoever may not be here; `own` says that one of Brim's own addresses is asked for.
+
+    A virtual key stands for the access token where one is given (`keyed`): whether it is known is seen later.
 
     Without a token, names other than loopback's are refused, so that no web page can reach the gateway by pointing a
     name of its own at it, and so are requests that a browser says come from another site.
@@ -33,7 +37,7 @@ def check(headers: Mapping[bytes, bytes], options: Options, method: str = "GET",
         if origin is not None and method not in _SAFE:
             check_origin(origin, options)
         held = _has_token(headers, options.token, by_page=origin is not None)
-        if not held and not (own and is_operator(headers, options)):
+        if not held and not keyed and not (own and is_operator(headers, options)):
             raise Refused(401, "an access token is needed: send it as x-brim-token or as the API key", "access_token")
         return
     _check_host(headers)

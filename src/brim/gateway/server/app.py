@@ -21,6 +21,8 @@ from brim.gateway.admin.views import Views
 from brim.gateway.fitting.fitter import Fitter
 from brim.gateway.fitting.large_store import StoreFile
 from brim.gateway.fitting.summarizing import Summarizing
+from brim.gateway.limits.admission import Admission
+from brim.gateway.limits.virtual_keys import secret_of
 from brim.gateway.observe.journal import Journal
 from brim.gateway.observe.logs import Redaction, log, tell
 from brim.gateway.observe.metrics import Metrics
@@ -81,6 +83,7 @@ class Gateway:
             fit_timeout=options.gateway.fit_timeout,
         )
         self.fitter.large_store = large_store
+        self.admission = Admission(store, self.journal.keep_value, self.fitter.in_time)
         self._warming = Warming(self.fitter, options)
         self.summarizing = self.fitter.summarizer = self._summarizing(options)
         self.redact = Redaction(options.gateway.redact)
@@ -140,13 +143,15 @@ class Gateway:
         try:
             if is_preflight(method, headers):
                 return self._preflight(headers, send)
-            access.check(headers, self.options, method, own=path.startswith(_OWN))
+            own = path.startswith(_OWN)
+            keyed = not own and not path.startswith(_COMPRESSING) and secret_of(scope) != ""  # looked up with its route
+            access.check(headers, self.options, method, own=own, keyed=keyed)
             tenant = self.tenants.of(scope, self.options)
             if headers.get(b"upgrade", b"").lower() == b"websocket":
                 raise Refused(501, _NO_WEBSOCKET, "websocket_not_supported")
             if path == "/":
                 return self._root(headers, method, send, scope.get("root_path", ""))
-            if path.startswith(_OWN):
+            if own:
                 scope["brim.tenant"] = tenant
                 scope["brim.viewer"] = viewer = access.viewer(headers, self.options, self.tenants, tenant)
                 access.check_viewer(viewer, path, self.options)

@@ -69,6 +69,11 @@ def claim_value(db: Connection, key: bytes, name: str, given: bytes) -> bytes:
     return given if found is None else found
 
 
+def values(db: Connection, prefix: str) -> dict[str, bytes]:
+    found = db.execute("SELECT name, value FROM brim_values WHERE starts_with(name, %s)", (prefix,)).fetchall()
+    return {name: bytes(given) for name, given in sorted(found)}
+
+
 def size(db: Connection) -> int:
     """Bytes of content, as it was given."""
     row = db.execute(

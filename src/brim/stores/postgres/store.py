@@ -306,6 +306,9 @@ class PostgresStore:
     def claim_value(self, name: str, value: bytes) -> bytes:
         return self.connections.run(lambda db: admin.claim_value(db, name_key(name), name, value))
 
+    def values(self, prefix: str) -> dict[str, bytes]:
+        return self.connections.run(lambda db: admin.values(db, prefix))
+
     # The database
 
     def size(self) -> int:

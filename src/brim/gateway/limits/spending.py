@@ -1,0 +1,88 @@
+"""What was used of allowances, by all gateways on one store.
+
+Each process writes only its own number and reads those of the others, so none waits for another and none is lost. What
+the others have used in the last moments is not known here: together they may pass an allowance by what they use in
+`FRESH_SECONDS` and one flush of the journal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+
+from brim import incidents
+from brim.deadline import OutOfTime
+from brim.gateway.limits.allowance import Allowance
+from brim.stores.protocol import Store
+
+# So long the numbers of others are taken as they were read.
+FRESH_SECONDS: Final = 1.0
+_SPENT: Final = "spent."
+
+
+class Spending:
+    """The numbers of one process. `keep` writes a value a moment later; `in_time` does a look into the store."""
+
+    def __init__(
+        self, store: Store | None, keep: Callable[[str, bytes], None], in_time: Callable[..., Awaitable[Any]]
+    ) -> None:
+        self._store = store
+        self._keep = keep
+        self._in_time = in_time
+        self._process = secrets.token_hex(6)
+        self._own: dict[str, int] = {}
+        self._others: dict[str, int] = {}
+        self._read: dict[str, float] = {}
+        self._reading: dict[str, asyncio.Lock] = {}
+
+    async def used(self, key: str, kind: str, allowed: Allowance) -> int:
+        """What was used of an allowance in its present period, as far as is known."""
+        now = time.time()
+        period, slot = _name(key, kind), allowed.slot(now)
+        async with self._reading.setdefault(period, asyncio.Lock()):
+            if self._store is not None and now - self._read.get(period, 0.0) > FRESH_SECONDS:
+                await self._look(period, slot)
+        name = f"{period}{slot}."
+        return self._own.get(name, 0) + self._others.get(name, 0)
+
+    def add(self, key: str, kind: str, allowed: Allowance, amount: int) -> None:
+        """Note that so much more was used."""
+        name = f"{_name(key, kind)}{allowed.slot(time.time())}."
+        self._own[name] = self._own.get(name, 0) + amount
+        self._keep(name + self._process, b"%d" % self._own[name])
+
+    async def _look(self, period: str, slot: str) -> None:
+        """Read what the others have used, and forget what was used in periods that are over."""
+        assert self._store is not None
+        try:
+            kept: Mapping[str, bytes] = await self._in_time(_present, self._store, period, slot)
+        except (Exception, OutOfTime) as problem:  # what is known so far still holds
+            incidents.note("store", problem)
+            return
+        current = f"{period}{slot}."
+        self._others[current] = sum(int(value) for name, value in kept.items() if not name.endswith(self._process))
+        for held in (self._own, self._others):
+            for name in [name for name in held if name.startswith(period) and name != current]:
+                del held[name]
+        self._read[period] = time.time()
+
+
+def _present(store: Store, period: str, slot: str) -> dict[str, bytes]:
+    """What is kept of the present period; what is kept of those before it is deleted."""
+    current, found = f"{period}{slot}.", store.values(period)
+    for name in found:
+        if name[: len(current)] < current:
+            store.put_value(name, None)
+    return {name: value for name, value in found.items() if name.startswith(current)}
+
+
+def spent(store: Store, key: str, kind: str, allowed: Allowance) -> int:
+    """What all gateways on a store have written of an allowance in its present period."""
+    return sum(map(int, store.values(f"{_name(key, kind)}{allowed.slot(time.time())}.").values()))
+
+
+def _name(key: str, kind: str) -> str:
+    return f"{_SPENT}{key}.{kind}."
