@@ -23,6 +23,9 @@ WORDS = 5
 QUESTIONS = ("?", "？")
 # The newest archived messages that are read for notes.
 NOTED = 120
+# Tools that are named with how often they were used, and of those used once the last, with their arguments: in a window
+# of 1,000 tokens the one command that an agent ran stays in .33 of the requests without them (bench/standing.py).
+SEVERAL, ONCE = 8, 4
 SIGN = "[…]"
 HANDLE = "brim:00000000"
 
@@ -150,20 +153,26 @@ class Summary:
         return found
 
     def _counted(self, gone: Sequence[Group], shown: set[int]) -> str:
-        """Calls that no line tells of, by tool. Example: and 14 earlier calls: search ×9, read_file ×5"""
+        """Calls that no line tells of, by tool; one that was made once says with what.
+
+        Example: and 14 earlier calls: search ×9, read_file ×4, run(deploy.sh prod-7)
+        """
         messages = self.task.conversation.messages
-        tools = Counter(
-            part.name
+        calls = [
+            part
             for group in gone
             if id(group) not in shown
             for member in group.members
             for part in messages[member].parts
             if part.kind == "call"
-        )
+        ]
+        tools = Counter(part.name for part in calls)
         if not tools:
             return ""
-        several = ", ".join(f"{name} ×{times}" if times > 1 else name for name, times in tools.most_common(8))
-        return f"and {tools.total():,} earlier calls: {several}"
+        alone = {part.name: part.text for part in calls if tools[part.name] == 1}
+        several = [f"{name} ×{times}" for name, times in tools.most_common(SEVERAL) if times > 1]
+        once = [self.forms.line([(name, text)], [], LINE, set()) for name, text in list(alone.items())[-ONCE:]]
+        return f"and {len(calls):,} earlier calls: {', '.join([*several, *once])}"
 
 
 def _sections(sections: list[tuple[str, list[str]]], limit: int) -> str:
