@@ -67,6 +67,8 @@ def call(id: Any, params: dict[str, Any]) -> dict[str, Any] | None:
         state["task"] = {**params, "name": given.get("name", name), "task": None}
         task = {"taskId": f"t{os.getpid()}", "status": "working"}
         return {"task": task} if "task" in params else {"resultType": "task", **task}
+    if name == "echo" and "wrong" in given:
+        return {**text("1 validation error: text is required"), "isError": True}
     if name == "echo":
         return text(str(given.get("text")))
     if name == "lines":

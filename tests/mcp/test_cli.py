@@ -67,6 +67,7 @@ SETTINGS: list[tuple[str, object, str, str, object]] = [
     ("standard_at", 0.01, "", "rises", (0.01, 0.3, 0.7)),
     ("compact_at", 0.5, "", "rises", (0.05, 0.5, 0.7)),
     ("minimal_at", 0.9, "", "rises", (0.05, 0.3, 0.9)),
+    ("verbosity", True, "", "verbosity", True),
     ("hint_every", 3, "--hint-every", "hint_every", 3),
     ("recall_tokens", 900, "", "recall_tokens", 900),
     ("shrink", False, "", "shrink", False),
@@ -110,6 +111,7 @@ def test_every_setting_of_mcp_reaches_the_wrapper() -> None:
         "compact_tokens",
         "minimal_tokens",
         "exempt",
+        "hint_fields",
         "token_env",
         "token_command",
     }

@@ -118,7 +118,8 @@ def test_each_code_tool_has_four_levels_that_get_shorter_and_stay_valid(
     sizes = [count_tokens(result.content[0].text) for result in results]
     assert not any(result.is_error for result in results)
     assert sizes == sorted(sizes, reverse=True)
-    assert sizes[2] < sizes[0]
+    assert sizes[3] < sizes[0]
+    assert (sizes[2] == sizes[0]) if tool.startswith("search") else (sizes[2] < sizes[0])  # hits are always compact
     assert "app.py" in results[3].content[0].text or tool == "map_repo"
 
 

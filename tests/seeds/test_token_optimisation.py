@@ -37,7 +37,7 @@ def saved(before: Any, after: Any) -> float:
 # Compact formats
 
 
-def test_twenty_search_hits_take_42_percent_less_at_every_level_but_full() -> None:
+def test_twenty_search_hits_take_42_percent_less_at_every_level() -> None:
     answer = {"results": [hit(n) for n in range(20, 40)], "query_time_ms": 0}
     short = brim.reshape(answer, "compact")
     assert short["results"][0] == {
@@ -51,7 +51,7 @@ def test_twenty_search_hits_take_42_percent_less_at_every_level_but_full() -> No
     assert "query_time_ms" not in short
     assert saved(answer, short) >= 0.42
     assert brim.reshape(answer, "standard")["results"] == short["results"]
-    assert brim.reshape(answer, "full") == answer
+    assert brim.reshape(answer, "full")["results"] == short["results"]
 
 
 def test_the_enclosing_span_of_a_structural_hit_stays() -> None:

@@ -57,6 +57,7 @@ def add(subparsers: Any) -> None:
     _add_serve(commands)
     _add_tools(commands)
     _add_call(commands)
+    _add_guide(commands)
 
 
 def _sub(commands: Any, name: str, help: str, epilog: str) -> argparse.ArgumentParser:
@@ -114,6 +115,12 @@ def _add_wrap(commands: Any) -> None:
     parser.add_argument(
         "--timeout", dest="call_timeout", type=float, metavar="SECONDS", help="give up on a silent server (off)"
     )
+    parser.add_argument(
+        "--verbosity",
+        action="store_const",
+        const=True,
+        help="give every tool an argument for how much it returns",
+    )
     parser.add_argument("--no-compact", action="store_true", help="leave results as they are")
     parser.add_argument("--no-shrink", action="store_true", help="leave tool definitions as they are")
     parser.add_argument("--no-repeat", action="store_true", help="send identical read-only calls every time")
@@ -162,6 +169,12 @@ def _add_call(commands: Any) -> None:
         "arguments", nargs=argparse.REMAINDER, metavar="--NAME VALUE …", help="its arguments, or one JSON object"
     )
     parser.set_defaults(run=_does("call"))
+
+
+def _add_guide(commands: Any) -> None:
+    text = "print text for AGENTS.md that tells agents how to ask for short results"
+    parser = _sub(commands, "guide", text, "examples:\n  brim mcp guide >> AGENTS.md\n")
+    parser.set_defaults(run=_does("guide"))
 
 
 def _does(command: str) -> Callable[[argparse.Namespace], int]:

@@ -70,6 +70,7 @@ class Shape:
     name: str
     records: Sequence[Record]
     tools: Sequence[str] = ()
+    always: bool = False  # whether the compact form is as good at every level: nothing that it leaves out says anything
 
     @classmethod
     def from_dict(cls, name: str, table: Mapping[str, Any]) -> Shape:
@@ -140,7 +141,9 @@ def apply(value: Any, shape: Shape, level: str = "compact") -> Any:
     """
     if level not in LEVELS:
         raise BadSetting("level", f"{level!r} is not one of {', '.join(LEVELS)}")
-    return value if level == "full" else _walk(value, shape, level, "", 0)
+    if level == "full":
+        return _walk(value, shape, "standard", "", 0) if shape.always else value
+    return _walk(value, shape, level, "", 0)
 
 
 def _walk(value: Any, shape: Shape, level: str, key: str, depth: int) -> Any:
@@ -283,6 +286,7 @@ SEARCH_HITS = Shape(
         *_AROUND,
     ),
     tools=("search", "find_references", "find_symbol", "grep"),
+    always=True,
 )
 
 _CHANGE = {
@@ -321,7 +325,7 @@ SEMANTIC_DIFF = Shape(
             at=("non_structural_changes", "nonstructural_changes", "file_changes"),
             levels={
                 "standard": Fields(omit_null=True),
-                "minimal": Fields(fields={"path": "path", "status": "status|change"}, rest=False, omit_null=True),
+                "minimal": Fields(fields={"path": "path", "change": "change|status"}, rest=False, omit_null=True),
                 "compact": Fields(fields=_FILE_CHANGE, rest=False, omit_null=True),
             },
         ),

@@ -31,6 +31,7 @@ _FLAGS = (
     "group_tools_above",
     "description_tokens",
     "hint_every",
+    "verbosity",
     "repeat_seconds",
     "call_timeout",
     "token_env",
@@ -180,6 +181,11 @@ def audit(args: argparse.Namespace) -> int:
     except OSError as error:
         raise BadSetting("COMMAND", f"the server cannot be started: {error}") from error
     sys.stdout.write(auditing.render(report, as_json=args.json))
+    return 0
+
+
+def guide(args: argparse.Namespace) -> int:
+    sys.stdout.write(importlib.import_module("brim.mcp.guide").GUIDE)
     return 0
 
 

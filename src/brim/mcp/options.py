@@ -54,6 +54,8 @@ class WrapperOptions:
     max_calls: int = _DEFAULT.max_calls
     repeat_seconds: float = _DEFAULT.repeat_seconds
     hint_every: int = _DEFAULT.hint_every
+    hint_fields: tuple[str, ...] = _DEFAULT.hint_fields
+    verbosity: bool = _DEFAULT.verbosity
     recall_tokens: int = _DEFAULT.recall_tokens
     call_timeout: float = _DEFAULT.call_timeout
     largest_message: int = _DEFAULT.largest_message

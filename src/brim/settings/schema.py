@@ -189,6 +189,10 @@ class Mcp(SettingsSection, frozen=True, kw_only=True):
     compact_at: Annotated[Share, Meta(description="fill from which on results are compact")] = 0.3
     minimal_at: Annotated[Share, Meta(description="fill from which on results are minimal")] = 0.7
     hint_every: Annotated[Count, Meta(description="calls between two hints that results are being cut")] = 10
+    hint_fields: Annotated[
+        tuple[str, ...], Meta(description="fields of results with a server's own hints: shown every hint_every calls")
+    ] = ("agentic_hint", "rejoinder", "suggested_workflow", "verification_context")
+    verbosity: Annotated[bool, Meta(description="add an argument `verbosity` to tools that have none")] = False
     exempt: Annotated[tuple[str, ...], Meta(description="names or globs of tools whose results pass untouched")] = ()
     recall_tokens: Annotated[Tokens, Meta(description="the most that one answer of brim_recall may take")] = 4_000
     shrink: Annotated[bool, Meta(description="shrink tool definitions")] = True

@@ -176,6 +176,9 @@ def _plain_change(repository: Repository, file: _File, base: str, target: str) -
     revisions = [base, target] if target else [base]
     counted = (repository.git("diff", "--numstat", *revisions, "--", file.path, check=False) or b"").split()
     lines = sum(int(part) for part in counted[:2] if part.isdigit())
+    if file.status == "A" and not counted:  # git counts no file that it does not know yet
+        data = _now(repository, target, file.path)
+        lines = data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
     category = "test" if is_test(file.path) else "code" if language_of(file.path) else "other"
     return {
         "path": file.path,

@@ -25,6 +25,8 @@ _WORTH_TOKENS = 40
 # A text with more characters than this for each token of its budget is extracted without being counted.
 _FAR_OVER = 40
 _SHAPED_CHARS = 4 << 20
+# Levels from the longest to the shortest, in the order that a budget steps down.
+_STEPS: tuple[Level, ...] = ("full", "standard", "compact", "minimal")
 # Beyond this only lines are looked at: a parsed value would take gigabytes and most of a minute.
 _STRUCTURED_CHARS = 16 << 20
 
@@ -52,20 +54,20 @@ def compact_text(
 ) -> Compact:
     """Return the text at `level` in at most `budget` tokens; `keep` archives it when something is left out.
 
-    full      as it is, when it fits
+    full      as it is, when it fits; search hits in their short form at every level
     standard  losslessly smaller where that is worth it; known shapes in their short form
     compact, minimal   known shapes with what is acted on, then the same
     """
     hint = Hint(tool=tool)
-    if len(text) > budget * _FAR_OVER:
+    far = len(text) > budget * _FAR_OVER
+    size = len(text) // 4 if far else count_tokens(text)
+    shaped = _shaped(text, size, level, budget, tool, keep, recall, shapes)
+    if shaped is not None:
+        return shaped
+    if far:
         return _extract(text, budget, hint, keep, recall, query)
-    size = count_tokens(text)
     if level == "full" and size <= budget:
         return Compact(text, size, "same")
-    if level != "full":
-        shaped = _shaped(text, size, level, budget, tool, keep, recall, shapes)
-        if shaped is not None:
-            return shaped
     compactor = Compactor(text, count_tokens, None, hint)
     dense = compactor.dense()
     if dense is not None and _worth(size, less := count_tokens(dense.text)) and less <= budget:
@@ -89,31 +91,78 @@ def _shaped(
     recall: bool,
     shapes: Sequence[Shape],
 ) -> Compact | None:
-    """The short form of a known JSON shape, None when the text has none or it does not help."""
+    """A known JSON shape at the first level from `level` on that fits; None when there is none or it does not help.
+
+    Where not even the smallest does, it has fewer rows: each that is shown keeps its place, kind and name.
+    """
     if text.lstrip()[:1] not in ("{", "[") or len(text) > _SHAPED_CHARS:
         return None
     try:
         value = parse(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     shape = shape_for(value, tool, shapes)
-    if shape is None:
+    if shape is None or (level == "full" and size <= budget and not shape.always):
         return None
     try:
-        short = dump(apply(value, shape, level)).decode()
+        for step in _STEPS[_STEPS.index(level) :]:
+            made = apply(value, shape, step)
+            found = _told(dump(made).decode(), size, step == level, budget, text, keep, recall)
+            if found is not None:
+                return found
+            if step == level and size <= budget:
+                return None  # it fits as it is, and the short form is no shorter
+        return _rows(made, text, budget, keep, recall)
     except Exception as problem:  # then it is compacted as any other JSON
         incidents.note("compactor", problem)
         return None
+
+
+def _told(
+    short: str, size: int, asked: bool, budget: int, text: str, keep: Callable[[str], str], recall: bool
+) -> Compact | None:
+    """A short form with its mark, if it is worth the change and within the budget."""
     dense = Compactor(short, count_tokens, "json").dense()
     short = dense.text if dense is not None else short
     mark_room = Room(0, count_tokens, "brim:" + "0" * 32, recall)
-    if not _worth(size, count_tokens(short) + count_tokens(mark_room.mark("some fields"))):
+    least = count_tokens(short) + count_tokens(mark_room.mark("some fields"))
+    if (asked and not _worth(size, least)) or least > budget + 8:
         return None
     handle = keep(text)
-    room = Room(budget, count_tokens, handle, recall and bool(handle))
-    marked = f"{short}\n{room.mark('some fields')}"
+    marked = f"{short}\n{Room(budget, count_tokens, handle, recall and bool(handle)).mark('some fields')}"
     taken = count_tokens(marked)
     return Compact(marked, taken, "recoverable", handle) if taken <= budget else None
+
+
+def _rows(made: object, text: str, budget: int, keep: Callable[[str], str], recall: bool) -> Compact | None:
+    """The first rows of the longest list of a value, as many as fit, each whole."""
+    rows = _longest(made)
+    if len(rows) < 2:
+        return None
+    lines = [dump(row).decode() for row in rows]
+    handle = keep(text)
+    room = Room(budget, count_tokens, handle, recall and bool(handle))
+
+    def shown(number: int) -> str:
+        left = len(rows) - number
+        return "\n".join([*lines[:number], room.mark(f"{left:,} more of {len(rows):,}")])
+
+    low, high = 0, len(rows)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if count_tokens(shown(middle)) <= budget else (low, middle - 1)
+    if not low:
+        return None
+    return Compact(shown(low), count_tokens(shown(low)), "recoverable", handle)
+
+
+def _longest(value: object, depth: int = 0) -> list[object]:
+    """The list with the most objects in a value."""
+    if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
+        return value
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    found = [_longest(one, depth + 1) for one in inside] if depth < 4 else []
+    return max(found, key=len, default=[])
 
 
 def _extract(text: str, budget: int, hint: Hint, keep: Callable[[str], str], recall: bool, query: str) -> Compact:

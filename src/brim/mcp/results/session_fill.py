@@ -45,6 +45,10 @@ class FillSession:
         self.tokens += tokens
         self.saved += saved
 
+    def hints_due(self) -> bool:
+        """Whether it is the turn of a server's own hints: with the first call, and every so many after it."""
+        return (self.calls - 1) % max(1, self.options.hint_every) == 0
+
     def hint(self, level: Level, recall: bool) -> str:
         """A line for the model, at most every `hint_every` calls and only when results are being cut."""
         if self.options.level != "auto" or level in ("full", "standard"):

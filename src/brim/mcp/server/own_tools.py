@@ -42,7 +42,7 @@ class Tools:
         return self._repository
 
     def count_tokens(self, text: str, model: str) -> RpcObject:
-        counted = counting.count(text, model=model)
+        counted = counting.count(text, model=model, strict=True)
         return {"tokens": counted.tokens, "upper": counted.upper, "source": counted.source}
 
     def compact(self, text: str, budget: int | None, kind: str | None, query: str) -> RpcObject:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from brim.count_text import CountText
-from brim.mcp.options import WrapperOptions
+from brim.mcp.options import LEVELS, Level, WrapperOptions
 from brim.mcp.results.meta_budgets import MAX_CHARS_KEY, is_read_only, is_round_trip
 from brim.mcp.results.recall_tool import recall_tool
 from brim.mcp.tools import tool_groups
@@ -14,6 +14,7 @@ from brim.mcp.tools.tool_search import ToolIndex
 from brim.mcp.transport.json_rpc import RpcObject, dump, meta_of
 
 SEPARATOR = "__"
+VERBOSITY = "verbosity"
 _CHARS_A_TOKEN = 5
 # A search shows the best tools in full, and from the best groups the names of this many others.
 _POOL = 60
@@ -61,6 +62,17 @@ class ToolList:
     def get(self, name: str) -> RpcObject | None:
         entry = self.entries.get(name)
         return entry.original if entry else None
+
+    def without_verbosity(self, name: str, params: RpcObject) -> tuple[RpcObject, Level | None]:
+        """A call without the `verbosity` that Brim added to the tool, and the level that it asked for."""
+        arguments, tool = params.get("arguments"), self.get(name)
+        if not self.options.verbosity or tool is None or not isinstance(arguments, dict):
+            return params, None
+        asked = arguments.get(VERBOSITY)
+        if asked not in LEVELS or VERBOSITY in _properties(tool):
+            return params, None
+        left = {key: value for key, value in arguments.items() if key != VERBOSITY}
+        return {**params, "arguments": left}, asked
 
     def exempt(self, name: str) -> bool:
         """Whether results of the tool pass untouched."""
@@ -124,6 +136,8 @@ class ToolList:
     def _one(self, entry: ListedTool) -> Shrunk:
         tool = {**entry.original, "name": entry.name}
         compacted = self.options.compact and not self.exempt(entry.name)
+        if self.options.verbosity and compacted:
+            tool = _with_verbosity(tool)
         if compacted and MAX_CHARS_KEY not in meta_of(tool):
             largest = max(self.options.result_tokens.values()) * _CHARS_A_TOKEN
             tool["_meta"] = {**meta_of(tool), MAX_CHARS_KEY: largest}
@@ -178,6 +192,22 @@ class ToolList:
 
     def _named(self, name: str) -> RpcObject:
         return {**self.entries[name].original, "name": name}
+
+
+def _properties(tool: RpcObject) -> RpcObject:
+    schema = tool.get("inputSchema")
+    found = schema.get("properties") if isinstance(schema, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _with_verbosity(tool: RpcObject) -> RpcObject:
+    """The tool with an argument by which a model says how much it wants; one that has it already stays as it is."""
+    if VERBOSITY in _properties(tool):
+        return tool
+    schema = tool.get("inputSchema")
+    schema = schema if isinstance(schema, dict) else {"type": "object"}
+    argument = {"type": "string", "enum": list(LEVELS), "description": "How much the result says."}
+    return {**tool, "inputSchema": {**schema, "properties": {**_properties(tool), VERBOSITY: argument}}}
 
 
 def tokens_of(tool: RpcObject, count: CountText) -> int:

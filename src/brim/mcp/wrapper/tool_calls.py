@@ -13,6 +13,7 @@ from brim.deadline import OutOfTime, run_within
 from brim.mcp.results.compacting import count_tokens
 from brim.mcp.results.meta_budgets import RESULT_KEY, ResultBudget, budget_of
 from brim.mcp.results.recall_tool import recall
+from brim.mcp.results.server_hints import throttled
 from brim.mcp.results.session_fill import FillSession, FillSessions
 from brim.mcp.results.within_budget import (
     SMALL_BYTES,
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 # Above this size a result is compacted beside the loop, so that other messages do not wait for it.
 _ASIDE_BYTES = 128 << 10
+# The JSON-RPC code for arguments that are refused.
+_BAD_ARGUMENTS = -32602
 _QUERY_NAMES = ("query", "q", "pattern", "search", "keywords", "keyword", "symbol", "question", "term", "text")
 
 
@@ -91,6 +94,9 @@ class ToolCalls:
             self._say(id, text, modern, error=True)
             return
         session.calls += 1
+        params, asked = self._wrapper.tools.without_verbosity(tool, params)
+        if asked is not None:
+            budget, rewritten = replace(budget, level=asked), True
         arguments = params.get("arguments")
         key = self._repeat_key(tool, arguments, budget) if "task" not in params else b""
         again = self._repeats.look(key) if key else None
@@ -173,7 +179,7 @@ class ToolCalls:
         elif answer.failed or not self._compacts(call) or (len(raw) < SMALL_BYTES and not _limited(call.budget)):
             call.session.count(len(raw) // 4)
             self._keep(call, answer, None)
-            self._wrapper.send(answer.line)
+            self._wrapper.send(self._with_schema(answer, call))
         elif len(raw) > _ASIDE_BYTES:
             self._wrapper.background(self._aside(answer, call))
         else:
@@ -200,6 +206,8 @@ class ToolCalls:
         if result.get("resultType", "complete") != "complete" or not isinstance(result.get("content"), list):
             return FittedResult(result, 0, 0, False)  # an interim result: not ours to shorten
         limits, archive = self._limits(call), self._wrapper.archive
+        given = result
+        result = throttled(result, self._options.hint_fields, show=call.session.hints_due())
         with incidents.collected() as found:
             try:
                 query = _query(call.arguments)
@@ -215,7 +223,28 @@ class ToolCalls:
         for incident in found:
             self._wrapper.faults[incident.kind] += 1
             self._wrapper.log.say(f"a result of {call.tool}: {incident.kind} failed, {incident.fingerprint}")
-        return fitted
+        return fitted if result is given else replace(fitted, changed=True)
+
+    def _with_schema(self, answer: RpcMessage, call: ToolCall) -> bytes:
+        """The answer as it came; one that refuses the arguments also says what the tool takes."""
+        tool = self._wrapper.tools.get(call.tool)
+        schema = tool.get("inputSchema") if tool is not None else None
+        if not isinstance(schema, dict):
+            return answer.line
+        told = f"{call.tool} takes {json_rpc.dump(schema).decode()}"
+        if answer.failed:
+            error = answer.error()
+            if error.get("code") != _BAD_ARGUMENTS:
+                return answer.line
+            error = {**error, "message": f"{error.get('message', '')}\n{told}"}
+            return json_rpc.dump({"jsonrpc": "2.0", "id": call.id, "error": error})
+        if b'"isError"' not in answer.raw_result():
+            return answer.line
+        result = answer.result()
+        content = result.get("content")
+        if result.get("isError") is not True or not isinstance(content, list) or not _misfits(call.arguments, schema):
+            return answer.line
+        return json_rpc.response(call.id, {**result, "content": [*content, {"type": "text", "text": told}]})
 
     def _limits(self, call: ToolCall) -> ResultLimits:
         level = call.budget.level or call.session.level
@@ -243,6 +272,14 @@ class ToolCalls:
             size = len(answer.line)
             if result is not None or size <= 1 << 20:
                 self._repeats.keep(call.repeat_key, result if result is not None else answer.result(), size)
+
+
+def _misfits(arguments: Any, schema: RpcObject) -> bool:
+    """Whether arguments lack what a schema requires, or have what it does not know."""
+    given = arguments if isinstance(arguments, dict) else {}
+    known = schema.get("properties")
+    lacking = any(name not in given for name in schema.get("required") or ())
+    return lacking or (isinstance(known, dict) and bool(given.keys() - known.keys()))
 
 
 def _limited(budget: ResultBudget) -> bool:
