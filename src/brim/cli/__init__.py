@@ -35,6 +35,7 @@ COMMANDS = {
     "top": "watch a running gateway in the terminal",
     "status": "one line on a running gateway, for a status line",
     "sessions": "list, show, export, import and delete the conversations of a store",
+    "store": "set up, check, copy and clean what a gateway keeps",
     "usage": "requests, tokens and cost by day and model",
     "keys": "create, list and revoke virtual keys with budgets, for clients of the gateway",
     "mcp": "make MCP servers frugal, audit their tools, serve Brim's own",

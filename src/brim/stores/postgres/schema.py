@@ -12,6 +12,7 @@ from psycopg import Connection, errors
 from psycopg.abc import Query
 
 from brim.errors import BadSetting
+from brim.stores.postgres.connections import Connections
 
 # Step n brings a database of version n to version n + 1. Steps are only ever added.
 STEPS = ("first_step.sql",)
@@ -61,6 +62,15 @@ def migrate(db: Connection, place: str) -> tuple[int, int]:
             if not left:
                 raise
     raise AssertionError("unreachable")
+
+
+def migrate_at(address: str) -> tuple[int, int]:
+    """Bring the database at an address to this version; the versions before and after. Raises BadSetting."""
+    connections = Connections(address, most=1)
+    try:
+        return connections.run(lambda db: migrate(db, connections.place))
+    finally:
+        connections.close()
 
 
 def _check(version: int, place: str) -> None:
