@@ -55,7 +55,7 @@ def copy(source: Movable, target: Movable, told: Callable[[int], object] = lambd
     for rows in source.size_rows():
         target.put_size_rows(rows)
         sizes += len(rows)
-    for name, value in source.values():
+    for name, value in source.value_rows():
         target.claim_value(name, value)
         values += 1
     usage = source.usage(limit=USAGE)
@@ -75,8 +75,8 @@ def differences(source: Movable, target: Movable) -> list[str]:
     found += _missing("blob", {blob_digest(data) for _, data in source.loose_blobs()}, target, _loose)
     found += _missing("size", {row for rows in source.size_rows() for row in rows}, target, _sizes)
     found += _missing("usage record", set(source.usage(limit=USAGE)), target, _usage)
-    known = dict(target.values())
-    return found + [f"value {name} differs" for name, value in source.values() if known.get(name) != value]
+    known = dict(target.value_rows())
+    return found + [f"value {name} differs" for name, value in source.value_rows() if known.get(name) != value]
 
 
 def _missing(what: str, wanted: set[object], target: Movable, read: Callable[[Movable], set[object]]) -> list[str]:

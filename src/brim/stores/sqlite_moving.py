@@ -74,7 +74,7 @@ class MovableSqlite(SqliteStore):
         with self._write() as db:
             db.executemany("INSERT OR IGNORE INTO actuals VALUES (?, ?, ?)", rows)
 
-    def values(self) -> list[tuple[str, bytes]]:
+    def value_rows(self) -> list[tuple[str, bytes]]:
         with self._read() as db:
             return [(name, bytes(value)) for name, value in db.execute("SELECT name, value FROM pairs ORDER BY name")]
 

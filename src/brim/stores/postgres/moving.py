@@ -91,7 +91,7 @@ class MovablePostgres(PostgresStore):
 
         self.connections.run(put)
 
-    def values(self) -> list[tuple[str, bytes]]:
+    def value_rows(self) -> list[tuple[str, bytes]]:
         query = 'SELECT name, value FROM brim_values ORDER BY name COLLATE "C"'
         return self.connections.run(lambda db: [(name, bytes(value)) for name, value in db.execute(query)])
 
