@@ -9,12 +9,16 @@ import io
 import logging
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 
 import brim
+from brim.cli.terminal.parser import SuggestingParser, in_flags
 from brim.cli.terminal.writing import LINES, printable
 from brim.errors import BrimError
 
+# What a shell reports of a program that Ctrl-C ended.
+INTERRUPTED = 130
 COMMANDS = {
     "demo": "count, fit and explain a sample conversation",
     "count": "count the tokens of a text, a conversation, a request or a folder",
@@ -59,7 +63,13 @@ Commands:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; return its exit code: 0 done, 1 not found or not fitting, 2 wrong use or bad input."""
-    given = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _guarded(list(sys.argv[1:] if argv is None else argv))
+    except KeyboardInterrupt:  # wherever it comes: while a module is loaded, or what is left is written
+        return INTERRUPTED
+
+
+def _guarded(given: list[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # half of a surrogate pair is printed as JSON escapes it
             stream.reconfigure(errors="backslashreplace")
@@ -86,11 +96,12 @@ def _run(given: list[str]) -> int:
         print(f"brim: there is no command {given[0]!r}\n{hint}", file=sys.stderr)
         return 2
     logging.basicConfig(format="brim: %(message)s", level=logging.ERROR)
+    warnings.formatwarning = lambda message, *_: f"brim {given[0]}: {message}\n"
     args = parsed(given)
     try:
         return int(args.run(args))
     except BrimError as problem:
-        print(f"brim {given[0]}: {printable(str(problem), LINES)}", file=sys.stderr)
+        print(f"brim {given[0]}: {printable(in_flags(str(problem)), LINES)}", file=sys.stderr)
         return 1 if isinstance(problem, (brim.BudgetTooSmall, brim.NotFound)) else 2
     except FileNotFoundError as problem:
         folder = os.path.dirname(str(problem.filename))
@@ -109,14 +120,12 @@ def _run(given: list[str]) -> int:
         place = problem.filename or getattr(args, "file", "")
         print(f"brim {given[0]}: {f'{place!r}: ' if place else ''}{problem.strerror or problem}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        return 130
 
 
 def parsed(given: list[str]) -> argparse.Namespace:
     """A command line as its command reads it; of one that starts a program, `after` is what the program gets."""
     command = importlib.import_module(f"brim.cli.{given[0]}")
-    parser = argparse.ArgumentParser(prog="brim")
+    parser = SuggestingParser(prog="brim")
     command.add(parser.add_subparsers(dest="command_name"))
     after: list[str] = []
     if getattr(command, "STARTS_A_PROGRAM", False) and "--" in given:

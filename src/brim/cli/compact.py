@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     if args.level:
         text = _reshaped(text, args, loaded.shapes)
     hint = brim.Hint(path="" if args.file == "-" else args.file)
-    model = args.model or "gpt-4o"
+    model = args.model or loaded.cli.model or "gpt-4o"
     if args.decode:
         value = brim.decode(text)
         put(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) + "\n")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import errno
+import glob
 import json
 import sys
 from pathlib import Path
@@ -15,7 +17,7 @@ from rich.table import Table
 import brim
 from brim import apis, models
 from brim.cli.terminal.reading import add_model, apply_settings, as_text, json_problem, place_of, read_bytes, request_in
-from brim.cli.terminal.showing import plain
+from brim.cli.terminal.showing import plain, plural
 from brim.errors import BadInput
 from brim.planning.items import current
 from brim.planning.report import LAYERS, level_of
@@ -25,6 +27,7 @@ _EXAMPLES = """examples:
   brim count README.md --model gpt-4o              a text
   brim count chat.json --model claude-sonnet-4-5   a list of messages, or a request body
   brim count src --model gpt-4o                    every file in a folder
+  brim count *.md 'docs/**/*.md' --model gpt-4o    several files, folders and patterns
   git diff | brim count - --model gpt-4o --json
 """
 
@@ -38,7 +41,10 @@ def add(subparsers: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "file", metavar="FILE", nargs="?", default="-", help="a file, a folder, or - for standard input"
+        "files",
+        metavar="FILE",
+        nargs="*",
+        help="files, folders, patterns such as 'docs/**/*.md', or - for standard input",
     )
     add_model(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -46,9 +52,10 @@ def add(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    apply_settings()
-    if args.file != "-" and Path(args.file).is_dir():
-        return _folder(args)
+    args.default = apply_settings().cli.model
+    if len(args.files) > 1 or any(name != "-" and not Path(name).is_file() for name in args.files):
+        return _several(args)
+    args.file = args.files[0] if args.files else "-"
     data = read_bytes(args.file)
     request = request_in(data)
     if request is None:
@@ -73,9 +80,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _model(args: argparse.Namespace, named: str) -> str:
-    name = args.model or named
+    name = args.model or named or args.default
     if not name:
-        raise BadInput("--model", "is missing: name the model that the tokens are for, such as gpt-4o")
+        told = "is missing: name the model that the tokens are for, such as gpt-4o, or set cli.model in brim.toml"
+        raise BadInput("--model", told)
     return str(name)
 
 
@@ -106,16 +114,16 @@ def _print(args: argparse.Namespace, count: Count, more: dict[str, Any]) -> None
     console.print(f"[bold]{count.tokens:,}[/] tokens ({count.source}, at most {count.upper:,})", highlight=False)
 
 
-def _folder(args: argparse.Namespace) -> int:
-    root = Path(args.file)
-    files = sorted(path for path in root.rglob("*") if path.is_file() and not _hidden(path.relative_to(root)))
+def _several(args: argparse.Namespace) -> int:
+    """Count every text file of what is named: files, folders with all that is in them, and patterns."""
+    files = list(dict.fromkeys(path for name in args.files for path in _named(name)))
     model = _model(args, "")
     found: list[tuple[str, int]] = []
     console = Console(stderr=True)
     for path in track(files, "counting", console=console, transient=True, disable=not console.is_terminal):
         data = path.read_bytes()
         if b"\0" not in data[:4096]:
-            found.append((str(path.relative_to(root)), brim.count(data.decode("utf-8", "replace"), model=model).tokens))
+            found.append((_shown(path, args.files), brim.count(data.decode("utf-8", "replace"), model=model).tokens))
     total = sum(size for _, size in found)
     if args.json:
         print(json.dumps({"tokens": total, "files": dict(found)}))
@@ -125,8 +133,31 @@ def _folder(args: argparse.Namespace) -> int:
     for name, size in sorted(found, key=lambda row: (-row[1], row[0])):
         table.add_row(f"{size:,}", plain(name))
     Console().print(table)
-    Console().print(f"[bold]{total:,}[/] tokens in {len(found):,} text files", highlight=False)
+    Console().print(f"[bold]{total:,}[/] tokens in {plural(len(found), 'text file')}", highlight=False)
     return 0
+
+
+def _named(name: str) -> list[Path]:
+    """The files that an argument names, in order. Raises FileNotFoundError, BadInput."""
+    path = Path(name)
+    if path.is_dir():
+        return sorted(one for one in path.rglob("*") if one.is_file() and not _hidden(one.relative_to(path)))
+    if path.is_file():
+        return [path]
+    if name == "-":
+        raise BadInput("-", "is standard input, which is counted alone: pipe one text, or name files")
+    matches = sorted(Path(one) for one in glob.glob(name, recursive=True) if Path(one).is_file())
+    if glob.has_magic(name) and not matches:
+        raise BadInput(name, "matches no file")
+    if not matches:
+        raise FileNotFoundError(errno.ENOENT, "there is no such file", name)
+    return matches
+
+
+def _shown(path: Path, named: list[str]) -> str:
+    """A file's name: in the only folder that was named, its place in it."""
+    root = Path(named[0])
+    return str(path.relative_to(root)) if len(named) == 1 and root.is_dir() else str(path)
 
 
 def _hidden(path: Path) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 
 import brim
-from brim.cli.terminal.reading import add_model, apply_settings, need_request, policy_of, reserved, tokens
+from brim.cli.terminal.reading import add_model, apply_settings, names_model, need_request, policy_of, reserved, tokens
 from brim.cli.terminal.showing import plain, show_report
 from brim.cli.terminal.writing import LINES, apart, put, write_all
 from brim.planning.policies.policy import NAMES
@@ -54,7 +54,8 @@ def fitted(args: argparse.Namespace) -> brim.Fitted:
     loaded = apply_settings()
     request = need_request(args.file)
     policy = policy_of(loaded, args.policy)
-    return brim.fit(request, model=args.model, budget=args.budget, reserve=args.reserve, policy=policy)
+    model = args.model or ("" if names_model(request) else loaded.cli.model) or None
+    return brim.fit(request, model=model, budget=args.budget, reserve=args.reserve, policy=policy)
 
 
 def run(args: argparse.Namespace) -> int:

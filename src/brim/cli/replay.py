@@ -17,7 +17,7 @@ from rich.table import Table
 
 from brim import settings
 from brim.cli.terminal.reading import add_model, apply_settings, policy_of, tokens
-from brim.cli.terminal.showing import bar, plain
+from brim.cli.terminal.showing import bar, plain, plural
 from brim.cli.terminal.writing import apart, printable
 from brim.errors import BadInput, BadSetting
 from brim.planning.policies.policy import NAMES, Policy
@@ -166,7 +166,7 @@ class _Shown:
             self._task = self.bar.add_task("replaying", total=None, requests="")
 
     def progress(self, done: Done) -> None:
-        words = f"{done.requests:,} requests"
+        words = plural(done.requests, "request")
         if self.bar is not None:
             self.bar.update(self._task, completed=done.read, total=done.size or None, requests=words)
         elif time.monotonic() - self._told > SECONDS:

@@ -18,7 +18,7 @@ from rich.text import Text
 from brim import apis
 from brim.cli.terminal.named_store import named_store
 from brim.cli.terminal.reading import as_text, read_bytes
-from brim.cli.terminal.showing import plain
+from brim.cli.terminal.showing import plain, plural
 from brim.cli.terminal.writing import in_terminal, printable, put
 from brim.conversation import Message
 from brim.errors import BadInput, NotFound
@@ -143,7 +143,7 @@ def run_show(args: argparse.Namespace) -> int:
     meta = {**record.meta, "first used": _when(record.created), "last used": _when(record.touched)}
     told = " · ".join(f"{key} {value}" for key, value in meta.items() if value is not None)
     console = Console(highlight=False)
-    console.print(Text(f"{printable(record.id)}\n{printable(told)}\n{len(messages):,} messages", style="bold"))
+    console.print(Text(f"{printable(record.id)}\n{printable(told)}\n{plural(len(messages), 'message')}", style="bold"))
     for number, message in enumerate(messages):
         said = " ".join(message.text[: 2 * PREVIEW].split())
         short = said[: PREVIEW - 1] + "…" if len(said) > PREVIEW else said
@@ -180,7 +180,7 @@ def run_import(args: argparse.Namespace) -> int:
             raise BadInput("id", f"there is a session {head['id']!r} already: delete it, or give another --id")
         session = Session.import_([json.dumps(head), *rows[1:]], store=store)
         count = len(session.log)
-    print(f"{printable(session.id)}  {count:,} messages")
+    print(f"{printable(session.id)}  {plural(count, 'message')}")
     return 0
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 
 from brim.cli.terminal.asking import Asker, add_address
-from brim.cli.terminal.showing import STYLE, bar, plain
+from brim.cli.terminal.showing import STYLE, bar, plain, plural
 from brim.cli.terminal.writing import printable
 from brim.errors import NotFound
 
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     console.print(f"[{style}]{plain(line(turn, 24))}[/]", highlight=False)
     console.print(
         f"{turn['tokens_before']:,} → {turn['tokens_after']:,} tokens · {turn['archived']} archived · "
-        f"session {plain(turn['session'])} · {found['requests']:,} requests since the start",
+        f"session {plain(turn['session'])} · {plural(found['requests'], 'request')} since the start",
         highlight=False,
     )
     return 0

@@ -14,8 +14,10 @@ from rich.text import Text
 
 from brim.cli.status import WORDS, short
 from brim.cli.terminal.asking import Asker, add_address
-from brim.cli.terminal.showing import STYLE, bar, plain
+from brim.cli.terminal.showing import STYLE, plain, plural
 
+# Columns of a session's window.
+WINDOW_WIDTH = 20
 _EXAMPLES = """examples:
   brim top                  until Ctrl-C
   brim top --once           one picture, for scripts
@@ -51,36 +53,65 @@ def run(args: argparse.Namespace) -> int:
 
 def picture(live: dict[str, Any], sessions: list[dict[str, Any]]) -> Group:
     """The whole view of one moment."""
-    return Group(_totals(live), Text(), _sessions(sessions), Text(), _turns(live["turns"]))
+    parts: list[Any] = [Text.from_markup(sentence(live)), _totals(live), Text()]
+    return Group(*parts, _sessions(sessions, live["turns"]), Text(), _turns(live["turns"]))
+
+
+def sentence(live: dict[str, Any]) -> str:
+    """What the gateway has done since its start, as the dashboard says it."""
+    saved = live["saved_usd"]
+    money = f" and saved [bold]${saved:,.2f}[/]" if saved >= 0.005 else ""
+    requests = plural(live["requests"], "request")
+    return f"Brim kept [bold]{live['overflows_avoided']:,}[/] of [bold]{requests}[/] inside their windows{money}."
 
 
 def _totals(live: dict[str, Any]) -> Table:
-    table = Table(box=None, show_header=False, pad_edge=False)
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 3, 0, 0))
     hits, error = live["cache_hit_share"], live["mean_error"]
     table.add_row(
-        f"[bold]{live['requests']:,}[/] requests",
-        f"[bold]{live['running']}[/] running",
-        f"[bold]{short(live['tokens_before'])}[/] → [bold]{short(live['tokens_after'])}[/] tokens",
-        f"[bold]{live['overflows_avoided']:,}[/] overflows avoided",
+        f"{live['running']:,} in flight",
+        f"{short(live['tokens_before'])} → {short(live['tokens_after'])} tokens",
+        f"cache hits {'–' if hits is None else f'{hits:.0%}'}",
+        f"${live['cost_usd']:,.2f} paid",
     )
     table.add_row(
-        f"cache hits {'–' if hits is None else f'{hits:.0%}'}",
-        f"{live['recalls']:,} recalls, {live['refits']:,} refits",
-        f"${live['cost_usd']:.4f} spent, ${live['saved_usd']:.4f} saved",
-        f"count error {'–' if error is None else f'{error:.2%}'}, {live['over_upper']} over bound",
+        f"{plural(live['recalls'], 'recall')}",
+        f"{plural(live['refits'], 'refit')}",
+        f"count error {'–' if error is None else f'{error:.2%}'}",
+        f"{live['over_upper']:,} over the bound",
     )
     return table
 
 
-def _sessions(sessions: list[dict[str, Any]]) -> Table:
-    table = Table("session", "model", "client", "turns", "window", "", box=None, header_style="bold", pad_edge=False)
+def _sessions(sessions: list[dict[str, Any]], turns: list[dict[str, Any]]) -> Table:
+    """Each session with its window: what was sent, what came and was left out (▒), and what is free (░)."""
+    heads = ("session", "client", "model", "turns", "window", "")
+    table = Table(*heads, box=None, header_style="bold", pad_edge=False)
+    table.columns[3].justify = "right"
+    table.columns[4].no_wrap = True
+    running = {turn["session"] for turn in turns if turn["outcome"] == "running"}
     for row in sessions:
-        style = STYLE[row["level"]]
-        share = f"[{style}]{bar(row['used'], 20)} {row['used']:.0%}{WORDS[row['level']]}[/]"
-        archived = f"{row['archived']} archived" if row["archived"] else ""
-        names = plain(row["id"][:24]), plain(row["model"]), plain(row["client"])
-        table.add_row(*names, str(row["requests"]), share, archived)
+        name = row["id"].rpartition("~")[2].rpartition(".")[0] or row["id"].rpartition("~")[2]
+        mark = "[green]●[/] " if row["id"] in running else "  "
+        told = f"{short(row['tokens_after'])} of {short(row['limit'])}{WORDS[row['level']]}" if row.get("limit") else ""
+        table.add_row(
+            mark + plain(name[:24]),
+            plain(row["client"]),
+            plain(row["model"]),
+            f"{row['requests']:,}",
+            context_bar(row),
+            told,
+        )
     return table
+
+
+def context_bar(row: dict[str, Any], width: int = WINDOW_WIDTH) -> str:
+    """A session's window in one line of markup. Example: 60% sent, 100% came -> "██████▒▒▒▒" """
+    limit = row.get("limit") or 1
+    full = round(min(1.0, row["used"]) * width)
+    came = round(min(1.0, row.get("tokens_before", 0) / limit) * width)
+    out = max(0, came - full)
+    return f"[{STYLE[row['level']]}]{'█' * full}[/][dim]{'▒' * out}{'░' * (width - full - out)}[/]"
 
 
 def _turns(turns: list[dict[str, Any]]) -> Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import fnmatch
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import lru_cache
@@ -20,6 +21,9 @@ from brim.models.model import Model, Prices
 TABLE: Final = Path(__file__).with_name("models.json")
 _CACHED_NAMES: Final = 4096
 _LONGEST_NAME: Final = 200
+# Shorter words begin the names of many families.
+SHORTEST_FAMILY = 3
+_VERSION = re.compile(r"(?<!\d)\d{1,2}(?![\dA-Za-z])")
 _FIELDS: Final = frozenset(field.name for field in fields(Model))
 
 
@@ -180,13 +184,27 @@ class Catalog:
         return instead or row.model()
 
     def _near(self, key: str) -> Iterator[str]:
-        """Names that look like this one, among those that begin like it."""
+        """Names that look like this one, among those that begin like it; of a whole family the newest."""
         _, index = self._load()
         known = [*self._added, *(candidate for candidate in index if "/" not in candidate)]
+        if len(key) >= SHORTEST_FAMILY:
+            named = {self._added[one].name if one in self._added else index[one].name for one in known}
+            family = sorted((name for name in named if name.startswith(f"{key}-")), key=_newness, reverse=True)
+            if family:
+                yield from family[:3]
+                return
         # Two letters may be swapped or wrong; the first hardly ever is.
         alike = [candidate for candidate in known if candidate[:1] == key[:1]]
         for match in difflib.get_close_matches(key, alike, n=6, cutoff=0.5):
             yield self._added[match].name if match in self._added else index[match].name
+
+
+def _newness(name: str) -> tuple[tuple[int, ...], int, str]:
+    """What sorts the versions of a family; a date or a size is no version.
+
+    Example: "claude-opus-4-5-20251101" -> ((4, 5), -24, …)
+    """
+    return tuple(int(number) for number in _VERSION.findall(name)), -len(name), name
 
 
 def _relative(model: Model, name: str) -> Model:

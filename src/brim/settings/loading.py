@@ -20,6 +20,7 @@ from brim.settings.schema import (
     NAMED,
     SECTIONS,
     TABLES,
+    CliSettings,
     GatewaySettings,
     Mcp,
     ModelEntry,
@@ -49,6 +50,7 @@ class Settings:
     store: StoreSettings
     mcp: Mcp
     summarizer: SummarizerSettings
+    cli: CliSettings
     models: Mapping[str, ModelEntry]
     upstreams: Mapping[str, UpstreamSettings]
     policy: Mapping[str, Any]

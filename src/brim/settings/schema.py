@@ -220,6 +220,10 @@ class Mcp(SettingsSection, frozen=True, kw_only=True):
     ] = ""
 
 
+class CliSettings(SettingsSection, frozen=True, kw_only=True):
+    model: Annotated[str, Meta(description="model of the commands where neither a flag nor the request names one")] = ""
+
+
 class SummarizerSettings(SettingsSection, frozen=True, kw_only=True):
     enabled: Annotated[bool, Meta(description="let a model write summaries, off the hot path")] = False
     upstream: Annotated[str, Meta(description="name of the upstream that serves it")] = ""
@@ -234,6 +238,7 @@ TABLES: Final[dict[str, type[SettingsSection]]] = {
     "store": StoreSettings,
     "mcp": Mcp,
     "summarizer": SummarizerSettings,
+    "cli": CliSettings,
 }
 NAMED: Final[dict[str, type[SettingsSection]]] = {"models": ModelEntry, "upstreams": UpstreamSettings}
 SECTIONS: Final = (*TABLES, *NAMED, "policy", "shapes")

@@ -49,6 +49,12 @@ def read_bytes(name: str) -> bytes:
     return sys.stdin.buffer.read().removeprefix(BOM)
 
 
+def names_model(request: Any) -> bool:
+    """Whether a request, as `request_in` finds it, says which model it is for."""
+    value = _json(request) if isinstance(request, bytes) else request
+    return isinstance(value, dict) and bool(value.get("model"))
+
+
 def as_text(data: bytes, name: str) -> str:
     """The text of a file; what is not UTF-8 is replaced, and that is said."""
     try:

@@ -32,6 +32,11 @@ def bar(used: float, width: int = WIDTH) -> str:
     return "█" * full + "░" * (width - full)
 
 
+def plural(count: int, one: str) -> str:
+    """Example: plural(1, "request") -> "1 request"; plural(2_000, "request") -> "2,000 requests" """
+    return f"{count:,} {one}{'' if count == 1 else 's'}"
+
+
 def plain(text: str, keep: str = "") -> str:
     """Text of others for a console: printable, and brackets are no markup.
 

@@ -27,7 +27,7 @@ _COUNTERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "brim_fitted_total": ("Requests that were changed to fit.", ("model",)),
     "brim_overflows_avoided_total": ("Requests that would not have fitted as they came.", ("model",)),
     "brim_refits_total": ("Requests fitted again because the upstream said too long.", ("model",)),
-    "brim_recalls_total": ("Recalls answered inside the gateway.", ("model",)),
+    "brim_recalls_total": ("Archived passages brought back, by Brim or for the model.", ("model",)),
     "brim_faults_total": ("Faults by kind.", ("kind",)),
     "brim_usage_missing_total": ("Answers that told no usage.", ("api",)),
     "brim_usage_ignored_total": ("Usage that was not learnt from: the visible request cannot have taken it.", ("api",)),
@@ -90,7 +90,7 @@ class Metrics:
             self._more("brim_fitted_total", model, sum([turn.changed for turn in some]))
             self._more("brim_overflows_avoided_total", model, sum([turn.overflowing for turn in some]))
             self._more("brim_refits_total", model, sum([turn.refits for turn in some]))
-            self._more("brim_recalls_total", model, sum([turn.recalls for turn in some]))
+            self._more("brim_recalls_total", model, sum([turn.recalls + turn.recalled for turn in some]))
             for turn in some:
                 if not turn.about and turn.error is not None and turn.usage is not None:
                     self.observe("brim_count_error_ratio", (model,), abs(turn.error))
