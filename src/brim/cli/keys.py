@@ -34,14 +34,16 @@ def add(subparsers: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     verbs = parser.add_subparsers(dest="verb", required=True)
-    create = verbs.add_parser("create", help="make a key and print it")
+    create = verbs.add_parser("create", help="make a key and print it", description="Make a key and print it.")
     create.add_argument("--upstream", required=True, metavar="NAME", help="the upstream that it is for")
     create.add_argument("--budget", metavar="AMOUNT", help="input and output tokens in a time, such as 5M/month")
     create.add_argument("--rate", metavar="AMOUNT", help="requests in a time, such as 60/minute")
     create.add_argument("--name", default="", metavar="NAME", help="whose it is")
-    listing = verbs.add_parser("list", help="show all keys and what they used")
+    listing = verbs.add_parser(
+        "list", help="show all keys and what they used", description="Show all keys and what they used."
+    )
     listing.add_argument("--json", action="store_true", help="print JSON lines")
-    revoke = verbs.add_parser("revoke", help="refuse a key from now on")
+    revoke = verbs.add_parser("revoke", help="refuse a key from now on", description="Refuse a key from now on.")
     revoke.add_argument("key", metavar="KEY", help="its id or its name")
     for verb in (create, listing, revoke):
         verb.add_argument("--store", metavar="STORE", help="the store of the gateways (from the settings: store.path)")
