@@ -65,3 +65,29 @@ def test_work_that_ends_in_time_gives_what_it_gives() -> None:
     with pytest.raises(OutOfTime):
         run_within(0.02, lambda: [None for _ in iter(int, 1)])
     assert run_within(60, lambda: 4) == 4
+
+
+def test_work_that_waits_for_the_processor_has_longer_than_work_that_computes() -> None:
+    assert run_within(1, lambda: time.sleep(1.2)) is None
+    with pytest.raises(OutOfTime):
+        run_within(0.05, lambda: [time.sleep(0.001) for _ in iter(int, 1)])
+
+
+def test_a_process_that_is_forked_inside_late_work_watches_its_own_threads_only() -> None:
+    program = """
+import os, threading, time
+from brim.deadline import OutOfTime, run_within
+held = threading.Thread(target=run_within, args=(30, lambda: time.sleep(1)))
+held.start()
+child = os.fork()
+if not child:
+    try:
+        run_within(0.05, lambda: [None for _ in iter(int, 1)])
+    except OutOfTime:
+        os._exit(7)
+    os._exit(1)
+held.join()
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout == "7\n", done.stderr
