@@ -9,7 +9,7 @@ BUILT := pyproject.toml setup.py constraints.txt $(wildcard src/brim/*/*.c src/b
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --no-compile
 DATA ?= data
 
-.PHONY: run test check nightly poisoned isolation corpus bench docs browser real-servers real-clients real-embeddings integrations clean
+.PHONY: run test check nightly poisoned isolation corpus bench docs browser real-servers real-clients wheel real-embeddings integrations clean
 
 # Everything, for development and tests.
 $(READY): $(BUILT)
@@ -78,6 +78,10 @@ real-servers: $(READY)
 CLIENTS ?= .clients
 real-clients: $(READY)
 	CLIENTS=$(CLIENTS) $(BIN)/pytest -s -p no:cacheprovider tests/real/sdks.py tests/real/tool_loops.py tests/real/wrapped_agents.py tests/real/codex_compaction.py tests/real/command_line.py $(ARGS)
+
+# The pure-Python wheel, made without a compiler and used in an environment of its own.
+wheel: $(READY)
+	$(BIN)/python scripts/check-wheel
 
 # The sentence model of the extra `embeddings` brings PyTorch along: it has an environment of its own.
 EMBEDDINGS ?= .embeddings

@@ -1,5 +1,9 @@
-"""The compiled parts. All are optional: without a compiler plain Python does the same, more slowly."""
+"""The compiled parts. All are optional: without a compiler plain Python does the same, more slowly.
 
+BRIM_PURE=1 leaves them out, for the one wheel that every machine takes where there is none of its own.
+"""
+
+import os
 import sys
 
 from setuptools import Extension, setup
@@ -19,4 +23,4 @@ share = Extension(
     optional=True,
 )
 
-setup(ext_modules=[claude, pieces, scan, share])
+setup(ext_modules=[] if os.environ.get("BRIM_PURE") else [claude, pieces, scan, share])

@@ -76,6 +76,7 @@ class Exchange(ClientSide):
         self._lookout = Lookout(receive, headers, gateway.lookouts, gateway.options.gateway.body_timeout)
         self._gates: Gates | None = None
         self.grant: Grant | None = None
+        self._compacted_there = False  # what the upstream then reports is of less than what was sent
         self._held = gateway.holding.by(tenant)
 
     async def run(self) -> None:
@@ -250,7 +251,9 @@ class Exchange(ClientSide):
             self.turn.model = peek(content).model
         headers = forwarded(self.scope["headers"], target, self.api, fitted=True, token=self.gateway.token_bytes)
         if apis.APIS[self.api].context_options and self.options.context_management and not controls.bypass:
+            plain = sent
             sent, headers = prepared(sent, headers, self.turn.model, self.options.context_management, self.api)
+            self._compacted_there = sent is not plain and not apis.APIS[self.api].edits_context
         self.turn.added_ms = (time.perf_counter() - self.began) * 1e3
         if sent is incoming.content:
             sent = incoming.raw  # as it came, packed or not
@@ -545,7 +548,8 @@ class Exchange(ClientSide):
         self.gateway.journal.finish(turn)
         if self.options.gateway.log_content:
             self._log_content(turn)
-        edited = apis.APIS[self.api].edits_context and self.reader is not None and self.reader.edited
+        told = apis.APIS[self.api].edits_context and self.reader is not None and self.reader.edited
+        edited = told or self._compacted_there
         if result is not None and found is not None and turn.status == 200 and not edited:
             if result.number is not None:
                 self.gateway.beside(learn_large(self, found.input))
