@@ -55,7 +55,7 @@ def gemini_client(provider: FakeProvider) -> Any:
     return wrapped(genai.Client(api_key="any", http_options={"base_url": provider.url}))
 
 
-def check(provider: FakeProvider, most_breaks: int = TURNS // 4) -> None:
+def check(provider: FakeProvider, most_breaks: int = 5) -> None:
     """All of a conversation was sent within the window, with the first request in it, mostly by appending."""
     posts = provider.posts
     assert len(posts) == TURNS
