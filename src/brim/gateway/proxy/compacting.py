@@ -85,6 +85,8 @@ async def _by_upstream(exchange: Exchange, incoming: bodies.Incoming) -> bool:
     out = await exchange.fitted(incoming)
     if out is None:
         return True
+    if exchange.grant is not None:
+        await exchange.grant.reserve(exchange.result.after if exchange.result is not None else 0)
     answer = await exchange.send_upstream(out.target, out.headers, out.body)
     async with answer:
         held: list[bytes] = []
