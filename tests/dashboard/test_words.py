@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from brim.dashboard import money, words
 from brim.dashboard.data import without_text
+from brim.dashboard.glossary import WORDS
 from brim.dashboard.html import Html, address, el, text
 from brim.models import Prices
 
@@ -99,3 +102,10 @@ def test_a_bill_parts_fresh_cached_and_written_tokens() -> None:
     unknown = money.breakdown([turn], {})
     assert unknown["fresh"].unpriced == 100
     assert unknown["fresh"].usd == 0
+
+
+def test_the_glossary_of_the_docs_has_the_words_of_the_dashboard() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "glossary.md").read_text()
+    assert [row for row in page.splitlines() if row.startswith("| ")][1:] == [
+        f"| {word} | {meaning} |" for word, meaning in WORDS.items()
+    ]

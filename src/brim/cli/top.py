@@ -93,7 +93,8 @@ def _sessions(sessions: list[dict[str, Any]], turns: list[dict[str, Any]]) -> Ta
     for row in sessions:
         name = row["id"].rpartition("~")[2].rpartition(".")[0] or row["id"].rpartition("~")[2]
         mark = "[green]●[/] " if row["id"] in running else "  "
-        told = f"{short(row['tokens_after'])} of {short(row['limit'])}{WORDS[row['level']]}" if row.get("limit") else ""
+        limit = f" of {short(row['limit'])}" if row.get("limit") else ""
+        told = f"{row['used']:.0%}{WORDS[row['level']]}{limit}"
         table.add_row(
             mark + plain(name[:24]),
             plain(row["client"]),
