@@ -28,6 +28,7 @@ class Asked(NamedTuple):
     handle: str
     query: str
     offset: int
+    expression: str = ""
 
 
 def asked(arguments: object) -> Asked:
@@ -36,12 +37,14 @@ def asked(arguments: object) -> Asked:
     Example: {"handle": "[3f2a9c01]", "offset": 400} -> Asked("brim:3f2a9c01", "", 400)
     """
     given = arguments if isinstance(arguments, Mapping) else {}
-    handle, query, offset = given.get("handle"), given.get("query"), given.get("offset")
+    handle, query, offset = given.get("handle") or given.get("id"), given.get("query"), given.get("offset")
+    expression = given.get("expression")
     named = handle.strip().strip("[]").strip() if isinstance(handle, str) else ""
     if named and not named.startswith(SCHEME):
         named = SCHEME + named
     start = offset if isinstance(offset, int) and not isinstance(offset, bool) and offset > 0 else 0
-    return Asked(named, query.strip() if isinstance(query, str) else "", start)
+    said, program = (one.strip() if isinstance(one, str) else "" for one in (query, expression))
+    return Asked(named, said, start, program)
 
 
 def read(text: str, what: Asked, budget: int, count: CountText) -> str:

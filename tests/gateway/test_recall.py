@@ -108,7 +108,7 @@ def test_the_clients_tools_come_first_and_stay_as_they_are(recalling: Running, f
     recalling.chat({"messages": [{"role": "user", "content": "hi"}], "tools": [tool]})
     sent = fake.posts[-1].json["tools"]
     assert sent[0] == tool
-    assert [one["function"]["name"] for one in sent] == ["x", "brim_recall"]
+    assert [one["function"]["name"] for one in sent] == ["x", "brim_recall", "brim_query"]
 
 
 def test_events_of_a_spliced_anthropic_stream_are_numbered_on(recalling: Running, fake: FakeProvider) -> None:
@@ -183,6 +183,31 @@ def test_a_handle_brings_its_content_back(start: Start, fake: FakeProvider) -> N
     assert fake.posts[-1].json["messages"][-1]["content"][:40] in text
 
 
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize("path", PATHS)
+def test_a_query_is_answered_inside_with_nothing_but_its_answer(
+    start: Start, fake: FakeProvider, path: str, stream: bool
+) -> None:
+    recalling = start(gateway={"recall": "tool", "log_content": True})
+    where, body = body_for(path, stream)
+    budget = {"x-brim-budget": "6000", "x-brim-session": "s1"}
+    recalling.ask("POST", where, body, budget)
+    session = recalling.get("/brim/v1/sessions")["sessions"][0]["id"]
+    handle = recalling.get(f"/brim/v1/sessions/{session}")["archive"][0]["handle"]
+    text = recalling.get(f"/brim/v1/sessions/{session}/archive/{handle}")["text"]
+    fake.script(
+        Call("brim_query", {"handle": handle, "expression": "count"}),
+        Call("brim_query", {"handle": handle, "expression": "lines 9-3"}),
+        Say("Counted."),
+    )
+    answer = recalling.ask("POST", where, body, budget)
+    assert said(answer, path, stream).endswith("Counted.")
+    assert b"brim_query" not in answer.body
+    *_, second, third = [str(seen.json) for seen in fake.posts]
+    assert f" {len(text):,} characters" in second
+    assert "they count from 1" in third
+
+
 @pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/messages", "/v1/responses"])
 @pytest.mark.parametrize(
     "told",
@@ -218,7 +243,7 @@ def test_the_tool_is_offered_beside_tools_that_only_speak_of_it(recalling: Runni
     theirs = {"type": "function", "function": {"name": "notes", "description": spoken, "parameters": {}}}
     recalling.chat({"messages": [{"role": "user", "content": "hi"}], "tools": [theirs]})
     names = [tool["function"]["name"] for tool in fake.posts[-1].json["tools"]]
-    assert names == ["notes", "brim_recall"]
+    assert names == ["notes", "brim_recall", "brim_query"]
     own = {"type": "function", "function": {"name": "brim_recall", "parameters": {}}}
     recalling.chat({"messages": [{"role": "user", "content": "hi"}], "tools": [own]})
     assert len(fake.posts[-1].json["tools"]) == 1

@@ -162,7 +162,7 @@ def test_groups_come_from_servers_or_from_names() -> None:
 def test_past_the_threshold_tools_are_reached_through_three_and_a_recall() -> None:
     async def scene() -> None:
         async with connected("--tools", "150") as client:
-            assert await client.names() == ["brim_find", "brim_describe", "brim_call", "brim_recall"]
+            assert await client.names() == ["brim_find", "brim_describe", "brim_call", "brim_recall", "brim_query"]
             found = text_of(await client.call("brim_find", query="does the thing 77"))
             assert "area7_do_77(p77?: string)" in found
             described = json.loads(text_of(await client.use("brim_describe", {"name": "area7_do_77"})))

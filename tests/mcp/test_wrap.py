@@ -54,6 +54,10 @@ def test_a_large_text_comes_within_its_budget_and_can_be_recalled() -> None:
             assert len(handle) >= len("brim:") + 32
             found = await client.call("brim_recall", handle=handle, query="line 3456 of")
             assert "line 3456 of the output" in text_of(found)
+            asked = await client.call("brim_query", handle=handle, expression="/line 34[56]0 of/")
+            assert text_of(asked).startswith("[2 matching lines of ")
+            wrong = await client.call("brim_query", handle=handle, expression="lines 9-3")
+            assert wrong["isError"]
             page = await client.call("brim_recall", handle=handle, offset=100_000)
             assert "next offset" in text_of(page)
             assert count_tokens(text_of(page)) <= 4_000

@@ -9,6 +9,7 @@ import pytest
 
 from brim import apis
 from brim.apis import recall_tool
+from brim.errors import BadInput, NotFound
 from brim.sessions import auto_recall as recollecting
 from brim.sessions.session import Session
 from brim.tokens.tokenizers import tokenizer
@@ -183,3 +184,43 @@ def test_a_search_never_returns_the_question_itself() -> None:
         ]
     )
     assert [number for number, _ in session.search(f" {question.lower()} ", 5)] == [0, 1]
+
+
+def test_a_session_answers_expressions_about_what_it_archived() -> None:
+    session, handle = session_with("".join(f"{n} {('ok', 'failed')[n % 7 == 3]}\n" for n in range(900)))
+    assert session.query(handle, "tail 1") == "[lines 900-900 of 900]\n899 failed"
+    assert session.query(handle, "/^3 /") == "[1 matching line of /^3 /]\n4: 3 failed"
+    with pytest.raises(NotFound):
+        session.query("brim:00000000", "tail 1")
+    with pytest.raises(BadInput):
+        session.query(handle, "lines 9-3")
+
+
+@pytest.mark.parametrize("api", sorted(CALLS))
+def test_a_query_is_answered_in_the_form_of_its_api(api: str) -> None:
+    session, handle = session_with("one\ntwo\nthree")
+    asked = json.loads(json.dumps(CALLS[api]).replace("brim_recall", "brim_query"))
+    arguments = {"handle": handle, "expression": "line 2"}
+    inner = json.dumps(arguments) if api in ("openai_chat", "openai_responses") else arguments
+    value = json.dumps(asked).replace('"ARGS"', json.dumps(inner))
+    (result,) = recall_tool.answers(session, api, apis.APIS[api].messages.get(value.encode(), "call"))
+    assert "[lines 2-2 of 3]" in json.dumps(result)
+    assert "three" not in json.dumps(result)
+    if api == "gemini":
+        assert result["parts"][0]["functionResponse"]["name"] == "brim_query"
+
+
+def test_a_wrong_expression_is_answered_with_what_to_write() -> None:
+    session, handle = session_with("one\ntwo")
+    (result,) = recall_tool.answers(
+        session,
+        "openai_chat",
+        apis.APIS["openai_chat"].messages.get(
+            json.dumps(CALLS["openai_chat"])
+            .replace("brim_recall", "brim_query")
+            .replace('"ARGS"', json.dumps(json.dumps({"handle": handle, "expression": "lines 9-3"})))
+            .encode(),
+            "call",
+        ),
+    )
+    assert "they count from 1" in result["content"]

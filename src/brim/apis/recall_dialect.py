@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from brim.apis.event_fields import text_of
-from brim.apis.recall_tool import TOOL
+from brim.apis.recall_tool import TOOLS
 from brim.conversation import decode, encode
 
 
@@ -88,4 +88,4 @@ def event_bytes(data: dict[str, Any], named: bool = False) -> bytes:
 
 
 def is_ours(name: Any) -> bool:
-    return isinstance(name, str) and name == TOOL
+    return isinstance(name, str) and name in TOOLS

@@ -8,7 +8,8 @@ from typing import Any, Protocol
 import msgspec
 
 from brim.conversation import Message
-from brim.errors import NotFound
+from brim.errors import BadInput, MissingExtra, NotFound
+from brim.query import query
 from brim.recall import asked, page, read
 
 TOOL = "brim_recall"
@@ -21,17 +22,38 @@ SCHEMA: dict[str, Any] = {
         "offset": {"type": "integer", "description": "where to go on reading, in characters"},
     },
 }
+QUERY = "brim_query"
+QUERY_DESCRIPTION = "Ask an archived result a question instead of reading it: only the answer comes back."
+QUERY_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "handle": {"type": "string", "description": "a handle such as brim:3f2a9c01"},
+        "expression": {
+            "type": "string",
+            "description": "jq (.items[] | select(.n > 3) | .name), JSONPath, /regex/, lines 40-60, head 20, tail 5, "
+            "count, count by FIELD",
+        },
+        "offset": {"type": "integer", "description": "where to go on reading the answer, in characters"},
+    },
+    "required": ["handle", "expression"],
+}
+# The tools that are answered for the model, each with its description and what it takes.
+TOOLS: dict[str, tuple[str, dict[str, Any]]] = {
+    TOOL: (DESCRIPTION, SCHEMA),
+    QUERY: (QUERY_DESCRIPTION, QUERY_SCHEMA),
+}
 # How many characters of a recalled content are read at once.
 PAGE = 16_000
 
 
-def definition(api: str) -> dict[str, Any]:
-    """The recall tool as an API wants its tools."""
+def definition(api: str, name: str = TOOL) -> dict[str, Any]:
+    """A tool of ours as an API wants its tools."""
+    description, schema = TOOLS[name]
     if api == "anthropic":
-        return {"name": TOOL, "description": DESCRIPTION, "input_schema": SCHEMA}
+        return {"name": name, "description": description, "input_schema": schema}
     if api == "openai_responses":
-        return {"type": "function", "name": TOOL, "description": DESCRIPTION, "parameters": SCHEMA}
-    function = {"name": TOOL, "description": DESCRIPTION, "parameters": SCHEMA}
+        return {"type": "function", "name": name, "description": description, "parameters": schema}
+    function = {"name": name, "description": description, "parameters": schema}
     if api == "gemini":
         return {"functionDeclarations": [function]}
     return {"type": "function", "function": function}
@@ -60,6 +82,8 @@ def answer(session: Recalls, arguments: Mapping[str, Any]) -> str:
             text = session.recall(what.handle)
         except NotFound as problem:
             return str(problem)
+        if what.expression:
+            return page(queried(text, what.expression), what.offset, PAGE, len)
         return read(text, what, PAGE, len)
     if not what.query:
         return "give a handle (brim:…) or a query"
@@ -67,26 +91,34 @@ def answer(session: Recalls, arguments: Mapping[str, Any]) -> str:
     return page("\n\n".join(found), what.offset, PAGE, len) if found else "nothing found"
 
 
+def queried(text: str, expression: str) -> str:
+    """The answer of an expression about a text, or what is wrong with it, for the model to write a better one."""
+    try:
+        return query(text, expression)
+    except (BadInput, MissingExtra) as problem:
+        return f"[{problem}]"
+
+
 def answers(session: Recalls, api: str, message: Message) -> list[dict[str, Any]]:
     """The result messages for the recalls that a model's message calls, in the form of its API; none if it calls none.
 
     Example: an assistant message that calls brim_recall -> [{"role": "tool", "tool_call_id": …, "content": …}]
     """
-    found: list[tuple[str, str]] = []
+    found: list[tuple[str, str, str]] = []
     for part in message.parts:
-        if part.kind == "call" and part.name == TOOL:
-            found.append((part.call, answer(session, _arguments(part.text))))
+        if part.kind == "call" and part.name in TOOLS:
+            found.append((part.name, part.call, answer(session, _arguments(part.text))))
     if not found:
         return []
     if api == "anthropic":
-        blocks = [{"type": "tool_result", "tool_use_id": call, "content": text} for call, text in found]
+        blocks = [{"type": "tool_result", "tool_use_id": call, "content": text} for _, call, text in found]
         return [{"role": "user", "content": blocks}]
     if api == "gemini":
-        parts = [{"functionResponse": {"name": TOOL, "response": {"result": text}}} for _, text in found]
+        parts = [{"functionResponse": {"name": name, "response": {"result": text}}} for name, _, text in found]
         return [{"role": "user", "parts": parts}]
     if api == "openai_responses":
-        return [{"type": "function_call_output", "call_id": call, "output": text} for call, text in found]
-    return [{"role": "tool", "tool_call_id": call, "content": text} for call, text in found]
+        return [{"type": "function_call_output", "call_id": call, "output": text} for _, call, text in found]
+    return [{"role": "tool", "tool_call_id": call, "content": text} for _, call, text in found]
 
 
 def _arguments(text: str) -> Mapping[str, Any]:

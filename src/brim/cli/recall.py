@@ -9,11 +9,13 @@ from brim.cli.terminal.named_store import named_store, place_of
 from brim.cli.terminal.reading import apply_settings
 from brim.cli.terminal.writing import put
 from brim.errors import NotFound
+from brim.query import query
 from brim.settings.secrets import without_password
 
 _EXAMPLES = """examples:
   brim recall brim:3f2a9c01
   brim recall brim:3f2a9c01 | grep -n timeout
+  brim recall brim:3f2a9c01 --query 'count by state'
 """
 
 
@@ -27,6 +29,7 @@ def add(subparsers: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("handle", metavar="HANDLE", help="the handle, with or without brim: before it")
+    parser.add_argument("--query", metavar="EXPRESSION", help="ask it: jq, /regex/, lines 40-60, count by FIELD")
     parser.add_argument("--store", metavar="STORE", help="the store (from the settings: store.path)")
     parser.set_defaults(run=run)
 
@@ -39,5 +42,6 @@ def run(args: argparse.Namespace) -> int:
     if found is None:
         where = without_password(place_of(args.store))
         raise NotFound(f"nothing is archived under {args.handle!r} in {where}")
-    put(found.decode("utf-8", "replace"))
+    text = found.decode("utf-8", "replace")
+    put(query(text, args.query) + "\n" if args.query else text)
     return 0

@@ -122,10 +122,12 @@ def _made(text: str) -> str:
 
 def _titled(title: str, text: str, room: Room) -> str:
     left = room.tokens - room.count(title) - 2
-    if left < 16:
-        return plain_text.extract(text, room)
-    result = f"{title}\n{plain_text.extract(text, replace(room, tokens=left))}"
-    return result if room.count(result) <= room.tokens else plain_text.extract(text, room)
+    for share in (1.0, 0.8, 0.5):  # one endless word takes more tokens in pieces than as a whole
+        if left * share >= 16:
+            result = f"{title}\n{plain_text.extract(text, replace(room, tokens=int(left * share)))}"
+            if room.count(result) <= room.tokens:
+                return result
+    return least(room, title.strip("[]"))
 
 
 def describe(text: str) -> str:

@@ -25,6 +25,7 @@ from brim.pins import is_marked, marked, matches
 from brim.planning.attachments import Attachment, not_in
 from brim.planning.task import Outcome
 from brim.planning.work import Work
+from brim.query import query as answered
 from brim.sessions import session_codec, validation
 from brim.sessions.answers import came_back, collected
 from brim.sessions.attached import Attached
@@ -300,6 +301,15 @@ class Session(Held):
         if found is None:
             raise NotFound(f"nothing is kept under {handle!r} in this session: handles look like brim:3f2a9c01")
         return found.decode("utf-8", "surrogatepass")
+
+    def query(self, handle: str, expression: str) -> str:
+        """The answer of an expression about the content behind a handle: jq, JSONPath, /regex/, lines a-b, count by.
+
+        Raises NotFound for the handle, BadInput for an expression that is wrong or takes too long.
+
+        Example: session.query("brim:3f2a9c01", ".items[] | select(.state == \"failed\") | .id")
+        """
+        return answered(self.recall(handle), validation.text("expression", expression))
 
     def search(self, query: str, limit: int = 5) -> list[tuple[int, str]]:
         """Messages of the whole log, and attached context, that are about a query, best first, with their numbers.

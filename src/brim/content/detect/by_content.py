@@ -147,8 +147,8 @@ def is_binary(sample: Sample) -> bool:
             return True
     if len(sample.lines) > 1 and sample.share(line_patterns.HEX_LINE) > 0.7:
         return True
-    if len(body) > 1_500 and body.isascii() and body.strip().isalnum():  # one long word
-        return True
+    if len(body) > 1_500 and body.isascii() and body.count("\n") < 3 and body.replace("\n", "").isalnum():
+        return True  # one long word
     return len(body) > 1_500 * (1 + body.count("\n")) and _is_bundle(body)
 
 

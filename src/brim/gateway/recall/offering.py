@@ -1,4 +1,4 @@
-"""Putting the tool into a request: always at the same place, so that the prefix stays."""
+"""Putting the tools into a request: always at the same place, so that the prefix stays."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 import msgspec
 
 from brim.apis import APIS
-from brim.apis.recall_tool import TOOL, continuable, definition
+from brim.apis.recall_tool import TOOLS, continuable, definition
 from brim.conversation import decode, encode
 
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _list = msgspec.json.Decoder(list[msgspec.Raw])
-_TOOLS = {api: encode(definition(api)) for api in APIS}
-# A tool of that name. Inside a text, which may speak of it, quotes are escaped.
-_NAMED = re.compile(rb'"name"\s*:\s*"%b"' % TOOL.encode())
+_TOOLS = {api: [encode(definition(api, name)) for name in TOOLS] for api in APIS}
+# A tool of one of those names. Inside a text, which may speak of it, quotes are escaped.
+_NAMED = re.compile(rb'"name"\s*:\s*"(?:%b)"' % "|".join(TOOLS).encode())
 
 
 def offered(content: bytes, api: str, streamed: bool, query: bytes) -> bytes:
-    """The request with the tool after the client's own. A body that cannot be read is the upstream's to judge.
+    """The request with the tools after the client's own. A body that cannot be read is the upstream's to judge.
 
     Left alone are requests whose answers cannot be continued: several choices at once, and Gemini streams that are
     one JSON list.
@@ -33,7 +33,7 @@ def offered(content: bytes, api: str, streamed: bool, query: bytes) -> bytes:
         return content
     if any(_NAMED.search(tool) is not None for tool in tools):
         return content
-    fields["tools"] = msgspec.Raw(b"[" + b",".join([*tools, _TOOLS[api]]) + b"]")
+    fields["tools"] = msgspec.Raw(b"[" + b",".join([*tools, *_TOOLS[api]]) + b"]")
     return msgspec.json.encode(fields)
 
 

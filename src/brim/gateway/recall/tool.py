@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from brim.apis.recall_tool import queried
 from brim.count_text import CountText
 from brim.recall import asked, matching, page
 
@@ -26,12 +27,16 @@ def answer(source: ArchiveSource, arguments: Any, budget: int, count: CountText)
     """
     if budget < 64:
         return "[no room is left in the context window: answer with what is here]"
-    handle, query, offset = asked(arguments)
+    handle, query, offset, expression = asked(arguments)
     if handle:
         text = source.get(handle)
         if text is None:
             return f"[nothing is kept under {handle[:80]}: {_listed(source.handles())}]"
+        if expression:
+            return page(queried(text, expression), offset, budget, count)
         return matching({handle: text}, query, budget, count) if query else page(text, offset, budget, count)
+    if expression:
+        return f"[give the handle of what the expression is about: {_listed(source.handles())}]"
     if not query:
         return f"[give a handle or a query: {_listed(source.handles())}]"
     return matching(source.search(query), query, budget, count)

@@ -1,13 +1,15 @@
-"""`brim_recall`: give back the original of a compacted result, by page or by what is looked for."""
+"""`brim_recall` and `brim_query`: the original of a compacted result, by page or search, or an answer about it."""
 
 from __future__ import annotations
 
+from brim.apis.recall_tool import QUERY_DESCRIPTION, QUERY_SCHEMA
 from brim.count_text import CountText
-from brim.errors import NotFound
+from brim.errors import BadInput, MissingExtra, NotFound
 from brim.mcp.results.archive import ResultArchive
-from brim.mcp.tools.tool_groups import RECALL
+from brim.mcp.tools.tool_groups import QUERY, RECALL
 from brim.mcp.transport.json_rpc import RpcObject
-from brim.recall import asked, read
+from brim.query import query
+from brim.recall import asked, page, read
 
 
 def recall_tool() -> RpcObject:
@@ -30,6 +32,15 @@ def recall_tool() -> RpcObject:
     }
 
 
+def query_tool() -> RpcObject:
+    return {
+        "name": QUERY,
+        "description": QUERY_DESCRIPTION,
+        "inputSchema": QUERY_SCHEMA,
+        "annotations": {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False},
+    }
+
+
 def recall(archive: ResultArchive, arguments: RpcObject, budget: int, count: CountText) -> tuple[str, bool]:
     """The answer of the tool, and whether it is an error."""
     what = asked(arguments)
@@ -39,4 +50,9 @@ def recall(archive: ResultArchive, arguments: RpcObject, budget: int, count: Cou
         text = archive.get(what.handle)
     except NotFound as error:
         return str(error), True
+    if what.expression:
+        try:
+            return page(query(text, what.expression), what.offset, budget, count), False
+        except (BadInput, MissingExtra) as error:
+            return str(error), True
     return read(text, what, budget, count), False

@@ -68,6 +68,13 @@ class Tools:
             raise NotFound(text)
         return {"text": text}
 
+    def query(self, handle: str, expression: str, offset: int) -> RpcObject:
+        arguments = {"handle": handle, "expression": expression, "offset": offset}
+        text, wrong = recall(self.archive, arguments, _RECALL_TOKENS, count_tokens)
+        if wrong:
+            raise NotFound(text)
+        return {"text": text}
+
     def search_docs(self, keywords: list[str]) -> RpcObject:
         return self._documents(self.docs, keywords, FEATURES)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from brim.apis.recall_tool import QUERY_DESCRIPTION, QUERY_SCHEMA
 from brim.docsearch import FEATURES, LEARNINGS, instructions
 from brim.errors import BrimError, MissingExtra
 from brim.mcp.options import Level
@@ -88,6 +89,7 @@ class ChangedFiles(BaseModel):
 
 
 Model = Annotated[str, Field(description="whose tokenizer and window, default gpt-4o")]
+QueryExpression = Annotated[str, Field(description=QUERY_SCHEMA["properties"]["expression"]["description"])]
 Keywords = Annotated[list[str], Field(description="none lists the files")]
 Detail = Annotated[Level, Field(description="full, standard, compact or minimal")]
 Limit = Annotated[int, Field(description="most results")]
@@ -145,6 +147,10 @@ def _add_text_tools(server: MCPServer, tools: Tools) -> None:
     @server.tool(description="The original behind a brim: handle, by page or by query.", annotations=_READ)
     def recall(handle: str, offset: int = 0, query: str = "") -> Annotated[CallToolResult, Recalled]:
         return _told(lambda: tools.recall(handle, offset, query), "text")
+
+    @server.tool(description=QUERY_DESCRIPTION, annotations=_READ)
+    def query(handle: str, expression: QueryExpression, offset: int = 0) -> Annotated[CallToolResult, Recalled]:
+        return _told(lambda: tools.query(handle, expression, offset), "text")
 
     @server.tool(description="Feature specifications that match keywords, best first.", annotations=_READ)
     def search_docs(keywords: Keywords) -> Annotated[CallToolResult, Documents]:

@@ -11,7 +11,7 @@ from brim.mcp.tools.definition_shrinking import first_sentences, tidy
 from brim.mcp.transport.json_rpc import RpcObject
 
 FIND, DESCRIBE, CALL = "brim_find", "brim_describe", "brim_call"
-RECALL = "brim_recall"
+RECALL, QUERY = "brim_recall", "brim_query"
 OPEN, CLOSE = "brim_open_", "brim_close_"
 _READ_ONLY: RpcObject = {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False}
 _PART = re.compile(r"[_\-.:/]+|(?<=[a-z0-9])(?=[A-Z])")

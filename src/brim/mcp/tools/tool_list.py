@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from brim.count_text import CountText
 from brim.mcp.options import LEVELS, Level, WrapperOptions
 from brim.mcp.results.meta_budgets import MAX_CHARS_KEY, is_read_only, is_round_trip
-from brim.mcp.results.recall_tool import recall_tool
+from brim.mcp.results.recall_tool import query_tool, recall_tool
 from brim.mcp.tools import tool_groups
 from brim.mcp.tools.definition_shrinking import Shrunk, shrink
 from brim.mcp.tools.tool_search import ToolIndex
@@ -106,9 +106,9 @@ class ToolList:
                 ],
             )
         if recall:
-            tool = recall_tool()
-            tool["_meta"] = {MAX_CHARS_KEY: self.options.recall_tokens * _CHARS_A_TOKEN}
-            extra.append(tool)
+            for tool in (recall_tool(), query_tool()) if tool_groups.RECALL not in self.entries else ():
+                tool["_meta"] = {MAX_CHARS_KEY: self.options.recall_tokens * _CHARS_A_TOKEN}
+                extra.append(tool)
         return [*tools, *(tool for tool in extra if tool["name"] not in self.entries)]
 
     def groups(self) -> list[tool_groups.ToolGroup]:

@@ -149,7 +149,7 @@ class ToolCalls:
         arguments = params.get("arguments")
         arguments = arguments if isinstance(arguments, dict) else {}
         tools = self._wrapper.tools
-        if tool == tool_groups.RECALL and self._wrapper.recalls:
+        if tool in (tool_groups.RECALL, tool_groups.QUERY) and self._wrapper.recalls:
             budget = budget_of(params, None).tokens or self._options.recall_tokens
             text, error = recall(self._wrapper.archive, arguments, max(budget, 60), count_tokens)
         elif tool == tool_groups.FIND:
