@@ -10,6 +10,8 @@ import signal
 import subprocess
 import sys
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,7 @@ from brim.gateway.server.serving import Server, address
 from brim.testing import Fail, FakeProvider
 
 from .conftest import Running, long_chat
+from .test_faults import until
 
 HI = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hi"}]}
 
@@ -50,7 +53,7 @@ def test_status_and_top_read_a_running_gateway(gateway: Running, capsys: pytest.
     assert "saved" in line
     assert line.count("\n") == 1
     assert run(top, "top", "--once", "--url", gateway.url) == 0
-    assert "1 requests" in capsys.readouterr().out
+    assert "1 of 1 request " in capsys.readouterr().out
 
 
 def test_a_status_line_is_empty_when_no_gateway_runs(capsys: pytest.CaptureFixture[str]) -> None:
@@ -158,7 +161,7 @@ def test_the_process_serves_reloads_and_ends_cleanly(tmp_path: Path) -> None:
         assert b"not reloaded" in _line_with(process, b"reloaded")
         config.write_text(f'[upstreams.other]\nbase_url = "{fake.url}/openai/v1"\n')
         process.send_signal(signal.SIGHUP)
-        assert b'"upstreams":["other"]' in _line_with(process, b"reloaded")
+        assert b'"upstreams":["other"' in _line_with(process, b"reloaded")
         _post(url)
         assert fake.posts[-1].path == "/openai/v1/chat/completions"
         process.send_signal(signal.SIGTERM)
@@ -180,3 +183,73 @@ def _line_with(process: subprocess.Popen[bytes], wanted: bytes) -> bytes:
         if wanted in line:
             return line
     raise AssertionError(f"the process ended without saying {wanted!r}")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="connections are shared out between processes on Linux alone")
+def test_several_processes_share_a_port_and_one_that_dies_is_replaced(tmp_path: Path) -> None:
+    environment = {**os.environ, "HOME": str(tmp_path), "BRIM_STORE_PATH": str(tmp_path / "brim.db")}
+    command = [sys.executable, "-m", "brim.cli.serve", "--workers", "2", "--port", "0", "--upstream"]
+    with FakeProvider() as fake, _serving([*command, fake.url], environment) as (process, url):
+        for _ in range(24):
+            assert _post(url)["usage"]["prompt_tokens"] == 8
+        # Each tells of its own requests: with 24 connections both have had some, but once in four million times.
+        counted = {_get(f"{url}/metrics").split("brim_requests_total{")[-1].split("\n")[0] for _ in range(24)}
+        assert sum(int(line.split()[-1]) for line in counted) == 24
+        assert len(counted) == 2
+        first = _children(process.pid)
+        os.kill(first[0], signal.SIGKILL)
+        until(lambda: len(_children(process.pid)) == 2 and first[0] not in _children(process.pid))
+        for _ in range(8):
+            _post(url)
+        assert len(fake.posts) == 32
+        process.send_signal(signal.SIGTERM)
+        assert process.stderr is not None
+        process.stderr.read()
+        assert process.wait(20) == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="connections are shared out between processes on Linux alone")
+def test_processes_end_with_the_one_that_looks_after_them(tmp_path: Path) -> None:
+    environment = {**os.environ, "HOME": str(tmp_path), "BRIM_STORE_PATH": str(tmp_path / "brim.db")}
+    command = [sys.executable, "-m", "brim.cli.serve", "--workers", "2", "--port", "0"]
+    with _serving(command, environment) as (process, _):
+        children = _children(process.pid)
+        assert len(children) == 2
+        process.kill()
+        process.wait(20)
+        until(lambda: not any(_runs(child) for child in children))
+
+
+def test_several_processes_need_a_store_that_they_can_share() -> None:
+    for flags in (("--memory",), ("--demo",)):
+        with pytest.raises(BadSetting, match="several share a store"):
+            run(serve, "serve", "--workers", "2", *flags)
+    with pytest.raises(BadSetting, match="at least one process"):
+        run(serve, "serve", "--workers", "0")
+
+
+@contextmanager
+def _serving(command: list[str], environment: dict[str, str]) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """A gateway as a process, and its address, until the block ends."""
+    with subprocess.Popen(command, stderr=subprocess.PIPE, env=environment) as process:
+        assert process.stderr is not None
+        try:
+            yield process, process.stderr.readline().split()[3].decode()
+        finally:
+            process.terminate()
+
+
+def _runs(process: int) -> bool:
+    """Whether a process is there, and more than a name that nobody has asked for yet."""
+    state = Path(f"/proc/{process}/stat")
+    return state.exists() and state.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def _children(process: int) -> list[int]:
+    return [int(one) for one in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+
+
+def _get(url: str) -> str:
+    with urllib.request.urlopen(url, timeout=20) as answer:
+        text: str = answer.read().decode()
+        return text

@@ -6,6 +6,7 @@ import argparse
 import importlib
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,8 @@ def add(subparsers: Any) -> None:
     )
     parser.add_argument("--memory", action="store_true", help="keep nothing on disk")
     parser.add_argument("--otel", action="store_true", help="send spans and metrics as the OTEL_… variables say")
+    parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes that share the port (1)")
+    parser.add_argument("--share-port", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--demo", action="store_true", help="let two sample agents talk; needs no key")
     parser.set_defaults(run=run)
 
@@ -63,11 +66,33 @@ def run(args: argparse.Namespace) -> int:
         given = {"host": args.host, "port": args.port, "recall": args.recall, "log_content": args.demo or None}
         return settings.load(start, gateway={name: value for name, value in given.items() if value is not None})
 
+    if args.workers != 1:
+        return _several(args, loaded())
     if args.demo:
         importlib.import_module("brim.gateway.demo.playing").run(loaded())
     else:
-        serving.serve(loaded, args.upstream or "", tuple(args.clear_tool_uses), in_memory=args.memory, otel=args.otel)
+        given = {"in_memory": args.memory, "otel": args.otel, "shared": args.share_port}
+        serving.serve(loaded, args.upstream or "", tuple(args.clear_tool_uses), **given)
     return 0
+
+
+def _several(args: argparse.Namespace, loaded: settings.Settings) -> int:
+    """Serve with several processes, which share the store too."""
+    serving = importlib.import_module("brim.gateway.server.serving")
+    processes = importlib.import_module("brim.gateway.server.serving_processes")
+    if args.workers < 1 or args.demo or args.memory:
+        what = "--demo and --memory are for one process" if args.workers > 0 else "it takes at least one process"
+        raise BadSetting("--workers", f"{what}: several share a store on disk or in a database")
+    kept = processes.reserved(loaded.gateway.host, loaded.gateway.port)
+    given = ["--port", str(kept.getsockname()[1])]
+    for name in ("host", "upstream", "config", "recall"):
+        given += [f"--{name}", value] if (value := getattr(args, name)) is not None else []
+    for model in args.clear_tool_uses:
+        given += ["--clear-tool-uses", model]
+    given += ["--otel"] if args.otel else []
+    with kept:
+        said = partial(serving.say_where, kept, f", {args.workers} processes")
+        return int(processes.ServingProcesses(args.workers, given, said).run())
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -7,17 +7,19 @@ import gc
 import importlib
 import importlib.util
 import logging
+import os
 import signal
 import socket
 import sys
 from collections.abc import Callable
 from functools import partial
 
-from brim.errors import BadSetting, BrimError, MissingExtra
+from brim.errors import BrimError, MissingExtra
 from brim.gateway.fitting.large_store import StoreFile
 from brim.gateway.observe.logs import Redaction, set_up, tell
 from brim.gateway.proxy.upstreams import lacking_keys
 from brim.gateway.server.app import DashboardMaker, Gateway
+from brim.gateway.server.listening import bound_to
 from brim.gateway.server.memory_trim import keep_little
 from brim.gateway.server.options import Options, options_of
 from brim.gateway.server.protocol import Doors, LimitedProtocol
@@ -102,25 +104,24 @@ class Server(uvicorn.Server):
         for task in late:
             task.cancel()
 
-    def listen(self) -> socket.socket:
+    def listen(self, *, shared: bool = False) -> socket.socket:
         """Bind first, so that a free port is known before anything starts; BadSetting if it is taken."""
         settings = self.gateway.options.gateway
-        family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-        found = socket.socket(family, socket.SOCK_STREAM)
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            found.bind((settings.host.strip("[]"), settings.port))
-            found.listen(BACKLOG)  # whoever comes before everything is up waits a moment
-        except OSError as problem:
-            found.close()
-            raise BadSetting(
-                "gateway.port", f"{settings.host}:{settings.port} cannot be used: {problem.strerror}"
-            ) from None
+        found = bound_to(settings.host, settings.port, shared=shared)
+        found.listen(BACKLOG)  # whoever comes before everything is up waits a moment
         return found
 
-    async def run_on(self, bound: socket.socket) -> None:
+    def _parent_gone(self) -> None:
+        """The process that looks after this one has ended, and was not able to say so."""
+        if not os.read(sys.stdin.fileno(), 1):
+            asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
+            self.handle_exit(signal.SIGTERM, None)
+
+    async def run_on(self, bound: socket.socket, *, shared: bool = False) -> None:
         if self._reload is not None and hasattr(signal, "SIGHUP"):
             asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._on_hup)
+        if shared:
+            asyncio.get_running_loop().add_reader(sys.stdin.fileno(), self._parent_gone)
         await self.serve(sockets=[bound])
 
     def _on_hup(self) -> None:
@@ -142,8 +143,9 @@ def serve(
     *,
     in_memory: bool = False,
     otel: bool = False,
+    shared: bool = False,
 ) -> None:
-    """Serve by settings until a signal ends it; HUP loads them again."""
+    """Serve by settings until a signal ends it; HUP loads them again. The port may be `shared` with other processes."""
 
     def options() -> Options:
         return options_of(load(), upstream=upstream, clear_tool_uses=clear_tool_uses)
@@ -159,9 +161,12 @@ def serve(
     if otel or first.gateway.otel:
         gateway.journal.hooks.append(importlib.import_module("brim.gateway.observe.telemetry").exporting())
     server = Server(gateway, options)
-    bound = server.listen()
-    print(f"Brim listens on {address(bound)} (dashboard: {address(bound)}/brim/)", file=sys.stderr, flush=True)
-    run(server, bound)
+    bound = server.listen(shared=shared)
+    if shared:
+        print("ready", flush=True)  # for the process that looks after it
+    else:
+        say_where(bound)
+    run(server, bound, shared=shared)
 
 
 def limits_of(settings: Settings) -> Limits:
@@ -176,7 +181,7 @@ def dashboard() -> DashboardMaker | None:
     return maker
 
 
-def run(server: Server, bound: socket.socket) -> None:
+def run(server: Server, bound: socket.socket, *, shared: bool = False) -> None:
     """Serve until a signal ends it."""
     set_up(server.gateway.redact)
     keep_little()
@@ -186,7 +191,11 @@ def run(server: Server, bound: socket.socket) -> None:
     gc.set_threshold(20_000, 20, 20)
     sys.setswitchinterval(SWITCH_SECONDS)
     with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
-        runner.run(server.run_on(bound))
+        runner.run(server.run_on(bound, shared=shared))
+
+
+def say_where(bound: socket.socket, more: str = "") -> None:
+    print(f"Brim listens on {address(bound)} (dashboard: {address(bound)}/brim/){more}", file=sys.stderr, flush=True)
 
 
 def address(bound: socket.socket) -> str:
