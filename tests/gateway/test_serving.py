@@ -234,7 +234,7 @@ def _serving(command: list[str], environment: dict[str, str]) -> Iterator[tuple[
     with subprocess.Popen(command, stderr=subprocess.PIPE, env=environment) as process:
         assert process.stderr is not None
         try:
-            yield process, process.stderr.readline().split()[3].decode()
+            yield process, _line_with(process, b"Brim listens").split()[3].decode()
         finally:
             process.terminate()
 
