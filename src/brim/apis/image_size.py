@@ -15,6 +15,7 @@ Size = tuple[int, int]
 _JPEG_FRAMES: Final = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _JPEG_BARE: Final = frozenset({0x01, *range(0xD0, 0xD9)})
 _DATA_URL: Final = re.compile(r"data:([\w.+-]+/[\w.+-]+)?[^,]{0,200},", re.IGNORECASE)
+_WRITTEN: Final = re.compile(r'"(?:data:[\w.+-]+/[\w.+-]+;base64,)?([A-Za-z0-9+/]{40,})')
 _HEADER_CHARACTERS: Final = 350_000  # enough for the metadata that cameras put before a JPEG's frame
 
 
@@ -41,6 +42,15 @@ def base64_image_size(text: str) -> Size | None:
     """
     head = base64_head(text)
     return image_size(head) if head else None
+
+
+def written_image_size(text: str) -> Size | None:
+    """The size of an image whose data stands in JSON, whatever the API calls its field; None where there is none.
+
+    Example: written_image_size('{"type":"image","source":{"data":"R0lGODlhAgADAA…"}}') -> (2, 3)
+    """
+    found = _WRITTEN.search(text)
+    return image_size(base64_head(found[1])) if found else None
 
 
 def base64_head(text: str, limit: int = _HEADER_CHARACTERS) -> bytes:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from brim import incidents
+from brim.apis.image_size import written_image_size
 from brim.content import Compactor, Hint, handle_of
 from brim.content import arguments as arguments_compactor
 from brim.content.keyed import keyed, with_values, words_of
@@ -199,6 +200,9 @@ class Forms:
     def _compacted(self, item: Item, room: Room) -> tuple[str, str]:
         if item.kind == "media":
             self._keep(item)
+            size = written_image_size(item.text or self._original(item))
+            if size is not None:
+                return room.mark(f"{item.name or 'image'} {size[0]}×{size[1]}, archived"), "recoverable"
             return room.mark(f"{item.name or 'media'}, about {item.tokens:,} tokens"), "recoverable"
         if item.kind == "call":
             self._keep(item)

@@ -271,7 +271,8 @@ class Itemizer:
             item.must = group.must and (part.fixed or part.kind == "thinking") and not media
             return [item]
         if part.kind != "text":
-            return [Item(index, number, "", size, "media", group.layer, must=False, fixed=True, name=part.name)]
+            name = part.name or (part.kind if part.kind in ("image", "audio", "file") else "")
+            return [Item(index, number, "", size, "media", group.layer, must=False, fixed=True, name=name)]
         if part.name:  # a document beside what is said about it
             layer = 3 if group.layer == 5 else group.layer
             return [Item(index, number, part.text, size, "block", layer, name=part.name, fixed=part.fixed)]

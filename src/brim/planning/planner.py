@@ -120,6 +120,7 @@ class Planner:
         for keep, rule in (
             (self._keep_context, "given for this turn"),
             (self._keep_user_words, "the user's own words"),
+            (self._keep_picture, "the picture that is asked about"),
             (self._keep_exchange, "the last exchange"),
             (self._keep_newest, "the newest steps and the last answer"),
         ):
@@ -253,6 +254,26 @@ class Planner:
         Spans kept of meetings, tuned half, 5/10/25%: .338/.497/.680 so, .321/.492/.679 if not (bench/chats.py).
         """
         return any(message.role == "assistant" for message in self.task.conversation.messages)
+
+    def _keep_picture(self, room: int) -> None:
+        """Keep the newest picture, with what is said beside it: a question without one is about that.
+
+        It goes before older text, and after the newest step, which has to be there whole.
+        """
+        group = next((one for one in reversed(self.groups) if any(item.kind == "media" for item in one.items)), None)
+        if group is None or not self._lacks(group) or group.layer not in (4, 5):
+            return
+        newest = self.groups[-1]
+        waiting = self._whole_size(newest) if newest is not group and _is_step(newest) else 0
+        before = [(item, item.given, item.shown, item.shown_tokens, item.fidelity) for item in group.items]
+        was_kept, group.kept = group.kept, True
+        for item in group.items:
+            item.given = item.tokens if item.kind in ("media", "text") else max(item.given, self.forms.floor(item))
+            self.forms.show(item)
+        if self._total() + waiting > (self.task.limit if group.must else self.target):
+            group.kept = was_kept
+            for item, given, shown, tokens, fidelity in before:
+                item.given, item.shown, item.shown_tokens, item.fidelity = given, shown, tokens, fidelity
 
     def _keep_exchange(self, room: int) -> None:
         """Keep the last exchange of a chat, whole or shortened, before anything that is older."""
