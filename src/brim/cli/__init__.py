@@ -96,10 +96,14 @@ def _run(given: list[str]) -> int:
         print(f"brim: there is no command {given[0]!r}\n{hint}", file=sys.stderr)
         return 2
     logging.basicConfig(format="brim: %(message)s", level=logging.ERROR)
-    warnings.formatwarning = lambda message, *_: f"brim {given[0]}: {message}\n"
     args = parsed(given)
     try:
-        return int(args.run(args))
+        with warnings.catch_warnings():
+            warnings.simplefilter("default")
+            warnings.showwarning = lambda message, *_, **__: print(
+                f"brim {given[0]}: {printable(str(message))}", file=sys.stderr
+            )
+            return int(args.run(args))
     except BrimError as problem:
         print(f"brim {given[0]}: {printable(in_flags(str(problem)), LINES)}", file=sys.stderr)
         return 1 if isinstance(problem, (brim.BudgetTooSmall, brim.NotFound)) else 2

@@ -18,7 +18,7 @@ import brim
 from brim import apis, models
 from brim.cli.terminal.reading import add_model, apply_settings, as_text, json_problem, place_of, read_bytes, request_in
 from brim.cli.terminal.showing import plain, plural
-from brim.errors import BadInput
+from brim.errors import BadInput, UnknownModel
 from brim.planning.items import current
 from brim.planning.report import LAYERS, level_of
 from brim.tokens.counter import Count, Counter
@@ -84,6 +84,11 @@ def _model(args: argparse.Namespace, named: str) -> str:
     if not name:
         told = "is missing: name the model that the tokens are for, such as gpt-4o, or set cli.model in brim.toml"
         raise BadInput("--model", told)
+    try:
+        models.find(str(name))
+    except UnknownModel as unknown:
+        if unknown.near:  # most likely a slip of the pen; what looks like no name at all is estimated
+            raise
     return str(name)
 
 
@@ -111,7 +116,8 @@ def _print(args: argparse.Namespace, count: Count, more: dict[str, Any]) -> None
         style = {"ok": "green", "high": "yellow", "critical": "red"}[level]
         taker = plain(more["model"].name)
         console.print(f"[{style}]{count.tokens / limit:.1%} of the {limit:,} tokens that {taker} takes ({level})[/]")
-    console.print(f"[bold]{count.tokens:,}[/] tokens ({count.source}, at most {count.upper:,})", highlight=False)
+    named = "token" if count.tokens == 1 else "tokens"
+    console.print(f"[bold]{count.tokens:,}[/] {named} ({count.source}, at most {count.upper:,})", highlight=False)
 
 
 def _several(args: argparse.Namespace) -> int:
