@@ -79,7 +79,7 @@ class SessionRouter:
                 session, common = self._stored(conversation, place, given, found)
             if session is not None:
                 if given["model"] and given["model"] not in (session.model, session.model.name):
-                    session.ask(given["model"])
+                    session.switch_model(given["model"])
                 lost = len(session.log) - common
                 if not lost or lost <= min(EDIT, common):
                     return self._keep(session, place)

@@ -79,10 +79,10 @@ class Session(Held):
         if system is None and self._system is not None and apis.is_bare(request) and not _instructed(conversation):
             conversation = apis.parse(request, conversation.api, system=self._system, **beside)
         if self._follows and conversation.model not in (self.model.name, self._unknown):
-            self.ask(conversation.model)
+            self.switch_model(conversation.model)
         return self.fit_parsed(request, conversation)
 
-    def ask(self, model: str | Model) -> None:
+    def switch_model(self, model: str | Model) -> None:
         """Go on with another model: its tokens count from now on, and its window holds. One that is unknown is not."""
         try:
             found = model if isinstance(model, Model) else models.find(model)
