@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
         model_name = _model(args, "")
         if problem := json_problem(data):
             print(f"{place_of(args.file)} is not JSON ({problem}): counted as plain text", file=sys.stderr)
-        _print(args, brim.count(as_text(data, args.file), model=model_name), {})
+        _print(args, brim.count(as_text(data, args.file), model=model_name, strict=True), {})
         return 0
     conversation = apis.parse(request, model=args.model or "")
     model = models.find(_model(args, conversation.model))
@@ -129,7 +129,8 @@ def _several(args: argparse.Namespace) -> int:
     for path in track(files, "counting", console=console, transient=True, disable=not console.is_terminal):
         data = path.read_bytes()
         if b"\0" not in data[:4096]:
-            found.append((_shown(path, args.files), brim.count(data.decode("utf-8", "replace"), model=model).tokens))
+            text = data.decode("utf-8", "replace")
+            found.append((_shown(path, args.files), brim.count(text, model=model, strict=True).tokens))
     total = sum(size for _, size in found)
     if args.json:
         print(json.dumps({"tokens": total, "files": dict(found)}))

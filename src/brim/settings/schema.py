@@ -230,6 +230,10 @@ class SummarizerSettings(SettingsSection, frozen=True, kw_only=True):
     model: Annotated[str, Meta(description="model that writes the summaries")] = ""
     max_tokens: Annotated[Count, Meta(description="longest summary in tokens")] = 800
     block_chars: Annotated[Count, Meta(description="blocks longer than this are summarised in parts")] = 50_000
+    temperature: Annotated[
+        Annotated[float, Meta(ge=0, le=2)] | None, Meta(description="temperature of the model; unset: its own")
+    ] = None
+    style: Annotated[str, Meta(description="how summaries are to be written, added to what the model is asked")] = ""
     timeout: Annotated[Seconds, Meta(description="seconds before the deterministic summary is taken")] = 60.0
 
 

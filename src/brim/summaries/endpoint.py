@@ -26,6 +26,7 @@ class Endpoint:
     model: str
     key: str = field(default="", repr=False)
     api: str = "openai_chat"
+    temperature: float | None = None
 
     def __post_init__(self) -> None:
         if self.api not in ASKING:
@@ -58,4 +59,8 @@ class Endpoint:
         return dict(self._asking.headers() + self._asking.key_headers(self.key))
 
     def _body(self, system: str, text: str, tokens: int) -> dict[str, Any]:
-        return self._asking.body(self.model, system, text, tokens, self.url)
+        body = self._asking.body(self.model, system, text, tokens, self.url)
+        if self.temperature is not None:
+            holder = body.get("generationConfig")
+            (body if holder is None else holder)["temperature"] = self.temperature
+        return body

@@ -52,8 +52,9 @@ class LlmSummarizer:
     """Summarises messages by asking a model.
 
     `window` is the most input tokens of one call, `max_tokens` and `max_cost` (USD, needs `prices`) what all calls
-    together may take. Blocks of more than `block_chars` characters are summarised in parts even where they fit. `fit`
-    brings one call's texts into the window as the last word on its size; `warn` is told what went wrong.
+    together may take. Blocks of more than `block_chars` characters are summarised in parts even where they fit.
+    `style` is added to what the model is asked, such as "Write bullets in German." `fit` brings one call's texts into
+    the window as the last word on its size; `warn` is told what went wrong.
 
     Example: LlmSummarizer(ask, window=16_000, max_tokens=200_000)
     """
@@ -67,6 +68,7 @@ class LlmSummarizer:
     max_cost: float | None = None
     prices: Prices | None = None
     block_chars: int | None = None
+    style: str = ""
     warn: Callable[[str], None] = log.warning
     fit: Callable[[str, str, int], str] | None = None
     spent: int = 0
@@ -119,7 +121,7 @@ class LlmSummarizer:
 
     def _pieces(self, text: str, previous: str, size: int) -> Iterator[str]:
         """The text in pieces that one call can take, cut between lines where that is possible."""
-        room = self.window - FRAME - self.count(INSTRUCTION) - self.count(PREVIOUS + previous) - size
+        room = self.window - FRAME - self.count(f"{INSTRUCTION} {self.style}") - self.count(PREVIOUS + previous) - size
         room = max(LEAST, room)
         start = 0
         while start < len(text):
@@ -141,16 +143,17 @@ class LlmSummarizer:
     async def _asked(self, text: str, previous: str, size: int) -> str | None:
         """One call, tried again when it fails; None if it failed, or the budget is spent."""
         said = f"{PREVIOUS}{previous}\n\n{text}" if previous else text
+        system = f"{INSTRUCTION} {self.style}".strip()
         if self.fit is not None:
-            said = self.fit(INSTRUCTION, said, self.window)
-        asked = FRAME + self.count(INSTRUCTION) + self.count(said)
+            said = self.fit(system, said, self.window)
+        asked = FRAME + self.count(system) + self.count(said)
         for attempt in range(self.retries + 1):
             if not self._may_spend(asked, size):
                 self.warn("the budget for summaries is spent: summaries without a model stand in")
                 return None
             self._spend(asked, 0)
             try:
-                answer = await asyncio.wait_for(self.ask(INSTRUCTION, said, size), self.timeout)
+                answer = await asyncio.wait_for(self.ask(system, said, size), self.timeout)
             except Exception as problem:  # the caller's own code, or a model behind it: anything may go wrong there
                 self.warn(f"a summary failed ({type(problem).__name__}: {problem})")
                 if attempt < self.retries:

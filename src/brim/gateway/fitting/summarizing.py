@@ -54,7 +54,7 @@ class Summarizing:
         self._target = target
         self._api = next(api for api in ASKING if api in target.apis)
         base = target.root if ASKING[self._api].path.startswith("/v1") else target.address("/v1", "")
-        self._endpoint = Endpoint(base, settings.model, target.key or "", self._api)
+        self._endpoint = Endpoint(base, settings.model, target.key or "", self._api, settings.temperature)
         self._find = find
         self._journal = journal
         self._places = asyncio.Semaphore(TOGETHER)
@@ -90,6 +90,7 @@ class Summarizing:
             timeout=self._settings.timeout,
             retries=RETRIES,
             block_chars=self._settings.block_chars,
+            style=self._settings.style,
             fit=partial(within, model=model or "gpt-4o"),
             warn=self._warn,
         )

@@ -20,7 +20,7 @@ from brim.planning.draft import Draft, own_name
 from brim.planning.items import current
 from brim.planning.policies import agent
 from brim.planning.policies.policy import RollingPolicy
-from brim.planning.policies.summaries import summary
+from brim.planning.policies.summaries import block_summary, summary
 from brim.planning.project_context import asked_words, shrunk
 from brim.planning.rebuild import with_text
 from brim.planning.report import Decision, Form
@@ -34,6 +34,9 @@ CONTEXT = "You have access to the following document:\n--- BEGIN ---\n{}\n" + EN
 SUMMARY, CONCISE_SUMMARY = 0.25, 0.08
 # What a summary's own words and the message around it take.
 FRAME = 16
+# Of a current message that is too long by itself so many characters stay at each end, and between them a summary in
+# this share of the room, made of so many characters at once.
+INSTRUCTION, CONDENSED, BLOCK_CHARS = 600, 0.5, 50_000
 # The least that is left of a recent message that is compressed.
 LEAST = 24
 # In less room than a few passages lines are chosen rather than passages.
@@ -55,15 +58,15 @@ def plan(work: Work, policy: RollingPolicy) -> Outcome:
     window = _Window(work, policy, chat, work.limit - work.total(fixed.conversation))
     window.choose()
     archived = kept_whole(chat.messages[: window.cut])
-    reason = "older than the messages that are kept; in the summary"
+    reason = f"older than the {len(chat.messages) - window.cut} messages that are kept{window.why}; in the summary"
     steps = told(work, chat.at[: window.cut], "summary", reason, archived)
-    archive |= archived | window.archive
+    archive |= archived | window.archive | window.originals
     context = [piece for piece in pieces if piece.recoverable]
     newest = [piece for piece in context if piece in work.context]
     added: list[tuple[Message, str, int | None]] = []
-    added += [
-        (message, named(context), 3) for message in _context(work, context, newest, window.left, (steps, archive))
-    ]
+    # A document goes to nothing before any recent message is cut.
+    shown = _context(work, context, newest, 0 if window.steps else window.left, (steps, archive))
+    added += [(message, named(context), 3) for message in shown]
     added += [(message, "summary", None) for message in window.summary]
     draft = draft.ordered([*chat.instructions, *chat.at[window.cut :]])
     draft = draft.showing([*draft.messages[: len(chat.instructions)], *window.kept])
@@ -73,7 +76,7 @@ def plan(work: Work, policy: RollingPolicy) -> Outcome:
         message = fixed.messages[-1]
         draft = draft.inserted(len(chat.instructions), message, named(held), 3, held=True)
     outcome = agent.enforce(work, draft)
-    outcome.steps = [*shrinking, *steps, *window.steps]
+    outcome.steps = [*shrinking, *steps, *window.condensed, *window.steps]
     outcome.archived = [*chat.at[: window.cut], *draft.given(outcome.archived)]
     outcome.archive = archive | outcome.archive
     return outcome
@@ -168,8 +171,11 @@ class _Window:
         self.cut = 0
         self.kept: Sequence[Message] = self.chat
         self.summary: list[Message] = []
+        self.why = ""  # why so many messages are kept and not the number that was set
         self.steps: list[Decision] = []
         self.archive: dict[str, str] = {}
+        self.condensed: list[Decision] = []  # the current message, where the summariser told it
+        self.originals: dict[str, str] = {}
 
     @property
     def left(self) -> int:
@@ -181,11 +187,13 @@ class _Window:
         self._take(0, SUMMARY)
         if self.left >= 0:
             return
+        self._condense_current()
         sizes = [self.work.counter.message(message) for message in self.chat]
         for keep in range(policy.recent_messages_to_keep, policy.min_recent_messages_to_keep - 1, -1):
             cut = self._cut(keep)
             if self.work.size(sum(sizes[cut:])) <= self.room * (1 - SUMMARY):
                 self._take(cut, SUMMARY)
+                self._told(keep)
                 if self.left >= 0:
                     return
         self._take(self._cut(policy.min_recent_messages_to_keep), CONCISE_SUMMARY)
@@ -201,6 +209,38 @@ class _Window:
         """Where the last `keep` messages start, or the turn that the first of them is in."""
         wanted = max(0, len(self.chat) - keep)
         return max((start for start in self.starts if start <= wanted), default=0)
+
+    def _told(self, keep: int) -> None:
+        """Say why the window has more messages than it was to have."""
+        wanted = max(0, len(self.chat) - keep)
+        if self.cut < wanted:
+            beside = "a result and its call" if self.chat[wanted].answers else "an answer and its question"
+            self.why = f" (not {keep}: {beside} stay together)"
+
+    def _condense_current(self) -> None:
+        """A current message that is too long by itself: its middle as the caller's summariser tells it."""
+        if self.work.summarize is None or not self.chat:
+            return
+        now = current(tuple(self.chat))
+        message = self.chat[now]
+        before = self.work.counter.message(message)
+        parts = [n for n, part in enumerate(message.parts) if part.kind == "text" and not part.fixed]
+        if self.work.size(before) <= self.room or message.role != "user" or not parts:
+            return
+        longest = max(parts, key=lambda n: len(message.parts[n].text))
+        text = message.parts[longest].text
+        if len(text) <= 4 * INSTRUCTION:
+            return
+        start, end = text[:INSTRUCTION], text[-INSTRUCTION:]
+        told = block_summary(self.work, text[INSTRUCTION:-INSTRUCTION], int(CONDENSED * self.room), BLOCK_CHARS)
+        new = with_text(self.work.conversation.api, message, {longest: f"{start}\n{told}\n{end}"})
+        after, handle = self.work.counter.message(new), handle_of(text)
+        self.chat = [*self.chat[:now], new, *self.chat[now + 1 :]]
+        self._take(0, SUMMARY)
+        self.originals[handle] = text
+        name = own_name(self.work.conversation, self.at[now])
+        reason = "too long by itself: its beginning and end, and a summary of what is between"
+        self.condensed.append(Decision(name, "user", 5, "text", before, after, "summary", reason, handle))
 
     def _take(self, cut: int, share: float) -> None:
         """Keep the chat from `cut` on, with a summary of what stands before it."""
