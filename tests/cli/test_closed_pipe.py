@@ -49,6 +49,8 @@ PRINTING: dict[str, list[str]] = {
     "init": ["--help"],
     "completion": ["bash"],
     "version": [],
+    "store": ["--help"],
+    "keys": ["--help"],
 }
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from brim import settings
 from brim.apis import Usage
 from brim.gateway.admin.numbers import SPANS, numbers
 from brim.gateway.fitting.conversations import Conversations
@@ -14,8 +17,13 @@ from brim.gateway.observe import history as kept
 from brim.gateway.observe.history import History
 from brim.gateway.observe.turn_log import CHUNK, RING, TurnLog
 from brim.gateway.observe.turns import GatewayTurn
+from brim.gateway.proxy.client import Client
+from brim.gateway.server.app import Gateway
+from brim.gateway.server.options import options_of
+from brim.gateway.server.serving import Server, address
 from brim.stores.inmemory import InMemoryStore
 from brim.stores.sqlite import SqliteStore
+from brim.testing import FakeProvider
 
 NOON = 1_790_000_000.0
 
@@ -133,3 +141,34 @@ def test_a_restored_conversation_goes_on_with_the_next_number() -> None:
     assert ([one.number for one in live.turns], live.client, live.tenant) == ([3, 4], "app", "t")
     conversations.add(live, turn(0))
     assert live.turns[-1].number == 5
+
+
+def test_a_gateway_that_is_started_anew_shows_what_the_last_one_did(tmp_path: Path) -> None:
+    async def run(ask: bool) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        async with FakeProvider() as provider:
+            options = options_of(settings.load(tmp_path, {}, gateway={"port": 0}), upstream=provider.url)
+            gateway = Gateway(options, store=SqliteStore(tmp_path / "brim.db"))
+            server = Server(gateway)
+            bound = server.listen()
+            running = asyncio.get_running_loop().create_task(server.serve(sockets=[bound]))
+            await server.ready.wait()
+            if ask:
+                client = Client(connect_timeout=5, read_timeout=30, connections=1)
+                body = b'{"model": "gpt-4o", "messages": [{"role": "user", "content": "hi"}]}'
+                url = f"{address(bound)}/v1/chat/completions"
+                headers = [(b"content-type", b"application/json"), (b"x-brim-session", b"one")]
+                async with await client.send("POST", url, headers, body) as answer:
+                    await answer.read(1 << 20)
+                await client.close()
+            found = await asyncio.to_thread(gateway.views.numbers, "24h")
+            sessions = gateway.views.sessions()
+            server.stop()
+            await running
+            return found["totals"], sessions
+
+    first, told = asyncio.run(run(True))
+    again, restored = asyncio.run(run(False))
+    assert again == first
+    assert again["requests"] == 1
+    assert [one["id"] for one in restored] == [one["id"] for one in told]
+    assert restored[0]["tokens_after"] == told[0]["tokens_after"] > 0

@@ -46,7 +46,7 @@ class ValueStore(Protocol):
 
 
 class Slots:
-    """A number for each process that writes on a day, the same again for one that is started anew."""
+    """A number for each process that writes on a day, the same each time the process asks."""
 
     def __init__(self, store: ValueStore, process: str) -> None:
         self._store = store

@@ -71,7 +71,7 @@ class Gateway:
         self.options = options
         self.store = store
         self.metrics = Metrics()
-        self.journal = Journal(self.metrics, store, _process(options))
+        self.journal = Journal(self.metrics, store, _process())
         self.tenants = Tenants(store)
         self._trimming = Trimming()
         self.lookouts = Lookouts()
@@ -286,10 +286,9 @@ class Gateway:
         log.log(logging.INFO, "stopped")
 
 
-def _process(options: Options) -> str:
-    """A name for this process that is the same when it is started anew."""
-    port = options.gateway.port
-    return f"{socket.gethostname()}:{port or os.getpid()}"
+def _process() -> str:
+    """A name that no other process has: several may serve one port, and containers share names and numbers."""
+    return f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
 
 
 # What goes along with a refusal: a browser asks for the token, a client comes again, or not on this connection.
