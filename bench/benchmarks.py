@@ -107,6 +107,10 @@ def memory_tables(run: Run) -> Tables:
     return {"brim": _own(run, {name: partial(memory.PARTS[name], run.data, not run.quick) for name in names})}
 
 
+def scale_tables(run: Run) -> Tables:
+    return {"brim": _own(run, _loaded("scale.py", "scale").parts(run.quick))}
+
+
 def gateway_tables(run: Run) -> Tables:
     overhead = proxies.Overhead(run.field, ("--rounds", "1") if run.quick else ())
     return {"proxies": overhead.proxies, "brim": overhead.own}
@@ -136,6 +140,7 @@ BENCHMARKS: dict[str, tuple[str, Callable[[Run], Tables]]] = {
     "evidence": ("what answers a question in a long chat or a meeting (M1, M5b)", evidence_tables),
     "memory": ("sessions: one more turn, a stream of a million tokens, the store", memory_tables),
     "gateway": ("what a proxy adds to a request: Brim's gateway and the others'", gateway_tables),
+    "scale": ("gateways that share a PostgreSQL, with and without faults", scale_tables),
     "mcp": ("tool lists, tool search and results through the MCP wrapper", mcp_tables),
 }
 

