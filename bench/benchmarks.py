@@ -21,6 +21,7 @@ import content
 import count
 import evidence
 import fit
+import meaning
 import memory
 import record
 import table
@@ -88,6 +89,16 @@ def value_tables(run: Run) -> Tables:
     }
 
 
+def meaning_tables(run: Run) -> Tables:
+    """Both halves of every set; the untouched one counts."""
+    most = 4 if run.quick else None
+    return {
+        f"{name} {share}": partial(meaning.rows, run.data, name, share, most)
+        for name in ("tau", "livemcp", "bfcl-long")
+        for share in (25, 50)
+    }
+
+
 def chat_tables(run: Run) -> Tables:
     return {"turns": lambda: chat.table(run.field)}
 
@@ -136,6 +147,7 @@ BENCHMARKS: dict[str, tuple[str, Callable[[Run], Tables]]] = {
     "compact": ("JSON, logs, test output, pages and code in fewer tokens (M3–M6)", compact_tables),
     "content": ("every kind told and shortened without a hint, on tuned and on untouched halves", content_tables),
     "values": ("values that later tool calls need, and reuse of the prefix (M2)", value_tables),
+    "meaning": ("what a model needs that is still there: requests, the user's words, results, values", meaning_tables),
     "chat": ("a tool chat of 40 turns: the ceiling, cost with a prompt cache, what is still there", chat_tables),
     "evidence": ("what answers a question in a long chat or a meeting (M1, M5b)", evidence_tables),
     "memory": ("sessions: one more turn, a stream of a million tokens, the store", memory_tables),

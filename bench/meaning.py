@@ -1,6 +1,8 @@
 """Meaning: is what a model needs still in the request? First request, user's words, newest result, values, fill.
 
-    python bench/meaning.py --data DIR [--only tau,livemcp,bfcl-long] [--share 25,50] [--way fit,session] [--most N]
+    python bench/meaning.py --data DIR [--only tau,livemcp] [--share 25,50] [--way fit,session,drop] [--most N]
+
+`drop` is a session that lets its oldest steps go at the same places; `--compact-to .3` moves these for both.
 
 Runs with odd numbers are for tuning, even ones for reporting; both are printed. The window is the system prompt and a
 share of the rest of the transcript; only requests that exceed it count.
@@ -23,6 +25,8 @@ from brim.errors import BrimError, BudgetTooSmall
 MODEL = "gpt-4o"
 # Up to this share of the room what the user wrote stays whole.
 USER_SHARE = 0.4
+COMPACT_TO = 0.6
+NAMES = ("first", "words", "newest", "values", "fill", "prefix", "cost", "compactions")
 Messages = list[dict[str, Any]]
 
 
@@ -56,8 +60,23 @@ class Tally:
     def add(self, name: str, value: float) -> None:
         self.found[name].append(float(value))
 
+    def mean(self, name: str) -> float:
+        return sum(self.found[name]) / len(self.found[name])
+
     def row(self) -> str:
-        names = ("first", "words", "newest", "values", "stale", "fill", "prefix", "over", "refused", "compactions")
+        names = (
+            "first",
+            "words",
+            "newest",
+            "values",
+            "stale",
+            "fill",
+            "prefix",
+            "cost",
+            "over",
+            "refused",
+            "compactions",
+        )
         means = {name: sum(found) / len(found) for name, found in self.found.items() if found}
         return "  ".join(f"{name} {means[name]:.3f}" if name in means else f"{name}   –  " for name in names)
 
@@ -108,12 +127,35 @@ def judge_call(tally: Tally, context: Messages, sent: Messages, call: dict[str, 
                 tally.add("stale", value in shown)
 
 
-def ways(budget: int) -> dict[str, Callable[[Messages], Messages]]:
-    session = brim.Session(model=MODEL, budget=budget)
+def ways(budget: int, fixed: int, to: float) -> dict[str, Callable[[Messages], Messages]]:
+    """How a request can be brought within a budget; no time limit, so that a busy machine measures the same."""
+    policy = brim.Policy.agent(compact_to=to)
+    session = brim.Session(model=MODEL, budget=budget, policy=policy, fit_timeout=None)
+    oldest = Oldest(budget, fixed + int(to * (budget - fixed)))
     return {
-        "fit": lambda context: brim.fit(context, model=MODEL, budget=budget).messages,
+        "fit": lambda context: brim.fit(context, model=MODEL, budget=budget, fit_timeout=None).messages,
         "session": lambda context: session.fit(context).messages,
+        "drop": oldest.fit,
     }
+
+
+class Oldest:
+    """A session that lets its oldest steps go: down to a target whenever it is over its budget."""
+
+    def __init__(self, budget: int, target: int) -> None:
+        self.budget, self.target = budget, target
+        self.start = 0
+
+    def fit(self, context: Messages) -> Messages:
+        system = [message for message in context if message["role"] == "system"][:1]
+        rest = context[len(system) :]
+        if tokens(system + rest[self.start :]) > self.budget:
+            starts = [number for number, message in enumerate(rest) if message["role"] != "tool"]
+            for start in starts:
+                if start > self.start and tokens(system + rest[start:]) <= self.target:
+                    break
+            self.start = start
+        return system + rest[self.start :]
 
 
 def common(before: Messages, after: Messages) -> tuple[int, int]:
@@ -124,13 +166,13 @@ def common(before: Messages, after: Messages) -> tuple[int, int]:
     return same, len(second)
 
 
-def run(messages: Messages, share: float, way: str, tally: Tally) -> None:
+def run(messages: Messages, share: float, way: str, tally: Tally, to: float = COMPACT_TO) -> None:
     system = [message for message in messages if message["role"] == "system"][:1]
     fixed = tokens(system)
     budget = fixed + int(share * (tokens(messages) - fixed))
     if budget - fixed < 200:
         return
-    make, before = ways(budget)[way], []
+    make, before = ways(budget, fixed, to)[way], []
     for end, message in enumerate(messages):
         context = messages[:end]
         if message["role"] != "assistant" or not context or context[-1]["role"] not in ("user", "tool"):
@@ -146,10 +188,27 @@ def run(messages: Messages, share: float, way: str, tally: Tally) -> None:
             judge_request(tally, context, sent, budget, fixed)
             same, size = common(before, sent)
             tally.add("prefix", same / size)
+            # In tokens of fresh input: what a cache holds costs a tenth.
+            tally.add("cost", tokens(sent) * (1 - 0.9 * same / size) / budget)
             tally.add("compactions", same < 0.98 * len(json.dumps(before)))
             for call in message.get("tool_calls") or ():
                 judge_call(tally, context, sent, call)
         before = sent
+
+
+def rows(data: Path, name: str, share: int, most: int | None = None) -> list[dict[str, str]]:
+    """The table of a set at a share: a row for each way and half."""
+    lines, found = (data / SETS[name]).read_text().splitlines()[:most], []
+    for way in ("fit", "session", "drop"):
+        for half in ("odd", "even"):
+            tally = Tally()
+            for number, line in enumerate(lines, 1):
+                if (number % 2 == 1) == (half == "odd"):
+                    run(json.loads(line)["messages"], share / 100, way, tally)
+            kind = "tuned" if half == "odd" else "untouched"
+            means = {each: f"{tally.mean(each):.3f}" if tally.found[each] else "–" for each in NAMES}
+            found.append({"way": way, "half": kind, **means})
+    return found
 
 
 def main() -> None:
@@ -160,6 +219,7 @@ def main() -> None:
     parser.add_argument("--way", default="fit,session")
     parser.add_argument("--most", type=int)
     parser.add_argument("--half", choices=("odd", "even"))
+    parser.add_argument("--compact-to", type=float, default=COMPACT_TO)
     given = parser.parse_args()
     for name in given.only.split(","):
         lines = (given.data / SETS[name]).read_text().splitlines()[: given.most]
@@ -169,7 +229,7 @@ def main() -> None:
                     tally = Tally()
                     for number, line in enumerate(lines, 1):
                         if (number % 2 == 1) == (half == "odd"):
-                            run(json.loads(line)["messages"], int(share) / 100, way, tally)
+                            run(json.loads(line)["messages"], int(share) / 100, way, tally, given.compact_to)
                     kind = "tuned" if half == "odd" else "untouched"
                     print(f"{name:10} {share}% {way:8} {kind:10} {tally.row()}", flush=True)
 

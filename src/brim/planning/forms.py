@@ -34,6 +34,8 @@ DENSE_FROM = 40
 KEY_ARGUMENTS = 120
 # What the JSON around shortened arguments takes.
 ARGUMENTS = 8
+# A line of which the marks of gaps took more than the rest of this is made again with more room.
+GAPS = 0.9
 _GAP = re.compile(r"\[… [^\[\]\n]{0,60}\]")
 # Texts of which the values that calls need stand first, in at most this share of their room: an extract goes by whole
 # lines, and leaves out the identifiers of most records.
@@ -178,12 +180,12 @@ class Forms:
 
     def _brief(self, item: Item, room: Room) -> str:
         """What a compactor makes of a text, with a bare sign for each gap: the summary names the original once."""
-        compactor, brief = self.compactor(item), ""
-        for most in (room.tokens, 3 * room.tokens // 2):
-            made = _GAP.sub("…", compactor.at(replace(room, tokens=most)).text)
-            if brief and not room.fits(made):
-                break
-            brief = made
+        compactor = self.compactor(item)
+        made = compactor.at(room).text
+        brief = _GAP.sub("…", made)
+        if len(brief) < GAPS * len(made):
+            longer = _GAP.sub("…", compactor.at(replace(room, tokens=3 * room.tokens // 2)).text)
+            brief = longer if room.fits(longer) else brief
         return brief
 
     def _form(self, item: Item) -> tuple[str, str]:

@@ -301,7 +301,7 @@ class Planner:
         if self._chat:
             return
         most = int(NEWEST_SHARE * (room - self.task.limit + self.target))
-        newest, answered, taken = True, False, 0
+        newest, answered, taken, before = True, False, 0, self._total()
         for group in reversed(self.groups):
             if not group.items or group.members[0] == SYSTEM or group.layer != 4 or not self._lacks(group):
                 continue
@@ -309,7 +309,7 @@ class Planner:
             if not step and (answered or asks(self.task.conversation.messages[group.members[0]])):
                 continue
             answered = answered or not step
-            needed, before = self._whole_size(group), self._total()
+            needed = self._whole_size(group)
             if newest and before + needed + self._rest_frame(group) <= self.task.limit:
                 self._keep_whole(group)
             elif newest:
@@ -318,7 +318,9 @@ class Planner:
                 self._keep_whole(group)
             elif step:
                 break
-            taken, newest = taken + needed, False
+            else:
+                continue
+            before, taken, newest = before + needed, taken + needed, False
 
     def _rest_frame(self, group: Group) -> int:
         """What the head of a summary takes, if anything beside a group is left to be archived."""

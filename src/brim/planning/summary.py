@@ -43,9 +43,10 @@ class Summary:
         self.frame = 0
         self._notes = ""
         self._notes_most = 0
-        self._lines: list[str] = []
         self._rest = ""
-        self._sizes: dict[int, int] = {}
+        self._own: dict[int, frozenset[str]] = {}  # the words of each step's results
+        self._known: dict[tuple[int, int, frozenset[str]], str] = {}
+        self._words: dict[str, set[str]] = {}  # of texts that are shown
         self._made = False
         self._shown: list[tuple[Candidate, str]] = []
 
@@ -68,7 +69,7 @@ class Summary:
         shown: list[tuple[Candidate, str]] = []
         for candidate in reversed(archived):
             if candidate.form in ("line", "short") and candidate.step:
-                line = "- " + self._line(candidate.group, candidate.tokens or LINE, said)
+                line = self._known_line(candidate.group, candidate.tokens or LINE, said)
                 said |= self.forms.words(line)
                 shown.append((candidate, line))
         self._shown = shown[::-1]
@@ -136,6 +137,18 @@ class Summary:
             text = text[: int(len(text) * 0.8)].rpartition("\n")[0]
         return text
 
+    def _known_line(self, group: Group, tokens: int, said: set[str]) -> str:
+        """The line of a step. A summary is written many times: its lines are made once for what else is said."""
+        own = self._own.get(id(group))
+        if own is None:
+            results = [item.text for item in group.items if item.kind == "result"]
+            own = self._own[id(group)] = frozenset[str]().union(*map(self.forms.words, results))
+        key = (id(group), tokens, own & said)
+        line = self._known.get(key)
+        if line is None:
+            line = self._known[key] = "- " + self._line(group, tokens, said)
+        return line
+
     def _line(self, group: Group, tokens: int, said: set[str]) -> str:
         messages = self.task.conversation.messages
         calls = [
@@ -149,7 +162,11 @@ class Summary:
         found: set[str] = set()
         for group in groups:
             for item in group.items if group.kept else ():
-                found |= self.forms.words(item.text if item.shown is None else item.shown)
+                text = item.text if item.shown is None else item.shown
+                words = self._words.get(text)
+                if words is None:
+                    words = self._words[text] = self.forms.words(text)
+                found |= words
         return found
 
     def _counted(self, gone: Sequence[Group], shown: set[int]) -> str:
