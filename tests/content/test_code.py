@@ -190,3 +190,15 @@ def test_every_grammar_of_the_extra_finds_a_definition(name, text):
     found = outline.outline(text.split("\n"), name)
     assert found.parsed
     assert "greet" in [one.name.rpartition("::")[2] for one in found.definitions]
+
+
+def test_settings_are_outlined_by_section_and_tables_by_what_names_them():
+    lock = "version = 3\n" + "".join(
+        f'\n[[package]]\nname = "crate-{n}"\nversion = "1.{n}.0"\nchecksum = "{n:064x}"\n' for n in range(20)
+    )
+    got = brim.compact(lock, 260)
+    assert got.kind == "code"
+    assert all(f"[[package]] crate-{n}" in got.text or f'"crate-{n}"' in got.text for n in range(20))
+    settings = "".join(f"[part.{n}]\nlimit = {n}\nname_of_owner = 'nobody in particular'\n\n" for n in range(20))
+    shown = brim.compact(settings, 200).text
+    assert all(f"{1 + 4 * n} [part.{n}]" in shown for n in range(20))

@@ -36,6 +36,7 @@ _SIGNS: tuple[tuple[str, int, re.Pattern[str]], ...] = tuple(
         ("typescript", 3, r"\s*(?:export )?(?:interface|type|enum) \w+.*[{=]|.*\): (?:Promise<|void|string"
             r"|number|boolean)|\s*import type "),
         ("typescript", 2, r"\s*(?:private|public|readonly) \w+(?:\?)?: |\s*(?:const|let) \w+: \w+"),
+        ("graphql", 5, r"(?:type|input) \w+(?: implements [\w &]+)? ?\{|(?:extend type|scalar|union|fragment) \w"),
         ("javascript", 2, r"\s*(?:export )?(?:default )?(?:async )?function\b|\s*(?:const|let|var) \w+ = "
             r"|.*=> \{?\s*$|.*require\("),
         ("javascript", 2, r"\s*import .* from ['\"]|\s*module\.exports|\s*export (?:default|const|\{)"),

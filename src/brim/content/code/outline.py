@@ -34,6 +34,9 @@ _NAME = re.compile(r"[\w$~][\w$.:?!]*")
 # A name written out in full is no longer than this; an `impl` for a generic type can be.
 _LONGEST_NAME = 60
 _IMPORTS = re.compile(r".*(?:import|include|use_declaration|using_directive|package|extern_crate|namespace_use)")
+_SECTION = re.compile(r"\[{1,2}[\w.\"' :@/*-]+\]{1,2}\s*(?:[#;].*)?$")
+_ASSIGNED = re.compile(r"\s*[\w.\"'-]+\s*[=:]|\s*[\"'\]\[}#;]")
+_NAMING = re.compile(r"(?:name|id|title|path|module|key)\s*=", re.I)
 _COMMENT = re.compile(r".*comment")
 
 
@@ -64,8 +67,30 @@ class Outline:
 
 def outline(lines: Sequence[str], language: str) -> Outline:
     """The outline of a source text, given as lines without their ends."""
+    sections = _by_section(lines)
+    if sections:
+        return Outline(sections, [])
     found = _parsed(lines, language) if language else None
     return found if found and found.definitions else _by_indentation(lines)
+
+
+def _by_section(lines: Sequence[str]) -> list[Definition]:
+    """The sections of settings (TOML, INI, lock files); none for a text that is not mostly made of them.
+
+    A table of a list is told apart by what names it: "[[package]]" with `name = "itoa"` below it.
+    """
+    heads = [row for row, line in enumerate(lines) if _SECTION.match(line)]
+    said = sum(1 for line in lines if line.strip())
+    assigned = sum(1 for line in lines if _ASSIGNED.match(line))
+    if len(heads) < 2 or len(heads) + assigned < 0.5 * said:
+        return []
+    found = []
+    for first, end in zip(heads, [*heads[1:], len(lines)], strict=True):
+        named = _NAMING.match(lines[first + 1]) if first + 1 < end else None
+        value = lines[first + 1][named.end() :].strip().strip("\"'")[:_LONGEST_NAME] if named else ""
+        name = f"{lines[first].strip()} {value}".strip()
+        found.append(Definition(first, first + 2 if named else first + 1, end, 0, name, first))
+    return found
 
 
 # A node around a definition that gives it its first line: decorators, export, template.

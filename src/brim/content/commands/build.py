@@ -50,7 +50,9 @@ def extract(text: str, room: Room) -> str:
     errors = [one for one in found if one.severity == "error" and (one.path or one.at)]
     others = [one for one in found if one.severity == "warning"]
     failed = plural(sum(one.severity == "error" for one in found), "error")
-    title = f"[build output, {' and '.join([failed, *([plural(len(others), 'warning')] if others else [])])}]"
+    warned = [plural(len(others), "warning")] if others else []
+    counts = " and ".join([failed, *warned]) if found else plural(len(lines), "line")
+    title = f"[build output, {counts}]"
     left = room.tokens - room.count(room.mark(f"{len(lines):,} of {len(lines):,} lines left out")) - 2
     shown, whole = _best(errors, lines, left - room.count(title), room)
     head = "\n".join([title, *shown])
