@@ -94,7 +94,7 @@ def handle_of(text: str | Iterable[bytes], digits: int = 8) -> str:
     return "brim:" + state.hexdigest()[:digits]
 
 
-def _kind_of(text: str, hint: Hint | None) -> str:
+def content_kind(text: str, hint: Hint | None) -> str:
     """The kind of a content; a printed object with its line breaks escaped is no prose, whatever its words are.
 
     What cannot be told, because telling it fails, is plain text.
@@ -116,7 +116,7 @@ class Compactor:
 
     def __init__(self, text: str, count: CountText, kind: str | None = None, hint: Hint | None = None) -> None:
         self.text = text
-        self.kind = kind or _kind_of(text, hint)
+        self.kind = kind or content_kind(text, hint)
         self._name = hint.path if hint else ""
         self._count = count
         self._module = module_of(self.kind)

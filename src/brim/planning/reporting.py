@@ -9,7 +9,7 @@ from html import unescape
 from itertools import takewhile
 from math import ceil
 
-from brim.content import handle_of
+from brim.content import content_kind, extras, handle_of
 from brim.planning.attachments import attached
 from brim.planning.draft import ADDED, Draft, own_name
 from brim.planning.items import SYSTEM, Group, Item, Itemizer, current
@@ -23,6 +23,8 @@ from brim.planning.work import Work
 CROWDED = 0.9
 # And so are instructions and tools that take this share of it.
 INSTRUCTED = 0.5
+# Shorter texts are sent as they are or in a line, with an extra or without.
+WORTH_AN_EXTRA = 400
 # A block of attached context, and where it is from.
 _SOURCE = re.compile(r"""<(?:prior_)?context source=["']([^"'\n]*)["'] type=""")
 # What becomes of a message that is not sent any more.
@@ -92,6 +94,20 @@ def notices(work: Work, outcome: Outcome) -> Iterable[Notice]:
         if tokens >= least * work.limit:
             numbers = {"tokens": work.counter.corrected(tokens), "budget": work.stated_limit}
             yield Notice(f"{what} {tokens / work.limit:.0%} of the budget", numbers)
+    yield from _without_extras(work, outcome)
+
+
+def _without_extras(work: Work, outcome: Outcome) -> Iterable[Notice]:
+    """What would have been shortened better with an extra that is not installed."""
+    absent = extras.missing()
+    if not absent:
+        return
+    sent = {message.digest for message in outcome.conversation.messages}
+    changed = (message for message in work.conversation.messages if message.digest not in sent)
+    texts = (part.text for message in changed for part in message.parts if len(part.text) >= WORTH_AN_EXTRA)
+    found = {kind for text in texts for kind in absent if content_kind(text, None) == kind}
+    for kind in sorted(found):
+        yield Notice(f"the extra `{kind}` is not installed, so {absent[kind]}: pip install 'brim[{kind}]'")
 
 
 def _decisions(work: Work, outcome: Outcome) -> Iterable[Decision]:
