@@ -182,7 +182,8 @@ def test_async_clients_go_on_past_the_window_streaming_too() -> None:
             messages.append({"role": "assistant", "content": said})
 
     async def gemini(fake: FakeProvider) -> None:
-        models, contents = gemini_client(fake).aio.models, []
+        client, contents = gemini_client(fake), []  # held: the SDK closes its connections where nobody holds the client
+        models = client.aio.models
         for turn in range(TURNS):
             contents.append({"role": "user", "parts": [{"text": paste(turn)}]})
             if turn % 2:
