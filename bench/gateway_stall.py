@@ -5,7 +5,8 @@
 
 A process of its own sends tiny requests one after the other throughout. Before each worst body they are alone for a
 while: their longest wait then is what the one beside the body is held against, at most three times that or 20 ms.
-Memory is that of the gateway and of all its processes, before the first body and after each one has been let go.
+With --together each body comes from so many tenants at once. Memory is that of the gateway and of all its processes,
+before the first body and after each one has been let go; tiny requests alone fill what remembers them before it.
 """
 
 from __future__ import annotations
@@ -73,9 +74,9 @@ async def quiet(pid: int, seconds: float, enough: float = 0.0) -> int:
     return least
 
 
-async def post(url: str, worst: Worst, body: bytes) -> tuple[str, float, float]:
+async def post(url: str, worst: Worst, body: bytes, tenant: int) -> tuple[str, float, float]:
     """The status, and when it began and ended."""
-    headers = {"content-type": "application/json", "authorization": "Bearer worst", **worst.headers}
+    headers = {"content-type": "application/json", "authorization": f"Bearer worst-{tenant}", **worst.headers}
     timeout = aiohttp.ClientTimeout(total=300)
     async with aiohttp.ClientSession(timeout=timeout) as session:
         began = time.monotonic()
@@ -99,21 +100,23 @@ async def measure(args: argparse.Namespace, url: str, port: int, pid: int) -> li
     )
     rows: list[dict[str, Any]] = []
     try:
-        await asyncio.sleep(1)
+        await asyncio.sleep(args.settle)
         before = await quiet(pid, 6)
         for worst in [one for one in WORST if args.only in one.name] * args.rounds:
             body = worst.body()
             idle = time.monotonic()
             await asyncio.sleep(args.idle)
-            status, began, ended = await post(url, worst, body)
+            told = await asyncio.gather(*(post(url, worst, body, tenant) for tenant in range(args.together)))
+            status = "/".join(sorted({one[0] for one in told}))
+            began, ended = min(one[1] for one in told), max(one[2] for one in told)
             await asyncio.sleep(0.3)  # what is done after the answer counts too
             rows.append({"body": worst.name, "bytes": len(body), "status": status, "idle": idle, "at": (began, ended)})
             rows[-1]["memory"] = await quiet(pid, REST, MOST_MEMORY * before) / before
             print(f"{worst.name}: {status}, {ended - began:.2f} s", file=sys.stderr, flush=True)
-        told, _ = await asyncio.to_thread(tiny.communicate, b"\n")
+        waited, _ = await asyncio.to_thread(tiny.communicate, b"\n")
     finally:
         tiny.kill()
-    times = json.loads(told)
+    times = json.loads(waited)
     for row in rows:
         began, ended = row.pop("at")
         alone = longest(times, row.pop("idle"), began - 0.05)
@@ -164,6 +167,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="bodies whose name holds this")
     parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--together", type=int, default=1, help="tenants that send each body at once")
+    parser.add_argument("--settle", type=float, default=60.0, help="seconds of tiny requests before memory is measured")
     parser.add_argument("--idle", type=float, default=4.0, help="seconds in which tiny requests are alone, each time")
     parser.add_argument("--json", metavar="FILE", help="write the numbers there")
     sys.exit(0 if asyncio.run(run(parser.parse_args())) else 1)
