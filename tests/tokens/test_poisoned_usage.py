@@ -245,3 +245,13 @@ def test_framing_that_was_seen_of_a_few_messages_is_expected_of_many() -> None:
         seen.learn_whole((counted, None), messages, counted + 3 * messages)
     assert seen.upper("exact", 2_414, 31) >= 2_414 + 3 * 31
     assert seen.upper("exact", 2_414, 31) <= 1.1 * (2_414 + 3 * 31)
+
+
+def test_a_request_of_a_few_tokens_does_not_move_the_factor_of_a_vocabulary() -> None:
+    """Framing alone explains almost any charge for it, so it agrees with whatever the long ones say."""
+    honest, poisoned = Calibration(), Calibration()
+    for seen in (honest, poisoned):
+        for n in range(12):
+            seen.learn_whole((1_000 + 40 * n, 400 + 16 * n), 9, 600 + 24 * n)
+    poisoned.learn_whole((14, 6), 1, 15)
+    assert poisoned.factor == pytest.approx(honest.factor, rel=0.01)

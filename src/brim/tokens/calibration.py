@@ -192,8 +192,9 @@ class Calibration:
 def _follows(wholes: Observations, rests: Observations) -> Learnt:
     seen, parts = wholes.agreeing(), rests.agreeing()
     unknown = any(one.other for one in seen)
-    factor = _factor(((one.own, one.actual) for one in seen), 1.0) if unknown else 1.0
-    second = _factor(((one.other, one.actual) for one in seen), 0.0) if unknown else 0.0
+    telling = wholes.telling() or seen
+    factor = _factor(((one.own, one.actual) for one in telling), 1.0) if unknown else 1.0
+    second = _factor(((one.other, one.actual) for one in telling), 0.0) if unknown else 0.0
     contents = [(one.own, one.actual) for one in seen] if unknown else []
     return Learnt(
         own=_ruler([(one.own, one) for one in parts], factor, 1.0),

@@ -70,6 +70,15 @@ class Consensus:
     ratios: tuple[float, ...]  # of all reports, in order of size
     other: bool  # whether the second vocabulary is the better measure
 
+    def tells(self, seen: Observation) -> bool:
+        """Whether a report agrees by its ratio alone.
+
+        Framing alone explains almost any charge for a short request: it may be true, and says nothing of a factor. One
+        of these among the last moved a fit by 12% of its window.
+        """
+        likely = self.ratio * (seen.other if self.other else seen.own)
+        return abs(seen.actual - likely) <= self.share * likely
+
     def holds(self, seen: Observation) -> bool:
         counted = seen.other if self.other else seen.own
         likely = self.ratio * counted
@@ -117,6 +126,11 @@ class Observations:
         """Those that agree, in order."""
         found = self.consensus()
         return [] if found is None else [one for one in self.seen if found.holds(one)]
+
+    def telling(self) -> list[Observation]:
+        """Those of them that say what the factor is, in order."""
+        found = self.consensus()
+        return [] if found is None else [one for one in self.seen if found.holds(one) and found.tells(one)]
 
 
 def _around(ratios: Sequence[float], reach: Reach, *, other: bool) -> Consensus:
