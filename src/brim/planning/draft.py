@@ -23,6 +23,7 @@ class Draft:
     names: Mapping[int, str] = field(default_factory=dict)  # of what was added
     layers: Mapping[int, int] = field(default_factory=dict)  # where the role does not say it
     held: frozenset[int] = frozenset()  # messages that stay as they are
+    last: frozenset[int] = frozenset()  # of these the ones that stay because project context gives way before them
 
     @property
     def messages(self) -> tuple[Message, ...]:

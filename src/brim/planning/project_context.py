@@ -24,6 +24,9 @@ from brim.planning.work import Work
 
 # The share of the room that it keeps while anything else but this turn can give way.
 LEAST_SHARE = 0.25
+# This turn and the newest are kept whole up to this share of the limit: what a quarter for the project leaves, less the
+# current message.
+TURN_SHARE = 0.7
 # What is left of it where this turn needs everything: a sign of each block with its handle.
 LEAST = 40
 # A block of fewer characters is part of the instructions.
@@ -71,6 +74,20 @@ def shrunk(work: Work, draft: Draft, steps: list[Decision], archive: dict[str, s
     for index in {block.message for block in found}:
         draft = _with_blocks(work, draft, index, {b: t for b, t in new.items() if b.message == index}, steps, archive)
     return draft
+
+
+def this_turn(work: Work, draft: Draft) -> frozenset[int]:
+    """What goes last: context of this turn, and the turn before the current message where it is only talk.
+
+    Nothing where they take more than TURN_SHARE of the limit. Newest steps with tools have a rule of their own.
+    """
+    now = current(draft.messages) if draft.messages else -1
+    turn = [n for n in range(_turn_before(draft, now), now) if n not in draft.layers]
+    if any(draft.messages[n].calls or draft.messages[n].answers or draft.messages[n].role == "system" for n in turn):
+        turn = []
+    found = [*turn, *(n for n, layer in draft.layers.items() if layer == 3)]
+    tokens = sum(work.counter.message(draft.messages[n]) for n in found)
+    return frozenset(found) if tokens <= TURN_SHARE * work.limit else frozenset()
 
 
 def _places(draft: Draft) -> list[int]:

@@ -158,6 +158,7 @@ def _decision(draft: Draft, group: Group, item: Item, name: str, archived: str, 
     role = "system" if item.message == SYSTEM else draft.messages[item.message].role
     own = item.message == SYSTEM or draft.place(item.message) != ADDED
     held = "" if item.message not in draft.held else "pinned" if own else "it cannot be fetched again"
+    held = "project context gives way before this turn and the newest" if item.message in draft.last else held
     form, reason = _form(group, item, fits, held)
     after = 0 if not group.kept else item.tokens if item.shown is None else item.shown_tokens
     handle = handle_of(item.text) if item.text and form in ("outline", "line", "dropped") else ""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from brim.errors import BudgetTooSmall
 from brim.planning.attachments import attached, originals
 from brim.planning.candidates import guessed
 from brim.planning.draft import Draft
 from brim.planning.planner import Planner
-from brim.planning.project_context import shrunk
+from brim.planning.project_context import shrunk, this_turn
 from brim.planning.ranking import relevance
 from brim.planning.report import Decision
 from brim.planning.task import Outcome, Task
@@ -39,6 +41,8 @@ def enforce(work: Work, draft: Draft, *, target: int | None = None, planned: boo
     if guess is None:
         smaller = shrunk(work, draft, steps, archive, target)
         if smaller is not draft:
+            last = this_turn(work, smaller) - smaller.held
+            smaller = replace(smaller, held=smaller.held | last, last=last)
             try:
                 outcome = enforce(work, smaller, target=target, planned=planned)
             except BudgetTooSmall:
