@@ -11,7 +11,7 @@ from typing import Any
 from brim.errors import BadInput, NotFound
 from brim.mcp.options import WrapperOptions
 from brim.mcp.tools.tool_search import ToolIndex
-from brim.mcp.transport.asking import WAIT, Ask, asking
+from brim.mcp.transport.asking import WAIT, AskServer, asking
 from brim.mcp.transport.child_process import ChildLog
 from brim.mcp.transport.json_rpc import RpcObject
 from brim.mcp.transport.upstream import Upstream
@@ -33,7 +33,7 @@ async def tools(upstreams: Sequence[Upstream], log: ChildLog) -> list[RpcObject]
         return await _listed(ask)
 
 
-async def _listed(ask: Ask) -> list[RpcObject]:
+async def _listed(ask: AskServer) -> list[RpcObject]:
     """All pages of a server's list."""
     found: list[RpcObject] = []
     page: RpcObject = {}

@@ -16,13 +16,13 @@ from brim.mcp.wrapper.proxy import Wrapper
 
 # A server that is started by `npx` may fetch itself first.
 WAIT = 60.0
-Ask = Callable[[str, RpcObject], Awaitable[RpcObject]]
+AskServer = Callable[[str, RpcObject], Awaitable[RpcObject]]
 
 
 @contextlib.asynccontextmanager
 async def asking(
     upstreams: Sequence[Upstream], options: WrapperOptions, log: ChildLog, *, wait: float = WAIT
-) -> AsyncIterator[tuple[Wrapper, Ask]]:
+) -> AsyncIterator[tuple[Wrapper, AskServer]]:
     """The servers behind one wrapper, and what asks them and waits for the result."""
     answers: asyncio.Queue[RpcMessage] = asyncio.Queue()
     wrapper = Wrapper(upstreams, options, lambda line: answers.put_nowait(json_rpc.decode(line)), log=log)
