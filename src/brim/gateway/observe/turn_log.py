@@ -69,9 +69,10 @@ class TurnLog:
         found = []
         for place in range(RING):
             value = self._store.get_value(_name(day, slot, place))
-            if value is not None:
-                number, rows = msgspec.json.decode(value)
-                found.append((number, rows))
+            if value is None:
+                break  # a ring is filled from its beginning
+            number, rows = msgspec.json.decode(value)
+            found.append((number, rows))
         return found
 
     def restore(self, now: float, most: int) -> list[GatewayTurn]:
