@@ -179,7 +179,7 @@ async def run(args: argparse.Namespace) -> None:
             start(str(PARTS / "upstream.py"), str(ports[0])),
             start(str(PARTS / "bare.py"), str(ports[1]), upstream),
             start(
-                "-m", "brim.cli.serve", "--port", str(ports[2]), "--upstream", upstream, *args.serve,
+                "-m", "brim.cli.service.serve", "--port", str(ports[2]), "--upstream", upstream, *args.serve,
                 BRIM_STORE_PATH=f"{folder}/brim.db", HOME=folder,
             ),
         ]  # fmt: skip

@@ -86,7 +86,17 @@ def memory(pid: int) -> int:
 def start(folder: Path, upstream: str) -> tuple[subprocess.Popen[bytes], str]:
     config = folder / "brim.toml"
     config.write_text(f'[models.{MODEL}]\nwindow = {WINDOW}\nmax_output = 500\nfamily = "o200k"\n')
-    command = [sys.executable, "-m", "brim.cli.serve", "--config", str(config), "--port", "0", "--upstream", upstream]
+    command = [
+        sys.executable,
+        "-m",
+        "brim.cli.service.serve",
+        "--config",
+        str(config),
+        "--port",
+        "0",
+        "--upstream",
+        upstream,
+    ]
     env = {**os.environ, "BRIM_STORE_PATH": str(folder / "brim.db"), "HOME": str(folder)}
     with (folder / "log").open("ab") as log:
         before = log.tell()

@@ -139,7 +139,7 @@ async def run(args: argparse.Namespace) -> bool:
     ports = free_port(), free_port(), free_port()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         Path(folder, "brim.toml").write_text(CONFIG.format(*ports[:2]))
-        serving = [sys.executable, "-m", "brim.cli.serve", "--port", str(ports[2])]
+        serving = [sys.executable, "-m", "brim.cli.service.serve", "--port", str(ports[2])]
         env = {**os.environ, "BRIM_STORE_PATH": f"{folder}/brim.db", "HOME": folder}
         started = [
             *(start(str(PARTS / "upstream.py"), str(port)) for port in ports[:2]),

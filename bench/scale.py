@@ -81,7 +81,7 @@ class Gateways:
     def _start(self, name: int, port: int) -> tuple[subprocess.Popen[bytes], str]:
         place, log = self._folder / f"home-{name}", self._folder / f"log-{name}"
         place.mkdir(exist_ok=True)
-        command = [sys.executable, "-m", "brim.cli.serve", "--config", str(self._folder / "brim.toml")]
+        command = [sys.executable, "-m", "brim.cli.service.serve", "--config", str(self._folder / "brim.toml")]
         command += ["--port", str(port), "--upstream", self._upstream]
         env = {**os.environ, "BRIM_STORE_ADDRESS_ENV": "SCALE_STORE", "SCALE_STORE": self._store, "HOME": str(place)}
         with log.open("ab") as told:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from brim.pins import pin
     from brim.planning.attachments import Attachment
     from brim.planning.policies.policy import Policy
-    from brim.planning.report import Decision, Report
+    from brim.planning.reports.decisions import Decision, Report
     from brim.prompt import Section
     from brim.replays import Replay, replay
     from brim.sessions.session import Session, list_sessions
@@ -101,7 +101,7 @@ _HOMES = {
     "brim.sessions.session": ("Session", "list_sessions"),
     "brim.planning.attachments": ("Attachment",),
     "brim.planning.policies.policy": ("Policy",),
-    "brim.planning.report": ("Decision", "Report"),
+    "brim.planning.reports.decisions": ("Decision", "Report"),
     "brim.pins": ("pin",),
     "brim.prompt": ("Section",),
     "brim.replays": ("Replay", "replay"),

@@ -17,7 +17,7 @@ from brim.incidents import Incident
 from brim.planning.attachments import Attachment
 from brim.planning.draft import own_name
 from brim.planning.plain import PlainPlan, plain_plan, steps_of
-from brim.planning.report import Decision, Form
+from brim.planning.reports.decisions import Decision, Form
 from brim.planning.task import Notice, Outcome
 from brim.planning.work import Work
 

@@ -18,11 +18,11 @@ from brim.framework_messages import reads_frameworks
 from brim.models import Model
 from brim.pins import marked
 from brim.planning.attachments import Attachment, made
-from brim.planning.explanation import Explanation
 from brim.planning.policies import strategies
 from brim.planning.policies.policy import Policy
-from brim.planning.report import Report
-from brim.planning.reporting import GONE, notices, report_of
+from brim.planning.reports.decisions import Report
+from brim.planning.reports.explanation import Explanation
+from brim.planning.reports.from_outcomes import GONE, notices, report_of
 from brim.planning.task import Notice, Outcome
 from brim.planning.work import Summarize, Work, size_of
 from brim.tokens.actuals import Actuals

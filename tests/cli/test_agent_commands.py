@@ -13,9 +13,9 @@ import pytest
 
 import brim
 from brim.cli import COMMANDS
-from brim.cli.agents import AGENTS
+from brim.cli.agents.catalog import AGENTS
+from brim.cli.agents.wrap import answers
 from brim.cli.init import commented
-from brim.cli.wrap import answers
 from brim.testing import FakeProvider
 from tests.cli.conftest import Run
 

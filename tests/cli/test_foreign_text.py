@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 import brim
-from brim.cli import top
+from brim.cli.service import top
 from brim.cli.terminal.showing import plain
 from tests.cli.conftest import Run
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from brim import cli, models
-from brim.cli import top
+from brim.cli.service import top
 from brim.cli.terminal.showing import plural
 from brim.errors import UnknownModel
 

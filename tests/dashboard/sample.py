@@ -21,7 +21,7 @@ from brim.gateway.admin.numbers import numbers
 from brim.gateway.observe.history import History
 from brim.gateway.observe.turns import GatewayTurn
 from brim.models import Model, find
-from brim.planning.report import level_of
+from brim.planning.reports.decisions import level_of
 from brim.tokens.counter import Counter
 
 START = 1_790_000_000.0

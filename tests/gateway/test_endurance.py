@@ -35,7 +35,7 @@ WINDOW, MODEL = 4_000, "small-one"
 def process(folder: Path, upstream: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
     """A gateway with a store in a folder, and its port."""
     (folder / "brim.toml").write_text(f'[models.{MODEL}]\nwindow = {WINDOW}\nmax_output = 400\nfamily = "o200k"\n')
-    command = [sys.executable, "-m", "brim.cli.serve", "--config", str(folder / "brim.toml"), "--port", "0"]
+    command = [sys.executable, "-m", "brim.cli.service.serve", "--config", str(folder / "brim.toml"), "--port", "0"]
     env = {**os.environ, "HOME": str(folder), "BRIM_STORE_PATH": str(folder / "brim.db")}
     with subprocess.Popen([*command, "--upstream", upstream], stderr=subprocess.PIPE, env=env) as started:
         assert started.stderr is not None

@@ -23,7 +23,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from brim import settings
-from brim.cli import serve, status, top
+from brim.cli.service import serve, status, top
 from brim.errors import BadSetting, NotFound
 from brim.gateway.demo import playing, reader
 from brim.gateway.observe.telemetry import NAMES, Telemetry
@@ -151,7 +151,9 @@ def test_the_process_serves_reloads_and_ends_cleanly(tmp_path: Path) -> None:
         config.write_text(f'[gateway]\nport = 0\n[upstreams.mine]\nbase_url = "{fake.url}/v1"\n')
         environment = {**os.environ, "HOME": str(tmp_path), "BRIM_STORE_PATH": str(tmp_path / "brim.db")}
         process = subprocess.Popen(
-            [sys.executable, "-m", "brim.cli.serve", "--config", str(config)], stderr=subprocess.PIPE, env=environment
+            [sys.executable, "-m", "brim.cli.service.serve", "--config", str(config)],
+            stderr=subprocess.PIPE,
+            env=environment,
         )
         assert process.stderr is not None
         url = process.stderr.readline().split()[3].decode()
@@ -188,7 +190,7 @@ def _line_with(process: subprocess.Popen[bytes], wanted: bytes) -> bytes:
 @pytest.mark.skipif(sys.platform != "linux", reason="connections are shared out between processes on Linux alone")
 def test_several_processes_share_a_port_and_one_that_dies_is_replaced(tmp_path: Path) -> None:
     environment = {**os.environ, "HOME": str(tmp_path), "BRIM_STORE_PATH": str(tmp_path / "brim.db")}
-    command = [sys.executable, "-m", "brim.cli.serve", "--workers", "2", "--port", "0", "--upstream"]
+    command = [sys.executable, "-m", "brim.cli.service.serve", "--workers", "2", "--port", "0", "--upstream"]
     with FakeProvider() as fake, _serving([*command, fake.url], environment) as (process, url):
         for _ in range(24):
             assert _post(url)["usage"]["prompt_tokens"] == 8
@@ -211,7 +213,7 @@ def test_several_processes_share_a_port_and_one_that_dies_is_replaced(tmp_path: 
 @pytest.mark.skipif(sys.platform != "linux", reason="connections are shared out between processes on Linux alone")
 def test_processes_end_with_the_one_that_looks_after_them(tmp_path: Path) -> None:
     environment = {**os.environ, "HOME": str(tmp_path), "BRIM_STORE_PATH": str(tmp_path / "brim.db")}
-    command = [sys.executable, "-m", "brim.cli.serve", "--workers", "2", "--port", "0"]
+    command = [sys.executable, "-m", "brim.cli.service.serve", "--workers", "2", "--port", "0"]
     with _serving(command, environment) as (process, _):
         children = _children(process.pid)
         assert len(children) == 2

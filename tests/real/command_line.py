@@ -101,7 +101,16 @@ def brim(folder: Path, server: str, window: int, port: int) -> Iterator[str]:
     settings = folder / "brim.toml"
     known = f'[models.{MODEL}]\nwindow = {window}\nfamily = "{FAMILY}"\n'
     settings.write_text(known if FAMILY else "")
-    command = [sys.executable, "-m", "brim.cli.serve", "--config", str(settings), "--memory", "--port", str(port)]
+    command = [
+        sys.executable,
+        "-m",
+        "brim.cli.service.serve",
+        "--config",
+        str(settings),
+        "--memory",
+        "--port",
+        str(port),
+    ]
     with running([*command, "--upstream", server], f"{url}/readyz", folder / "brim.log"):
         yield url
 

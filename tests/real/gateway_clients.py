@@ -119,7 +119,7 @@ def start_brim(python: str, upstream: str, model: str, window: int, family: str)
     command = [
         python,
         "-m",
-        "brim.cli.serve",
+        "brim.cli.service.serve",
         "--config",
         str(config),
         "--memory",

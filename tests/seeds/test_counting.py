@@ -11,10 +11,10 @@ import pytest
 
 import brim
 from brim import Model
-from brim.cli.status import line
+from brim.cli.service.status import line
 from brim.models import find
 from brim.models.discovery import discover
-from brim.planning.report import level_of
+from brim.planning.reports.decisions import level_of
 from brim.stores.resilient import open_store
 from brim.testing import FakeProvider, Say
 from brim.tokens.actuals import MARGINS, Analytics, UsageRecord

@@ -10,7 +10,7 @@ import brim
 from brim import models
 from brim.conversation import encode
 from brim.models.caching import caching_of, kept_for
-from brim.planning.report import CacheBreak
+from brim.planning.reports.decisions import CacheBreak
 from brim.stores.inmemory import InMemoryStore
 
 NOTE = "The tide turns at noon and the pilot boards off the outer buoy. "

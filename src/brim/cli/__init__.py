@@ -11,6 +11,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import brim
 from brim.cli.terminal.parser import SuggestingParser, in_flags
@@ -46,6 +47,12 @@ COMMANDS = {
     "completion": "complete commands and flags in bash, zsh or fish",
     "version": "show the versions of Brim and Python",
     "bench": "measure Brim and the libraries beside it",
+}
+# Commands that stand in a folder of their own.
+PLACES = {
+    name: f"{folder}.{name}"
+    for folder, names in (("agents", "wrap setup"), ("service", "serve top status usage keys store"))
+    for name in names.split()
 }
 _FIRST = """Brim keeps every LLM request inside its context window: full to the brim, never over.
 
@@ -126,9 +133,14 @@ def _run(given: list[str]) -> int:
         return 2
 
 
+def module_of(name: str) -> Any:
+    """The module of a command, loaded now."""
+    return importlib.import_module(f"brim.cli.{PLACES.get(name, name)}")
+
+
 def parsed(given: list[str]) -> argparse.Namespace:
     """A command line as its command reads it; of one that starts a program, `after` is what the program gets."""
-    command = importlib.import_module(f"brim.cli.{given[0]}")
+    command = module_of(given[0])
     parser = SuggestingParser(prog="brim")
     command.add(parser.add_subparsers(dest="command_name"))
     after: list[str] = []

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 from typing import Any
 
-from brim.cli import COMMANDS
+from brim.cli import COMMANDS, module_of
 
 _EXAMPLES = """examples:
   brim completion bash > ~/.local/share/bash-completion/completions/brim
@@ -41,7 +40,7 @@ def words() -> dict[str, list[str]]:
 def _words_of(name: str) -> list[str]:
     root = argparse.ArgumentParser(prog="brim")
     subparsers = root.add_subparsers()
-    importlib.import_module(f"brim.cli.{name}").add(subparsers)
+    module_of(name).add(subparsers)
     found: list[str] = []
     for action in subparsers.choices[name]._actions:
         found += action.option_strings

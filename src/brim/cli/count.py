@@ -20,7 +20,7 @@ from brim.cli.terminal.reading import add_model, apply_settings, as_text, json_p
 from brim.cli.terminal.showing import plain, plural
 from brim.errors import BadInput, UnknownModel
 from brim.planning.items import current
-from brim.planning.report import LAYERS, level_of
+from brim.planning.reports.decisions import LAYERS, level_of
 from brim.tokens.counter import Count, Counter
 
 _EXAMPLES = """examples:

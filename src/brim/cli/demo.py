@@ -17,7 +17,7 @@ import brim
 from brim.cli.terminal.reading import add_model, apply_settings, tokens
 from brim.cli.terminal.showing import FORMS, STYLE, bar, show_report
 from brim.cli.terminal.writing import printable
-from brim.planning.report import LAYERS, Decision, Report
+from brim.planning.reports.decisions import LAYERS, Decision, Report
 
 BUDGET = 8_000
 # Items below this many tokens are only counted in the short tree.

@@ -18,9 +18,9 @@ from typing import Any, Literal
 
 import brim
 from brim import settings
-from brim.cli.agents import AGENTS
-from brim.cli.setup import backup_of
-from brim.cli.wrap import answers
+from brim.cli.agents.catalog import AGENTS
+from brim.cli.agents.setup import backup_of
+from brim.cli.agents.wrap import answers
 from brim.errors import BrimError
 from brim.settings.secrets import without_password
 from brim.stores.resilient import is_address, open_store

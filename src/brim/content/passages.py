@@ -40,7 +40,7 @@ def guessed_tokens(text: str, count: Callable[[str], int]) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _File:
+class _PassageFile:
     """A file of the text: its tags, and which passages are its own. Text between files has no tags."""
 
     opening: str
@@ -69,7 +69,9 @@ def extract(text: str, room: Room) -> str:
     return best or room.mark("left out")
 
 
-def _made(passages: Sequence[str], files: Sequence[_File], scores: dict[int, float], room: Room, share: float) -> str:
+def _made(
+    passages: Sequence[str], files: Sequence[_PassageFile], scores: dict[int, float], room: Room, share: float
+) -> str:
     shown: set[int] = set()
     opened: set[int] = set()
     owner = [number for number, file in enumerate(files) for _ in range(file.first, file.end)]
@@ -105,11 +107,11 @@ def _around(best: Sequence[int], owner: Sequence[int]) -> Iterator[int]:
     yield from best[BEST:]
 
 
-def _score(file: _File, scores: dict[int, float]) -> float:
+def _score(file: _PassageFile, scores: dict[int, float]) -> float:
     return max((scores.get(number, 0.0) for number in range(file.first, file.end)), default=0.0)
 
 
-def _written(passages: Sequence[str], files: Sequence[_File], shown: set[int], room: Room) -> str:
+def _written(passages: Sequence[str], files: Sequence[_PassageFile], shown: set[int], room: Room) -> str:
     """What is shown in its order, each file between its tags, gaps signed, and what is left out named at the end."""
     out: list[str] = []
     left_out: list[str] = []
@@ -140,16 +142,16 @@ def _written(passages: Sequence[str], files: Sequence[_File], shown: set[int], r
     return "".join(out) + room.mark(what)
 
 
-def _cut(text: str) -> tuple[list[str], list[_File]]:
+def _cut(text: str) -> tuple[list[str], list[_PassageFile]]:
     """A text in passages, and the files that they are of: the outermost elements, unless one holds all of it."""
     passages: list[str] = []
-    files: list[_File] = []
+    files: list[_PassageFile] = []
 
     def add(inside: str, opening: str = "", closing: str = "", name: str = "") -> None:
         first = len(passages)
         passages.extend(_passages(inside))
         if opening or len(passages) > first:
-            files.append(_File(opening, closing, name, first, len(passages)))
+            files.append(_PassageFile(opening, closing, name, first, len(passages)))
 
     at = 0
     for start, end, name, attributes in _outermost(text):

@@ -7,7 +7,7 @@ from typing import Any
 
 from brim.dashboard import words
 from brim.dashboard.html import Html, address, el
-from brim.planning.report import CRITICAL, HIGH, level_of
+from brim.planning.reports.decisions import CRITICAL, HIGH, level_of
 
 HEIGHT, GAP, LEFT = 160, 3, 40
 NARROWEST, WIDEST, ROOM = 9, 40, 1_150

@@ -10,7 +10,7 @@ from brim.dashboard.glossary import term
 from brim.dashboard.html import Child, Html, el, link, number, numbers, table
 from brim.dashboard.page import NavigationPlace, figure, figures, hidden_note, page
 from brim.dashboard.requests import outcome
-from brim.planning.report import level_of
+from brim.planning.reports.decisions import level_of
 
 KINDS = {"compaction": "Compaction", "recall": "Recall", "refit": "Refit", "cache": "Cache loss", "fault": "Fault"}
 LIMITS = (50, 200, 500)

@@ -13,7 +13,7 @@ from brim.dashboard.glossary import term
 from brim.dashboard.html import Child, Html, address, el, link, number, numbers, table
 from brim.dashboard.page import NavigationPlace, figure, figures, hidden_note, page
 from brim.models import Prices
-from brim.planning.report import level_of
+from brim.planning.reports.decisions import level_of
 
 POLICIES = ("agent", "rolling", "concise", "layered")
 COUNTED = {

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from brim.dashboard.html import Html, el
-from brim.planning.report import CRITICAL, HIGH, level_of
+from brim.planning.reports.decisions import CRITICAL, HIGH, level_of
 
 UNKNOWN = "–"
 

@@ -81,10 +81,10 @@ def _plain(response: Any) -> Mapping[str, Any]:
     return dumped
 
 
-Calls = list[tuple[str, str, Any]]
+SearchCalls = list[tuple[str, str, Any]]
 
 
-def _openai(response: Mapping[str, Any]) -> tuple[dict[str, Any], Calls]:
+def _openai(response: Mapping[str, Any]) -> tuple[dict[str, Any], SearchCalls]:
     message = dict(response["choices"][0]["message"])
     calls = message.get("tool_calls") or []
     return message, [
@@ -92,7 +92,7 @@ def _openai(response: Mapping[str, Any]) -> tuple[dict[str, Any], Calls]:
     ]
 
 
-def _anthropic(response: Mapping[str, Any]) -> tuple[dict[str, Any], Calls]:
+def _anthropic(response: Mapping[str, Any]) -> tuple[dict[str, Any], SearchCalls]:
     blocks = list(response["content"])
     calls = [(block["id"], block["name"], block.get("input")) for block in blocks if block.get("type") == "tool_use"]
     return {"role": "assistant", "content": blocks}, calls

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from brim.content import handle_of
 from brim.conversation import Message
 from brim.planning.draft import Draft
-from brim.planning.report import Decision, Form
+from brim.planning.reports.decisions import Decision, Form
 from brim.planning.work import Work
 
 # So many messages are joined at once to name them.

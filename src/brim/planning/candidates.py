@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 
 from brim.apis.plain_messages import Columns
 from brim.conversation import Message
-from brim.planning.items import Guess, Seen, current
+from brim.planning.items import Guess, WorthSeeing, current
 from brim.relevance.term_spread import Column, choose_best, zeros
 
 # A history of more messages than this is looked at only as far as so many times its limit; one without results less,
@@ -50,7 +50,7 @@ def candidates(
     recent: float,
     most: float,
     stay: Collection[int] = (),
-) -> Seen:
+) -> WorthSeeing:
     """Messages of `most` tokens: those that have to stay, the newest up to `recent`, then the most relevant ones."""
     lengths = guess.columns.lengths
     chosen = {*guess.columns.systems, current(messages), *stay}
@@ -62,4 +62,4 @@ def candidates(
         chosen.add(n)
     left = most / guess.share - sum([lengths[n] for n in chosen])
     choose_best(relevance or zeros(len(messages)), lengths, left, chosen)
-    return Seen(chosen, guess)
+    return WorthSeeing(chosen, guess)

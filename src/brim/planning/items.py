@@ -152,7 +152,7 @@ class Guess:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class WorthSeeing:
     """Of a long history what is worth looking at, and about how large the rest is."""
 
     chosen: set[int]
@@ -169,7 +169,7 @@ class Itemizer:
         count: CountText,
         layers: Mapping[int, int] | None = None,
         frozen: int = 0,
-        seen: Seen | None = None,
+        seen: WorthSeeing | None = None,
         held: frozenset[int] = frozenset(),
     ) -> None:
         self.conversation = conversation

@@ -10,7 +10,7 @@ from brim.conversation import Conversation, Message
 from brim.planning.draft import ADDED, Draft
 from brim.planning.items import current
 from brim.planning.policies import rolling
-from brim.planning.report import LayerUse, layer_uses
+from brim.planning.reports.decisions import LayerUse, layer_uses
 from brim.planning.task import Outcome
 from brim.planning.work import Work
 from brim.summaries.deterministic import HEADER

@@ -19,7 +19,7 @@ from brim.conversation import Message, Part
 from brim.planning.draft import Draft
 from brim.planning.items import SYSTEM, current
 from brim.planning.rebuild import with_text
-from brim.planning.report import Decision
+from brim.planning.reports.decisions import Decision
 from brim.planning.work import Work
 
 # The share of the room that it keeps while anything else but this turn can give way.

@@ -9,7 +9,7 @@ from brim.conversation import Conversation
 from brim.planning.archived import ArchivedMessages
 from brim.planning.draft import Draft
 from brim.planning.items import Group, Guess
-from brim.planning.report import Decision
+from brim.planning.reports.decisions import Decision
 from brim.relevance.term_spread import Column
 from brim.tokens.counter import Counter
 

@@ -11,7 +11,7 @@ from brim.errors import BadInput, BudgetTooSmall
 from brim.fitting import Event, Fitted, OnEvent, by_window, capped, check_tokens, limit_of, refused, tell
 from brim.models import Model
 from brim.planning.policies.policy import Policy
-from brim.planning.report import Decision, Form, Report, layer_uses
+from brim.planning.reports.decisions import Decision, Form, Report, layer_uses
 from brim.planning.work import Work
 from brim.prompt import validity
 from brim.prompt.assembly import Assembly, Laid

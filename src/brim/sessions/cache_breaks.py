@@ -9,7 +9,7 @@ from brim.apis.api import canonical
 from brim.conversation import Conversation, Message, decode
 from brim.models import Model
 from brim.models.caching import caching_of
-from brim.planning.report import CacheBreak
+from brim.planning.reports.decisions import CacheBreak
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from brim import apis
 from brim.conversation import Conversation, Message
 from brim.fitting import Fitted, in_type
 from brim.planning.draft import own_name
-from brim.planning.report import CacheBreak, Report
-from brim.planning.reporting import report_of
+from brim.planning.reports.decisions import CacheBreak, Report
+from brim.planning.reports.from_outcomes import report_of
 from brim.planning.task import Outcome
 from brim.planning.work import Work
 from brim.sessions.view import Entry, View, decisions

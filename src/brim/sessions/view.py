@@ -12,7 +12,7 @@ from typing import Literal
 
 from brim.conversation import Message
 from brim.planning.items import grouped, unfinished
-from brim.planning.report import Decision
+from brim.planning.reports.decisions import Decision
 
 HANDLE = re.compile(r"brim:([0-9a-f]{8,64})")
 # So many messages are compared at once.

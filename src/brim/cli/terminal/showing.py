@@ -9,7 +9,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from brim.cli.terminal.writing import LINES, printable
-from brim.planning.report import LAYERS, Decision, Report
+from brim.planning.reports.decisions import LAYERS, Decision, Report
 
 WIDTH = 40
 STYLE = {"ok": "green", "high": "yellow", "critical": "red"}

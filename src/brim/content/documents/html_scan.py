@@ -33,7 +33,7 @@ _LARGEST = 3_000_000
 
 
 @dataclass(slots=True)
-class _Block:
+class _TextBlock:
     """Text between two block tags: what it says, how much of it is in links, and where it stands."""
 
     text: str
@@ -44,7 +44,7 @@ class _Block:
 
 @dataclass(slots=True)
 class _HtmlScan:
-    blocks: list[_Block] = field(default_factory=list)
+    blocks: list[_TextBlock] = field(default_factory=list)
     parts: list[str] = field(default_factory=list)
     linked: int = 0
     in_link: bool = False
@@ -67,7 +67,7 @@ class _HtmlScan:
         text = "".join(self.parts)
         text = text.strip("\n") if self.pre else text.strip()
         if text and not text.isspace():
-            self.blocks.append(_Block(text, self.linked, self.prefix, self.main > 0))
+            self.blocks.append(_TextBlock(text, self.linked, self.prefix, self.main > 0))
             self.prefix = ""
         self.parts.clear()
         self.linked = 0
@@ -160,7 +160,7 @@ def _after_odd_tag(page: str, opened: int, scan: _HtmlScan) -> int:
     return opened + 1
 
 
-def _main_blocks(blocks: list[_Block]) -> list[_Block]:
+def _main_blocks(blocks: list[_TextBlock]) -> list[_TextBlock]:
     read = [block for block in blocks if len(block.text) > 200 or block.linked < _LINKED * len(block.text)]
     inside = [block for block in read if block.inside]
     if 3 * _size(inside) > _size(read):
@@ -171,11 +171,11 @@ def _main_blocks(blocks: list[_Block]) -> list[_Block]:
     return read or blocks
 
 
-def _size(blocks: list[_Block]) -> int:
+def _size(blocks: list[_TextBlock]) -> int:
     return sum(len(block.text) for block in blocks)
 
 
-def _densest(blocks: list[_Block]) -> list[_Block]:
+def _densest(blocks: list[_TextBlock]) -> list[_TextBlock]:
     """The stretch with the most running text: long blocks count for it, short and linked ones against it."""
     best = worth = 0
     start = first = end = 0
@@ -192,7 +192,7 @@ def _densest(blocks: list[_Block]) -> list[_Block]:
     return blocks[first:end]
 
 
-def _render(blocks: list[_Block]) -> str:
+def _render(blocks: list[_TextBlock]) -> str:
     out: list[str] = []
     item = False
     for block in blocks:

@@ -7,7 +7,7 @@ from typing import Any
 
 from brim.gateway.observe.turns import GatewayTurn
 from brim.models.caching import caching_of
-from brim.planning.report import CacheBreak
+from brim.planning.reports.decisions import CacheBreak
 from brim.sessions.cache_breaks import SentTurn, cache_break
 from brim.tokens.counter import Counter
 

@@ -19,7 +19,7 @@ from brim.gateway.observe.turns import GatewayTurn
 from brim.gateway.proxy.faults import Refused
 from brim.models import Model
 from brim.planning.policies.policy import Policy
-from brim.planning.report import HIGH, Report, level_of
+from brim.planning.reports.decisions import HIGH, Report, level_of
 
 if TYPE_CHECKING:
     from brim.gateway.server.app import Gateway

@@ -11,7 +11,7 @@ from brim.conversation import Conversation
 from brim.gateway.fitting.conversations import Live
 from brim.gateway.fitting.fast_path import Known
 from brim.models import Model
-from brim.planning.report import Report
+from brim.planning.reports.decisions import Report
 from brim.tokens.actuals import Actuals
 
 

@@ -32,7 +32,7 @@ FIELDS: Final = (
     "input", "cached", "output", "cost_usd", "saved_usd", "errors", "compared", "over_upper", "added_ms",
 )  # fmt: skip
 Key = tuple[int, str, str, str]  # when the bucket begins, model, client, tenant
-Rows = dict[Key, list[float]]
+UseByKey = dict[Key, list[float]]
 
 
 class ValueStore(Protocol):
@@ -77,10 +77,10 @@ class History:
         self._store = store
         self._slots = Slots(store, process) if store is not None else None
         self._lock = threading.Lock()
-        self._own: dict[int, Rows] = {}  # by hour
-        self._before: dict[int, Rows] = {}  # what this process's slot held when its hour was first written
-        self._past: dict[tuple[int, int], Rows] = {}  # hours that are over, by hour and slot
-        self._wide: dict[tuple[int, int, int], Rows] = {}  # sums of what is over, by start, length and width
+        self._own: dict[int, UseByKey] = {}  # by hour
+        self._before: dict[int, UseByKey] = {}  # what this process's slot held when its hour was first written
+        self._past: dict[tuple[int, int], UseByKey] = {}  # hours that are over, by hour and slot
+        self._wide: dict[tuple[int, int, int], UseByKey] = {}  # sums of what is over, by start, length and width
         self._changed: set[int] = set()
         self._cleared = 0
 
@@ -162,12 +162,12 @@ class History:
                     yield key, values
             hour += DAY if whole_day else HOUR
 
-    def _over(self, start: int, length: int, width: int, now: int) -> Rows:
+    def _over(self, start: int, length: int, width: int, now: int) -> UseByKey:
         """The sums of an hour or a day in buckets of this width; kept where nothing more can come."""
         known = self._wide.get((start, length, width))
         if known is not None:
             return known
-        found: Rows = {}
+        found: UseByKey = {}
         for hour in range(start, start + length, HOUR):
             for (at, *names), values in self._hour(hour, now).items():
                 _add(found, (at // width * width, *names), values)  # type: ignore[arg-type]
@@ -176,7 +176,7 @@ class History:
                 self._wide[start, length, width] = found
         return found
 
-    def _hour(self, hour: int, now: int) -> Rows:
+    def _hour(self, hour: int, now: int) -> UseByKey:
         with self._lock:
             parts = [{key: list(values) for key, values in self._own.get(hour, {}).items()}]
         if self._store is None or self._slots is None:
@@ -218,20 +218,20 @@ def _values(turn: GatewayTurn) -> tuple[float, ...]:
     )  # fmt: skip
 
 
-def _sum(parts: Sequence[Mapping[Key, Sequence[float]]]) -> Rows:
-    found: Rows = {}
+def _sum(parts: Sequence[Mapping[Key, Sequence[float]]]) -> UseByKey:
+    found: UseByKey = {}
     for part in parts:
         for key, values in part.items():
             _add(found, key, values)
     return found
 
 
-def _add(rows: Rows, key: Key, values: Sequence[float]) -> None:
+def _add(rows: UseByKey, key: Key, values: Sequence[float]) -> None:
     known = rows.get(key)
     rows[key] = list(values) if known is None else [a + b for a, b in zip(known, values, strict=True)]
 
 
-def _decoded(value: bytes | None) -> Rows:
+def _decoded(value: bytes | None) -> UseByKey:
     """The rows of an hour; those of an earlier version with other fields are left out."""
     listed: list[list[Any]] = msgspec.json.decode(value) if value else []
     return {(row[0], row[1], row[2], row[3]): row[4:] for row in listed if len(row) == 4 + len(FIELDS)}

@@ -14,7 +14,7 @@ from brim.conversation import Conversation, decode
 from brim.errors import BadBody
 from brim.models import Model, Prices
 from brim.planning.policies.policy import Policy
-from brim.planning.report import Report, level_of
+from brim.planning.reports.decisions import Report, level_of
 
 TurnOutcome = Literal["running", "done", "refused", "failed", "gone", "incomplete"]
 

@@ -29,7 +29,7 @@ class ServingProcesses:
 
     def __init__(self, count: int, arguments: Sequence[str], ready: Callable[[], None]) -> None:
         self._ready = ready
-        self._command = [sys.executable, "-m", "brim.cli.serve", *arguments, "--share-port"]
+        self._command = [sys.executable, "-m", "brim.cli.service.serve", *arguments, "--share-port"]
         self._running: list[subprocess.Popen[bytes] | None] = [None] * count
         self._died = [-AGAIN_SECONDS] * count
         self._stop = threading.Event()

@@ -11,7 +11,7 @@ from brim.planning.draft import Draft
 from brim.planning.planner import Planner
 from brim.planning.project_context import shrunk, this_turn
 from brim.planning.ranking import relevance
-from brim.planning.report import Decision
+from brim.planning.reports.decisions import Decision
 from brim.planning.task import Outcome, Task
 from brim.planning.work import Work, query_of
 

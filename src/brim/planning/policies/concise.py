@@ -24,7 +24,7 @@ from brim.planning.policies import agent
 from brim.planning.policies.policy import ConcisePolicy
 from brim.planning.policies.summaries import asked
 from brim.planning.rebuild import with_text
-from brim.planning.report import Decision, Form
+from brim.planning.reports.decisions import Decision, Form
 from brim.planning.task import Notice, Outcome
 from brim.planning.work import Work, query_of
 from brim.summaries import deterministic

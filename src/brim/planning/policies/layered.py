@@ -25,7 +25,7 @@ from brim.planning.policies.policy import LayeredPolicy
 from brim.planning.policies.summaries import block_summary
 from brim.planning.project_context import shrunk
 from brim.planning.rebuild import with_text
-from brim.planning.report import Decision
+from brim.planning.reports.decisions import Decision
 from brim.planning.task import Notice, Outcome
 from brim.planning.work import Work, query_of
 

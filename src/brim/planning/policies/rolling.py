@@ -23,7 +23,7 @@ from brim.planning.policies.policy import RollingPolicy
 from brim.planning.policies.summaries import block_summary, summary
 from brim.planning.project_context import asked_words, shrunk
 from brim.planning.rebuild import with_text
-from brim.planning.report import Decision, Form
+from brim.planning.reports.decisions import Decision, Form
 from brim.planning.task import Outcome
 from brim.planning.work import Work, query_of
 

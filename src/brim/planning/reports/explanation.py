@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import overload
 
 from brim.errors import BudgetTooSmall
-from brim.planning.report import Decision, Form, Report
+from brim.planning.reports.decisions import Decision, Form, Report
 
 # How much more room is tried when a plan is printed.
 MORE = 2_000

@@ -96,7 +96,7 @@ def _several(args: argparse.Namespace, loaded: settings.Settings) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run `brim serve` by itself: `python -m brim.cli.serve --port 9000`."""
+    """Run `brim serve` by itself: `python -m brim.cli.service.serve --port 9000`."""
     parser = argparse.ArgumentParser(prog="brim")
     add(parser.add_subparsers(required=True))
     args = parser.parse_args(["serve", *(sys.argv[1:] if argv is None else argv)])

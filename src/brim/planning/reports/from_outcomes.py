@@ -15,7 +15,7 @@ from brim.planning.draft import ADDED, Draft, own_name
 from brim.planning.items import SYSTEM, Group, Item, Itemizer, current
 from brim.planning.layer_sizes import known_layers, layer_rows
 from brim.planning.policies import rolling
-from brim.planning.report import Decision, Form, Report
+from brim.planning.reports.decisions import Decision, Form, Report
 from brim.planning.task import Notice, Outcome
 from brim.planning.work import Work
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from brim import settings
-from brim.cli.agents import AGENTS, Agent, agent_of
+from brim.cli.agents.catalog import AGENTS, Agent, agent_of
 from brim.errors import BrimError, NotFound
 
 _EXAMPLES = """examples:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from brim import settings
-from brim.cli.agents import AGENTS, agent_of
+from brim.cli.agents.catalog import AGENTS, agent_of
 from brim.errors import BadInput, NotFound
 
 _EXAMPLES = """examples:

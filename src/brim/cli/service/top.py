@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from brim.cli.status import WORDS, short
+from brim.cli.service.status import WORDS, short
 from brim.cli.terminal.asking import Asker, add_address
 from brim.cli.terminal.showing import STYLE, plain, plural
 

@@ -1,0 +1,1 @@
+"""Commands that run the gateway and look after it: serving, watching, keys, the store."""
