@@ -16,10 +16,22 @@ BrimError
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 
 class BrimError(Exception):
     """The root of the tree: `except brim.BrimError` catches everything that Brim raises on purpose."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """It comes from other processes as it was raised there: most errors are made of more than their text."""
+        return _raised_elsewhere, (type(self), self.args, self.__dict__)
+
+
+def _raised_elsewhere(kind: type[BrimError], args: tuple[Any, ...], fields: dict[str, Any]) -> BrimError:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(fields)
+    return error
 
 
 class BadInput(BrimError, ValueError):

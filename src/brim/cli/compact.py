@@ -9,6 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import brim
+from brim import models, settings
+from brim.batch import CompactTask
+from brim.cli.terminal.batches import add_batch, run_batch, without_lines
 from brim.cli.terminal.reading import add_model, apply_settings, as_text, place_of, read_bytes, tokens
 from brim.cli.terminal.writing import printable, put
 from brim.content import KINDS
@@ -22,6 +25,7 @@ _EXAMPLES = """examples:
   brim compact data.json --explain                            every form with its size
   brim compact hits.json --level compact                      a search result in its short form
   brim compact data.json | brim compact --decode              and back
+  brim compact --lines 'pages/*.jsonl' --field text -b 500    the texts of many records, on all cores
 """
 
 
@@ -33,7 +37,9 @@ def add(subparsers: Any) -> None:
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("file", metavar="FILE", nargs="?", default="-", help="a file, or - for standard input")
+    parser.add_argument(
+        "files", metavar="FILE", nargs="*", help="a file, or - for standard input; with --lines files and patterns"
+    )
     add_model(parser)
     parser.add_argument(
         "--budget", "-b", type=tokens, metavar="N", help="at most this many tokens; without it, no loss"
@@ -47,6 +53,7 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--tool", default="", help="with --level: the tool that the result is of")
     parser.add_argument("--decode", action="store_true", help="undo a lossless compaction")
     parser.add_argument("--json", action="store_true", help="print the text with its numbers as JSON")
+    add_batch(parser)
     parser.set_defaults(run=run)
 
 
@@ -61,6 +68,12 @@ def _reshaped(text: str, args: argparse.Namespace, tables: Mapping[str, Any]) ->
 
 def run(args: argparse.Namespace) -> int:
     loaded = apply_settings()
+    if args.lines:
+        return _lines(args, loaded)
+    without_lines(args)
+    if len(args.files) > 1:
+        raise BadInput(args.files[1], "is a second file: give one, or --lines for the records of many")
+    args.file = args.files[0] if args.files else "-"
     text = as_text(read_bytes(args.file), args.file)
     if args.level:
         text = _reshaped(text, args, loaded.shapes)
@@ -90,3 +103,12 @@ def run(args: argparse.Namespace) -> int:
         put(done.text if done.text.endswith("\n") else done.text + "\n")
         print(f"{done.kind}: {done.tokens:,} tokens, {done.kept:.0%} of the original, {done.fidelity}", file=sys.stderr)
     return 0
+
+
+def _lines(args: argparse.Namespace, loaded: settings.Settings) -> int:
+    for option in ("level", "decode", "explain"):
+        if getattr(args, option):
+            raise BadInput(f"--{option}", "takes one text: it does not go with --lines")
+    model = args.model or loaded.cli.model or "gpt-4o"
+    models.find(model)
+    return run_batch(args, CompactTask(args.budget, args.kind, model, args.query, args.field), loaded)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import errno
-import glob
 import json
 import sys
 from pathlib import Path
@@ -16,6 +14,9 @@ from rich.table import Table
 
 import brim
 from brim import apis, models
+from brim.batch import CountTask
+from brim.cli.terminal.batches import add_batch, run_batch, without_lines
+from brim.cli.terminal.named_files import files_named
 from brim.cli.terminal.reading import add_model, apply_settings, as_text, json_problem, place_of, read_bytes, request_in
 from brim.cli.terminal.showing import plain, plural
 from brim.errors import BadInput, UnknownModel
@@ -29,6 +30,7 @@ _EXAMPLES = """examples:
   brim count src --model gpt-4o                    every file in a folder
   brim count *.md 'docs/**/*.md' --model gpt-4o    several files, folders and patterns
   git diff | brim count - --model gpt-4o --json
+  brim count --lines 'traffic/*.jsonl'             every request of recordings, on all cores
 """
 
 
@@ -48,11 +50,18 @@ def add(subparsers: Any) -> None:
     )
     add_model(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
+    add_batch(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    args.default = apply_settings().cli.model
+    loaded = apply_settings()
+    args.default = loaded.cli.model
+    if args.lines:
+        for name in filter(None, (args.model, args.default)):
+            models.find(name)
+        return run_batch(args, CountTask(args.model or "", args.default, args.field), loaded)
+    without_lines(args)
     if len(args.files) > 1 or any(name != "-" and not Path(name).is_file() for name in args.files):
         return _several(args)
     args.file = args.files[0] if args.files else "-"
@@ -122,7 +131,7 @@ def _print(args: argparse.Namespace, count: Count, more: dict[str, Any]) -> None
 
 def _several(args: argparse.Namespace) -> int:
     """Count every text file of what is named: files, folders with all that is in them, and patterns."""
-    files = list(dict.fromkeys(path for name in args.files for path in _named(name)))
+    files = list(dict.fromkeys(path for name in args.files for path in files_named(name)))
     model = _model(args, "")
     found: list[tuple[str, int]] = []
     console = Console(stderr=True)
@@ -144,28 +153,7 @@ def _several(args: argparse.Namespace) -> int:
     return 0
 
 
-def _named(name: str) -> list[Path]:
-    """The files that an argument names, in order. Raises FileNotFoundError, BadInput."""
-    path = Path(name)
-    if path.is_dir():
-        return sorted(one for one in path.rglob("*") if one.is_file() and not _hidden(one.relative_to(path)))
-    if path.is_file():
-        return [path]
-    if name == "-":
-        raise BadInput("-", "is standard input, which is counted alone: pipe one text, or name files")
-    matches = sorted(Path(one) for one in glob.glob(name, recursive=True) if Path(one).is_file())
-    if glob.has_magic(name) and not matches:
-        raise BadInput(name, "matches no file")
-    if not matches:
-        raise FileNotFoundError(errno.ENOENT, "there is no such file", name)
-    return matches
-
-
 def _shown(path: Path, named: list[str]) -> str:
     """A file's name: in the only folder that was named, its place in it."""
     root = Path(named[0])
     return str(path.relative_to(root)) if len(named) == 1 and root.is_dir() else str(path)
-
-
-def _hidden(path: Path) -> bool:
-    return any(part.startswith(".") or part in ("node_modules", "__pycache__") for part in path.parts)

@@ -1,0 +1,71 @@
+"""Chunks: the parts that files are read in, so that neither a file nor its results are ever in memory as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from brim.errors import BadInput
+
+# Bytes of JSON lines a chunk. Of 200 MB of recorded requests, chunks of .25 to 4 MB took the same time within 3%.
+CHUNK = 1 << 20
+PARQUET = b"PAR1"
+PACKED = {b"\x1f\x8b": "gzip -d", b"\x28\xb5\x2f\xfd": "zstd -d"}
+BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A part of a file: the lines that begin from byte `start` on and before `end`, or one row group of Parquet."""
+
+    file: str
+    start: int
+    end: int
+    row_group: int | None = None
+
+    @property
+    def size(self) -> int:
+        """The bytes of the file that it stands for."""
+        return self.end - self.start
+
+
+def chunks(files: Iterable[str], size: int = CHUNK) -> Iterator[Chunk]:
+    """The chunks of files, in their order. Raises BadInput, FileNotFoundError, MissingExtra."""
+    for file in files:
+        with Path(file).open("rb") as opened:
+            begins = opened.read(len(PARQUET))
+        if begins == PARQUET:
+            yield from _parquet().row_groups(file)
+            continue
+        for magic, command in PACKED.items():
+            if begins.startswith(magic):
+                raise BadInput(file, f"is packed, and many processes cannot share it: unpack it first ({command})")
+        whole = Path(file).stat().st_size
+        for start in range(0, whole, size):
+            yield Chunk(file, start, min(whole, start + size))
+
+
+def records(chunk: Chunk) -> Iterator[tuple[int, bytes]]:
+    """The JSON of each record of a chunk with its number in it, from 1; blank lines are counted and left out."""
+    if chunk.row_group is not None:
+        yield from enumerate(_parquet().rows(chunk.file, chunk.row_group), 1)
+        return
+    for number, line in enumerate(_lines(chunk), 1):
+        yield number, line.strip()
+
+
+def _lines(chunk: Chunk) -> Iterator[bytes]:
+    with open(chunk.file, "rb") as file:
+        if chunk.start:
+            file.seek(chunk.start - 1)
+            file.readline()  # the rest of a line that begins in the chunk before
+        while file.tell() < chunk.end and (line := file.readline()):
+            yield line if chunk.start else line.removeprefix(BOM)
+
+
+def _parquet() -> Any:
+    """The reader of Parquet: its package is an extra, loaded where such a file comes by."""
+    return import_module("brim.batch.parquet")

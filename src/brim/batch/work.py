@@ -1,0 +1,61 @@
+"""One chunk's work, done in whatever process or machine it is given to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from brim import models
+from brim.batch.chunks import Chunk, records
+from brim.batch.tasks import Row, Task
+from brim.errors import BrimError
+from brim.replays.recorded import NoRequest
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A record that could not be used: its line (of Parquet, its row) and why."""
+
+    file: str
+    line: int
+    problem: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.problem}"
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkResult:
+    """What became of a chunk: a row for each record that could be used, with its file and line, and the others."""
+
+    chunk: Chunk
+    rows: tuple[Row, ...]
+    left_out: tuple[LeftOut, ...]
+    lines: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkWork:
+    """A task with the models that the settings describe: other processes have not read them."""
+
+    task: Task
+    described: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def __call__(self, chunk: Chunk) -> ChunkResult:
+        """The result of a chunk, with its lines counted from its own start."""
+        for name, given in self.described.items():
+            models.override(name, given)
+        rows: list[Row] = []
+        left_out: list[LeftOut] = []
+        number = 0
+        for number, record in records(chunk):
+            if not record:
+                continue
+            try:
+                found = self.task(record)
+            except (NoRequest, BrimError) as problem:
+                left_out.append(LeftOut(chunk.file, number, str(problem)))
+                continue
+            rows.append({"file": chunk.file, "line": number, **found})
+        return ChunkResult(chunk, tuple(rows), tuple(left_out), number)
