@@ -31,6 +31,7 @@ def tools() -> list[dict[str, Any]]:
         {"name": "echo", "description": "Say it again", "inputSchema": {"type": "object", "properties": {"text": {}}}},
         {"name": "lines", "description": "Many lines", "inputSchema": number, "annotations": READ_ONLY},
         {"name": "rows", "description": "JSON rows", "inputSchema": number, "annotations": READ_ONLY},
+        {"name": "orders", "description": "JSON rows, one of which is another each time", "inputSchema": number},
         {"name": "structured", "inputSchema": number, "outputSchema": {"type": "object", "required": ["rows"]}},
         {
             "name": "read_back",
@@ -76,6 +77,9 @@ def call(id: Any, params: dict[str, Any]) -> dict[str, Any] | None:
     if name in ("rows", "structured", "read_back"):
         body = {"rows": rows(n)}
         return {**text(json.dumps(body)), **({"structuredContent": body} if name != "rows" else {})}
+    if name == "orders":
+        changing = [{**row, "status": f"seen {state['calls']}"} if i == 3 else row for i, row in enumerate(rows(n))]
+        return text(json.dumps(changing))
     if name == "counter":
         return text(f"call {state['calls']}")
     if name == "mixed":

@@ -77,6 +77,7 @@ SETTINGS: list[tuple[str, object, str, str, object]] = [
     ("group_tokens_above", 300, "", "tool_tokens", 300),
     ("max_calls", 50, "--max-calls", "max_calls", 50),
     ("repeat_seconds", 5.0, "--repeat-seconds", "repeat_seconds", 5.0),
+    ("changes", False, "", "changes", False),
     ("call_timeout", 7.0, "--timeout", "call_timeout", 7.0),
     ("largest_message", 1_000, "", "largest_message", 1_000),
     ("fit_timeout", 0.5, "", "fit_timeout", 0.5),

@@ -238,6 +238,39 @@ def test_identical_read_only_calls_are_answered_from_memory_once_and_marked() ->
     run(scene())
 
 
+def test_the_same_call_again_says_what_changed_and_where_the_whole_result_is() -> None:
+    async def scene() -> None:
+        async with connected() as client:
+            await client.names()
+            whole = await client.call("orders", n=40)
+            assert len(brim.decode(text_of(whole))) == 40
+            again = await client.call("orders", n=40)
+            told = text_of(again)
+            assert '[id="row-3"].status: "seen 1" → "seen 2"' in told
+            assert count_tokens(told) < 120
+            handle = again["_meta"]["dev.brim/result"]["handles"][0]
+            recalled = json.loads(text_of(await client.call("brim_recall", handle=handle)))
+            assert [row["status"] for row in recalled[2:5]] == ["open", "seen 2", "open"]
+            other = await client.call("orders", n=41)  # another call has no result before it
+            assert "since the same call" not in text_of(other)
+        async with connected(changes=False) as client:
+            await client.names()
+            for _ in range(2):
+                assert "since the same call" not in text_of(await client.call("orders", n=40))
+
+    run(scene())
+
+
+def test_calls_that_belong_to_no_session_have_no_call_before_them() -> None:
+    async def scene() -> None:
+        async with connected(version="2026-07-28") as client:
+            await client.result("server/discover", {"_meta": MODERN_META})
+            for _ in range(2):
+                assert "since the same call" not in text_of(await client.call("orders", meta=MODERN_META, n=40))
+
+    run(scene())
+
+
 def test_a_changed_tool_list_reaches_the_client() -> None:
     async def scene() -> None:
         async with connected() as client:

@@ -124,6 +124,9 @@ def _add_wrap(commands: Any) -> None:
     parser.add_argument("--no-compact", action="store_true", help="leave results as they are")
     parser.add_argument("--no-shrink", action="store_true", help="leave tool definitions as they are")
     parser.add_argument("--no-repeat", action="store_true", help="send identical read-only calls every time")
+    parser.add_argument(
+        "--no-changes", action="store_true", help="send repeated results whole, not what changed in them"
+    )
     _add_servers(parser)
     parser.set_defaults(run=_does("wrap"))
 

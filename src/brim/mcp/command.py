@@ -46,6 +46,7 @@ def settings_of(args: argparse.Namespace) -> settings.Settings:
         ("no_compact", "compact", False),
         ("no_shrink", "shrink", False),
         ("no_repeat", "repeat_seconds", 0.0),
+        ("no_changes", "changes", False),
     ):
         if getattr(args, off, False):
             flags[name] = value

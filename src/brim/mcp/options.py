@@ -53,6 +53,7 @@ class WrapperOptions:
     tool_tokens: int = _DEFAULT.group_tokens_above
     max_calls: int = _DEFAULT.max_calls
     repeat_seconds: float = _DEFAULT.repeat_seconds
+    changes: bool = _DEFAULT.changes
     hint_every: int = _DEFAULT.hint_every
     hint_fields: tuple[str, ...] = _DEFAULT.hint_fields
     verbosity: bool = _DEFAULT.verbosity

@@ -207,6 +207,9 @@ class Mcp(SettingsSection, frozen=True, kw_only=True):
     repeat_seconds: Annotated[
         float, Meta(description="seconds in which a repeated read-only call is answered from memory; 0: never", ge=0)
     ] = 60.0
+    changes: Annotated[
+        bool, Meta(description="answer the same call again with what changed, where that is at most half of the result")
+    ] = True
     call_timeout: Annotated[float, Meta(description="seconds for one tool call; 0: no limit", ge=0)] = 0.0
     largest_message: Annotated[Count, Meta(description="bytes of one message of a server")] = 512 * 1024 * 1024
     fit_timeout: Annotated[

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from brim.mcp.options import LEVELS, Level, WrapperOptions
+from brim.mcp.results.changed import PreviousResults
 
 _SESSIONS_KEPT = 256
 
@@ -20,6 +21,7 @@ class FillSession:
     tokens: int = 0
     saved: int = 0
     hinted_at: int = -1_000_000
+    previous: PreviousResults = field(default_factory=PreviousResults)
 
     @property
     def fill(self) -> float:

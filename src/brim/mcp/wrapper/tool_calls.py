@@ -211,8 +211,9 @@ class ToolCalls:
         with incidents.collected() as found:
             try:
                 query = _query(call.arguments)
-                make = partial(fit_result, result, limits, call.tool, archive, query)
-                fitted = run_within(self._options.fit_timeout, make)
+                fitted = run_within(
+                    self._options.fit_timeout, partial(self._changes_or_fit, result, call, limits, query)
+                )
             except OutOfTime as problem:
                 incidents.note("timeout", problem)
                 fitted = plain_result(result, limits, archive)
@@ -224,6 +225,16 @@ class ToolCalls:
             self._wrapper.faults[incident.kind] += 1
             self._wrapper.log.say(f"a result of {call.tool}: {incident.kind} failed, {incident.fingerprint}")
         return fitted if result is given else replace(fitted, changed=True)
+
+    def _changes_or_fit(self, result: RpcObject, call: ToolCall, limits: ResultLimits, query: str) -> FittedResult:
+        """What changed since the same call before, where the server's result says little more; else the result."""
+        archive = self._wrapper.archive
+        if self._options.changes and call.session.fills:  # what belongs to no session was sent to nobody before
+            key = self._repeats.key(f"{call.tool} {call.budget}", call.arguments)
+            told = call.session.previous.changes(key, result, limits, archive)
+            if told is not None:
+                return told
+        return fit_result(result, limits, call.tool, archive, query)
 
     def _with_schema(self, answer: RpcMessage, call: ToolCall) -> bytes:
         """The answer as it came; one that refuses the arguments also says what the tool takes."""
