@@ -23,18 +23,18 @@ _SAYING, _AGAIN, _VALUED = 0.6, 0.55, 0.4
 
 def repeats_phrases(lines: Sequence[str]) -> bool:
     """Example: ["a1> lifted crate 7 in 31 ms", "b2> lifted crate 9 in 4 ms", …] -> True"""
-    said = [pairs for line in lines if not _COMMENT.match(line) and (pairs := set(_pairs(line)))]
-    if len(lines) < 5 or len(said) < _SAYING * len(lines):
-        return False
-    if sum(1 for line in lines if line.rstrip()[-1:] in _CODE_ENDS) > 0.25 * len(lines) and not has_moving_head(lines):
-        return False
-    if sum(1 for line in lines if any(map(str.isdigit, line))) < _VALUED * len(lines):
+    if len(lines) < 5 or sum(1 for line in lines if any(map(str.isdigit, line))) < _VALUED * len(lines):
         return False
     if len(set(lines)) < 0.5 * len(lines):
+        return False
+    if sum(1 for line in lines if line.rstrip()[-1:] in _CODE_ENDS) > 0.25 * len(lines) and not has_moving_head(lines):
         return False
     # Plans and trees are set in at many depths; a log continues a record at one.
     depths = Counter(len(line) - len(line.lstrip()) for line in lines)
     if max(depths.values()) < 0.5 * len(lines):
+        return False
+    said = [pairs for line in lines if not _COMMENT.match(line) and (pairs := set(_pairs(line)))]
+    if len(said) < _SAYING * len(lines):
         return False
     times = Counter(pair for pairs in said for pair in pairs)
     again = sum(1 for pairs in said if 2 * sum(times[pair] > 1 for pair in pairs) >= len(pairs))

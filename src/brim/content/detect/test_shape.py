@@ -26,6 +26,7 @@ _COUNT = re.compile(
     rf"|\b(?P<what2>{_OUTCOME}|{_THING}(?: run)?)(?: ?[:=|-] ?| )(?P<two>\d+)\b",
     re.I,
 )
+_DIGIT = re.compile(r"\d")
 _ALONE = re.compile(
     rf"\W*(?:Ran|Running|Found|Run|OK|Completed|Executed)?\W*\d+ (?:of \d+ )?{_THING}\b.{{0,80}}$"
     r"|\W*(?:FAILED|OK|PASSED) \(.{3,60}\)$|\d+\.\.\d+$|TAP version \d+$|(?:Failed|Failing) tests?:$|Failures:$"
@@ -72,5 +73,7 @@ def _verdict(line: str) -> int:
     """3 for a line that counts tests and what became of them, 2 for one that counts less, else 0."""
     if len(line) > 220:
         return 0
+    if not _DIGIT.search(line):
+        return 2 if _ALONE.match(line) else 0
     found = {(match["what"] or match["what2"]).lower()[:4] for match in _COUNT.finditer(line)}
     return 3 if len(found) > 2 else 2 if len(found) == 2 or _ALONE.match(line) else 0
