@@ -253,6 +253,12 @@ def test_the_fields_of_the_chosen_policy_are_in_force(tmp_path: Path) -> None:
         ("policy.reserved_response_tokens", 512, "default"),
         ("policy.recent_messages_to_keep", 8, str(path)),
         ("policy.min_recent_messages_to_keep", 2, "default"),
+        ("policy.summary", True, "default"),
+        ("policy.keep", "last", "default"),
+        ("policy.start_on", (), "default"),
+        ("policy.end_on", (), "default"),
+        ("policy.include_system", True, "default"),
+        ("policy.allow_partial", False, "default"),
     ]
 
 

@@ -31,8 +31,12 @@ def rebuilt(api: str, message: Message, items: Sequence[Item]) -> Message:
 
 
 def with_text(api: str, message: Message, texts: Mapping[int, str]) -> Message:
-    """The message with other texts in some of its parts."""
-    return _changed(api, message, {message.parts[number].at: text for number, text in texts.items()})
+    """The message with other texts in some of its parts; a block for which there is none is left out."""
+    edits: dict[Path, Any] = {}
+    for number, text in texts.items():
+        part = message.parts[number]
+        edits[part.at if text or not part.block else part.block] = text if text or not part.block else DROP
+    return _changed(api, message, edits)
 
 
 def _changed(api: str, message: Message, edits: dict[Path, Any]) -> Message:

@@ -11,6 +11,7 @@ from msgspec import Meta
 from brim.settings.schema import Count, SettingsSection
 
 PolicyName = Literal["agent", "rolling", "concise", "layered"]
+Speaker = Literal["user", "assistant", "tool"]
 Share = Annotated[float, Meta(ge=0, le=1)]
 Tokens = Annotated[int, Meta(ge=0)]
 
@@ -36,6 +37,19 @@ class PolicyEntry(SettingsSection, frozen=True, kw_only=True):
     reserved_response_tokens: Annotated[Tokens, Meta(description="rolling: kept free for the answer")] = 512
     recent_messages_to_keep: Annotated[Count, Meta(description="rolling: messages that stay verbatim")] = 6
     min_recent_messages_to_keep: Annotated[Count, Meta(description="rolling: how few they may become")] = 2
+
+    summary: Annotated[
+        bool, Meta(description="rolling: false: no summary; as many messages as fit, and the next five say which")
+    ] = True
+    keep: Annotated[Literal["last", "first"], Meta(description="rolling: which messages stay")] = "last"
+    start_on: Annotated[
+        tuple[Speaker, ...], Meta(description="rolling: roles that what stays may begin with; none: the user's")
+    ] = ()
+    end_on: Annotated[
+        tuple[Speaker, ...], Meta(description="rolling: roles that what stays may end with; none: any")
+    ] = ()
+    include_system: Annotated[bool, Meta(description="rolling: false: instructions leave first")] = True
+    allow_partial: Annotated[bool, Meta(description="rolling: a message at the edge may stay in part")] = False
 
     history_chars: Annotated[Count, Meta(description="concise: characters that the history may have")] = 12_000
     summary_chars: Annotated[

@@ -15,6 +15,8 @@ from brim import pins
 from brim.errors import BadSetting
 
 NAMES = ("agent", "rolling", "concise", "layered")
+# Who speaks, and the ends of a chat that may stay.
+ROLES, ENDS = ("user", "assistant", "tool"), ("last", "first")
 # Characters shown of a section of context that earlier turns carried.
 PREVIEW = 500
 
@@ -186,6 +188,25 @@ class RollingPolicy(Policy):
     reserved_response_tokens: int = 512
     recent_messages_to_keep: int = 6
     min_recent_messages_to_keep: int = 2
+    summary: bool = True
+    """False: no summary, and as many messages as fit; the fields below say which."""
+    keep: str = "last"
+    """Which messages stay: the `last` or the `first`."""
+    start_on: tuple[str, ...] = ()
+    """The roles that the kept messages may begin with; none: the user's, and any with `allow_partial`."""
+    end_on: tuple[str, ...] = ()
+    """The roles that the kept messages may end with; none: any."""
+    include_system: bool = True
+    """False: instructions are the oldest messages, and leave first."""
+    allow_partial: bool = False
+    """A message at the edge stays in part where it does not fit whole."""
+
+    def __post_init__(self) -> None:
+        for name in ("start_on", "end_on"):
+            given = getattr(self, name)
+            roles = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, list) else given
+            object.__setattr__(self, name, roles)
+        Policy.__post_init__(self)
 
     def cap(self, reserve: int | None) -> int:
         return self.max_prompt_tokens - (self.reserved_response_tokens if reserve is None else reserve)
@@ -197,6 +218,18 @@ class RollingPolicy(Policy):
             *_whole(self, 0, "reserved_response_tokens"),
             *_not_above(self, "min_recent_messages_to_keep", "recent_messages_to_keep"),
             *_below(self, "reserved_response_tokens", "max_prompt_tokens"),
+            *self._trimming_problems(),
+        ]
+
+    def _trimming_problems(self) -> list[tuple[str, str]]:
+        trimming = ("keep", "start_on", "end_on", "include_system", "allow_partial")
+        changed = [field.name for field in fields(self) if getattr(self, field.name) != field.default]
+        roles = f"must be one or more of {', '.join(ROLES)}"
+        return [
+            *[(name, "needs summary = false") for name in trimming if self.summary and name in changed],
+            *_wrong(self, ("keep",), lambda value: value in ENDS, f"must be one of {', '.join(ENDS)}"),
+            *_wrong(self, ("start_on", "end_on"), _are_roles, roles),
+            *([("start_on", "goes with keep = last")] if self.keep == "first" and self.start_on else []),
         ]
 
 
@@ -259,8 +292,8 @@ KINDS: dict[str, type[Policy]] = {
 
 
 def _check_kind(name: str, value: Any, default: Any) -> None:
-    if (value is None and default is None) or isinstance(default, tuple):
-        return
+    if (value is None and default is None) or isinstance(default, (tuple, str)):
+        return  # these say themselves what they may be
     if isinstance(value, bool) != isinstance(default, bool) or not isinstance(value, (int, float)):
         wanted = "true or false" if isinstance(default, bool) else "a number"
         raise BadSetting(f"policy.{name}", f"must be {wanted}, not {value!r}")
@@ -274,6 +307,10 @@ def _wrong(policy: Policy, names: tuple[str, ...], holds: Callable[[Any], bool],
 def _whole(policy: Policy, least: int, *names: str) -> list[tuple[str, str]]:
     must = f"must be a whole number of at least {least}"
     return _wrong(policy, names, lambda value: isinstance(value, int) and value >= least, must)
+
+
+def _are_roles(given: Any) -> bool:
+    return isinstance(given, tuple) and all(role in ROLES for role in given)
 
 
 def _shares(policy: Policy, *names: str) -> list[tuple[str, str]]:

@@ -44,7 +44,7 @@ PASSAGES = 1_000
 
 
 def plan(work: Work, policy: RollingPolicy) -> Outcome:
-    given, chat = Draft(work.conversation), _Chat.of(work.conversation)
+    given, chat = Draft(work.conversation), ChatParts.of(work.conversation)
     if chat.whole and not (work.context or work.carried) and work.fits(work.conversation):
         return Outcome(work.conversation, work.total(work.conversation), planned=work.conversation, draft=given)
     shrinking: list[Decision] = []
@@ -54,7 +54,7 @@ def plan(work: Work, policy: RollingPolicy) -> Outcome:
     held = [piece for piece in pieces if not piece.recoverable]
     fixed = draft.ordered(chat.instructions)
     if held:  # what cannot be fetched again takes its room before anything else
-        fixed = fixed.inserted(len(fixed.messages), _document(work, _joined(held)), named(held), 3, held=True)
+        fixed = fixed.inserted(len(fixed.messages), document(work, joined(held)), named(held), 3, held=True)
     window = _Window(work, policy, chat, work.limit - work.total(fixed.conversation))
     window.choose()
     archived = kept_whole(chat.messages[: window.cut])
@@ -65,7 +65,7 @@ def plan(work: Work, policy: RollingPolicy) -> Outcome:
     newest = [piece for piece in context if piece in work.context]
     added: list[tuple[Message, str, int | None]] = []
     # A document goes to nothing before any recent message is cut.
-    shown = _context(work, context, newest, 0 if window.steps else window.left, (steps, archive))
+    shown = context_in(work, context, newest, 0 if window.steps else window.left, (steps, archive))
     added += [(message, named(context), 3) for message in shown]
     added += [(message, "summary", None) for message in window.summary]
     draft = draft.ordered([*chat.instructions, *chat.at[window.cut :]])
@@ -88,7 +88,7 @@ def _with_less_project(work: Work, given: Draft, steps: list[Decision], archive:
     if not pieces:
         return shrunk(work, given, steps, archive)
     at = max(0, current(given.messages))
-    beside = given.inserted(at, _document(work, _joined(pieces)), named(pieces), 3)
+    beside = given.inserted(at, document(work, joined(pieces)), named(pieces), 3)
     small = shrunk(work, beside, steps, archive)
     places = [index for index in range(len(beside.messages)) if index != at]
     return small.ordered(places)
@@ -98,21 +98,21 @@ def with_document(work: Work) -> Draft:
     """The request as it was given, and all its context whole."""
     draft, pieces = Draft(work.conversation), (*work.carried, *work.context)
     at = next((n for n, message in enumerate(draft.messages) if message.role != "system"), len(draft.messages))
-    return draft.inserted(at, _document(work, _joined(pieces)), named(pieces), 3) if pieces else draft
+    return draft.inserted(at, document(work, joined(pieces)), named(pieces), 3) if pieces else draft
 
 
-def _joined(pieces: Iterable[Attachment]) -> str:
+def joined(pieces: Iterable[Attachment]) -> str:
     return "\n\n".join(piece.text for piece in pieces)
 
 
-def _document(work: Work, text: str) -> Message:
+def document(work: Work, text: str) -> Message:
     """Context as the document that the model is told of; a text that would end it is changed."""
     enclosed = text.replace(END, END.replace("END", "\\END"))
     return apis.text_message(work.conversation.api, "user", CONTEXT.format(enclosed))
 
 
 @dataclass(frozen=True, slots=True)
-class _Chat:
+class ChatParts:
     """A conversation apart: instructions, the summary of an earlier compaction, and who said what."""
 
     instructions: list[int]
@@ -122,7 +122,7 @@ class _Chat:
     whole: bool  # the chat is the conversation as it was given: nothing was said twice
 
     @classmethod
-    def of(cls, conversation: Conversation) -> _Chat:
+    def of(cls, conversation: Conversation) -> ChatParts:
         messages = conversation.messages
         summaries = _summaries(conversation)
         previous = [messages[index].text.removeprefix(PREFIX) for index in summaries]
@@ -158,7 +158,7 @@ def _beside(message: Message) -> bool:
 class _Window:
     """Which messages stay, and what stands for the others: chosen step by step until it all fits the room."""
 
-    def __init__(self, work: Work, policy: RollingPolicy, chat: _Chat, room: int) -> None:
+    def __init__(self, work: Work, policy: RollingPolicy, chat: ChatParts, room: int) -> None:
         self.work = work
         self.policy = policy
         self.room = room
@@ -307,7 +307,7 @@ class _Window:
                 return
 
 
-def _context(
+def context_in(
     work: Work,
     pieces: Sequence[Attachment],
     newest: Sequence[Attachment],
@@ -318,19 +318,19 @@ def _context(
 
     What it is counted as before it is made is never less than what it then takes.
     """
-    text, count = _joined(pieces), work.counter.text
+    text, count = joined(pieces), work.counter.text
     if not text:
         return []
-    whole = _document(work, text)
+    whole = document(work, text)
     if work.size(work.counter.message(whole)) <= room:
         return [whole]
     steps, archive = told
-    spare = room - work.size(work.counter.message(_document(work, "")))
+    spare = room - work.size(work.counter.message(document(work, "")))
     archive[handle_of(text)] = text
     short = ""
     while spare >= LEAST:
         short = _shown(work, pieces, newest, spare)
-        over = work.size(work.counter.message(_document(work, short))) - room
+        over = work.size(work.counter.message(document(work, short))) - room
         if over <= 0:
             break
         short, spare = "", spare - over
@@ -338,13 +338,13 @@ def _context(
     form: Form = "outline" if short else "dropped"
     name, handle = named(pieces), handle_of(text)
     steps.append(Decision(name, "user", 3, "block", count(text), count(short), form, reason, handle))
-    return [_document(work, short)] if short else []
+    return [document(work, short)] if short else []
 
 
 def _shown(work: Work, pieces: Sequence[Attachment], newest: Sequence[Attachment], spare: int) -> str:
     """The document in so many tokens: what is of this turn before what earlier turns carried."""
-    now, before = _joined(newest), _joined([piece for piece in pieces if piece not in newest])
-    handle, count, query = handle_of(_joined(pieces)), work.counter.text, asked_words(work.conversation.messages)
+    now, before = joined(newest), joined([piece for piece in pieces if piece not in newest])
+    handle, count, query = handle_of(joined(pieces)), work.counter.text, asked_words(work.conversation.messages)
     if not (now and before):
         return _extract(now or before, Room(spare, count, handle, work.recall, query))
     short = _extract(now, Room(spare, count, handle, work.recall, query))

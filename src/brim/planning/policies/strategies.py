@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import singledispatch
 
-from brim.planning.policies import agent, concise, layered, rolling
+from brim.planning.policies import agent, concise, layered, rolling, trimming
 from brim.planning.policies.policy import AgentPolicy, ConcisePolicy, LayeredPolicy, Policy, RollingPolicy
 from brim.planning.task import Outcome
 from brim.planning.work import Work
@@ -27,7 +27,7 @@ def _(policy: AgentPolicy, work: Work) -> Outcome:
 
 @_planned.register
 def _(policy: RollingPolicy, work: Work) -> Outcome:
-    return rolling.plan(work, policy)
+    return rolling.plan(work, policy) if policy.summary else trimming.plan(work, policy)
 
 
 @_planned.register
