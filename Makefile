@@ -9,7 +9,7 @@ BUILT := pyproject.toml setup.py constraints.txt $(wildcard src/brim/*/*.c src/b
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --no-compile
 DATA ?= data
 
-.PHONY: run test check nightly poisoned isolation corpus bench judge docs browser real-servers real-clients wheel real-embeddings integrations clean
+.PHONY: run test check nightly poisoned isolation corpus bench judge docs browser real-servers real-clients wheel real-embeddings cluster integrations clean
 
 # Everything, for development and tests.
 $(READY): $(BUILT)
@@ -105,6 +105,13 @@ real-embeddings:
 	test -x $(EMBEDDINGS)/bin/python || $(PYTHON) -m venv $(EMBEDDINGS)
 	$(EMBEDDINGS)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[embeddings,dev]'
 	$(EMBEDDINGS)/bin/pytest -p no:cacheprovider tests/real/embedding_model.py
+
+# Many records on a Ray cluster of two nodes on this machine, in an environment of its own: about a minute.
+CLUSTER ?= .cluster
+cluster:
+	test -x $(CLUSTER)/bin/python || $(PYTHON) -m venv $(CLUSTER)
+	$(CLUSTER)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[batch]' pytest pytest-timeout hypothesis
+	$(CLUSTER)/bin/python -m pytest -p no:cacheprovider tests/real/ray_cluster.py
 
 # The adapters against the real frameworks, each in an environment of its own: `make integrations FRAMEWORKS="haystack dspy"`.
 FRAMEWORKS ?= $(sort $(basename $(notdir $(wildcard tests/integrations/requirements/*.txt))))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import socket
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 
@@ -19,12 +21,16 @@ except ImportError:
 AHEAD = 2
 # How often Ray does a chunk again whose worker or machine was lost.
 RETRIES = 5
+# Seconds for a connection to a cluster's address: Ray itself tries for minutes and then ends the process.
+PATIENCE = 5.0
+_ADDRESS = re.compile(r"(?:ray://)?\[?(?P<host>[^/\[\]]+)\]?:(?P<port>\d+)")
 
 
 def on_cluster(work: Callable[[Chunk], ChunkResult], chunks: Iterable[Chunk], address: str) -> Iterator[ChunkResult]:
     """The result of each chunk, in order. Files must have the same path on each machine of the cluster."""
     own = not ray.is_initialized()
     if own:
+        _reach(address)
         try:
             ray.init(address=address, log_to_driver=False, logging_level="error")
         except (ConnectionError, ValueError, RaySystemError) as problem:
@@ -50,6 +56,17 @@ def on_cluster(work: Callable[[Chunk], ChunkResult], chunks: Iterable[Chunk], ad
     finally:
         if own:
             ray.shutdown()
+
+
+def _reach(address: str) -> None:
+    """Raises BadInput where nothing listens at an address."""
+    named = _ADDRESS.fullmatch(address)
+    if named is None:
+        return  # such as "auto", which Ray looks up
+    try:
+        socket.create_connection((named["host"], int(named["port"])), PATIENCE).close()
+    except (OSError, OverflowError) as problem:
+        raise BadInput("--ray", f"{address}: no Ray cluster answers there ({problem})") from None
 
 
 def _done(work: Callable[[Chunk], ChunkResult], chunk: Chunk) -> ChunkResult:
