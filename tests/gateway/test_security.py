@@ -73,13 +73,22 @@ def test_listening_away_from_loopback_needs_a_token(start: Start) -> None:
         start(gateway={"host": "0.0.0.0"})
 
 
-@pytest.mark.parametrize("path", ["/v1/models", "/brim/v1/live", "/metrics", "/readyz", "/brim/", "/"])
-def test_with_a_token_everything_but_the_health_check_asks_for_it(start: Start, path: str) -> None:
+@pytest.mark.parametrize("path", ["/v1/models", "/brim/v1/live", "/metrics", "/brim/", "/"])
+def test_with_a_token_everything_but_the_health_checks_asks_for_it(start: Start, path: str) -> None:
     running = start({"MY_TOKEN": TOKEN}, gateway={"host": "0.0.0.0", "access_token_env": "MY_TOKEN"})
     assert running.ask("GET", path).status == 401
     assert running.ask("GET", path, None, {"x-brim-token": TOKEN + "x"}).status == 401
     assert running.ask("GET", path, None, {"x-brim-token": TOKEN}).status != 401
     assert running.ask("GET", "/healthz").status == 200
+
+
+def test_a_balancer_without_the_token_is_told_whether_the_gateway_takes_requests_and_no_more(start: Start) -> None:
+    running = start({"MY_TOKEN": TOKEN}, gateway={"host": "0.0.0.0", "access_token_env": "MY_TOKEN"})
+    assert running.ask("GET", "/readyz").json == {"ready": True}
+    assert "store" in running.ask("GET", "/readyz", None, {"x-brim-token": TOKEN}).json
+    running.gateway.draining = True
+    answer = running.ask("GET", "/readyz")
+    assert (answer.status, answer.json) == (503, {"ready": False})
 
 
 def test_the_token_may_come_as_the_key_and_never_reaches_the_upstream(start: Start, fake: FakeProvider) -> None:

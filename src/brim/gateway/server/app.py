@@ -163,6 +163,8 @@ class Gateway:
             if route is None:
                 raise Refused(404, f"{path} is nothing that a provider has", "unknown_route")
         except Refused as refused:
+            if path == "/readyz":  # balancers hold no token: they are told yes or no, and nothing of the store
+                return self._readiness(send)
             return _refuse(refused, send)
         if self.draining:
             return _refuse(Refused(503, _DRAINING, "draining"), send, api_of(route, headers))
@@ -184,6 +186,10 @@ class Gateway:
             self.metrics.running -= 1
             if not self.metrics.running:
                 self._idle.set()
+
+    def _readiness(self, send: Send) -> Awaitable[None]:
+        taking = self.ready and not self.draining
+        return _answer(send, 200 if taking else 503, b'{"ready":true}' if taking else b'{"ready":false}')
 
     async def _root(self, headers: dict[bytes, bytes], method: str, send: Send, prefix: str) -> None:
         """`HEAD /` is how clients ask whether anyone is there; people are sent to the dashboard."""
