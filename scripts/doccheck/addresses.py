@@ -23,7 +23,7 @@ BESIDE = """
 | address | what it gives |
 |---|---|
 | `GET /healthz` | 200 while the process runs, and its version |
-| `GET /readyz` | 200 while it takes requests, 503 while it starts or ends; with the access token, whether the store is well |
+| `GET /readyz` | 200 while it takes requests, 503 while it starts or ends; with the token, whether the store is well |
 | `GET /metrics` | the numbers below |
 | `GET /brim/v1/events` | turns as they end, as server-sent events |
 | `GET /brim/` | [the dashboard](dashboard.md) |
