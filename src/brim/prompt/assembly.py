@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 from brim import apis
@@ -31,6 +32,7 @@ class Assembly:
 
     work: Work
     system_role: bool
+    separator: str = SEPARATOR
 
     @property
     def api(self) -> str:
@@ -82,7 +84,7 @@ class Assembly:
             else:
                 messages.append((slot, self._message(tree.roles[slot], parts, marked)))
         if instructions and not self.system_role:
-            text = INSTRUCTIONS + SEPARATOR.join(text for _, text in instructions)
+            text = INSTRUCTIONS + self._joined(instructions)
             return Laid([(instructions[0][0].slot, apis.text_message(self.api, "user", text)), *messages])
         return Laid(messages, self._instructions(instructions, marked) if instructions else None)
 
@@ -106,18 +108,42 @@ class Assembly:
 
     def _message(self, role: Role, parts: list[tuple[Node, str]], marked: set[int]) -> Message:
         if not any(leaf.place in marked for leaf, _ in parts):
-            return apis.text_message(self.api, role, SEPARATOR.join(text for _, text in parts))
-        value = {**apis.APIS[self.api].text_message(role, ""), "content": _blocks(parts, marked)}
+            return apis.text_message(self.api, role, self._joined(parts))
+        value = {**apis.APIS[self.api].text_message(role, ""), "content": self._blocks(parts, marked)}
         return apis.APIS[self.api].messages.get(encode(value), "prompt message")
 
     def _instructions(self, parts: list[tuple[Node, str]], marked: set[int]) -> Message:
         systems = self.spec.systems
         assert systems is not None
-        text = SEPARATOR.join(text for _, text in parts)
+        text = self._joined(parts)
         value = self.spec.system_value(text)
         if any(leaf.place in marked for leaf, _ in parts):
-            value = _blocks(parts, marked)
+            value = self._blocks(parts, marked)
         return systems.get(encode(value), "instructions")
+
+    def _joined(self, parts: Sequence[tuple[Node, str]]) -> str:
+        """Texts with the separator between those of one message; instructions are several messages in one."""
+        found = [text for _, text in parts[:1]]
+        for (before, _), (leaf, text) in pairwise(parts):
+            found += [self._between(before, leaf), text]
+        return "".join(found)
+
+    def _between(self, before: Node, after: Node) -> str:
+        return self.separator if before.slot == after.slot else SEPARATOR
+
+    def _blocks(self, parts: list[tuple[Node, str]], marked: set[int]) -> list[dict[str, Any]]:
+        """Text blocks that end where a cached prefix ends."""
+        found: list[dict[str, Any]] = []
+        start = 0
+        for number, (leaf, _) in enumerate(parts):
+            last = number == len(parts) - 1
+            if leaf.place in marked or last:
+                # What follows another block starts as it would after the separator inside one.
+                between = "" if last else self._between(leaf, parts[number + 1][0])
+                text = self._joined(parts[start : number + 1]) + between
+                found.append({"type": "text", "text": text, **(CACHE_CONTROL if leaf.place in marked else {})})
+                start = number + 1
+        return found
 
     def total(self, tree: Tree, state: PruningState | None = None) -> int:
         """The tokens that count against the limit."""
@@ -133,7 +159,7 @@ class Assembly:
         if node.raw is not None:
             return self.work.counter.message(node.raw) if _pieces(node, kept) else 0
         if node.slot >= 0:
-            joined = SEPARATOR.join(text for leaf in node.leaves() if (text := _text(leaf, kept)))
+            joined = self.separator.join(text for leaf in node.leaves() if (text := _text(leaf, kept)))
             return self.work.counter.text(joined) if joined else 0
         inside = {leaf.place for leaf in node.leaves()}
         shown = {leaf.place: _pieces(leaf, kept) if leaf.place in inside else 0 for leaf in tree.leaves}
@@ -163,18 +189,3 @@ def _pieces(leaf: Node, kept: Mapping[int, int] | None) -> int:
 
 def _text(leaf: Node, kept: Mapping[int, int] | None) -> str:
     return "".join(leaf.pieces[: _pieces(leaf, kept)])
-
-
-def _blocks(parts: list[tuple[Node, str]], marked: set[int]) -> list[dict[str, Any]]:
-    """Text blocks that end where a cached prefix ends."""
-    found: list[dict[str, Any]] = []
-    texts: list[str] = []
-    for number, (leaf, text) in enumerate(parts):
-        texts.append(text)
-        last = number == len(parts) - 1
-        if leaf.place in marked or last:
-            # What follows another block starts as it would after the separator inside one.
-            joined = SEPARATOR.join(texts) + ("" if last else SEPARATOR)
-            found.append({"type": "text", "text": joined, **(CACHE_CONTROL if leaf.place in marked else {})})
-            texts = []
-    return found

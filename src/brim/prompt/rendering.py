@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from brim import apis, models
 from brim.content import handle_of
-from brim.errors import BadInput, BudgetTooSmall
+from brim.errors import BadBody, BadInput, BudgetTooSmall
 from brim.fitting import Event, Fitted, OnEvent, by_window, capped, check_tokens, limit_of, refused, tell
 from brim.models import Model
 from brim.planning.policies.policy import Policy
@@ -18,7 +18,7 @@ from brim.prompt.assembly import Assembly, Laid
 from brim.prompt.flexing import expand, hold_limits
 from brim.prompt.pruning import PruningState, applied, fewest, lawful_steps, parts_of, removals, revive, settle
 from brim.prompt.section import Section, listed
-from brim.prompt.tree import Node, Tree, grow
+from brim.prompt.tree import SEPARATOR, Node, Tree, grow
 from brim.prompt.validity import Lawful
 from brim.tokens.counter import Counter
 
@@ -37,14 +37,17 @@ def render(
     tool_choice: Any = None,
     fields: Mapping[str, Any] | None = None,
     system_role: bool = True,
+    separator: str = SEPARATOR,
     on_event: OnEvent | None = None,
 ) -> Fitted:
     """Return the sections as a request of at most `budget` tokens; raise BudgetTooSmall if those that stay need more.
 
     `api` is the wire format, else the model's own; `fields` are other fields of the body. Without `budget` the model's
     own input limit holds. With `system_role=False` instructions become a first message headed [SYSTEM INSTRUCTIONS].
-    `on_event` is told what was pruned, compacted and refused.
+    `separator` stands between the sections of one message. `on_event` is told what was pruned, compacted and refused.
     """
+    if not isinstance(separator, str):
+        raise BadInput("separator", f"must be the text between sections, not {type(separator).__name__}")
     given = list(sections) if listed(sections) else sections
     found = models.model_of(model)
     name = api or found.api
@@ -57,10 +60,9 @@ def render(
     def at(wanted: int | None) -> Fitted:
         limit = limit_of(found, empty, policy, wanted, reserve)
         work = Work(empty, counter, found, policy, limit, by_window(found, empty, policy, wanted, reserve))
+        assembly = Assembly(work, system_role, separator)
         try:
-            return _rendered(
-                given, body, Assembly(work, system_role), on_event, again, [one.message for one in capped(work, wanted)]
-            )
+            return _rendered(given, body, assembly, on_event, again, [one.message for one in capped(work, wanted)])
         except BudgetTooSmall as refusal:
             tell(on_event, refused(refusal))
             raise
@@ -98,13 +100,14 @@ def _rendered(
     if not any(leaf.waits for leaf in tree.leaves):
         validity.check(tree, assembly, before)
     hold_limits(tree, assembly)
+    had = [leaf.kept for leaf in tree.leaves]
     lawful = _prune(tree, assembly)
     expand(tree, assembly, work.limit)
     lawful.part(tree)
     after = assembly.laid_out(tree)
     if not after.messages:
         _refuse_empty(tree, assembly)
-    validity.check(tree, assembly, after)
+    _check_left(tree, assembly, after, had)
     conversation = assembly.of(after)
     tokens = work.counter.total(conversation)
     archive = {handle_of(text): text for leaf in tree.leaves if (text := _left_out(leaf))}
@@ -186,6 +189,20 @@ def _refuse_empty(tree: Tree, assembly: Assembly) -> None:
         needed = assembly.total(tree)
         if needed > assembly.work.limit:
             raise BudgetTooSmall(needed, assembly.work.limit, _must_stay(tree, assembly, needed))
+
+
+def _check_left(tree: Tree, assembly: Assembly, after: Laid, had: Sequence[int]) -> None:
+    """Refuse what is no request any more: for want of room where it would be one with all that `had` been there."""
+    try:
+        validity.check(tree, assembly, after)
+    except (BadInput, BadBody):
+        for leaf, kept in zip(tree.leaves, had, strict=True):
+            leaf.kept = max(leaf.kept, kept)
+        needed = assembly.total(tree)
+        if needed <= assembly.work.limit:
+            raise
+        validity.check(tree, assembly, assembly.laid_out(tree))
+        raise BudgetTooSmall(needed, assembly.work.limit, _must_stay(tree, assembly, needed)) from None
 
 
 def _left_out(leaf: Node) -> str:
