@@ -9,7 +9,7 @@ BUILT := pyproject.toml setup.py constraints.txt $(wildcard src/brim/*/*.c src/b
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --no-compile
 DATA ?= data
 
-.PHONY: run test check nightly poisoned isolation corpus bench judge docs browser real-servers real-clients wheel real-embeddings cluster integrations clean
+.PHONY: run test check nightly poisoned isolation corpus bench judge docs browser real-servers haproxy real-clients wheel real-embeddings cluster integrations clean
 
 # Everything, for development and tests.
 $(READY): $(BUILT)
@@ -89,6 +89,10 @@ browser: $(READY) $(AXE)
 # Needs MCP servers from npm and PyPI: the head of the file says which.
 real-servers: $(READY)
 	$(BIN)/pytest tests/mcp/real_servers.py
+
+# Two gateways on one PostgreSQL behind the real HAProxy, one of them killed: a minute or two. Needs `apt-get install haproxy`.
+haproxy: $(READY)
+	$(BIN)/pytest -s -p no:cacheprovider tests/real/haproxy.py
 
 # Needs Claude Code, Codex, opencode, aider, llm, the SDKs and a llama.cpp server: `tests/real/install FOLDER`.
 CLIENTS ?= .clients
