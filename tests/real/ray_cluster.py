@@ -89,7 +89,7 @@ def test_the_share_of_a_killed_worker_is_done_again(cluster: Cluster, traffic: l
 
 @dataclass(frozen=True)
 class Slowly:
-    """Takes as long for a record as a request of 100 KB does, and notes its node."""
+    """Takes its time, so that a node can be lost meanwhile, and notes its node."""
 
     folder: Path
     columns = {"length": "int64"}  # noqa: RUF012
