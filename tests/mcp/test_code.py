@@ -139,6 +139,53 @@ def test_a_diff_speaks_of_definitions(root: Path) -> None:
     assert found["scope"]["worktree_dirty"] is True
 
 
+def test_a_diff_lists_the_constants_of_a_module(root: Path) -> None:
+    (root / "shop.py").write_text(SHOP.replace("RATE = 3", "RATE = 4\nFEE: int = 1"))
+    (root / "web" / "app.ts").write_text("export const load = (url: string) => fetch(url);\nexport const LIMIT = 9;\n")
+    changes = semantic_diff(Repository(root))["structural_changes"]
+    assert {(change["name"], change["kind"], change["change"]) for change in changes} == {
+        ("RATE", "constant", "body_changed"),
+        ("FEE", "constant", "added"),
+        ("LIMIT", "constant", "added"),
+    }
+
+
+def test_a_diff_counts_the_uses_of_a_definition_and_not_of_its_name(root: Path) -> None:
+    (root / "uses.py").write_text("import shop as s\n\nprint(s.price(2), other.price(3))\n")
+    (root / "game.py").write_text("def price(x):\n    return x\n\n\nshop = price(1) + price(2)\n")
+    (root / "notes.py").write_text("def note(price):\n    return price\n")
+    (root / "tests" / "test_game.py").write_text("from game import price\n\n\ndef test_it():\n    assert price(1)\n")
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "More")
+    (root / "shop.py").write_text(SHOP.replace("def price(item)", "def price(item, rate=RATE)"))
+    (change,) = semantic_diff(Repository(root))["structural_changes"]
+    assert (
+        change["impact"]["reference_count"] == 4
+    )  # in Cart.total, in uses.py, and the import and the call of the test
+    assert change["impact"]["referencing_files"] == ["shop.py", "uses.py"]
+    assert change["impact"]["affected_test_files"] == ["tests/test_shop.py"]
+
+
+def test_a_method_is_used_where_its_class_or_module_is_named(root: Path) -> None:
+    (root / "uses.py").write_text("from shop import Cart\n\nCart().clear()\nclear = 1\n")
+    (root / "game.py").write_text("class Board:\n    def clear(self):\n        self.clear()\n")
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "More")
+    (root / "shop.py").write_text(SHOP.replace("self.items = []", "self.items = ()"))
+    (change,) = semantic_diff(Repository(root))["structural_changes"]
+    assert change["name"] == "clear"
+    assert change["impact"]["reference_count"] == 1
+    assert change["impact"]["referencing_files"] == ["uses.py"]
+
+
+def test_each_level_of_a_diff_says_less_than_the_one_above(root: Path) -> None:
+    (root / "shop.py").write_text(SHOP.replace("RATE = 3", "RATE = 4"))
+    tools = Tools(root, root / "docs", root / "learnings")
+    full, standard = (tools.semantic_diff("HEAD", "", level)["structural_changes"][0] for level in ("full", "standard"))
+    assert set(full) - set(standard) == {"entity_id", "start_col", "end_col"}
+    assert {key: full[key] for key in standard} == standard
+
+
 def test_renames_are_told_and_revisions_can_be_compared(root: Path) -> None:
     (root / "shop.py").write_text(SHOP.replace("def clear", "def empty"))
     git(root, "commit", "-qam", "Rename")

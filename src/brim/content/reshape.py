@@ -313,7 +313,8 @@ SEMANTIC_DIFF = Shape(
         Record(
             match=("path", "change", "name"),
             levels={
-                "standard": Fields(omit_null=True),
+                # Columns, and an id that is made of the kind and the name, tell a reader nothing more.
+                "standard": Fields(drop=("entity_id", "start_col", "end_col"), omit_null=True),
                 "minimal": Fields(
                     fields={key: key for key in ("path", "kind", "name", "change")}, rest=False, omit_null=True
                 ),

@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass
 
 from brim.errors import BadInput
-from brim.mcp.code.languages import Symbol, definitions, language_of
+from brim.mcp.code.languages import Symbol, constants, definitions, language_of
 from brim.mcp.code.repository import Repository, is_test
+from brim.mcp.code.uses import uses_of
 from brim.mcp.transport.json_rpc import RpcObject
 
 _NAME = re.compile(r"[\w./@{}~^-]+")
-_WORD = re.compile(rb"[\w$]+")
 _MOST_FILES = 12
 
 
@@ -43,14 +43,14 @@ def semantic_diff(repository: Repository, base: str = "HEAD", target: str = "") 
         languages[language] = None
         old = b"" if file.status == "A" else _source(repository, base, file.before)
         new = b"" if file.status == "D" else _now(repository, target, file.path)
-        found = _compare(definitions(old, language), definitions(new, language), file.path)
+        found = _compare(_named_things(old, language), _named_things(new, language), file.path)
         if found:
             changes += found
         elif file.status != "M" or old != new:
             others.append(_plain_change(repository, file, base, target))
-    uses = _uses(repository, {change["name"].encode() for change in changes})
-    for change in changes:
-        _judge(change, uses[change["name"].encode()])
+    defined = [(change["path"], change["qualified_name"]) for change in changes]
+    for change, uses in zip(changes, uses_of(repository, defined), strict=True):
+        _judge(change, uses)
     no_grammar = [file.path for file in files if not language_of(file.path)]
     scope = _scope(repository, base, target, parsed, no_grammar, list(languages))
     return {"scope": scope, "structural_changes": changes, "non_structural_changes": others}
@@ -82,6 +82,10 @@ def _source(repository: Repository, revision: str, path: str) -> bytes:
     return repository.git("show", f"{revision}:{path}", check=False) or b""
 
 
+def _named_things(source: bytes, language: str) -> list[Symbol]:
+    return [*definitions(source, language), *constants(source, language)]
+
+
 def _compare(old: list[Symbol], new: list[Symbol], path: str) -> list[RpcObject]:
     """Match definitions by kind and name; a removed and an added one with the same body are a rename."""
     before = {(symbol.kind, symbol.qualified): symbol for symbol in old}
@@ -91,7 +95,8 @@ def _compare(old: list[Symbol], new: list[Symbol], path: str) -> list[RpcObject]
     for key, symbol in after.items():
         was = before.get(key)
         if was is None:
-            twin = next((one for one in removed if _body(one) == _body(symbol)), None)
+            alike = [one for one in removed if one.kind != "constant" and _body(one) == _body(symbol)]
+            twin = alike[0] if alike else None
             if twin is not None:
                 removed.remove(twin)
                 found.append({**_change(path, symbol, "renamed", 0), "old_name": twin.qualified})
@@ -140,23 +145,9 @@ def _change(path: str, symbol: Symbol, change: str, lines: int) -> RpcObject:
     }
 
 
-def _uses(repository: Repository, names: set[bytes]) -> dict[bytes, dict[str, int]]:
-    """How often each name stands in each file, in one pass over the code."""
-    uses: dict[bytes, dict[str, int]] = {name: {} for name in names}
-    for path in repository.files():
-        if not language_of(path):
-            continue
-        for word in _WORD.findall(repository.data(path)):
-            if word in names:
-                uses[word][path] = uses[word].get(path, 0) + 1
-    return uses
-
-
 def _judge(change: RpcObject, uses: dict[str, int]) -> None:
     """Add who uses the definition, which tests touch it, and how risky the change therefore is."""
-    elsewhere = {path: times - (path == change["path"]) for path, times in uses.items()}
-    users = [path for path, times in elsewhere.items() if times > 0]
-    count = sum(max(times, 0) for times in elsewhere.values())
+    users, count = list(uses), sum(uses.values())
     breaking = change["change"] in ("removed", "signature_changed", "renamed")
     touched = change["change"] != "added"
     change["structural_severity"] = "breaking" if breaking else "moderate" if touched else "additive"

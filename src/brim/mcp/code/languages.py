@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from brim.content.code import grammars
@@ -50,6 +50,14 @@ _NAMES = frozenset(("identifier", "type_identifier", "simple_identifier", "field
 _OWNERS = frozenset(("class", "struct", "interface", "enum"))
 _BODIES = ("body", "value")
 _NOT_CODE = ("comment", "string", "template", "heredoc", "char_literal", "regex")
+# What gives a module's value its name, and what such nodes stand in.
+_VALUE_NODES = frozenset(("assignment", "variable_declarator", "const_spec", "var_spec", "const_item", "static_item"))
+_AROUND_VALUES = frozenset(
+    (
+        *("expression_statement", "export_statement", "lexical_declaration", "variable_declaration"),
+        *("const_declaration", "var_declaration", "var_spec_list"),
+    )
+)
 _LONGEST_PREVIEW = 160
 
 
@@ -107,6 +115,22 @@ def definitions(source: bytes, language: str) -> list[Symbol]:
         elif node.type == "impl_item" and (target := node.child_by_field_name("type")) is not None:
             owner, owner_kind = _text(target), "struct"
         stack += [(child, owner, owner_kind) for child in reversed(node.named_children)]
+    return found
+
+
+def constants(source: bytes, language: str) -> list[Symbol]:
+    """The values that a module names, in its order. Example: b"RATE = 3\\n", "python" -> [constant RATE]"""
+    found: list[Symbol] = []
+    stack: list[Node] = list(reversed(_parser(language).parse(source).root_node.named_children))
+    while stack:
+        node = stack.pop()
+        if node.type in _AROUND_VALUES:
+            stack += reversed(node.named_children)
+        elif node.type in _VALUE_NODES and not _kind(node):
+            name = node.child_by_field_name("name") or node.child_by_field_name("left")
+            if name is not None and not name.named_children:
+                symbol = _symbol(node, "constant", _text(name), _text(name), source)
+                found.append(replace(symbol, signature=_text(name)))
     return found
 
 
