@@ -22,6 +22,26 @@ def test_values_under_keys_that_calls_use_come_first() -> None:
     assert keyed(record, 5, words, used={"city"}) == "city: Oslo"
 
 
+def booked(records: int) -> str:
+    history = {f"booking_{n}": {"card": f"card_{n}7120", "code": f"BK-{n}77"} for n in range(records)}
+    return json.dumps({"booking": "3426812", "paid": 420.5, "history": history})
+
+
+def test_what_stands_above_many_records_comes_before_what_calls_use_of_these() -> None:
+    assert (keyed(booked(30), 12, words, used={"card"}) or "").startswith("booking: 3426812; paid: 420.5")
+
+
+def test_what_stands_above_few_records_has_no_place_before_their_codes() -> None:
+    assert "3426812" not in (keyed(booked(2), 6, words, used={"card"}) or "")
+
+
+def test_a_list_at_the_top_is_not_what_a_result_says_of_itself() -> None:
+    rows = [{"card": f"card_{n}7120", "note": "paid late"} for n in range(30)]
+    line = keyed(json.dumps({"prices": [910, 920], "rows": rows}), 8, words, used={"card"}) or ""
+    assert "prices" not in line
+    assert "card_07120" in line
+
+
 def test_a_text_shows_the_values_that_calls_need_before_its_extract() -> None:
     text = "- tool_name: search_pages\n  about: Finds a page by its words\n- tool_name: read_page\n  about: Reads one\n"
     made = with_values(text, 12, words, {"toolname"}, (), lambda most: " ".join(text.split()[:most][:4]))
