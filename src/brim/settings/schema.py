@@ -74,6 +74,9 @@ class UpstreamSettings(SettingsSection, frozen=True, kw_only=True):
     api: Annotated[ApiName, Meta(description="wire format that it speaks")] = "openai_chat"
     key_env: Annotated[EnvName, Meta(description="environment variable with its key; empty: the client's own")] = ""
     models: Annotated[tuple[str, ...], Meta(description="names or globs of the models it serves; none: any")] = ()
+    fallback: Annotated[
+        str, Meta(description="configured upstream with a key of its own that gets a request if this one fails")
+    ] = ""
     only: Annotated[
         bool, Meta(description="leave the providers' own addresses out: requests go to configured upstreams alone")
     ] = False

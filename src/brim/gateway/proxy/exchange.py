@@ -25,6 +25,7 @@ from brim.gateway.proxy import compacting, overflow
 from brim.gateway.proxy.asked import AskedFor, peek
 from brim.gateway.proxy.controls import Controls, controls_of
 from brim.gateway.proxy.downstream import JSON, ClientSide
+from brim.gateway.proxy.fallbacks import first_answer
 from brim.gateway.proxy.faults import ClientGone, ExchangeFault, Refused, UpstreamFault
 from brim.gateway.proxy.headers import Pairs, forwarded, returned
 from brim.gateway.proxy.outgoing import Outgoing
@@ -77,6 +78,7 @@ class Exchange(ClientSide):
         self._gates: Gates | None = None
         self.grant: Grant | None = None
         self._compacted_there = False  # what the upstream then reports is of less than what was sent
+        self.fell_back = False  # nothing is learnt of the first upstream from what another one reports
         self._held = gateway.holding.by(tenant)
 
     async def run(self) -> None:
@@ -318,7 +320,7 @@ class Exchange(ClientSide):
         """Send; refit once if the upstream says too long; relay."""
         if self.grant is not None:
             await self.grant.reserve(self.result.after if self.result is not None else 0)
-        answer = await self.send_upstream(out.target, out.headers, out.body)
+        answer = await first_answer(self, out)
         over, held = await overflow.told(answer) if overflow.may_tell(answer, self.api) else (None, [])
         if over is not None:
             self.gateway.metrics.add("brim_faults_total", ("overflow",))
@@ -549,7 +551,7 @@ class Exchange(ClientSide):
         if self.options.gateway.log_content:
             self._log_content(turn)
         told = apis.APIS[self.api].edits_context and self.reader is not None and self.reader.edited
-        edited = told or self._compacted_there
+        edited = told or self._compacted_there or self.fell_back
         if result is not None and found is not None and turn.status == 200 and not edited:
             if result.number is not None:
                 self.gateway.beside(learn_large(self, found.input))

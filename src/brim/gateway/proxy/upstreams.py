@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl, unquote_plus, urlencode
 
 from brim.apis.addresses import ALL, OPENAI, address, spoken_with, without_version
 from brim.apis.asking import ASKING, key_headers
+from brim.errors import BadSetting
 from brim.gateway.proxy.faults import Refused
 from brim.settings import Settings, UpstreamSettings
 
@@ -34,6 +35,8 @@ class Target:
     models: tuple[str, ...] = ()
     key: str | None = field(default=None, repr=False)
     built_in: bool = False
+    fallback: str = ""
+    """Which upstream gets a request if this one fails; none if empty."""
 
     def serves(self, model: str) -> bool:
         return not self.models or any(fnmatch.fnmatchcase(model, pattern) for pattern in self.models)
@@ -90,7 +93,21 @@ def _built_in(settings: Settings) -> Iterator[Target]:
 def _target(name: str, entry: UpstreamSettings, settings: Settings) -> Target:
     apis = spoken_with(entry.api)
     key = settings.secret(entry.key_env) if entry.key_env else None
-    return Target(name, entry.base_url, apis, entry.models, key)
+    if entry.fallback:
+        _check_fallback(name, entry, settings)
+    return Target(name, entry.base_url, apis, entry.models, key, fallback=entry.fallback)
+
+
+def _check_fallback(name: str, entry: UpstreamSettings, settings: Settings) -> None:
+    """Raises BadSetting where the upstream that is named could never take a request of this one."""
+    setting, other = f"upstreams.{name}.fallback", settings.upstreams.get(entry.fallback)
+    if other is None or entry.fallback == name:
+        raise BadSetting(setting, f"{entry.fallback!r} is not another upstream of the settings: see [upstreams]")
+    if not other.key_env:
+        told = f"{entry.fallback!r} needs a key of its own (key_env): a client's key for {name!r} is sent nowhere else"
+        raise BadSetting(setting, told)
+    if spoken_with(entry.api).isdisjoint(spoken_with(other.api)):
+        raise BadSetting(setting, f"{entry.fallback!r} speaks {other.api}, and {name!r} {entry.api}")
 
 
 def choose(targets: Sequence[Target], api: str, model: str, name: str = "") -> Target:
