@@ -188,6 +188,7 @@ HELD: dict[int, str] = {
     172: f"{_COUNT}::test_numbers_survive_a_restart",
     173: "gateway/test_views::test_count_and_fit_use_what_the_gateway_has_learnt",
     174: f"{_COUNT}::test_estimates_are_compared_with_what_came",
+    175: f"{_COUNT}::test_error_statistics_rate_the_corrected_estimate",
     176: f"{_COUNT}::test_the_status_line_has_the_share_and_the_limit",
     178: f"{_COUNT}::test_the_status_line_has_the_share_and_the_limit",
     179: f"{_COUNT}::test_the_status_line_has_the_share_and_the_limit",
@@ -207,7 +208,6 @@ OPEN: dict[int, str] = {
     70: "a first compaction does not wait for the model's summary (`summaries.wait`)",
     75: "the four settings of `rolling` are shown, but cannot be changed, in the dashboard",
     76: "a very long chat has one summary, not one a topic",
-    175: "error statistics rate the estimate before its correction",
     177: "the last model is kept by client, not by provider, and is not marked as default",
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -236,6 +237,24 @@ def test_the_usage_at_the_end_of_a_stream_teaches_the_next_count(gateway: Runnin
     actuals = gateway.gateway.fitter.learned.of(turn.upstream, turn.tenant)
     assert brim.count(body["messages"], model="gpt-4o", actuals=actuals).source == "actual"
     assert gateway.get("/brim/v1/live")["mean_error"] == 0
+
+
+def test_error_statistics_rate_the_corrected_estimate(start: Start, fake: FakeProvider) -> None:
+    fake.window = 40_000
+    running = start(models={"acme-1": {"window": 40_000, "max_output": 500, "family": "estimate"}})
+    raw: list[float] = []
+    for n in range(24):
+        # Digits are where an estimate without the vocabulary is far off; each request is a conversation of its own.
+        body = {"model": "acme-1", "messages": [user(f"Chat {n}: " + " ".join(str(n * 7919 + k) for k in range(300)))]}
+        assert running.chat(body).status == 200
+        guessed = brim.count(body["messages"], model=replace(OWN, name="acme-1")).tokens
+        raw.append(abs(guessed / running.last.usage.input - 1))
+    errors = [abs(turn.error) for turn in running.gateway.journal.recent]
+    assert len(errors) == len(raw)
+    assert min(raw) > 0.05
+    assert max(errors[12:]) < min(raw[12:]) / 2
+    rated = running.get("/brim/v1/live")["mean_error"]
+    assert rated == pytest.approx(sum(errors) / len(errors), abs=1e-3)
 
 
 def test_the_last_model_of_a_client_is_remembered(gateway: Running) -> None:
