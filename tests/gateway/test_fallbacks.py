@@ -16,9 +16,16 @@ KEYS = {"EAST": "east-key-1", "WEST": "west-key-1"}
 NOBODY = "http://127.0.0.1:9"
 
 
+# These two are named before `start` in every test: they end after the gateway, which has connections to them.
 @pytest.fixture
 def west() -> Iterator[FakeProvider]:
     with FakeProvider(default=Say("From the west.")) as provider:
+        yield provider
+
+
+@pytest.fixture
+def small() -> Iterator[FakeProvider]:
+    with FakeProvider(window=8_000) as provider:
         yield provider
 
 
@@ -36,7 +43,7 @@ def hello(running: Running, **headers: str) -> Any:
 
 @pytest.mark.parametrize("status", [500, 502, 503, 529])
 def test_a_request_goes_to_the_other_upstream_once_and_it_is_told(
-    start: Start, fake: FakeProvider, west: FakeProvider, status: int
+    west: FakeProvider, start: Start, fake: FakeProvider, status: int
 ) -> None:
     running = two(start, fake.url, west.url)
     fake.script(Fail(status, "out of order"))
@@ -50,13 +57,13 @@ def test_a_request_goes_to_the_other_upstream_once_and_it_is_told(
     assert running.get("/brim/v1/live")["turns"][0]["upstream"] == "west"
 
 
-def test_one_that_cannot_be_reached_is_passed_over(start: Start, west: FakeProvider) -> None:
+def test_one_that_cannot_be_reached_is_passed_over(west: FakeProvider, start: Start) -> None:
     answer = hello(two(start, NOBODY, west.url))
     assert answer.status == 200
     assert "'east' failed: the upstream cannot be reached" in answer.headers["x-brim-note"]
 
 
-def test_a_fitted_request_arrives_as_it_was_fitted(start: Start, fake: FakeProvider, west: FakeProvider) -> None:
+def test_a_fitted_request_arrives_as_it_was_fitted(west: FakeProvider, start: Start, fake: FakeProvider) -> None:
     running = two(start, fake.url, west.url)
     fake.script(Fail(503, "out of order"))
     assert running.chat({"messages": long_chat(30)}, x_brim_budget="6000").status == 200
@@ -64,7 +71,7 @@ def test_a_fitted_request_arrives_as_it_was_fitted(start: Start, fake: FakeProvi
 
 
 def test_the_clients_key_stays_with_the_upstream_it_is_for(
-    start: Start, fake: FakeProvider, west: FakeProvider
+    west: FakeProvider, start: Start, fake: FakeProvider
 ) -> None:
     running = two(start, fake.url, west.url, own_key=False)
     fake.script(Fail(503, "out of order"))
@@ -76,7 +83,7 @@ def test_the_clients_key_stays_with_the_upstream_it_is_for(
 
 @pytest.mark.parametrize("reply", [Fail(400, "no"), Fail(401, "no"), Fail(429, "slower"), Overflow()])
 def test_what_an_upstream_refuses_is_refused(
-    start: Start, fake: FakeProvider, west: FakeProvider, reply: Fail | Overflow
+    west: FakeProvider, start: Start, fake: FakeProvider, reply: Fail | Overflow
 ) -> None:
     running = two(start, fake.url, west.url)
     fake.script(reply, reply)
@@ -85,7 +92,7 @@ def test_what_an_upstream_refuses_is_refused(
 
 
 def test_without_the_setting_a_failure_is_the_clients_to_see(
-    start: Start, fake: FakeProvider, west: FakeProvider
+    west: FakeProvider, start: Start, fake: FakeProvider
 ) -> None:
     running = two(start, fake.url, west.url, fallback="")
     fake.script(Fail(503, "out of order"))
@@ -93,25 +100,26 @@ def test_without_the_setting_a_failure_is_the_clients_to_see(
     assert not west.posts
 
 
-def test_an_upstream_without_the_model_gets_nothing(start: Start, fake: FakeProvider, west: FakeProvider) -> None:
+def test_an_upstream_without_the_model_gets_nothing(west: FakeProvider, start: Start, fake: FakeProvider) -> None:
     running = two(start, fake.url, west.url, models=["llama-*"])
     fake.script(Fail(503, "out of order"))
     assert hello(running).status == 503
     assert not west.posts
 
 
-def test_an_upstream_whose_window_is_smaller_gets_nothing(start: Start, fake: FakeProvider) -> None:
-    with FakeProvider(window=8_000) as small:
-        running = two(start, fake.url, small.url)
-        west = running.gateway.options.targets[1]
-        running.gateway.discovery.learn(west, b'{"data":[{"id":"gpt-4o","context_window":8000}]}')
-        fake.script(Fail(503, "out of order"))
-        assert hello(running).status == 503
-        assert not small.posts
+def test_an_upstream_whose_window_is_smaller_gets_nothing(
+    small: FakeProvider, start: Start, fake: FakeProvider
+) -> None:
+    running = two(start, fake.url, small.url)
+    other = running.gateway.options.targets[1]
+    running.gateway.discovery.learn(other, b'{"data":[{"id":"gpt-4o","context_window":8000}]}')
+    fake.script(Fail(503, "out of order"))
+    assert hello(running).status == 503
+    assert not small.posts
 
 
 def test_when_both_fail_the_client_sees_the_second_failure_and_neither_was_asked_twice(
-    start: Start, fake: FakeProvider, west: FakeProvider
+    west: FakeProvider, start: Start, fake: FakeProvider
 ) -> None:
     running = two(start, fake.url, west.url)
     fake.script(Fail(503, "out of order"))
