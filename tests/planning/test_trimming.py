@@ -187,6 +187,7 @@ def test_context_takes_what_the_messages_leave() -> None:
         ({"start_on": "user"}, "start_on"),
         ({"allow_partial": True}, "allow_partial"),
         ({"summary": False, "start_on": "human"}, "start_on"),
+        ({"summary": False, "start_on": "tool"}, "start_on"),
         ({"summary": False, "end_on": 3}, "end_on"),
         ({"summary": False, "keep": "middle"}, "keep"),
         ({"summary": False, "keep": "first", "start_on": "user"}, "start_on"),

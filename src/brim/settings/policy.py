@@ -43,7 +43,8 @@ class PolicyEntry(SettingsSection, frozen=True, kw_only=True):
     ] = True
     keep: Annotated[Literal["last", "first"], Meta(description="rolling: which messages stay")] = "last"
     start_on: Annotated[
-        tuple[Speaker, ...], Meta(description="rolling: roles that what stays may begin with; none: the user's")
+        tuple[Literal["user", "assistant"], ...],
+        Meta(description="rolling: roles that what stays may begin with; none: the user's"),
     ] = ()
     end_on: Annotated[
         tuple[Speaker, ...], Meta(description="rolling: roles that what stays may end with; none: any")

@@ -224,11 +224,12 @@ class RollingPolicy(Policy):
     def _trimming_problems(self) -> list[tuple[str, str]]:
         trimming = ("keep", "start_on", "end_on", "include_system", "allow_partial")
         changed = [field.name for field in fields(self) if getattr(self, field.name) != field.default]
-        roles = f"must be one or more of {', '.join(ROLES)}"
         return [
             *[(name, "needs summary = false") for name in trimming if self.summary and name in changed],
             *_wrong(self, ("keep",), lambda value: value in ENDS, f"must be one of {', '.join(ENDS)}"),
-            *_wrong(self, ("start_on", "end_on"), _are_roles, roles),
+            # A result never begins: it would have lost its call.
+            *_roles(self, "start_on", ROLES[:2]),
+            *_roles(self, "end_on", ROLES),
             *([("start_on", "goes with keep = last")] if self.keep == "first" and self.start_on else []),
         ]
 
@@ -309,8 +310,11 @@ def _whole(policy: Policy, least: int, *names: str) -> list[tuple[str, str]]:
     return _wrong(policy, names, lambda value: isinstance(value, int) and value >= least, must)
 
 
-def _are_roles(given: Any) -> bool:
-    return isinstance(given, tuple) and all(role in ROLES for role in given)
+def _roles(policy: Policy, name: str, known: tuple[str, ...]) -> list[tuple[str, str]]:
+    def holds(given: Any) -> bool:
+        return isinstance(given, tuple) and all(role in known for role in given)
+
+    return _wrong(policy, (name,), holds, f"must be one or more of {', '.join(known)}")
 
 
 def _shares(policy: Policy, *names: str) -> list[tuple[str, str]]:
