@@ -51,6 +51,10 @@ class ContextManagement(SettingsSection, frozen=True, kw_only=True):
     ] = None
 
 
+# Settings in a model's table that say what the gateway does with it.
+_NOT_OF_THE_MODEL = ("context_management", "larger")
+
+
 class ModelEntry(SettingsSection, frozen=True, kw_only=True):
     window: Annotated[Count | None, Meta(description="context window in tokens, input and output together")] = None
     input_limit: Annotated[Count | None, Meta(description="a limit on the input alone, if it is tighter")] = None
@@ -63,10 +67,14 @@ class ModelEntry(SettingsSection, frozen=True, kw_only=True):
         ContextManagement | None, Meta(description="the provider's own context management, for this model")
     ] = None
 
+    larger: Annotated[
+        str | None, Meta(description="model that gets a request which cannot be made to fit this one's window")
+    ] = None
+
     def given(self) -> dict[str, Any]:
         """What is set of the model itself, in the form that `catalog.override` takes."""
         set_here: dict[str, Any] = msgspec.to_builtins(self)
-        return {key: value for key, value in set_here.items() if value is not None and key != "context_management"}
+        return {key: value for key, value in set_here.items() if value is not None and key not in _NOT_OF_THE_MODEL}
 
 
 class UpstreamSettings(SettingsSection, frozen=True, kw_only=True):

@@ -28,6 +28,7 @@ _COUNTERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "brim_overflows_avoided_total": ("Requests that would not have fitted as they came.", ("model",)),
     "brim_refits_total": ("Requests fitted again because the upstream said too long.", ("model",)),
     "brim_fallbacks_total": ("Requests sent to another upstream because theirs failed.", ("upstream", "to")),
+    "brim_larger_models_total": ("Requests sent to a larger model because theirs has no room.", ("model", "to")),
     "brim_recalls_total": ("Archived passages brought back, by Brim or for the model.", ("model",)),
     "brim_faults_total": ("Faults by kind.", ("kind",)),
     "brim_usage_missing_total": ("Answers that told no usage.", ("api",)),

@@ -28,6 +28,7 @@ from brim.gateway.proxy.downstream import JSON, ClientSide
 from brim.gateway.proxy.fallbacks import first_answer
 from brim.gateway.proxy.faults import ClientGone, ExchangeFault, Refused, UpstreamFault
 from brim.gateway.proxy.headers import Pairs, forwarded, returned
+from brim.gateway.proxy.larger import fitted_larger
 from brim.gateway.proxy.outgoing import Outgoing
 from brim.gateway.proxy.provider_options import prepared
 from brim.gateway.proxy.routes import Route, api_of
@@ -236,12 +237,15 @@ class Exchange(ClientSide):
             if self.options.recall == "tool" and not controls.dry_run and self.api in RECALLING:
                 content = offered(content, self.api, self.route.streamed, self.scope["query_string"])
             try:
-                self.result = await self._fit(content, target, controls)
+                self.result = await self.fit(content, target, controls)
             except BudgetTooSmall as refusal:
                 assert self.turn is not None
                 self.turn.model = self.turn.model or peek(content).model
-                await self.too_long(refusal)
-                return None
+                moved = await fitted_larger(self, content, target, controls)
+                if moved is None:
+                    await self.too_long(refusal)
+                    return None
+                content, target = moved
         result = self.result
         if result is None:
             content = incoming.content  # nothing is offered in a request that Brim could not read
@@ -263,7 +267,7 @@ class Exchange(ClientSide):
             headers = [pair for pair in headers if pair[0] != b"content-encoding"]
         return Outgoing(target, headers, sent, content, controls)
 
-    async def _fit(self, content: bytes, target: Target, controls: Controls) -> FitResult | None:
+    async def fit(self, content: bytes, target: Target, controls: Controls) -> FitResult | None:
         """Fit the request. One that cannot be read is forwarded as it came, or refused, by setting."""
         with incidents.collected() as found:
             try:

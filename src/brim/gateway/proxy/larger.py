@@ -1,0 +1,60 @@
+"""A model with a larger window for a request that cannot be made to fit its own, where a setting names one."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from brim.conversation import encode
+from brim.errors import BudgetTooSmall
+from brim.gateway.observe.logs import tell
+from brim.gateway.proxy.controls import Controls
+from brim.gateway.proxy.faults import Refused
+from brim.gateway.proxy.upstreams import Target
+from brim.gateway.server import access
+
+if TYPE_CHECKING:
+    from brim.gateway.proxy.exchange import Exchange
+
+_fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+async def fitted_larger(
+    exchange: Exchange, content: bytes, target: Target, controls: Controls
+) -> tuple[bytes, Target] | None:
+    """The request for the larger model and where that is, once it is fitted; None where no setting or model helps.
+
+    A budget that the client gave itself stays its budget, and a model of which nothing is known would be sent anything.
+    """
+    turn, name = exchange.turn, exchange.turn.model if exchange.turn is not None else ""
+    entry = exchange.options.settings.models.get(name)
+    larger = entry.larger if entry is not None else None
+    if turn is None or not larger or exchange.route.model or controls.dry_run or controls.budget is not None:
+        return None
+    fitter, tenant = exchange.gateway.fitter, exchange.tenant
+    try:
+        other = exchange.target_of(larger)
+        access.check_key(exchange.headers, exchange.options, other)
+    except Refused:  # no upstream has that model, or the client may not use it: what it hears is that this is too long
+        return None
+    if other.name != target.name and other.key is None:
+        return None  # the client's key is for the upstream that it asked
+    here, there = fitter.model_of(name, target.name, tenant), fitter.model_of(larger, other.name, tenant)
+    if there is None or (here is not None and there.window <= here.window):
+        return None
+    fields = _fields.decode(content)
+    fields["model"] = msgspec.Raw(encode(larger))
+    content = msgspec.json.encode(fields)
+    try:
+        exchange.result = await exchange.fit(content, other, controls)
+    except BudgetTooSmall:
+        return None
+    if exchange.result is None:  # it could not be read, and is never sent as it came
+        return None
+    turn.model, turn.upstream = larger, other.name
+    turn.note = f"sent to {larger!r}: what must stay does not fit into {name!r}"[:300]
+    exchange.gateway.metrics.add("brim_larger_models_total", (name, larger))
+    tell("larger model", logging.WARNING, session=turn.session, model=name, to=larger)
+    return content, other
