@@ -243,6 +243,8 @@ class Planner:
                 for item, tokens in zip(group.items, given, strict=True):
                     item.given = max(tokens, self.forms.floor(item))
                     self.forms.show(item)
+                # Of a word or two nothing may be left, and no API takes an empty message.
+                group.kept = any(item.shown is None or item.shown for item in group.items)
 
     @cached_property
     def _chat(self) -> bool:
