@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import brim
-from brim.batch import ChunkResult, CompactTask, CountTask, LeftOut, Row, run
+from brim.batch import ChunkResult, CompactTask, CountTask, LeftOut, ResultRow, run
 from brim.batch.chunks import chunks, records
 from brim.errors import BadInput, BadSetting
 
@@ -27,7 +27,7 @@ def bodies(number: int) -> list[object]:
     return [{"model": "gpt-4o", "messages": [{"role": "user", "content": text * (n % 9 + 1)}]} for n in range(number)]
 
 
-def flat(found: Iterable[ChunkResult]) -> tuple[list[Row], list[LeftOut]]:
+def flat(found: Iterable[ChunkResult]) -> tuple[list[ResultRow], list[LeftOut]]:
     listed = list(found)
     return [row for one in listed for row in one.rows], [problem for one in listed for problem in one.left_out]
 
@@ -61,7 +61,7 @@ class DiesOnce:
     mark: Path
     columns = {"length": "int64"}  # noqa: RUF012
 
-    def __call__(self, record: bytes) -> Row:
+    def __call__(self, record: bytes) -> ResultRow:
         if not self.mark.exists():
             self.mark.touch()
             os.kill(os.getpid(), signal.SIGKILL)

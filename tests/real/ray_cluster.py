@@ -14,7 +14,7 @@ import pytest
 import ray
 from ray.cluster_utils import Cluster
 
-from brim.batch import CompactTask, CountTask, Row, Task, run
+from brim.batch import BatchTask, CompactTask, CountTask, ResultRow, run
 from brim.cli import main
 from brim.errors import BadInput
 
@@ -45,7 +45,7 @@ def traffic(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 
 @pytest.mark.parametrize("task", [CountTask(), CompactTask(budget=60, field="text")])
-def test_two_nodes_find_what_one_process_finds(cluster: Cluster, traffic: list[str], task: Task) -> None:
+def test_two_nodes_find_what_one_process_finds(cluster: Cluster, traffic: list[str], task: BatchTask) -> None:
     alone = list(run(task, traffic, jobs=1, chunk=20_000))
     shared = list(run(task, traffic, ray=cluster.address, chunk=20_000))
     assert len(alone) > 10
@@ -70,7 +70,7 @@ class NotesWhere:
     folder: Path
     columns = {"length": "int64"}  # noqa: RUF012
 
-    def __call__(self, record: bytes) -> Row:
+    def __call__(self, record: bytes) -> ResultRow:
         mark = self.folder / "killed"
         if not mark.exists():
             mark.touch()
@@ -94,7 +94,7 @@ class Slowly:
     folder: Path
     columns = {"length": "int64"}  # noqa: RUF012
 
-    def __call__(self, record: bytes) -> Row:
+    def __call__(self, record: bytes) -> ResultRow:
         (self.folder / f"{ray.get_runtime_context().get_node_id()}.node").touch()
         time.sleep(0.005)
         return {"length": len(record)}

@@ -53,7 +53,7 @@ def test_a_hit_that_is_none_is_refused(hits: dict[int, float]) -> None:
 @pytest.mark.skipif(term_spread._compiled is None, reason="installed without a compiler")
 @given(ENTRIES, st.data())
 def test_a_term_gives_the_same_to_the_last_bit(made: list[tuple[str, int, int]], data: st.DataObject) -> None:
-    bm25 = term_spread.Bm25.of(entries_of(made))
+    bm25 = term_spread.TermStatistics.of(entries_of(made))
     held = st.lists(st.integers(0, len(made) - 1), max_size=12).map(sorted)
     found = data.draw(st.lists(st.tuples(held, st.floats(0.01, 2.0)), max_size=3))
     widest = data.draw(st.sampled_from([0.0, 2.0, 1e9]))
@@ -69,7 +69,7 @@ def test_a_holder_that_is_none_is_refused(held: list[int]) -> None:
     entries = entries_of([("said", 1, 0), ("said", 1, 0)])
     totals, roots = array("d", [0.0, 0.0]), array("d", [0.0, 0.0])
     with pytest.raises((IndexError, TypeError)):
-        term_spread.gather([(held, 1.0)], totals, roots, term_spread.Bm25.of(entries), 9.0)
+        term_spread.gather([(held, 1.0)], totals, roots, term_spread.TermStatistics.of(entries), 9.0)
 
 
 @pytest.mark.skipif(term_spread._compiled is None, reason="installed without a compiler")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from brim.batch.chunks import Chunk
+from brim.batch.chunks import FileChunk
 from brim.batch.running import run
-from brim.batch.tasks import CompactTask, CountTask, Row, Task
+from brim.batch.tasks import BatchTask, CompactTask, CountTask, ResultRow
 from brim.batch.work import ChunkResult, LeftOut
 
-__all__ = ["Chunk", "ChunkResult", "CompactTask", "CountTask", "LeftOut", "Row", "Task", "run"]
+__all__ = ["BatchTask", "ChunkResult", "CompactTask", "CountTask", "FileChunk", "LeftOut", "ResultRow", "run"]

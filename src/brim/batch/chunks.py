@@ -19,7 +19,7 @@ BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class FileChunk:
     """A part of a file: the lines that begin from byte `start` on and before `end`, or one row group of Parquet."""
 
     file: str
@@ -33,7 +33,7 @@ class Chunk:
         return self.end - self.start
 
 
-def chunks(files: Iterable[str], size: int = CHUNK) -> Iterator[Chunk]:
+def chunks(files: Iterable[str], size: int = CHUNK) -> Iterator[FileChunk]:
     """The chunks of files, in their order. Raises BadInput, FileNotFoundError, MissingExtra."""
     for file in files:
         with Path(file).open("rb") as opened:
@@ -46,10 +46,10 @@ def chunks(files: Iterable[str], size: int = CHUNK) -> Iterator[Chunk]:
                 raise BadInput(file, f"is packed, and many processes cannot share it: unpack it first ({command})")
         whole = Path(file).stat().st_size
         for start in range(0, whole, size):
-            yield Chunk(file, start, min(whole, start + size))
+            yield FileChunk(file, start, min(whole, start + size))
 
 
-def records(chunk: Chunk) -> Iterator[tuple[int, bytes]]:
+def records(chunk: FileChunk) -> Iterator[tuple[int, bytes]]:
     """The JSON of each record of a chunk with its number in it, from 1; blank lines are counted and left out."""
     if chunk.row_group is not None:
         yield from enumerate(_parquet().rows(chunk.file, chunk.row_group), 1)
@@ -58,7 +58,7 @@ def records(chunk: Chunk) -> Iterator[tuple[int, bytes]]:
         yield number, line.strip()
 
 
-def _lines(chunk: Chunk) -> Iterator[bytes]:
+def _lines(chunk: FileChunk) -> Iterator[bytes]:
     with open(chunk.file, "rb") as file:
         if chunk.start:
             file.seek(chunk.start - 1)

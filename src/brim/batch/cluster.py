@@ -7,7 +7,7 @@ import socket
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 
-from brim.batch.chunks import Chunk
+from brim.batch.chunks import FileChunk
 from brim.batch.work import ChunkResult
 from brim.errors import BadInput, MissingExtra
 
@@ -26,7 +26,9 @@ PATIENCE = 5.0
 _ADDRESS = re.compile(r"(?:ray://)?\[?(?P<host>[^/\[\]]+)\]?:(?P<port>\d+)")
 
 
-def on_cluster(work: Callable[[Chunk], ChunkResult], chunks: Iterable[Chunk], address: str) -> Iterator[ChunkResult]:
+def on_cluster(
+    work: Callable[[FileChunk], ChunkResult], chunks: Iterable[FileChunk], address: str
+) -> Iterator[ChunkResult]:
     """The result of each chunk, in order. Files must have the same path on each machine of the cluster."""
     own = not ray.is_initialized()
     if own:
@@ -40,7 +42,7 @@ def on_cluster(work: Callable[[Chunk], ChunkResult], chunks: Iterable[Chunk], ad
         remote = ray.remote(max_retries=RETRIES)(_done)
         most = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
         given = iter(chunks)
-        waiting: deque[tuple[Chunk, ray.ObjectRef[ChunkResult]]] = deque()
+        waiting: deque[tuple[FileChunk, ray.ObjectRef[ChunkResult]]] = deque()
         while True:
             while len(waiting) < most and (chunk := next(given, None)) is not None:
                 waiting.append((chunk, remote.remote(handed, chunk)))
@@ -69,5 +71,5 @@ def _reach(address: str) -> None:
         raise BadInput("--ray", f"{address}: no Ray cluster answers there ({problem})") from None
 
 
-def _done(work: Callable[[Chunk], ChunkResult], chunk: Chunk) -> ChunkResult:
+def _done(work: Callable[[FileChunk], ChunkResult], chunk: FileChunk) -> ChunkResult:
     return work(chunk)

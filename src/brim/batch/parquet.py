@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from brim.batch.chunks import Chunk
-from brim.batch.tasks import Row
+from brim.batch.chunks import FileChunk
+from brim.batch.tasks import ResultRow
 from brim.errors import BadInput, MissingExtra
 
 try:
@@ -24,7 +24,7 @@ PART = 256 << 20
 _PLACE = {"file": "string", "line": "int64"}
 
 
-def row_groups(file: str) -> Iterator[Chunk]:
+def row_groups(file: str) -> Iterator[FileChunk]:
     """A chunk for each row group; their sizes say how the bytes of the file are shared. Raises BadInput."""
     try:
         with parquet.ParquetFile(file) as opened:
@@ -35,7 +35,7 @@ def row_groups(file: str) -> Iterator[Chunk]:
     for number, size in enumerate(sizes):
         seen += size
         end = whole * seen // max(1, total)
-        yield Chunk(file, start, end, number)
+        yield FileChunk(file, start, end, number)
         start = end
 
 
@@ -68,7 +68,7 @@ class ParquetFolder:
         if next(self._folder.glob("part-*.parquet"), None) is not None:
             raise BadInput(folder, "holds results already: name another folder, or remove them")
 
-    def write(self, rows: Iterable[Row]) -> None:
+    def write(self, rows: Iterable[ResultRow]) -> None:
         table = pyarrow.Table.from_pylist(list(rows), self._schema)
         if self._writer is None:
             self._sink = pyarrow.OSFile(str(self._beside), "wb")

@@ -10,7 +10,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from itertools import chain, islice
 
-from brim.batch.chunks import Chunk
+from brim.batch.chunks import FileChunk
 from brim.batch.work import ChunkResult
 from brim.errors import BadInput
 
@@ -20,7 +20,9 @@ AHEAD = 2
 TRIES = 3
 
 
-def on_processes(work: Callable[[Chunk], ChunkResult], given: Iterable[Chunk], jobs: int) -> Iterator[ChunkResult]:
+def on_processes(
+    work: Callable[[FileChunk], ChunkResult], given: Iterable[FileChunk], jobs: int
+) -> Iterator[ChunkResult]:
     """The result of each chunk, in order. A process that is killed is replaced, and its share done again."""
     chunks = iter(given)
     first = list(islice(chunks, 2))
@@ -29,7 +31,7 @@ def on_processes(work: Callable[[Chunk], ChunkResult], given: Iterable[Chunk], j
         return
     chunks = chain(first, chunks)
     pool = _started(jobs)
-    waiting: deque[tuple[Chunk, Future[ChunkResult]]] = deque()
+    waiting: deque[tuple[FileChunk, Future[ChunkResult]]] = deque()
     tries = 1
     try:
         while True:
@@ -67,6 +69,6 @@ def _leave_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _place(chunk: Chunk) -> str:
+def _place(chunk: FileChunk) -> str:
     part = f"bytes {chunk.start:,} to {chunk.end:,}" if chunk.row_group is None else f"row group {chunk.row_group}"
     return f"{chunk.file} ({part})"

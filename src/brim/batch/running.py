@@ -8,14 +8,14 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
-from brim.batch.chunks import CHUNK, Chunk, chunks
+from brim.batch.chunks import CHUNK, FileChunk, chunks
 from brim.batch.processes import on_processes
-from brim.batch.tasks import Task
+from brim.batch.tasks import BatchTask
 from brim.batch.work import ChunkResult, ChunkWork
 
 
 def run(
-    task: Task,
+    task: BatchTask,
     files: Iterable[str],
     *,
     jobs: int | None = None,
@@ -44,7 +44,7 @@ def cores() -> int:
 
 def _numbered(found: Iterator[ChunkResult]) -> Generator[ChunkResult, None, None]:
     """Results with the lines counted from the start of their file: only here is known what stands before a chunk."""
-    last: Chunk | None = None
+    last: FileChunk | None = None
     before = 0
     for result in found:
         if last is None or last.file != result.chunk.file or result.chunk.start < last.end:

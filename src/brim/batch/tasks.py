@@ -15,16 +15,16 @@ from brim.models import Model
 from brim.replays.recorded import NoRequest, decoded, fields_of, request_in
 from brim.tokens.counter import Counter
 
-Row = dict[str, Any]
+ResultRow = dict[str, Any]
 
 
-class Task(Protocol):
+class BatchTask(Protocol):
     """What is done with a record, and the columns of its result with their types."""
 
     @property
     def columns(self) -> Mapping[str, str]: ...
 
-    def __call__(self, record: bytes) -> Row: ...
+    def __call__(self, record: bytes) -> ResultRow: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class CountTask:
     def columns(self) -> Mapping[str, str]:
         return {"tokens": "int64", "upper": "int64", "source": "string"}
 
-    def __call__(self, record: bytes) -> Row:
+    def __call__(self, record: bytes) -> ResultRow:
         """Example: b'"hello world"' -> {"tokens": 2, "upper": …, "source": "exact"}; raises NoRequest, BrimError"""
         raw = _field(record, self.field) if self.field else record
         if raw[:1] == b'"':
@@ -77,7 +77,7 @@ class CompactTask:
     def columns(self) -> Mapping[str, str]:
         return {"text": "string", "tokens": "int64", "kept": "double", "fidelity": "string", "kind": "string"}
 
-    def __call__(self, record: bytes) -> Row:
+    def __call__(self, record: bytes) -> ResultRow:
         raw = _field(record, self.field) if self.field else record
         value = decoded(raw)
         text = value if isinstance(value, str) else raw.decode("utf-8", "surrogatepass")

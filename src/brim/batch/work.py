@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from brim import models
-from brim.batch.chunks import Chunk, records
-from brim.batch.tasks import Row, Task
+from brim.batch.chunks import FileChunk, records
+from brim.batch.tasks import BatchTask, ResultRow
 from brim.errors import BrimError
 from brim.replays.recorded import NoRequest
 
@@ -29,8 +29,8 @@ class LeftOut:
 class ChunkResult:
     """What became of a chunk: a row for each record that could be used, with its file and line, and the others."""
 
-    chunk: Chunk
-    rows: tuple[Row, ...]
+    chunk: FileChunk
+    rows: tuple[ResultRow, ...]
     left_out: tuple[LeftOut, ...]
     lines: int
 
@@ -39,14 +39,14 @@ class ChunkResult:
 class ChunkWork:
     """A task with the models that the settings describe: other processes have not read them."""
 
-    task: Task
+    task: BatchTask
     described: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
-    def __call__(self, chunk: Chunk) -> ChunkResult:
+    def __call__(self, chunk: FileChunk) -> ChunkResult:
         """The result of a chunk, with its lines counted from its own start."""
         for name, given in self.described.items():
             models.override(name, given)
-        rows: list[Row] = []
+        rows: list[ResultRow] = []
         left_out: list[LeftOut] = []
         number = 0
         for number, record in records(chunk):

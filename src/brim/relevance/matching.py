@@ -11,7 +11,7 @@ from brim.relevance.dates import nearness
 from brim.relevance.entries import Entries
 from brim.relevance.question import Question
 from brim.relevance.related import related
-from brim.relevance.term_spread import Bm25, Column, counted, gather, meet, share, zeros
+from brim.relevance.term_spread import Column, TermStatistics, counted, gather, meet, share, zeros
 from brim.relevance.terms import words
 
 _RELATED_WEIGHT = 0.4
@@ -43,7 +43,7 @@ class Matcher:
         self.size = len(entries.texts)
         self.reach = reach
         self.everywhere = everywhere * self.size
-        self.bm25 = Bm25.of(entries)
+        self.bm25 = TermStatistics.of(entries)
         self.terms = self._rarest(question.terms)
         self.question = question
 

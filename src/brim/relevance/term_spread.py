@@ -28,7 +28,7 @@ _LEAST = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
-class Bm25:
+class TermStatistics:
     """What a term is worth in an entry that holds it: more the rarer it is, and the shorter the entry."""
 
     entries: Entries
@@ -36,7 +36,7 @@ class Bm25:
     slope: float
 
     @classmethod
-    def of(cls, entries: Entries) -> Bm25:
+    def of(cls, entries: Entries) -> TermStatistics:
         mean = max(1.0, entries.total_length / max(1, len(entries.texts)))
         return cls(entries, _K1 * (1 - _B), _K1 * _B / mean)
 
@@ -61,7 +61,7 @@ def zeros(size: int) -> Column:
     return array("d", [0.0]) * size
 
 
-def gather(found: TermHits, totals: Column, roots: Column, bm25: Bm25, widest: float) -> None:
+def gather(found: TermHits, totals: Column, roots: Column, bm25: TermStatistics, widest: float) -> None:
     """Add what a term gives to the totals, and its roots to the roots: to those that hold it, and to their neighbours.
 
     `found` tells of the term and of words that are related to it: of all those the best counts. More than `widest`
@@ -77,7 +77,7 @@ def gather(found: TermHits, totals: Column, roots: Column, bm25: Bm25, widest: f
     )  # fmt: skip
 
 
-def plain_gather(found: TermHits, totals: Column, roots: Column, bm25: Bm25, widest: float) -> None:
+def plain_gather(found: TermHits, totals: Column, roots: Column, bm25: TermStatistics, widest: float) -> None:
     """The same in plain Python."""
     hits: dict[int, float] = {}
     for held, weight in found:

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from brim.batch import ChunkResult, Row, Task, run
+from brim.batch import BatchTask, ChunkResult, ResultRow, run
 from brim.cli.terminal.named_files import files_named
 from brim.cli.terminal.showing import plain, plural
 from brim.cli.terminal.writing import ERRORS, printable
@@ -49,14 +49,14 @@ def without_lines(args: argparse.Namespace) -> None:
             raise BadInput(f"--{option}", "says nothing without --lines")
 
 
-def run_batch(args: argparse.Namespace, task: Task, loaded: Settings) -> int:
+def run_batch(args: argparse.Namespace, task: BatchTask, loaded: Settings) -> int:
     """Do a task with every record of the files that are named."""
     if not args.files:
         raise BadInput("--lines", "needs files: many processes cannot share standard input")
     files = list(dict.fromkeys(str(path) for name in args.files for path in files_named(name)))
     out = import_module("brim.batch.parquet").ParquetFolder(args.out, task.columns) if args.out else None
     described = {name: entry.given() for name, entry in loaded.models.items()}
-    found = _Found(print_rows=out is None and "text" in task.columns)
+    found = _FoundFiles(print_rows=out is None and "text" in task.columns)
     results = run(task, files, jobs=args.jobs, ray=args.ray, described=described)
     console = Console(stderr=True)
     columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[records]}"), TimeRemainingColumn()
@@ -74,7 +74,7 @@ def run_batch(args: argparse.Namespace, task: Task, loaded: Settings) -> int:
     return 0
 
 
-class _Found:
+class _FoundFiles:
     """Sums of what was done. Texts are results themselves and are printed as they come, as JSON lines."""
 
     def __init__(self, print_rows: bool) -> None:
@@ -120,6 +120,6 @@ class _Found:
         return table
 
 
-def _line(row: Row) -> str:
+def _line(row: ResultRow) -> str:
     text = json.dumps(row, ensure_ascii=False)
     return text.encode("utf-8", ERRORS).decode() + "\n"
