@@ -92,7 +92,10 @@ def test_a_diff_of_ten_changes_takes_69_percent_less() -> None:
 
 def test_existing_levels_of_a_diff_keep_every_field_that_says_something() -> None:
     answer = {"structural_changes": [change(1)]}
-    assert brim.reshape(answer, "standard") == answer
+    assert brim.reshape(answer, "full") == answer
+    (standard,) = brim.reshape(answer, "standard")["structural_changes"]
+    assert set(answer["structural_changes"][0]) - set(standard) <= {"entity_id", "start_col", "end_col"}
+    assert all(answer["structural_changes"][0][name] == value for name, value in standard.items() if name != "span")
     assert set(brim.reshape(answer, "minimal")["structural_changes"][0]) == {"path", "kind", "name", "change"}
 
 
