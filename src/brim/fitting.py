@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from brim import apis, models
+from brim.content import extras
 from brim.conversation import Conversation, decode
 from brim.counting import kept_list
 from brim.errors import BadInput, BadSetting, BudgetTooSmall
@@ -29,6 +30,8 @@ from brim.tokens.actuals import Actuals
 from brim.tokens.counter import Counter
 
 log = logging.getLogger("brim")
+# What the log has said of missing extras.
+_advised: set[str] = set()
 OnEvent = Callable[["Event"], None]
 
 
@@ -364,6 +367,10 @@ def events(work: Work, outcome: Outcome) -> list[Event]:
 
 def tell(on_event: OnEvent | None, event: Event) -> None:
     numbers = " ".join(f"{name}={value}" for name, value in event.numbers.items())
-    log.log(logging.WARNING if event.kind in ("refused", "warning") else logging.INFO, "%s %s", event.message, numbers)
+    level = logging.WARNING if event.kind in ("refused", "warning") else logging.INFO
+    if event.message in extras.advice().values():  # the log says it once; every report says it
+        level = logging.DEBUG if event.message in _advised else level
+        _advised.add(event.message)
+    log.log(level, "%s %s", event.message, numbers)
     if on_event is not None:
         on_event(event)

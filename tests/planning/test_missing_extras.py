@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import brim
+from brim import fitting
 from brim.content import extras
 
 CODE = "import os\n\n" + "".join(
@@ -45,6 +46,16 @@ def test_a_missing_extra_is_named_where_it_would_have_changed_the_result(kind: s
     assert [one for one in told if "extra" in one] == [
         f"the extra `{kind}` is not installed, so {extras.missing()[kind]}: pip install 'brim[{kind}]'"
     ]
+
+
+@pytest.mark.usefixtures("bare")
+def test_the_log_says_it_once_and_every_report_says_it(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fitting, "_advised", set())
+    for _ in range(3):
+        assert brim.fit(chat(CODE), model="gpt-4o", budget=2_000).report.warnings
+    assert sum("is not installed" in record.message for record in caplog.records if record.levelname == "WARNING") == 1
 
 
 @pytest.mark.usefixtures("bare")

@@ -19,3 +19,11 @@ def missing() -> dict[str, str]:
     Nothing is imported: the extras take long to load.
     """
     return {kind: told for kind, (package, told) in _EXTRAS.items() if find_spec(package) is None}
+
+
+def advice() -> dict[str, str]:
+    """What to tell of each missing extra, by the kind of content."""
+    return {
+        kind: f"the extra `{kind}` is not installed, so {told}: pip install 'brim[{kind}]'"
+        for kind, told in missing().items()
+    }

@@ -99,7 +99,7 @@ def notices(work: Work, outcome: Outcome) -> Iterable[Notice]:
 
 def _without_extras(work: Work, outcome: Outcome) -> Iterable[Notice]:
     """What would have been shortened better with an extra that is not installed."""
-    absent = extras.missing()
+    absent = extras.advice()
     if not absent:
         return
     sent = {message.digest for message in outcome.conversation.messages}
@@ -107,7 +107,7 @@ def _without_extras(work: Work, outcome: Outcome) -> Iterable[Notice]:
     texts = (part.text for message in changed for part in message.parts if len(part.text) >= WORTH_AN_EXTRA)
     found = {kind for text in texts for kind in absent if content_kind(text, None) == kind}
     for kind in sorted(found):
-        yield Notice(f"the extra `{kind}` is not installed, so {absent[kind]}: pip install 'brim[{kind}]'")
+        yield Notice(absent[kind])
 
 
 def _decisions(work: Work, outcome: Outcome) -> Iterable[Decision]:
