@@ -125,6 +125,7 @@ def test_a_budget_for_thoughts_stays_below_the_answer(
 
 
 def test_a_dry_run_changes_nothing(gateway: Running, fake: FakeProvider) -> None:
+    gateway.gateway.fitter.catalog.override("gpt-4o", {"window": 128_000})  # whatever the provider lists, and when
     fake.window = 10_000_000
     answer = gateway.chat({"messages": HI, "max_tokens": 500_000}, x_brim_dry_run="1")
     assert fake.posts[-1].json["max_tokens"] == 500_000
