@@ -196,8 +196,8 @@ def test_several_processes_share_a_port_and_one_that_dies_is_replaced(tmp_path: 
             assert _post(url)["usage"]["prompt_tokens"] == 8
         # Each tells of its own requests: with 24 connections both have had some, but once in four million times.
         counted = {_get(f"{url}/metrics").split("brim_requests_total{")[-1].split("\n")[0] for _ in range(24)}
-        assert sum(int(line.split()[-1]) for line in counted) == 24
-        assert len(counted) == 2
+        numbers = {int(line.split()[-1]) for line in counted}
+        assert numbers == {12} or (len(numbers) == 2 and sum(numbers) == 24)  # twelve each look the same
         first = _children(process.pid)
         os.kill(first[0], signal.SIGKILL)
         until(lambda: len(_children(process.pid)) == 2 and first[0] not in _children(process.pid))
