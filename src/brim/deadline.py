@@ -5,8 +5,8 @@ watchdog thread raises `OutOfTime` in a thread that is late (`PyThreadState_SetA
 loop nobody thought of and leaves no thread behind). It arrives between two bytecodes: a call that blocks outside
 Python (a socket, a lock) is first waited for. The gateway bounds those by leaving the thread behind.
 
-What counts is the processor time of the thread, so that a busy machine does not change what is sent. Work that waits
-rather than computes is late after twice as long on the clock.
+What counts is the processor time of the thread, so that a busy machine rarely changes what is sent. Work that waits,
+for a lock or for the processor, is late after twice as long on the clock.
 """
 
 from __future__ import annotations
