@@ -21,7 +21,6 @@ from brim.gateway.admin.numbers import numbers
 from brim.gateway.observe.history import History
 from brim.gateway.observe.turns import GatewayTurn
 from brim.models import Model, find
-from brim.planning.reports.decisions import level_of
 from brim.tokens.counter import Counter
 
 START = 1_790_000_000.0
@@ -114,7 +113,7 @@ class Sample:
             "limit": report.limit,
             "window": model.window,
             "used": round(used, 4),
-            "level": level_of(used),
+            "level": report.level,
             "archived": report.archived,
             "changed": before != fitted.tokens,
             "would_have_overflowed": before > report.limit,

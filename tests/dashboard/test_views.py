@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from brim.dashboard import contextmap, missing
+from brim.dashboard import contextmap, missing, words
 from brim.dashboard.data import ViewValues
 
 from .asking import Client, Seen
@@ -47,12 +47,12 @@ def test_the_home_page_counts_what_its_filters_choose(client: Client, closed: Sa
 
 def test_words_say_what_they_mean_where_they_stand(client: Client) -> None:
     seen = client.get("/").seen
-    words = [element for element in seen.all("a") if element.attributes.get("class") == "term"]
+    terms = [element for element in seen.all("a") if element.attributes.get("class") == "term"]
     places = {
         element.attributes["id"] for element in client.get("/glossary").seen.all("div") if "id" in element.attributes
     }
-    assert len(words) >= 5
-    for word in words:
+    assert len(terms) >= 5
+    for word in terms:
         assert word.attributes["data-tip"] == word.attributes["aria-description"]
         assert word.attributes["href"].partition("#")[2] in places
 
@@ -169,24 +169,20 @@ def test_a_session_shows_its_window_over_the_turns_and_what_happened(client: Cli
     titles = [element.text for element in seen.all("title")[1:]]
     assert titles[13] == (
         f"Turn 14: {last['tokens_before']:,} tokens as it came, {last['tokens_after']:,} as sent, "
-        f"{last['tokens_after'] * 100 // last['limit']}% of the limit ({level(last['used'])})"
+        f"{last['tokens_after'] * 100 // last['limit']}% of the limit ({words.level(last['level'])})"
     )
     assert "compacted" in titles[8]
     assert "Compaction" in seen.by_id("main").text
     assert "Instructions" in bars["cells"]
 
 
-def level(used: float) -> str:
-    return "critical, above 90%" if used >= 0.9 else "high, above 75%" if used >= 0.75 else "comfortable"
-
-
 def test_levels_are_told_in_words_and_by_class(client: Client, closed: Sample) -> None:
     seen = client.get(SESSION).seen
-    words = [element for element in seen.all("span") if element.attributes.get("class", "").startswith("used ")]
-    used = [row["used"] for row in reversed(closed.found["claude-code.3fa91c02"]["turns"])]
-    assert len(words) == len(used)
-    for element, share in zip(words, used, strict=True):
-        name = "critical" if share >= 0.9 else "high" if share >= 0.75 else "ok"
+    shown = [element for element in seen.all("span") if element.attributes.get("class", "").startswith("used ")]
+    levels = [row["level"] for row in reversed(closed.found["claude-code.3fa91c02"]["turns"])]
+    assert len(shown) == len(levels)
+    assert {"high", "full"} <= set(levels)
+    for element, name in zip(shown, levels, strict=True):
         assert element.attributes["class"] == f"used {name}"
         assert (name in element.text) == (name != "ok")
 

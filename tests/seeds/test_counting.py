@@ -196,10 +196,42 @@ def test_estimates_are_compared_with_what_came() -> None:
 
 @pytest.mark.parametrize(
     ("used", "level"),
-    [(0.0, "ok"), (0.749, "ok"), (0.751, "high"), (0.899, "high"), (0.901, "critical"), (1.0, "critical")],
+    [(0.0, "ok"), (0.749, "ok"), (0.751, "high"), (0.899, "high"), (0.901, "full"), (1.0, "full")],
 )
-def test_the_level_is_high_above_75_and_critical_above_90_percent(used: float, level: str) -> None:
+def test_the_level_is_high_above_75_and_full_above_90_percent(used: float, level: str) -> None:
     assert level_of(used) == level
+
+
+def test_a_window_that_is_full_is_critical_only_where_a_refusal_is_near() -> None:
+    chat = [user("Be so kind. " * 20), *talk(40)[1:-1], user("And now?")]
+    full = brim.fit(chat, model="gpt-4o", budget=1_500).report
+    assert (full.level, full.used > 0.95, full.must_stay < 60) == ("full", True, True)
+
+    ruled = [{"role": "system", "content": "Always be brief and kind. " * 240}, *chat]
+    near = brim.fit(ruled, model="gpt-4o", budget=1_500).report
+    assert (near.level, near.must_stay > 0.9 * 1_500) == ("critical", True)
+
+    # Documents inside the instructions can be shortened, so that nothing is refused for their sake.
+    documents = f"<project_context>{'The harbour office opens at nine. ' * 200}</project_context>"
+    shrinks = [{"role": "system", "content": f"Be brief.\n{documents}\nBe kind."}, *chat]
+    assert brim.fit(shrinks, model="gpt-4o", budget=1_500).report.level == "full"
+
+
+def test_the_status_bar_shows_the_true_use_and_no_alarm_while_nothing_is_near_refusal(start: Start) -> None:
+    gateway = start(models={"gpt-4o": {"window": 3_000}})
+    gateway.chat({"messages": long_chat(40, 60), "max_tokens": 200})
+    gateway.settled()
+    turn = gateway.get("/brim/v1/status")["turn"]
+    assert turn["tokens_before"] > turn["limit"] >= turn["usage"]["input"]
+    assert turn["used"] == round(turn["usage"]["input"] / turn["limit"], 4)
+    assert turn["level"] in ("high", "full")
+    assert "critical" not in line(turn, 10)
+
+    gateway.chat({"messages": [{"role": "system", "content": "Be kind. " * 880}, *long_chat(2, 9)], "max_tokens": 200})
+    gateway.settled()
+    crowded = gateway.get("/brim/v1/status")["turn"]
+    assert (crowded["level"], crowded["must_stay"] > 0.9 * crowded["limit"]) == ("critical", True)
+    assert "critical" in line(crowded, 10)
 
 
 def test_the_status_line_has_the_share_and_the_limit() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from brim.dashboard import words
 from brim.dashboard.html import Html, address, el
-from brim.planning.reports.decisions import CRITICAL, HIGH, level_of
+from brim.planning.reports.decisions import FULL, HIGH
 
 HEIGHT, GAP, LEFT = 160, 3, 40
 NARROWEST, WIDEST, ROOM = 9, 40, 1_150
@@ -30,11 +30,11 @@ def layer_bar(layers: Sequence[Mapping[str, Any]], side: str, limit: int, label:
         if wide >= 5:
             parts.append(el("text", f"L{layer['layer']}", x=f"{x + 0.8:.3f}%", y=18))
         at += size
-    for share, name in ((HIGH, "high"), (CRITICAL, "critical"), (1.0, "limit")):
+    for share, name in ((HIGH, "high"), (FULL, "full"), (1.0, "limit")):
         mark = f"{min(100 * share * limit / width, 99.9):.3f}%"
         parts.append(el("line", x1=mark, x2=mark, y1=0, y2="100%", class_=name))
     told = ", ".join(f"{layer['name']} {layer[side]:,}" for layer in layers if layer[side])
-    spoken = f"{label}: {total:,} of {limit:,} tokens ({words.level(total / limit if limit else 0)}); {told}"
+    spoken = f"{label}: {total:,} of {limit:,} tokens ({words.filling(total / limit if limit else 0)}); {told}"
     return el("svg", parts, class_="bar", role="img", aria_label=spoken, width="100%", height=28)
 
 
@@ -50,10 +50,10 @@ def columns(turns: Sequence[Mapping[str, Any]], base: str, session: str) -> Html
     step = max(NARROWEST, min(WIDEST, ROOM // max(1, len(shown))))
     width = LEFT + step * len(shown) + 8
     parts = []
-    for share, name in ((HIGH, "high"), (CRITICAL, "critical"), (1.0, "limit")):
+    for share, name in ((HIGH, "high"), (FULL, "full"), (1.0, "limit")):
         y = _height(share)
         parts.append(el("line", x1=LEFT - 4, x2=width, y1=y, y2=y, class_=name))
-    for share, name in ((0.0, "0%"), (HIGH, "75%"), (CRITICAL, "90%"), (1.0, "limit")):
+    for share, name in ((0.0, "0%"), (HIGH, "75%"), (FULL, "90%"), (1.0, "limit")):
         parts.append(el("text", name, x=LEFT - 8, y=_height(share) + 4, text_anchor="end", class_="axis"))
     for place, turn in enumerate(shown):
         parts.append(_column(turn, LEFT + step * place, step - GAP, base, session))
@@ -78,8 +78,8 @@ def _column(turn: Mapping[str, Any], x: int, wide: int, base: str, session: str)
         top = _height(min(so_far + size, TOP))
         parts.append(_rect(x, top, wide, round(_height(min(so_far, TOP)) - top, 1), f"l{layer['layer']}"))
         so_far += size
-    if level_of(after) != "ok":
-        parts.append(_rect(x, HEIGHT + 3, wide, 4, level_of(after)))
+    if turn["level"] != "ok":
+        parts.append(_rect(x, HEIGHT + 3, wide, 4, turn["level"]))
     for place, event in enumerate(turn.get("events") or ()):
         parts.append(el("circle", cx=x + wide / 2, cy=6 + 9 * place, r=3.5, class_=f"e-{event['kind']}"))
     if turn["number"] % 5 == 0:
@@ -92,7 +92,8 @@ def _column(turn: Mapping[str, Any], x: int, wide: int, base: str, session: str)
 def _spoken(turn: Mapping[str, Any], used: float) -> str:
     numbers = f"{turn['tokens_before']:,} tokens as it came, {turn['tokens_after']:,} as sent"
     events = "".join(f"; {event['told']}" for event in turn.get("events") or ())
-    return f"Turn {turn['number']}: {numbers}, {words.filled(used)} of the limit ({words.level(used)}){events}"
+    told = f"{words.filled(used)} of the limit ({words.level(turn['level'])})"
+    return f"Turn {turn['number']}: {numbers}, {told}{events}"
 
 
 def _height(share: float) -> float:

@@ -166,7 +166,7 @@ def _session(one: ViewValues, place: NavigationPlace) -> Html:
             " · ",
             words.moment(one["touched"]),
         ),
-        words.meter(one["used"]) if one["limit"] else None,
+        words.meter(one["used"], one["level"]) if one["limit"] else None,
         el("small", size),
         class_="panel",
     )

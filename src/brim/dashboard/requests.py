@@ -36,7 +36,7 @@ def _row(turn: ViewValues, place: NavigationPlace) -> Html:
         number(words.before_after(turn["tokens_before"], turn["tokens_after"])),
         el(
             "td",
-            words.meter(turn["used"]) if turn["limit"] else "window not known",
+            words.meter(turn["used"], turn["level"]) if turn["limit"] else "window not known",
             [" ", el("span", "overflow avoided", class_="badge")] if turn["would_have_overflowed"] else None,
             None if fine(turn) else [" ", outcome(turn)],
         ),

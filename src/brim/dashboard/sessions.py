@@ -10,7 +10,6 @@ from brim.dashboard.glossary import term
 from brim.dashboard.html import Child, Html, el, link, number, numbers, table
 from brim.dashboard.page import NavigationPlace, figure, figures, hidden_note, page
 from brim.dashboard.requests import outcome
-from brim.planning.reports.decisions import level_of
 
 KINDS = {"compaction": "Compaction", "recall": "Recall", "refit": "Refit", "cache": "Cache loss", "fault": "Fault"}
 LIMITS = (50, 200, 500)
@@ -59,7 +58,7 @@ def _summary_row(session: ViewValues, place: NavigationPlace) -> Html:
         "tr",
         el("th", name, about, scope="row"),
         number(words.before_after(session["tokens_before"], session["tokens_after"])),
-        el("td", words.meter(session["used"]) if session["limit"] else "not known"),
+        el("td", words.meter(session["used"], session["level"]) if session["limit"] else "not known"),
     )
 
 
@@ -86,7 +85,7 @@ def one(session: ViewValues, last: ViewValues | None, place: NavigationPlace) ->
 
 
 def _facts(session: ViewValues, place: NavigationPlace) -> Html:
-    used, turns = session["used"], session["turns"]
+    used, level, turns = session["used"], session["level"], session["turns"]
     saved = [turn["saved_usd"] for turn in turns if turn["saved_usd"] is not None]
     recalls = sum(turn["recalls"] + turn.get("recalled", 0) for turn in turns)
     return figures(
@@ -97,7 +96,7 @@ def _facts(session: ViewValues, place: NavigationPlace) -> Html:
             f"{words.short(session['tokens_before'])} → {words.short(session['tokens_after'])}",
             f"before → after; limit {words.tokens(session['limit'])}",
         ),
-        figure(term("window", place, "Window used"), words.filled(used), words.level(used), class_=level_of(used)),
+        figure(term("window", place, "Window used"), words.filled(used), words.level(level), class_=level),
         figure(
             term("saved, net", place, "Saved, net"),
             words.money(sum(saved) if saved else None),
@@ -153,7 +152,7 @@ def window(report: ViewValues, label: str = "As sent") -> Html:
         parts += [el("p", f"As it came: {report['before']:,} tokens", class_="label")]
         parts += [bars.layer_bar(layers, "before", limit, "As it came")]
     spoken = f"{label}: {report['after']:,} of {limit:,} tokens, {words.filled(used)}: "
-    parts += [el("p", spoken, el("b", words.level(used), class_=level_of(used)), class_="label")]
+    parts += [el("p", spoken, el("b", words.level(report["level"]), class_=report["level"]), class_="label")]
     parts += [bars.layer_bar(layers, "after", limit, label)]
     marks = f"Tokens by layer; the limit is {limit:,}. Marks on the bars: 75%, 90% and the limit."
     return el("div", parts, table(marks, heads, rows, class_="narrow"))
@@ -200,7 +199,7 @@ def _turns(turns: Sequence[ViewValues], place: NavigationPlace, session: str) ->
                 scope="row",
             ),
             number(words.before_after(turn["tokens_before"], turn["tokens_after"])),
-            el("td", words.meter(turn["used"]) if turn["limit"] else "not known"),
+            el("td", words.meter(turn["used"], turn["level"]) if turn["limit"] else "not known"),
             number(words.tokens(turn["archived"])),
             number(words.signed(turn["error"])),
             number(words.money(turn["saved_usd"])),

@@ -13,7 +13,6 @@ from brim.dashboard.glossary import term
 from brim.dashboard.html import Child, Html, address, el, link, number, numbers, table
 from brim.dashboard.page import NavigationPlace, figure, figures, hidden_note, page
 from brim.models import Prices
-from brim.planning.reports.decisions import level_of
 
 POLICIES = ("agent", "rolling", "concise", "layered")
 COUNTED = {
@@ -90,12 +89,12 @@ def _capital(text: str) -> str:
 
 
 def _facts(turn: ViewValues, place: NavigationPlace) -> Html:
-    usage, used = turn["usage"] or {}, turn["used"]
+    usage, used, level = turn["usage"] or {}, turn["used"], turn["level"]
     billed = f"billed {words.tokens(usage.get('input'))}"
     read = usage["cached"] / usage["input"] if usage.get("input") else None
     return figures(
         figure("Model", el("bdi", turn["model"] or "unknown"), el("bdi", f"{turn['api']} · {turn['upstream']}")),
-        figure(term("window", place, "Window used"), words.filled(used), words.level(used), class_=level_of(used)),
+        figure(term("window", place, "Window used"), words.filled(used), words.level(level), class_=level),
         figure(term("cache hits", place, "Cache hits"), words.share(read), billed),
         figure(
             term("count error", place, "Count error"),

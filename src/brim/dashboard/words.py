@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from brim.dashboard.html import Html, el
-from brim.planning.reports.decisions import CRITICAL, HIGH, level_of
+from brim.planning.reports.decisions import FULL, HIGH, level_of
 
 UNKNOWN = "–"
 
@@ -95,18 +95,26 @@ def plural(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
-def level(used: float) -> str:
-    """Example: 0.8 -> "high, above 75%" """
-    words = {"ok": "comfortable", "high": f"high, above {HIGH:.0%}", "critical": f"critical, above {CRITICAL:.0%}"}
-    return words[level_of(used)]
+def level(kind: str) -> str:
+    """A level of a window. Example: "high" -> "high, above 75%" """
+    return {
+        "ok": "comfortable",
+        "high": f"high, above {HIGH:.0%}",
+        "full": f"full, above {FULL:.0%}: older turns give way as new ones come",
+        "critical": f"critical: what cannot be shortened takes {FULL:.0%} and more",
+    }[kind]
 
 
-def meter(used: float) -> Html:
+def filling(used: float) -> str:
+    """How full a request as it came would have made its window. Example: 1.3 -> "too much" """
+    return "too much" if used > 1 else level(level_of(used)).partition(":")[0]
+
+
+def meter(used: float, kind: str) -> Html:
     """How full a window is: a small bar, the share and the level in words."""
-    kind = level_of(used)
-    word = {"ok": "", "high": " high", "critical": " critical"}[kind]
-    # A meter turns at values above its marks, the levels at the marks themselves.
-    marks = {"low": HIGH - 1e-4, "high": CRITICAL - 1e-4, "optimum": 0}
+    word = "" if kind == "ok" else f" {kind}"
+    # A meter turns at values above its marks, the levels at the marks themselves; only near a refusal it is red.
+    marks = {"low": HIGH - 1e-4, "high": FULL - 1e-4 if kind == "critical" else 1, "optimum": 0}
     bar = el("meter", min=0, max=1, value=f"{min(used, 1):.4f}", aria_hidden="true", **marks)
     return el("span", bar, " ", filled(used), word and el("b", word), class_=f"used {kind}")
 

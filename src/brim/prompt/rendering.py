@@ -230,6 +230,9 @@ def _report(tree: Tree, assembly: Assembly, before: Laid, after: Laid, warnings:
         archived=sum(decision.form == "dropped" for decision in decisions),
         turns_dropped=any(decision.form == "dropped" for decision in decisions),
         warnings=tuple(warnings),
+        must_stay=sum(
+            one.after for leaf, one in zip(tree.leaves, decisions, strict=True) if leaf.section.priority is None
+        ),
     )
 
 

@@ -18,7 +18,7 @@ _EXAMPLES = """examples:
   brim status --bar        one line for a status line or a shell prompt; empty when no gateway runs
   brim status --json
 """
-WORDS = {"ok": "", "high": " high", "critical": " critical"}
+WORDS = {"ok": "", "high": " high", "full": " full", "critical": " critical"}
 
 
 def add(subparsers: Any) -> None:

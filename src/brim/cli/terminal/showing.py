@@ -12,7 +12,7 @@ from brim.cli.terminal.writing import LINES, printable
 from brim.planning.reports.decisions import LAYERS, Decision, Report
 
 WIDTH = 40
-STYLE = {"ok": "green", "high": "yellow", "critical": "red"}
+STYLE = {"ok": "green", "high": "yellow", "full": "yellow", "critical": "red"}
 FORMS = {
     "full": "green",
     "dense": "cyan",

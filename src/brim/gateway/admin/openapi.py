@@ -70,7 +70,7 @@ _REPORT = _object(
         "archived": {"type": "integer"},
         "warnings": {"type": "array", "items": _TEXT},
         "used": _NUMBER,
-        "level": {"enum": ["ok", "high", "critical"]},
+        "level": {"enum": ["ok", "high", "full", "critical"]},
     },
     ("limit", "before", "after", "decisions"),
 )

@@ -19,7 +19,7 @@ from brim.gateway.observe.turns import GatewayTurn
 from brim.gateway.proxy.faults import Refused
 from brim.models import Model
 from brim.planning.policies.policy import Policy
-from brim.planning.reports.decisions import HIGH, Report, level_of
+from brim.planning.reports.decisions import HIGH, Report
 
 if TYPE_CHECKING:
     from brim.gateway.server.app import Gateway
@@ -306,7 +306,6 @@ def _totals(turns: Sequence[GatewayTurn], limit: int) -> dict[str, Any]:
 
 def _summary(live: Live) -> dict[str, Any]:
     last = live.turns[-1] if live.turns else None
-    used = last.after / last.limit if last and last.limit else 0.0
     return {
         "id": live.id,
         "client": live.client,
@@ -319,8 +318,8 @@ def _summary(live: Live) -> dict[str, Any]:
         "tokens_before": last.before if last else 0,
         "tokens_after": last.after if last else 0,
         "limit": last.limit if last else 0,
-        "used": round(used, 4),
-        "level": level_of(used),
+        "used": round(last.used, 4) if last else 0.0,
+        "level": last.level if last else "ok",
         "archived": last.archived if last else 0,
         "originals": len(live.archive),
     }

@@ -12,10 +12,11 @@ from brim.gateway.observe.turns import GatewayTurn
 
 # Turns in one value, and values in a ring: 2,048 turns of a process and day, about 300 bytes each.
 CHUNK, RING = 32, 64
+# New fields stand at the end: an earlier edition's turns lack them.
 FIELDS = (
     "id", "number", "session", "at", "api", "model", "upstream", "client", "tenant", "streamed", "before", "after",
     "upper", "limit", "window", "archived", "changed", "refits", "recalls", "recalled", "status", "outcome", "note",
-    "added_ms", "total_ms", "usage", "cost", "saved",
+    "added_ms", "total_ms", "usage", "cost", "saved", "stays",
 )  # fmt: skip
 
 
@@ -49,6 +50,7 @@ class TurnLog:
             if len(self._open) >= CHUNK:
                 self._put(day, slot)
                 self._number, self._open = self._number + 1, []
+            turn.fixed()  # is worked out while its content is held
             self._open.append([msgspec.to_builtins(getattr(turn, name)) for name in FIELDS])
         self._put(day, slot)
 
@@ -82,12 +84,12 @@ class TurnLog:
         for day in (today - DAY, today):
             for slot in range(self._slots.count(day)):
                 for _, rows in self._chunks(day, slot):
-                    turns += [_turn(row) for row in rows if len(row) == len(FIELDS)]
+                    turns += [_turn(row) for row in rows if len(row) <= len(FIELDS)]
         return sorted(turns, key=lambda turn: turn.at)[-most:]
 
 
 def _turn(row: list[object]) -> GatewayTurn:
-    return msgspec.convert(dict(zip(FIELDS, row, strict=True)), GatewayTurn, strict=False)
+    return msgspec.convert(dict(zip(FIELDS, row, strict=False)), GatewayTurn, strict=False)
 
 
 def _name(day: int, slot: int, place: int) -> str:

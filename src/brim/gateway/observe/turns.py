@@ -13,8 +13,10 @@ from brim.apis import Usage
 from brim.conversation import Conversation, decode
 from brim.errors import BadBody
 from brim.models import Model, Prices
+from brim.planning.must_stay import must_stay
 from brim.planning.policies.policy import Policy
-from brim.planning.reports.decisions import Report, level_of
+from brim.planning.reports.decisions import FULL, FillLevel, Report, level_of
+from brim.tokens.counter import Counter
 
 TurnOutcome = Literal["running", "done", "refused", "failed", "gone", "incomplete"]
 
@@ -65,6 +67,31 @@ class GatewayTurn(msgspec.Struct, eq=False):
     fitted: fitting.Fitted | None = None
     told: Callable[[], Report] | None = None
     made: Report | None = None
+    stays: int | None = None
+    """Tokens of it that no plan can shorten, once that has been asked for."""
+
+    @property
+    def used(self) -> float:
+        """The share of the limit that was sent: as it was counted, or as the provider counted it where that is known.
+
+        What a provider adds to a request of its own accord, such as files, is not in the limit.
+        """
+        if not self.limit:
+            return 0.0
+        told = self.usage.input if self.usage is not None and not self.recalls else 0
+        return (told if 0 < told <= self.upper else self.after) / self.limit
+
+    def fixed(self) -> int:
+        """Tokens of it that no plan can shorten, worked out once; 0 while there is room, as then nobody minds them."""
+        if self.stays is None and self.after >= FULL * self.limit > 0 and self.sent is not None and self.found:
+            counter = Counter(self.found, self.sent.api)
+            share = must_stay(self.sent, counter) / max(1, counter.total(self.sent))
+            self.stays = min(self.after, round(share * self.after))
+        return self.stays or 0
+
+    @property
+    def level(self) -> FillLevel:
+        return level_of(self.used, self.fixed() / self.limit if self.limit else 0.0)
 
     @property
     def original(self) -> Conversation | None:
@@ -148,7 +175,6 @@ class GatewayTurn(msgspec.Struct, eq=False):
 
     def as_dict(self) -> dict[str, Any]:
         """The numbers, for the JSON API; no content."""
-        used = self.after / self.limit if self.limit else 0.0
         return {
             "id": self.id,
             "number": self.number,
@@ -165,8 +191,9 @@ class GatewayTurn(msgspec.Struct, eq=False):
             "upper": self.upper,
             "limit": self.limit,
             "window": self.window,
-            "used": round(used, 4),
-            "level": level_of(used),
+            "used": round(self.used, 4),
+            "level": self.level,
+            "must_stay": self.fixed(),
             "archived": self.archived,
             "changed": self.changed,
             "would_have_overflowed": self.overflowing,

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 Form = Literal["full", "dense", "outline", "line", "archived", "dropped", "summary"]
 FormFidelity = Literal["full", "lossless", "recoverable"]
-FillLevel = Literal["ok", "high", "critical"]
+FillLevel = Literal["ok", "high", "full", "critical"]
 LAYERS = {
     1: "instructions",
     2: "carried context",
@@ -16,7 +16,7 @@ LAYERS = {
     4: "history",
     5: "current message",
 }
-HIGH, CRITICAL = 0.75, 0.90
+HIGH, FULL = 0.75, 0.90
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +100,8 @@ class Report:
     warnings: tuple[str, ...]
     cache_break: CacheBreak | None = None
     """Why what was sent before is not all there any more; None where it is, and where there is no request before."""
+    must_stay: int = 0
+    """Tokens that no plan can shorten: tools, instructions and the words of the current message."""
 
     @property
     def used(self) -> float:
@@ -108,7 +110,7 @@ class Report:
 
     @property
     def level(self) -> FillLevel:
-        return level_of(self.used)
+        return level_of(self.used, self.must_stay / self.limit if self.limit else 0.0)
 
     @property
     def biggest(self) -> tuple[Decision, ...]:
@@ -135,9 +137,16 @@ def _several(number: int, what: str, done: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'} {done}"
 
 
-def level_of(used: float) -> FillLevel:
-    """Example: 0.8 -> "high"; 0.95 -> "critical" """
-    return "critical" if used >= CRITICAL else "high" if used >= HIGH else "ok"
+def level_of(used: float, must_stay: float = 0.0) -> FillLevel:
+    """How full a window is, and whether a refusal is near, by the shares that all and what must stay take.
+
+    A window that was fitted until it is full is as it should be.
+
+    Example: 0.8 -> "high"; 0.95 -> "full"; 0.95, of which 0.92 must stay -> "critical"
+    """
+    if must_stay >= FULL:
+        return "critical"
+    return "full" if used >= FULL else "high" if used >= HIGH else "ok"
 
 
 def layer_uses(

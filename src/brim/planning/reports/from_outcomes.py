@@ -14,6 +14,7 @@ from brim.planning.attachments import attached
 from brim.planning.draft import ADDED, Draft, own_name
 from brim.planning.items import SYSTEM, Group, Item, Itemizer, current
 from brim.planning.layer_sizes import known_layers, layer_rows
+from brim.planning.must_stay import must_stay
 from brim.planning.policies import rolling
 from brim.planning.reports.decisions import Decision, Form, Report
 from brim.planning.task import Notice, Outcome
@@ -57,6 +58,7 @@ def report_of(work: Work, outcome: Outcome) -> Report:
         archived=len(archived),
         turns_dropped=bool(archived),
         warnings=tuple(notice.message for notice in (*outcome.warnings, *notices(work, outcome))),
+        must_stay=min(after, round(must_stay(sent, work.counter) * after / max(1, counted[1]))),
     )
 
 
