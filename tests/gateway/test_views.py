@@ -262,8 +262,8 @@ def test_the_last_model_of_a_client_is_remembered(start: Start) -> None:
     tenant = running.last.tenant
     assert store.get_value(f"{tenant}~client.claude-cli.model") == b"gpt-4o"
     again = start(store=store)
-    assert again.call(again.gateway.fitter.find_last_model("claude-cli", tenant)) == "gpt-4o"
-    assert again.call(again.gateway.fitter.find_last_model("claude-cli", "another")) == ""
+    assert again.call(again.gateway.fitter.last_models.find("client", "claude-cli", tenant)) == "gpt-4o"
+    assert again.call(again.gateway.fitter.last_models.find("client", "claude-cli", "another")) == ""
 
 
 def test_metrics_are_prometheus_text(gateway: Running) -> None:

@@ -190,6 +190,7 @@ HELD: dict[int, str] = {
     174: f"{_COUNT}::test_estimates_are_compared_with_what_came",
     175: f"{_COUNT}::test_error_statistics_rate_the_corrected_estimate",
     176: f"{_COUNT}::test_the_status_line_has_the_share_and_the_limit",
+    177: "gateway/test_last_models::test_the_model_used_last_is_marked_in_its_providers_list_also_after_a_restart",
     178: f"{_COUNT}::test_the_status_bar_shows_the_true_use_and_no_alarm_while_nothing_is_near_refusal",
     179: f"{_COUNT}::test_the_status_line_has_the_share_and_the_limit",
     180: "gateway/test_vocabulary_probe::test_the_vocabulary_is_told_by_what_the_server_counts",
@@ -208,7 +209,6 @@ OPEN: dict[int, str] = {
     70: "a first compaction does not wait for the model's summary (`summaries.wait`)",
     75: "the four settings of `rolling` are shown, but cannot be changed, in the dashboard",
     76: "a very long chat has one summary, not one a topic",
-    177: "the last model is kept by client, not by provider, and is not marked as default",
 }
 
 NOT_OURS: dict[int, str] = {

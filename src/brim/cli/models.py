@@ -5,17 +5,22 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
 from brim import models as catalog
+from brim import settings
 from brim.cli.terminal.named_store import named_store
 from brim.cli.terminal.reading import apply_settings
 from brim.cli.terminal.showing import plain
 from brim.errors import UnknownModel
+from brim.gateway.fitting.last_models import default_place
+from brim.gateway.proxy.upstreams import targets_of
+from brim.stores.resilient import is_address
 from brim.tokens.actuals import Actuals
 from brim.tokens.counter import Counter
 
@@ -49,9 +54,10 @@ def run(args: argparse.Namespace) -> int:
     if args.forget:
         return _forget(args.forget)
     found = list(catalog.models(args.pattern))
+    used_last = _used_last()
     if args.json:
         for model in found:
-            print(json.dumps(dataclasses.asdict(model)))
+            print(json.dumps(dataclasses.asdict(model) | {"is_default": model.name in used_last.values()}))
         return 0 if found else 1
     if not found:
         catalog.find(args.pattern)  # says which names are near
@@ -59,9 +65,22 @@ def run(args: argparse.Namespace) -> int:
     console = Console()
     if not console.is_terminal:
         console.width = max(console.width, WIDE)  # a file or a pipe has no edge
-    console.print(_table(found, narrow=console.width < NARROW))
+    console.print(_table(found, set(used_last.values()), narrow=console.width < NARROW))
     console.print(f"{len(found):,} models", highlight=False)
+    if used_last:
+        told = ", ".join(f"{model} at {provider}" for provider, model in used_last.items())
+        console.print(f"* used last: {plain(told)}", highlight=False)
     return 0
+
+
+def _used_last() -> dict[str, str]:
+    """The model that was used last at each provider, through a gateway on the store of the settings."""
+    loaded = settings.load()
+    if not is_address(loaded.store_place) and not Path(loaded.store_place).expanduser().is_file():
+        return {}
+    with named_store() as store:
+        kept = {target.name: store.get_value(default_place(target.name)) for target in targets_of(loaded)}
+    return {provider: model.decode() for provider, model in kept.items() if model}
 
 
 def _forget(name: str) -> int:
@@ -76,8 +95,8 @@ def _forget(name: str) -> int:
     return 0
 
 
-def _table(models: Sequence[catalog.Model], *, narrow: bool) -> Table:
-    """What models take and cost; a narrow one leaves out what follows from the rest, so that names can be read."""
+def _table(models: Sequence[catalog.Model], used_last: Set[str], *, narrow: bool) -> Table:
+    """What models take and cost, those used last with a star; a narrow one has fewer columns, to show whole names."""
     table = Table(box=None, header_style="bold")
     table.add_column("model", overflow="fold")
     table.add_column("provider", overflow="fold", max_width=12)
@@ -96,7 +115,9 @@ def _table(models: Sequence[catalog.Model], *, narrow: bool) -> Table:
             "out $": _price(prices.output if prices else None),
         }
         table.add_row(
-            plain(model.name), plain(model.provider), *(told[name] for name in NUMBERS if name not in left_out)
+            plain(model.name) + (" *" if model.name in used_last else ""),
+            plain(model.provider),
+            *(told[name] for name in NUMBERS if name not in left_out),
         )
     return table
 

@@ -68,7 +68,10 @@ def _windows(models: Sequence[ViewValues]) -> Html:
 
 
 def _name(model: ViewValues) -> Html:
-    return el("th", el("bdi", model["model"]), el("small", el("bdi", model.get("upstream", ""))), scope="row")
+    used_last = ", the model used last there" if model.get("default") else None
+    return el(
+        "th", el("bdi", model["model"]), el("small", el("bdi", model.get("upstream", "")), used_last), scope="row"
+    )
 
 
 def _prices(prices: ViewValues | None) -> str:

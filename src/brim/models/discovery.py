@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -56,6 +57,22 @@ def discover(payload: Any, *, provider: str = "", api: str = "") -> list[Model]:
     return [model for entry in _entries(payload) if (model := _model(entry, provider, api))]
 
 
+def with_default(body: bytes, name: str) -> bytes:
+    """A `/models` answer whose model of this name is marked; as it is where it lists no such model.
+
+    Example: (b'{"data": [{"id": "gpt-4o"}]}', "gpt-4o") -> b'{"data": [{"id": "gpt-4o", "is_default": true}]}'
+    """
+    try:
+        listed = json.loads(body)
+        entry = next((one for one in _entries(listed) if _name(one) == name), None)
+    except (ValueError, RecursionError, errors.BadInput):
+        return body
+    if not isinstance(entry, dict):
+        return body
+    entry["is_default"] = True
+    return json.dumps(listed, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
 def _entries(payload: Any) -> Iterator[Mapping[str, Any]]:
     listed = payload
     if isinstance(payload, Mapping):
@@ -66,8 +83,7 @@ def _entries(payload: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def _model(entry: Mapping[str, Any], provider: str, api: str) -> Model | None:
-    name = next((entry[key] for key in ("id", "model_name", "name") if isinstance(entry.get(key), str)), "")
-    name = name.removeprefix("models/")
+    name = _name(entry)
     window, limit = _smallest(entry, _WINDOW), _smallest(entry, _INPUT)
     total = window or limit
     if not name or total is None:
@@ -85,6 +101,11 @@ def _model(entry: Mapping[str, Any], provider: str, api: str) -> Model | None:
         source="discovered",
         input_limit=limit if limit is not None and limit < total else None,
     )
+
+
+def _name(entry: Mapping[str, Any]) -> str:
+    name: str = next((entry[key] for key in ("id", "model_name", "name") if isinstance(entry.get(key), str)), "")
+    return name.removeprefix("models/")
 
 
 def _at(entry: Mapping[str, Any], path: tuple[str, ...]) -> Any:

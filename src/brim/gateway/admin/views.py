@@ -199,6 +199,7 @@ class Views:
                 found.setdefault(turn.model, []).append(turn)
         listed = [_model_row(name, turns) for name, turns in sorted(found.items())]
         known = {row["model"] for row in listed}
+        defaults = self._gateway.fitter.last_models.defaults(self._tenant)
         for upstream, names in sorted(self._gateway.discovery.learnt.items()):
             for name in names:
                 if name not in known:
@@ -210,7 +211,7 @@ class Views:
                             "requests": 0,
                         }
                     )
-        return listed
+        return [{**row, "default": defaults.get(row["upstream"]) == row["model"]} for row in listed]
 
     def usage(self, days: int = 30) -> dict[str, Any]:
         """Usage by day and model, from the store where there is one."""
@@ -234,12 +235,13 @@ class Views:
 
     def status(self) -> dict[str, Any]:
         """The last turn in one line's worth of numbers, for a status bar."""
-        recent = self._recent()
-        last = recent[-1] if recent else None
+        recent, last = self._recent(), self._gateway.fitter.last_models
+        turn = recent[-1] if recent else None
         return {
-            "turn": last.as_dict() if last else None,
+            "turn": turn.as_dict() if turn else None,
             "requests": _requests(self._gateway) if self._tenant is None else len(recent),
-            "last_models": self._gateway.fitter.last_models(self._tenant),
+            "last_models": last.clients(self._tenant),
+            "default_models": last.defaults(self._tenant),
         }
 
     async def watch(self) -> asyncio.Queue[GatewayTurn | None]:

@@ -24,6 +24,7 @@ from brim.gateway.fitting.conversations import Conversations, Live
 from brim.gateway.fitting.fast_path import AROUND, Glances, Known, chain_of, glance
 from brim.gateway.fitting.fit_result import FitResult
 from brim.gateway.fitting.large_store import StoreFile
+from brim.gateway.fitting.last_models import LastModels
 from brim.gateway.fitting.learned import Learned
 from brim.gateway.fitting.session_cache import LiveSessions, apart
 from brim.gateway.proxy.controls import Controls
@@ -53,7 +54,7 @@ STORE_PATIENCE = 1.5
 REFIT_SHARE = 0.97
 # A little more than what must stay, where that is tried although an estimate says that it does not fit.
 TRY_SHARE = 1.02
-# So many clients and windows are remembered.
+# So many windows that requests state are remembered.
 MOST_NAMES = 5_000
 # Requests below this share of their limit are far from it; after so many of a family, one in `SOME` is learnt from.
 FAR, ENOUGH, SOME = 0.25, 50, 128
@@ -91,7 +92,7 @@ class Fitter:
         self._narrow: dict[tuple[int, int], tuple[Model, Model]] = {}
         self._counters: dict[tuple[int, str, int], Counter] = {}
         self._blocks = Blocks()
-        self._last_models: dict[tuple[str, str], str] = {}
+        self.last_models = LastModels(self.store, self.in_time)
         self._learnt: SizedLru[tuple[str, str], int] = SizedLru(MOST_NAMES)
         self._loaded: set[str] = set()  # families whose tokenizer was used here
 
@@ -107,7 +108,7 @@ class Fitter:
             return passed
         small = len(raw) <= COLD_BYTES
         conversation, live = await self._apart(small, self._read, raw, api, model, controls)
-        named = conversation.model or await self.find_last_model(controls.client, controls.tenant)
+        named = conversation.model or await self.last_models.find("client", controls.client, controls.tenant)
         found, actuals = self.model_of(named, upstream, controls.tenant), self.learned.of(upstream, controls.tenant)
         found = found or self._opened(conversation)
         if found is None:
@@ -156,7 +157,7 @@ class Fitter:
     async def plainly(self, raw: bytes, api: str, model: str, upstream: str, controls: Controls) -> FitResult:
         """Fit a request body by the plain planner, for when `fit` has failed. Raises BadBody, BudgetTooSmall."""
         conversation, live = await self._apart(len(raw) <= COLD_BYTES, self._read, raw, api, model, controls)
-        last = self.last_model(controls.client, controls.tenant)
+        last = self.last_models.of_client(controls.client, controls.tenant)
         found = self.model_of(conversation.model or last, upstream, controls.tenant) or self._opened(conversation)
         if found is None:
             return FitResult(raw, live, api, conversation.model, _streamed(conversation), conversation)
@@ -269,7 +270,7 @@ class Fitter:
         name, learnt = seen.model or model, self._learnt.get((actuals.scope, last.model.family)) or 0
         if learnt < ENOUGH or not learnt % SOME:
             return None
-        named = name or self.last_model(controls.client, controls.tenant)
+        named = name or self.last_models.of_client(controls.client, controls.tenant)
         if self.model_of(named, upstream, controls.tenant) is not last.model:
             return None
         live = self._live_again(live, raw, controls)
@@ -523,7 +524,9 @@ class Fitter:
             return None
         if (name, window) not in self._stated:
             blank = Model(name, "", window, None, family_of(name), None, conversation.api, "request")
-            _put(self._stated, (name, window), blank)
+            self._stated[name, window] = blank
+            if len(self._stated) > MOST_NAMES:
+                del self._stated[next(iter(self._stated))]
         return self._stated[name, window]
 
     def _narrowed(self, model: Model, window: int) -> Model:
@@ -595,33 +598,6 @@ class Fitter:
         if session is not None:
             session.summarize_later()
 
-    def last_model(self, client: str, tenant: str) -> str:
-        """The model that a client of a tenant used last; empty if it has not been here since the start."""
-        return self._last_models.get((tenant, client), "")
-
-    async def find_last_model(self, client: str, tenant: str) -> str:
-        """The same, also where it was here before the start; empty while the store cannot tell."""
-        if client and (tenant, client) not in self._last_models:
-            try:
-                kept = await self.in_time(self.store.get_value, last_model_key(client, tenant))
-            except (Exception, OutOfTime) as problem:
-                incidents.note("store", problem)
-                return ""
-            _put(self._last_models, (tenant, client), kept.decode() if kept else "")
-        return self.last_model(client, tenant)
-
-    def last_models(self, tenant: str | None = None) -> dict[str, str]:
-        """The model that each client used last since the start: those of a tenant, or of all."""
-        known = sorted(self._last_models.items())
-        return {client: model for (whose, client), model in known if model and tenant in (None, whose)}
-
-    def used_model(self, client: str, tenant: str, model: str) -> bool:
-        """Remember the model that a client uses; whether that is news."""
-        if not client or not model or self._last_models.get((tenant, client)) == model:
-            return False
-        _put(self._last_models, (tenant, client), model)
-        return True
-
     def search(self, live: Live, query: str, most: int) -> dict[str, str]:
         """Earlier messages of a conversation that are about something, each under its number."""
         if not live.engaged or live.large:  # a worker has its messages
@@ -650,18 +626,6 @@ def _streamed(conversation: Conversation) -> bool:
 
 def _blob(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
-
-
-def _put(names: dict[Any, Any], name: Any, value: Any) -> None:
-    """Keep something by a name that others choose; of very many of them the oldest are forgotten."""
-    names[name] = value
-    if len(names) > MOST_NAMES:
-        del names[next(iter(names))]
-
-
-def last_model_key(client: str, tenant: str) -> str:
-    """Where the store keeps the last model of a tenant's client."""
-    return scoped(tenant, f"client.{client}.model")
 
 
 def _within(max_output: int | None, window: int) -> int | None:

@@ -71,7 +71,7 @@ async def _fitted(
 ) -> tuple[FitResult | None, Sequence[bytes]]:
     """What the worker makes of a request; nothing of one that it could not read, which is the upstream's to judge."""
     gateway, fitter = exchange.gateway, exchange.gateway.fitter
-    known = name or exchange.route.model or await fitter.find_last_model(controls.client, controls.tenant)
+    known = name or exchange.route.model or await fitter.last_models.find("client", controls.client, controls.tenant)
     model = fitter.model_of(known, target.name, controls.tenant)
     ship = gateway.offload.store is None
     job = FitJob(model, target.name, controls, fitter.policy, fitter.recall, ship)

@@ -15,7 +15,6 @@ from brim.deadline import OutOfTime
 from brim.errors import BadBody, BrimError, BudgetTooSmall, TooDeep
 from brim.fitting import cut_output
 from brim.gateway.fitting.fit_result import FitResult
-from brim.gateway.fitting.fitter import last_model_key
 from brim.gateway.fitting.large import fit_large, in_pieces, learn_large, refit_large
 from brim.gateway.limits.admission import Grant
 from brim.gateway.limits.virtual_keys import secret_of
@@ -40,6 +39,7 @@ from brim.gateway.server.client_watch import Lookout
 from brim.gateway.server.concurrency_limit import Gates
 from brim.gateway.server.protocol import LINES
 from brim.incidents import Incident
+from brim.models.discovery import with_default
 
 if TYPE_CHECKING:
     from brim.gateway.server.app import Gateway
@@ -160,7 +160,8 @@ class Exchange(ClientSide):
         await self._enter()
         target = self.target_of(self.route.model)
         access.check_key(self.headers, self.options, target)
-        headers = forwarded(self.scope["headers"], target, self.api, fitted=False, token=self.gateway.token_bytes)
+        models = self.route.kind == "models"
+        headers = forwarded(self.scope["headers"], target, self.api, fitted=models, token=self.gateway.token_bytes)
         length = self.headers.get(b"content-length")
         body = None
         if length not in (None, b"0") or b"transfer-encoding" in self.headers:
@@ -178,7 +179,7 @@ class Exchange(ClientSide):
         async with answer:
             if not self._lookout.has_body:
                 self._lookout.uploaded()
-            if self.route.kind == "models" and answer.status == 200:
+            if models and answer.status == 200:
                 await self._models(answer, target)
             else:
                 await self.relay(answer, [])
@@ -204,10 +205,12 @@ class Exchange(ClientSide):
         return target
 
     async def _models(self, answer: UpstreamResponse, target: Target) -> None:
-        """Relay a list of models, and learn their windows from it."""
+        """Relay a list of models, and learn their windows from it. The one that was used last is marked as default."""
         body = await answer.read(16 << 20)
         if not answer.header("content-encoding"):
             self.gateway.discovery.learn(target, body)
+            last = await self.gateway.fitter.last_models.find("provider", target.name, self.tenant)
+            body = with_default(body, last) if last else body
         await self.respond(answer.status, returned(answer.headers), body)
 
     def send_upstream(self, target: Target, headers: Pairs, body: Any) -> Awaitable[UpstreamResponse]:
@@ -533,8 +536,12 @@ class Exchange(ClientSide):
             for notice in cut_output(result.parsed, result.model.window):
                 turn.note = notice.message
                 tell("answer cut", logging.WARNING, session=turn.session, model=turn.model, **notice.numbers)
-        if self.gateway.fitter.used_model(turn.client, self.tenant, turn.model):
-            self.gateway.journal.keep_value(last_model_key(turn.client, self.tenant), turn.model.encode())
+        self._used_model(turn.client, "", turn.model)
+
+    def _used_model(self, client: str, provider: str, model: str) -> None:
+        """Remember what a client, or a provider, was used with last."""
+        for name, value in self.gateway.fitter.last_models.used(client, provider, self.tenant, model).items():
+            self.gateway.journal.keep_value(name, value)
 
     def _finish(self, outcome: TurnOutcome) -> None:
         turn = self.turn
@@ -552,6 +559,8 @@ class Exchange(ClientSide):
         else:
             turn.usage = found
         self.gateway.journal.finish(turn)
+        if turn.status == 200:  # a model that a provider does not have is nobody's choice
+            self._used_model("", turn.upstream, turn.model)
         if self.options.gateway.log_content:
             self._log_content(turn)
         told = apis.APIS[self.api].edits_context and self.reader is not None and self.reader.edited

@@ -24,8 +24,8 @@ def forwarded(
 ) -> Pairs:
     """The headers to send upstream.
 
-    On fitted routes the answer is asked for unpacked, since Brim reads the usage in it. A value that holds Brim's own
-    access token never leaves, in whatever header, and neither does a password, which may be the token.
+    Where Brim reads the answer (`fitted`: its usage, or a list of models) it is asked for unpacked. A value that holds
+    Brim's own access token never leaves, in whatever header, and neither does a password, which may be the token.
     """
     own_key = target.key_headers(api)
     kept: Pairs = []

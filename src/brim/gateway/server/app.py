@@ -216,6 +216,7 @@ class Gateway:
         if self.store is not None:
             for target in self.options.targets:
                 self.discovery.remember(target, self.store.get_value(key_of(target)))
+            self.fitter.last_models.restore([target.name for target in self.options.targets])
         self.discovery.start()
         self.ready = True
 
