@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from brim.content.keyed import keyed, with_values
+from brim.content.keyed import keyed, labelled, with_values
+from brim.content.keyed_values import folded
 
 
 def words(text: str) -> int:
@@ -50,7 +51,7 @@ def test_a_text_shows_the_values_that_calls_need_before_its_extract() -> None:
 
 def test_a_sentence_after_a_colon_is_no_value() -> None:
     text = "radius: Search radius in meters\nradius: 2000\n"
-    assert with_values(text, 12, words, {"radius"}, (), lambda most: "…") == "radius: 2000; …"
+    assert with_values(text, 12, words, {folded("radius")}, (), lambda most: "…") == "radius: 2000; …"
 
 
 def test_one_long_list_does_not_take_the_room_of_every_other_field() -> None:
@@ -60,3 +61,37 @@ def test_one_long_list_does_not_take_the_room_of_every_other_field() -> None:
     assert "card_5" in line
     assert line.count("card_") > 10
     assert ", …" in line
+
+
+def test_json_that_was_printed_and_cut_off_is_read_as_far_as_it_goes() -> None:
+    inside = json.dumps([{"symbol": "TSLA", "volume": 73600}, {"symbol": "JPM", "volume": 9100}])
+    printed = f"content=[TextContent(type='text', text={json.dumps(json.dumps({'text': inside}))[:-25]}"
+    line = keyed(printed, 20, words, used={"symbol"}) or ""
+    assert line.startswith("symbol: TSLA, JPM; volume: 73600")
+
+
+def test_prose_with_quoted_words_is_no_json() -> None:
+    assert keyed('She said "no": "never" was the answer, and all of them went home early that day.', 20, words) is None
+
+
+def test_a_word_that_names_the_key_beside_it_says_nothing() -> None:
+    envelope = json.dumps({"content": [{"type": "text", "text": "Failed to load"}], "isError": False})
+    assert keyed(envelope, 20, words) == "text: Failed to load"
+
+
+def test_where_no_field_fits_the_first_one_begins() -> None:
+    envelope = json.dumps({"content": [{"type": "text", "text": "Failed to load the page"}]})
+    assert keyed(envelope, 2, words) == "Failed to…"
+
+
+def test_a_list_of_records_becomes_its_labels_with_their_values() -> None:
+    tools = "".join(f"- server: files\n  tool: {name}\n  about: {name} does its work\n" for name in ("ls", "cat", "cp"))
+    assert labelled(tools, 20, words, (), {"tool"}) == "server: files; tool: ls, cat, cp"
+    assert labelled("One sentence.\nAnother one.", 12, words) is None
+
+
+def test_values_stand_beside_labels_bars_lists_and_table_headers() -> None:
+    text = "**Object IDs**: 17, 436534\nPoints: 2 | Author: ann_b\n\n| Page | Path |\n|---|---|\n| Home | /a/b.md |\n"
+    used = {folded(key) for key in ("object_id", "author", "path")}
+    made = with_values(text, 40, words, used, (), lambda most: "…")
+    assert made == "Object IDs: 17, 436534; Author: ann_b; Path: /a/b.md; …"

@@ -28,13 +28,13 @@ def test_the_keys_of_arguments_and_of_the_values_they_were_taken_from_are_used()
         *call(1, "find_user", {"email": "ada@example.com"}, {"name": "Ada", "open_orders": ["ORD-1001", "ORD-1002"]}),
         *call(2, "get_order", {"order": "ORD-1001"}, {"status": "shipped"}),
     ]
-    assert used_keys(apis.parse(messages).messages) == {"email", "order", "openorders"}
+    assert used_keys(apis.parse(messages).messages) == {"email", "order", "openorder"}
 
 
 def test_the_parameters_of_declared_tools_are_used() -> None:
     schema = {"type": "object", "properties": {"paymentId": {"type": "string"}, "lines": {"type": "array"}}}
     tools = json.dumps([{"type": "function", "function": {"name": "pay", "parameters": schema}}]).encode()
-    assert used_keys([], tools) == {"paymentid", "lines"}
+    assert used_keys([], tools) == {"paymentid", "line"}
 
 
 def test_an_archived_list_keeps_what_the_next_call_needs() -> None:

@@ -12,7 +12,7 @@ from brim import incidents
 from brim.apis.image_size import written_image_size
 from brim.content import Compactor, Hint, handle_of
 from brim.content import arguments as arguments_compactor
-from brim.content.keyed import keyed, with_values, words_of
+from brim.content.keyed import keyed, labelled, with_values, words_of
 from brim.content.types import Room
 from brim.count_text import CountText
 from brim.head_tail import head_and_tail
@@ -169,9 +169,10 @@ class Forms:
     def _in_short(self, item: Item, tokens: int, said: set[str]) -> str:
         room = Room(tokens, self.count, query=self.query)
         try:
-            text = keyed(item.text, tokens, self.count, said, self.used)
-            if text is not None:
-                return text
+            for line_of in (keyed, labelled):
+                text = line_of(item.text, tokens, self.count, said, self.used)
+                if text is not None:
+                    return text
             return with_values(
                 item.text,
                 tokens,
@@ -219,7 +220,7 @@ class Forms:
             self._keep(item)
             return room.mark("a later call returned the same"), "recoverable"
         compactor = self.compactor(item)
-        if compactor.kind in FIELDS:
+        if compactor.kind in FIELDS or compactor.kind == "text":  # JSON printed into a text, or cut off
             dense = compactor.dense() if item.tokens < DENSE_FROM * item.given else None
             if dense is not None and room.fits(dense.text):
                 return dense.text, "lossless"

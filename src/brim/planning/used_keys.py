@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from brim.content.keyed import folded
+from brim.content.keyed_values import folded
 from brim.conversation import Message
 
 # The newest calls and the newest characters of results that are looked at: more would take long and say the same.
