@@ -202,3 +202,30 @@ def test_settings_are_outlined_by_section_and_tables_by_what_names_them():
     settings = "".join(f"[part.{n}]\nlimit = {n}\nname_of_owner = 'nobody in particular'\n\n" for n in range(20))
     shown = brim.compact(settings, 200).text
     assert all(f"{1 + 4 * n} [part.{n}]" in shown for n in range(20))
+
+
+@pytest.mark.parametrize(
+    ("head", "name"),
+    [
+        ("def far(a, b):", "far"),
+        ("export async function far(a) {", "far"),
+        ("pub(crate) fn far(a: u8) -> u8 {", "far"),
+        ("func (s *Server) Far(x int) error {", "Far"),
+        ("static int far(const char *name,", "far"),
+        ("class Far:", "Far"),
+    ],
+)
+def test_a_definition_beyond_what_the_grammar_reads_is_found_where_it_begins_a_line(head, name):
+    lines = [*PYTHON.split("\n"), "x = 1", head, "    pass", "return far(1)", "}"]
+    found = outline.outline(lines, "python", most=len(PYTHON) - 40).definitions
+    assert found[-1].name == name
+    assert lines[found[-1].at] == head
+    assert "method_alpha" in [one.name for one in found]
+
+
+def test_a_large_module_names_what_is_at_the_margin_of_its_far_end():
+    text = PYTHON + "".join(f"\n\ndef part_{n}(a, b):\n{BODY}    return a\n" for n in range(400))
+    made = code.extract(text, room(1_500))
+    assert "class Store" in made
+    assert re.search(r"\d+ part_3\d\d\b|\d+ part_[12]\d\d\b", made)
+    assert count(made) >= 0.9 * 1_500

@@ -66,7 +66,7 @@ def test_the_article_becomes_markdown_and_the_rest_goes():
 @pytest.mark.usefixtures("either")
 def test_a_page_with_room_for_its_text_says_that_markup_is_missing():
     got = html.extract(PAGE, room(1_000, handle="brim:3f2a", recall=True))
-    assert got.endswith(f"\n[… markup and navigation of a page of {len(PAGE):,} characters, recall brim:3f2a]")
+    assert got.endswith(f"\n[… {len(PAGE) // 1000} KB HTML, recall brim:3f2a]")
     assert "Paragraph 19" in got
 
 
@@ -75,7 +75,7 @@ def test_headings_and_what_the_query_asks_for_stay_when_paragraphs_go():
     got = html.extract(PAGE, room(200, "who is Maria Okafor"))
     assert "## Outlook" in got
     assert "Maria Okafor" in got
-    assert got.split("\n")[-1].endswith("paragraphs and markup and navigation of the page left out]")
+    assert got.split("\n")[-1].endswith("paragraphs and markup left out]")
     assert count(got) >= 150
 
 
@@ -98,7 +98,7 @@ def test_a_scan_turns_markup_into_markdown(page, text):
 
 def test_a_page_without_text_is_only_a_mark():
     page = "<div><script>" + "x=1;" * 4_000 + "</script></div>"
-    assert html.extract(page, room(60)) == f"[… markup and navigation of a page of {len(page):,} characters]"
+    assert html.extract(page, room(60)) == f"[… {len(page) // 1000} KB HTML]"
 
 
 @pytest.mark.parametrize(

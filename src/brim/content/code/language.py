@@ -71,7 +71,8 @@ def by_path(path: str) -> str:
 
 def by_content(lines: list[str]) -> str:
     """The language that most of the telling lines are in; "" if none tells."""
-    seen = [line[:200] for line in lines if line.strip()]
+    few = lines if len(lines) <= 1_000 else [*lines[:800], *lines[-200:]]
+    seen = [line[:200] for line in few if line.strip()]
     sample = seen[:150] + seen[-50:] if len(seen) > 200 else seen
     found: dict[str, int] = {}
     for language, worth, pattern in _SIGNS:

@@ -6,9 +6,11 @@ Read by tree-sitter where the extra `code` is installed and knows the language, 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple
 
 from brim.content.code import grammars
 from brim.content.detect import line_patterns
@@ -38,10 +40,15 @@ _SECTION = re.compile(r"\[{1,2}[\w.\"' :@/*-]+\]{1,2}\s*(?:[#;].*)?$")
 _ASSIGNED = re.compile(r"\s*[\w.\"'-]+\s*[=:]|\s*[\"'\]\[}#;]")
 _NAMING = re.compile(r"(?:name|id|title|path|module|key)\s*=", re.I)
 _COMMENT = re.compile(r".*comment")
+# A definition at the margin: after the word that opens one, or before the parameters of a C function.
+_AT_MARGIN = re.compile(
+    r"(?:[a-z]+(?:\([a-z]+\))? ){0,5}(?:def|class|function|fn|func|fun|struct|enum|trait|impl|interface|namespace|module)\*? "
+    r"(?:\([^()]*\) )?([\w$][\w$.:]*[\w$]|[\w$])"
+    r"|(?!(?:if|for|while|switch|return|else|do|case)\b)(?:[\w:<>,]+[ *&]+){1,6}([\w:~]+)\([^;]*$"
+)
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
+class Definition(NamedTuple):
     """Lines [first, body) are the signature, [body, end) the body; `doc` is where its own description stands.
 
     `at` is the line that names it: decorators stand before it.
@@ -65,13 +72,30 @@ class Outline:
     parsed: bool = False  # whether a grammar read it, which also says that the language is right
 
 
-def outline(lines: Sequence[str], language: str) -> Outline:
-    """The outline of a source text, given as lines without their ends."""
-    sections = _by_section(lines)
+def outline(lines: Sequence[str], language: str, most: int = _LONGEST) -> Outline:
+    """The outline of a source text, given as lines without their ends.
+
+    Beyond `most` characters only definitions that begin a line are found.
+    """
+    read = bisect_right(list(accumulate((len(line) + 1 for line in lines), initial=0)), most)
+    near = lines[:read]
+    sections = _by_section(near)
     if sections:
-        return Outline(sections, [])
-    found = _parsed(lines, language) if language else None
-    return found if found and found.definitions else _by_indentation(lines)
+        return Outline(sections if read >= len(lines) else _by_section(lines), [])
+    found = _parsed(near, language) if language else None
+    found = found if found and found.definitions else _by_indentation(near)
+    return replace(found, definitions=[*found.definitions, *_at_margin(lines, read)])
+
+
+def _at_margin(lines: Sequence[str], first: int) -> list[Definition]:
+    """What is defined at the beginning of a line, from a line on."""
+    rows = [row for row in range(first, len(lines)) if lines[row][:1].isalpha()]
+    heads = [(row, match) for row in rows if (match := _AT_MARGIN.match(lines[row][:240]))]
+    ends = [*[row for row, _ in heads[1:]], len(lines)][: len(heads)]
+    return [
+        Definition(row, row + 1, end, 0, (match[1] or match[2])[:_LONGEST_NAME], row)
+        for (row, match), end in zip(heads, ends, strict=True)
+    ]
 
 
 def _by_section(lines: Sequence[str]) -> list[Definition]:
@@ -79,10 +103,12 @@ def _by_section(lines: Sequence[str]) -> list[Definition]:
 
     A table of a list is told apart by what names it: "[[package]]" with `name = "itoa"` below it.
     """
-    heads = [row for row, line in enumerate(lines) if _SECTION.match(line)]
+    heads = [row for row, line in enumerate(lines) if line[:1] == "[" and _SECTION.match(line)]
+    if len(heads) < 2:
+        return []
     said = sum(1 for line in lines if line.strip())
     assigned = sum(1 for line in lines if _ASSIGNED.match(line))
-    if len(heads) < 2 or len(heads) + assigned < 0.5 * said:
+    if len(heads) + assigned < 0.5 * said:
         return []
     found = []
     for first, end in zip(heads, [*heads[1:], len(lines)], strict=True):

@@ -24,12 +24,18 @@ from brim.content.types import Room
 from brim.relevance import query_match
 
 _LONGEST = 6_000_000
+# At 8% of its tokens an outline names everything, with 50 characters of the text to a token of the room. Of a text that
+# has more, the grammar reads only the beginning, and never less than this.
+_READ, _LEAST_READ = 50, 50_000
+_SEEN = 400  # lines that tell whether all have numbers
 _NUMBERED = re.compile(r" {0,8}\d{1,7}(?:\t|→| ?\| ?|: |:)")
 # Of the room that names leave, what bodies that the query names may take before signatures get theirs.
 _QUERY_SHARE = 0.5
 # Rounds in which what an estimate left over is filled, or what it took too much is given back.
 _ROUNDS = 5
 NAME, SHORT, WHOLE, DESCRIBED = 1, 2, 3, 4
+# Definitions in a row for which there was no room, after which no other is tried.
+_MISSES = 100
 # Counted pieces come to this much more than the text they make.
 _JOINT = 1
 _WORDS = re.compile(r"[A-Za-z_$][\w$]*")
@@ -46,7 +52,7 @@ def extract(text: str, room: Room, path: str = "") -> str:
         return plain_text.extract(text, room)
     bare = unnumbered(lines)
     language = by_path(path or room.name) or by_content(bare)
-    found = outline(bare, language)
+    found = outline(bare, language, max(_LEAST_READ, _READ * room.tokens))
     if not found.definitions:
         return plain_text.extract(text, room)
     made = _Page(lines, bare, found, language, room).fitted()
@@ -55,7 +61,7 @@ def extract(text: str, room: Room, path: str = "") -> str:
 
 def unnumbered(lines: Sequence[str]) -> list[str]:
     """The lines of a numbered listing (`cat -n`) without their numbers; others as they are."""
-    filled = [line for line in lines if line]
+    filled = [line for line in lines[:_SEEN] if line]
     if sum(1 for line in filled if _NUMBERED.match(line)) < 0.9 * len(filled):
         return list(lines)
     return [line[match.end() :] if (match := _NUMBERED.match(line)) else line for line in lines]
@@ -77,6 +83,7 @@ class _Page:
         self._order = sorted(
             range(len(found.definitions)), key=lambda i: (found.definitions[i].depth, found.definitions[i].at)
         )
+        self._inside = _covered(found.definitions, len(lines))
         self._starts = frozenset(one.at for one in found.definitions)
         self._asked = self._named_by_query()
         self._modules = signature.imported(bare, found.imports)
@@ -113,50 +120,59 @@ class _Page:
 
     def _fill(self, limit: int) -> None:
         self.left = limit - self._size(self._head(self.number)) - 1
-        for index in self._order:
-            self._raise(index, NAME)
+        self._raise_all(NAME)
         for_query = self.left * (1 - _QUERY_SHARE)
         for index in self._asked:
             self._body(index, for_query)
-        for level in (SHORT, WHOLE):
-            for index in self._order:
-                self._raise(index, level)
+        self._raise_all(SHORT)
+        self._raise_all(WHOLE)
         self._import()
-        for index in self._order:
-            self._raise(index, DESCRIBED)
+        self._raise_all(DESCRIBED)
         for row in self._mentions():
             self._line(row)
         self._rest()
 
     def _rest(self) -> None:
         """What no definition covers, then bodies, short ones first: more of them become complete."""
-        inside = _covered(self.found.definitions, len(self.lines))
+        if self.left <= _JOINT:
+            return
         imports = set(self.found.imports)
         for row in range(self.number):
-            if not inside[row] and row not in imports and not self._line(row):
+            if not self._inside[row] and row not in imports and not self._line(row):
                 break
         sizes = [one.end - one.first for one in self.found.definitions]
+        before, missed = self.left, 0
         for index in sorted(range(len(sizes)), key=lambda i: (sizes[i], i)):
             self._body(index, 0)
-            if self.left <= 0:
+            missed = missed + 1 if self.left == before else 0
+            if self.left <= _JOINT or missed > _MISSES:
                 return
+            before = self.left
         for row in range(self.number):
             if not self._line(row):
                 return
 
-    def _raise(self, index: int, level: int) -> None:
-        """Show a definition at a level if there is room for it."""
-        before = self.levels[index]
-        if before != level - 1:
-            return
+    def _raise_all(self, level: int) -> None:
+        missed = 0
+        for index in self._order:
+            if self.levels[index] == level - 1:
+                missed = 0 if self._raise(index, level) else missed + 1
+            if missed > _MISSES or self.left <= _JOINT:
+                return
+
+    def _raise(self, index: int, level: int) -> bool:
+        """Show a definition at the next level if there is room for it; whether there was."""
+        before = level - 1
         cost = self._size(self._entry(index, level)) + _JOINT
         if before:
             cost -= self._size(self._entry(index, before)) + _JOINT
         # A line of its own begins with its indentation.
         cost += level == WHOLE
-        if cost <= self.left:
-            self.left -= cost
-            self.levels[index] = level
+        if cost > self.left:
+            return False
+        self.left -= cost
+        self.levels[index] = level
+        return True
 
     def _line(self, row: int) -> bool:
         """Show a line as it is; whether there was room."""
@@ -189,6 +205,8 @@ class _Page:
 
     def _named_by_query(self) -> list[int]:
         """Definitions whose name the query says, as it stands or word by word."""
+        if not self.room.query:
+            return []
         said = {word.lower() for word in _WORDS.findall(self.room.query[:20_000])}
         spoken = set(query_match.terms(self.room.query))
         found = []
@@ -265,11 +283,19 @@ class _Page:
         return "\n".join([self._head(self.number - self._seen()), *out])
 
     def _seen(self) -> int:
-        rows = {row for row in range(self.number) if self.shown[row]}
+        rows = set(self._lines_shown())
         for level, one in zip(self.levels, self.found.definitions, strict=True):
             if level >= WHOLE:
                 rows.update(range(one.first, one.body))
         return len(rows)
+
+    def _lines_shown(self) -> list[int]:
+        rows = []
+        row = self.shown.find(1)
+        while 0 <= row < self.number:
+            rows.append(row)
+            row = self.shown.find(1, row + 1)
+        return rows
 
     def _rows(self) -> Iterator[tuple[int, int]]:
         """Lines as they are (-1) and entries (which definition) in order; a line that is shown needs no entry."""
@@ -278,7 +304,7 @@ class _Page:
             for index, one in enumerate(self.found.definitions)
             if self.levels[index] and not self.shown[one.at]
         ]
-        told = [row for row in range(self.number) if self.shown[row] and self.bare[row].strip()]
+        told = [row for row in self._lines_shown() if self.bare[row].strip()]
         rows = list(told)
         for before, after in pairwise(told):  # blank lines between two lines that are shown
             if all(not self.bare[row].strip() for row in range(before + 1, after)):

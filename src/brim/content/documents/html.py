@@ -19,15 +19,18 @@ try:
 except ImportError:
     main_content = None  # type: ignore[assignment]
 
-# Above this size a page is data in tags, or not worth the seconds that a full tree takes.
-_LARGEST_TREE = 1_000_000
-# A page with less than this for each tag and the text behind it is all tags; a tree of them takes 20 µs a tag.
-_LEAST_FOR_TAG = 8
+# Above this size, or with more tags, a page is data in tags, or not worth the time that a full tree takes: up to 30 µs
+# a tag, of which pages with an article have 500 to 4,000. The scan takes two. A page with less than so many characters
+# for each tag and the text behind it is all tags.
+_LARGEST_TREE, _MOST_TAGS, _LEAST_FOR_TAG = 1_000_000, 6_000, 8
 _SHORT = 200  # characters of text below which the page has no article, and the scan sees more
 _UNREADABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 # A run of so many backslashes takes trafilatura's escapes time that grows with its square: 0.5 s for 32,000.
 _BACKSLASHES = "\\" * 1_000
 _HEADING = re.compile(r"#{1,6} \S")
+# Escapes that nobody who reads Markdown as text needs, and a heading with nothing below it.
+_ESCAPED = re.compile(r"\\([_\[\]])")
+_EMPTY_END = re.compile(r"(?:\n+#{1,6} [^\n]*)+\s*\Z")
 # It reports pages without an article as errors; here that is an ordinary case.
 logging.getLogger("trafilatura").addHandler(logging.NullHandler())
 
@@ -37,24 +40,25 @@ def markdown(page: str) -> str:
 
     Example: "<nav>…</nav><article><h1>Title</h1><p>Text</p></article>" -> "# Title\\n\\nText"
     """
-    readable = page.count("<") * _LEAST_FOR_TAG < len(page) <= _LARGEST_TREE and _BACKSLASHES not in page
+    tags = page.count("<")
+    readable = tags <= _MOST_TAGS and tags * _LEAST_FOR_TAG < len(page) <= _LARGEST_TREE and _BACKSLASHES not in page
     if main_content is not None and readable:
         found = main_content(
             _UNREADABLE.sub(" ", page), output_format="markdown", include_comments=False, favor_precision=True
         )
         if found and len(found) >= _SHORT:
-            return found
+            return _EMPTY_END.sub("", _ESCAPED.sub(r"\1", found))
     return html_scan.markdown(page)
 
 
 def extract(text: str, room: Room) -> str:
     """The page's Markdown with a mark for the rest of it, or as many of its paragraphs as fit.
 
-    Example: a page of 140,000 characters -> "# Title\\n\\nText …\\n[… markup and navigation of a page …]"
+    Example: a page of 140,000 characters -> "# Title\\n\\nText …\\n[… 140 KB HTML]"
     """
     if fits(text, room):
         return text
-    left_out = f"markup and navigation of a page of {len(text):,} characters"
+    left_out = f"{len(text) // 1000:,} KB HTML"
     if room.tokens < 8:
         return least(room, left_out)
     content = markdown(text)
@@ -70,7 +74,7 @@ def extract(text: str, room: Room) -> str:
         Tier(_openings(paragraphs), 0.7),
         Tier(head_and_tail(paragraphs, room.tokens)),
     ]
-    return pack(paragraphs, tiers, room, unit="paragraphs", also="markup and navigation of the page")
+    return pack(paragraphs, tiers, room, unit="paragraphs", also="markup")
 
 
 def _paragraphs(content: str) -> list[str]:

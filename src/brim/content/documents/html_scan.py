@@ -64,6 +64,8 @@ class _HtmlScan:
             self.linked += len(text.strip())
 
     def close_block(self) -> None:
+        if not self.parts:
+            return
         text = "".join(self.parts)
         text = text.strip("\n") if self.pre else text.strip()
         if text and not text.isspace():
@@ -125,8 +127,9 @@ def markdown(page: str) -> str:
             scan.say(page[at:])
             break
         opened = opening.start()
-        scan.say(page[at:opened])
-        if page.startswith("<!--", opened):
+        if opened > at and not (opened == at + 1 and page[at] == "\n" and not scan.parts):
+            scan.say(page[at:opened])
+        if page[opened + 1] == "!" and page.startswith("<!--", opened):
             end = page.find("-->", opened)
             at = end + 3 if end >= 0 else len(page)
             continue

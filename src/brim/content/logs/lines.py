@@ -24,7 +24,7 @@ decode = line_shapes.decode
 
 _DIGITS_AS_ZERO = bytes(ord("0") if chr(code).isdigit() and code < 128 else code for code in range(256))
 _SAID = 400  # characters of a line that decide its shape
-_MOST_SHAPES = 6_000
+_MOST_SHAPES, _FEWEST_SHAPES = 6_000, 500
 # Weekdays and months before a number; ids: hexadecimal numbers, words of letters and digits. Digits are zeros by then.
 _ID = re.compile(
     r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)(?= +0| [A-Z][a-z]{2} +0)"
@@ -55,6 +55,7 @@ class LineShape:
     first: int
     last: int
     shortest: int
+    severe: bool = False
 
 
 def extract(text: str, room: Room) -> str:
@@ -110,6 +111,8 @@ def find_shapes(text: str, lines: Sequence[str]) -> list[LineShape]:
         shape.last = max(shape.last, found.last)
         if len(lines[found.shortest]) < len(lines[shape.shortest]):
             shape.shortest = found.shortest
+    for shape in shapes.values():
+        shape.severe = is_severe(lines[shape.first])
     return list(shapes.values())
 
 
@@ -142,22 +145,21 @@ def by_news(shapes: Sequence[LineShape], lines: Sequence[str], count: CountText,
     News can only shrink as more is taken, so a shape whose worth is still the best when looked at again
     is the best of all: no other needs to be looked at.
     """
-    if len(shapes) > _MOST_SHAPES:
-        shapes = sorted(shapes, key=lambda shape: (not is_severe(lines[shape.first]), shape.count, shape.first))
-        shapes = shapes[:_MOST_SHAPES]
+    most = min(_MOST_SHAPES, max(_FEWEST_SHAPES, tokens // 2))  # a line takes ten tokens: five times what can be shown
+    if len(shapes) > most:
+        shapes = sorted(shapes, key=lambda shape: (not shape.severe, shape.count, shape.first))[:most]
     said: set[str] = set()
-    news: list[list[str]] = []
+    news: list[set[str]] = []
     weights: list[float] = []
     costs: list[int] = []
     heap: list[tuple[float, int]] = []
     for number, shape in enumerate(shapes):
         words = _WORD.findall(shape.words)
-        pairs = [f"{one} {two}" for one, two in pairwise(words)]
-        news.append(list(dict.fromkeys(words + pairs)))
+        news.append({*words, *map(" ".join, pairwise(words))})
         line = lines[shape.shortest]
         cost = count(line) + 1 if len(line) < 4_000 else len(line) // 3
         costs.append(cost)
-        weights.append(_weight(line) / cost)
+        weights.append(_weight(line, shape.severe) / cost)
         heap.append((-1.02 * weights[-1], number))
     heapq.heapify(heap)
     order: list[LineShape] = []
@@ -165,7 +167,7 @@ def by_news(shapes: Sequence[LineShape], lines: Sequence[str], count: CountText,
     while heap and left > 0:
         worth, number = heapq.heappop(heap)
         mine = news[number]
-        fresh = sum(word not in said for word in mine)
+        fresh = len(mine - said)
         now = -(fresh / (len(mine) or 1) + 0.02) * weights[number]
         if now > worth + 1e-12:
             heapq.heappush(heap, (now, number))
@@ -176,11 +178,11 @@ def by_news(shapes: Sequence[LineShape], lines: Sequence[str], count: CountText,
     return order
 
 
-def _weight(line: str) -> float:
+def _weight(line: str, severe: bool) -> float:
     """Warnings and errors weigh double; lines that continue another, such as frames of a trace, little."""
     if line[:1].isspace():
         return 0.3
-    return 2.0 if is_severe(line) else 1.0
+    return 2.0 if severe else 1.0
 
 
 def _counts(order: Sequence[LineShape], tokens: int) -> dict[int, str]:
@@ -202,7 +204,7 @@ def _last_said(lines: Sequence[str]) -> int:
 
 def _more_lines(shapes: Sequence[LineShape], lines: Sequence[str]) -> Iterator[int]:
     """What else to show: first and last of each shape, rare ones first, then both ends of the log."""
-    for shape in sorted(shapes, key=lambda shape: (not is_severe(lines[shape.first]), shape.count, shape.first)):
+    for shape in sorted(shapes, key=lambda shape: (not shape.severe, shape.count, shape.first)):
         yield shape.first
         yield shape.last
     yield from head_and_tail(lines)
