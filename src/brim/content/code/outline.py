@@ -42,7 +42,8 @@ _NAMING = re.compile(r"(?:name|id|title|path|module|key)\s*=", re.I)
 _COMMENT = re.compile(r".*comment")
 # A definition at the margin: after the word that opens one, or before the parameters of a C function.
 _AT_MARGIN = re.compile(
-    r"(?:[a-z]+(?:\([a-z]+\))? ){0,5}(?:def|class|function|fn|func|fun|struct|enum|trait|impl|interface|namespace|module)\*? "
+    r"(?:[a-z]+(?:\([a-z]+\))? ){0,5}"
+    r"(?:def|class|function|fn|func|fun|struct|enum|trait|impl|interface|namespace|module)\*? "
     r"(?:\([^()]*\) )?([\w$][\w$.:]*[\w$]|[\w$])"
     r"|(?!(?:if|for|while|switch|return|else|do|case)\b)(?:[\w:<>,]+[ *&]+){1,6}([\w:~]+)\([^;]*$"
 )
