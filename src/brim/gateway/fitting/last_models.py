@@ -17,7 +17,7 @@ from brim.stores.protocol import Store
 MOST_NAMES: Final = 5_000
 OPERATOR: Final = ""
 """Whose last models are those of all tenants together."""
-Key = tuple[str, str, str]
+LastKey = tuple[str, str, str]
 """Of a client or a provider, whose, and its name."""
 
 
@@ -27,7 +27,7 @@ class LastModels:
     def __init__(self, store: Store, in_time: Callable[..., Awaitable[Any]]) -> None:
         self._store = store
         self._in_time = in_time
-        self._known: dict[Key, str] = {}
+        self._known: dict[LastKey, str] = {}
 
     def of_client(self, client: str, tenant: str) -> str:
         """The model that a client of a tenant used last; empty if it has not been here since the start."""
@@ -62,7 +62,7 @@ class LastModels:
 
     def used(self, client: str, provider: str, tenant: str, model: str) -> dict[str, bytes]:
         """Remember what was used; the values to be kept in the store, none where that is no news."""
-        keys: list[Key] = [("client", tenant, client)] if client else []
+        keys: list[LastKey] = [("client", tenant, client)] if client else []
         if provider:
             keys += [("provider", whose, provider) for whose in {tenant, OPERATOR}]
         news = [key for key in keys if model and self._known.get(key) != model]
@@ -74,7 +74,7 @@ class LastModels:
         known = sorted(self._known.items())
         return {name: model for (what, tenant, name), model in known if model and what == kind and whose(tenant)}
 
-    def _put(self, key: Key, model: str) -> None:
+    def _put(self, key: LastKey, model: str) -> None:
         self._known[key] = model
         if len(self._known) > MOST_NAMES:
             del self._known[next(iter(self._known))]
@@ -85,6 +85,6 @@ def default_place(provider: str) -> str:
     return _place(("provider", OPERATOR, provider))
 
 
-def _place(key: Key) -> str:
+def _place(key: LastKey) -> str:
     kind, tenant, name = key
     return scoped(tenant, f"{kind}.{name}.model")
