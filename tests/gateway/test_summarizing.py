@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,43 @@ def test_a_summary_is_asked_of_its_upstream_with_its_key_and_used_from_the_next_
     assert any(b"CHEAPEST" in body for body in sent)
     assert not any(b"CHEAPEST" in body for body in sent[:10])
     assert all(turn.after <= 5_000 for turn in running.gateway.journal.recent)
+
+
+@pytest.mark.parametrize("policy", ["agent", "rolling", "concise"])
+def test_a_request_waits_for_the_summary_where_that_is_set(
+    start: Start, fake: FakeProvider, writer: FakeProvider, policy: str
+) -> None:
+    given = summarizing(fake, writer, wait=True) | {"policy": {"name": policy}}
+    running = start({"WRITER_KEY": "k"}, own=True, **given)
+    chat = [{"role": "user", "content": f"Which berth {n}? {'the tide takes boats ' * 40}"} for n in range(60)]
+    compacted = []
+    for end in range(1, len(chat) + 1, 4):
+        assert running.chat({"messages": chat[:end]}, x_brim_budget="5000", x_brim_session="run").status == 200
+        whole = [message for message in chat[:end] if message["content"].encode() in fake.posts[-1].body]
+        compacted += [fake.posts[-1].body] if len(whole) < end else []
+    assert len(compacted) > 3
+    assert all(b"CHEAPEST" in body for body in compacted)
+    assert all(turn.after <= 5_000 for turn in running.gateway.journal.recent)
+
+
+def test_a_request_that_waits_for_a_summary_goes_on_after_a_reload(
+    start: Start, fake: FakeProvider, writer: FakeProvider
+) -> None:
+    writer.default = Say(SAID, fault=Hang())
+    running = start({"WRITER_KEY": "k"}, own=True, **summarizing(fake, writer, wait=True))
+    body = {"messages": agent_run(30)}
+
+    async def reloaded() -> None:
+        while not writer.posts:
+            await asyncio.sleep(0.01)
+        writer.default = Say(SAID)
+        await running.gateway.reload(running.gateway.options)
+
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(running.chat, body, x_brim_budget="5000")
+        running.call(asyncio.wait_for(reloaded(), 20))
+        assert answer.result(20).status == 200
+    assert b"CHEAPEST" in fake.posts[-1].body
 
 
 def test_without_the_setting_no_summary_is_asked_for(start: Start, fake: FakeProvider, writer: FakeProvider) -> None:

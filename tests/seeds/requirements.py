@@ -84,6 +84,7 @@ HELD: dict[int, str] = {
     67: f"{_WINDOW}::test_the_summary_persists_as_a_system_message_and_a_reload_goes_on_from_it",
     68: f"{_WINDOW}::test_the_summary_persists_as_a_system_message_and_a_reload_goes_on_from_it",
     69: f"{_WINDOW}::test_the_summary_persists_as_a_system_message_and_a_reload_goes_on_from_it",
+    70: f"{_SUMMARIES}::test_the_first_compaction_waits_for_the_summary_of_the_model_where_that_is_set",
     71: f"{_COUNT}::test_no_known_tokenizer_is_replaced_by_a_guess_from_characters",
     72: f"{_WINDOW}::test_large_context_is_trimmed_to_what_the_messages_leave",
     73: f"{_COUNT}::test_a_model_has_its_encoding",
@@ -206,7 +207,6 @@ HELD: dict[int, str] = {
 }
 
 OPEN: dict[int, str] = {
-    70: "a first compaction does not wait for the model's summary (`summaries.wait`)",
     75: "the four settings of `rolling` are shown, but cannot be changed, in the dashboard",
     76: "a very long chat has one summary, not one a topic",
 }

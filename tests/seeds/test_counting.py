@@ -293,7 +293,7 @@ def test_the_last_model_of_a_client_is_remembered(gateway: Running) -> None:
     gateway.chat({"model": "gpt-4.1", "messages": [user("Hello")]}, user_agent="editor/1.0")
     gateway.settled()
     last = gateway.last
-    assert gateway.gateway.fitter.last_model(last.client, last.tenant) == "gpt-4.1"
+    assert gateway.gateway.fitter.last_models.of_client(last.client, last.tenant) == "gpt-4.1"
 
 
 def test_anthropics_own_context_management_is_switched_on_where_it_is_asked_for(

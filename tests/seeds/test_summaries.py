@@ -143,6 +143,46 @@ def test_the_summarizer_has_a_style_a_temperature_and_a_length() -> None:
         assert "200" in body
 
 
+@pytest.mark.parametrize("policy", ["agent", "rolling", "concise"])
+def test_the_first_compaction_waits_for_the_summary_of_the_model_where_that_is_set(policy: str) -> None:
+    first: dict[bool, str] = {}
+    for wait in (True, False):
+        asked: list[str] = []
+
+        async def ask(system: str, text: str, tokens: int, asked: list[str] = asked) -> str:
+            asked.append(text)
+            return "The harbour was talked about."
+
+        budget = None if policy == "concise" else 2_000  # it goes by characters
+        session = brim.Session(model="gpt-4o", budget=budget, policy=policy, summarizer=LlmSummarizer(ask, wait=wait))
+        chat = long_chat(14)
+        for end in range(1, len(chat) + 1, 2):
+            fitted = session.fit(chat[:end])
+            if session.compactions:
+                break
+        first[wait] = str(fitted.messages)
+        assert fitted.tokens <= (budget or 4_000)
+        assert len(asked) == wait
+    assert "The harbour was talked about." in first[True]
+    assert "The harbour was talked about." not in first[False]
+
+
+def test_a_summary_that_is_waited_for_in_vain_leaves_the_one_without_a_model() -> None:
+    asked: list[str] = []
+
+    async def ask(system: str, text: str, tokens: int) -> str:
+        asked.append(text)
+        raise OSError("down")
+
+    writer = LlmSummarizer(ask, wait=True, retries=0)
+    session = brim.Session(model="gpt-4o", budget=2_000, policy="rolling", summarizer=writer)
+    fitted = session.fit(long_chat(14))
+    assert fitted.messages[0]["content"].startswith("Conversation summary: ")
+    assert "Topic 3" in fitted.messages[0]["content"]
+    assert session.fit(long_chat(14)).messages == fitted.messages
+    assert len(asked) == 1
+
+
 def openai_client(folder: Path, asked: list[list[dict[str, Any]]]) -> Any:
     def create(messages: list[dict[str, Any]], **request: Any) -> dict[str, Any]:
         asked.append(list(messages))

@@ -10,9 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from brim.conversation import Message
+from brim.errors import BudgetTooSmall
 from brim.planning.draft import Draft
 from brim.planning.items import current, grouped
 from brim.planning.policies import agent
+from brim.planning.policies.rolling import SUMMARY
 from brim.planning.task import Outcome
 from brim.planning.work import Work
 from brim.sessions.view import Entry, EntryKind, View
@@ -61,7 +63,15 @@ def compact(
     target = target_of(work, log, to)
     pinned = work.pinned(log)
     held = frozenset(place for place, unit in enumerate(units) if unit.entry is None and unit.start in pinned)
-    outcome = agent.enforce(work, Draft(conversation, layers=layers, held=held), target=target, planned=True)
+    told = frozenset(range(newest, newest + len(carried)))
+    if sum(entry.tokens for entry in carried) > SUMMARY * target:
+        told = frozenset()
+    try:
+        draft = Draft(conversation, layers=layers, held=held | told)
+        outcome = agent.enforce(work, draft, target=target, planned=True)
+    except BudgetTooSmall:  # a summary yields where the window is small
+        draft = Draft(conversation, layers=layers, held=held)
+        outcome = agent.enforce(work, draft, target=target, planned=True)
     entries = _entries(work, outcome, units, len(log))
     view.replace(0, entries, len(entries))
     return outcome

@@ -25,11 +25,12 @@ from brim.relevance import Embedder
 from brim.sessions import session_codec, validation
 from brim.sessions.attached import Attached
 from brim.sessions.auto_recall import GOOD, Recollection, names_something
+from brim.sessions.awaited_summaries import AwaitedSummaries, Summarizer
 from brim.sessions.cache_breakpoints import unmarked
 from brim.sessions.cache_breaks import SentTurn
 from brim.sessions.embeddings import Embeddings
 from brim.sessions.incoming_results import arrived
-from brim.sessions.model_summaries import RunningSummary, Summarizer
+from brim.sessions.model_summaries import RunningSummary
 from brim.sessions.turn_writer import Writer, originals
 from brim.sessions.view import HANDLE, Entry, EntryKind, View, common_length
 from brim.sized_lru import SizedLru
@@ -87,6 +88,7 @@ class Held:
         self.view = View()
         self.compactions = 0
         self.running_summary = RunningSummary(validation.summarizer(summarizer))
+        self._awaited: AwaitedSummaries | None = None  # what the turn at work waits for
         self._follows = not isinstance(model, Model)  # a model that was given by name yields to one that a body names
         self._unknown: object = None  # a name of a model that a body named in vain
         self._told_api = api

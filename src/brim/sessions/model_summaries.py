@@ -3,33 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import threading
 from collections.abc import Callable, Sequence
-from typing import Final, Protocol
+from typing import Final
 
 from brim.conversation import Message
 from brim.errors import BudgetTooSmall
 from brim.fitting import fit
 from brim.models import Model
 from brim.planning.policies.summaries import naive
+from brim.sessions.awaited_summaries import Summarizer, asked
 from brim.sessions.view import Entry, EntryKind
 from brim.summaries.llm import FRAME, LlmSummarizer
 from brim.tokens.tokenizers import tokenizer
 
-log = logging.getLogger("brim")
 HEADER = "[Brim's summary of the earlier messages]\n"
 # The most tokens that a summary is asked for.
 LARGEST = 1_000
 # By which they are counted; the limit of a request is enforced by its own model's.
 FAMILY: Final = "o200k"
 Unsummarized = tuple[list[Message], int]
-
-
-class Summarizer(Protocol):
-    """What makes summaries: a `LlmSummarizer`, or anything with the same call."""
-
-    async def summarize(self, messages: Sequence[Message], previous: str, tokens: int) -> str | None: ...
 
 
 class RunningSummary:
@@ -51,16 +44,25 @@ class RunningSummary:
 
         `keep` is called when there is a new summary.
         """
-        if self.summarizer is None or self.busy:
+        if self.summarizer is None or self.busy or self.waits:
             return
         work = archived()
-        if not work[0] or work[1] == self._refused:
+        if not self.lacks(work):
             return
         try:
             self._task = asyncio.get_running_loop().create_task(self.run(work, keep))
         except RuntimeError:  # no loop runs here: a thread has one of its own
             self._thread = threading.Thread(target=lambda: asyncio.run(self.run(work, keep)), daemon=True)
             self._thread.start()
+
+    @property
+    def waits(self) -> bool:
+        """Whether a compaction waits for its summary."""
+        return bool(getattr(self.summarizer, "wait", False))
+
+    def lacks(self, archived: Unsummarized) -> bool:
+        """Whether some of what is archived has no summary yet, and none was tried for it in vain."""
+        return bool(archived[0]) and archived[1] != self._refused
 
     @property
     def busy(self) -> bool:
@@ -78,23 +80,12 @@ class RunningSummary:
         if self.summarizer is None or not messages:
             return bool(self.text)
         version = self._version
-        text = await self._made(self.summarizer, messages)
+        text = await asked(self.summarizer, messages, self.text, LARGEST)
         if text and version == self._version:
             self.text, self.upto = text, end
             keep()
         self._refused = 0 if text else end
         return bool(self.text)
-
-    async def _made(self, summarizer: Summarizer, messages: Sequence[Message]) -> str:
-        try:
-            text = await summarizer.summarize(messages, self.text, LARGEST)
-        except Exception as problem:  # the caller's own code: anything may go wrong there
-            log.warning("a summary failed (%s: %s)", type(problem).__name__, problem)
-            return ""
-        if text is not None and not isinstance(text, str):
-            log.warning("a summary was refused: it is no text but %s", type(text).__name__)
-            return ""
-        return text or ""
 
     def restore(self, text: str, upto: int) -> None:
         """Go on from a summary that was kept."""
@@ -118,7 +109,7 @@ class RunningSummary:
         """The summary as an entry for a compaction to place; none if there is none."""
         return [made(HEADER + self.text, "model summary")] if self.text else []
 
-    def ready(self, messages: Sequence[Message], previous: str, tokens: int) -> str:
+    def ready(self, messages: Sequence[Message], tokens: int) -> str:
         """What a policy's summary says now: the model's, with what was archived since; empty if there is none yet."""
         if not self.text:
             return ""

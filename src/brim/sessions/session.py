@@ -29,6 +29,7 @@ from brim.query import query as answered
 from brim.sessions import session_codec, validation
 from brim.sessions.answers import came_back, collected
 from brim.sessions.attached import Attached
+from brim.sessions.awaited_summaries import AwaitedSummaries, SummaryWanted, run_blocking
 from brim.sessions.bypolicy import plan_by_policy
 from brim.sessions.cache_breakpoints import bare, end_of, ended, lost_marks, with_breakpoints
 from brim.sessions.cache_breaks import SentTurn, cache_break
@@ -80,7 +81,15 @@ class Session(Held):
             conversation = apis.parse(request, conversation.api, system=self._system, **beside)
         if self._follows and conversation.model not in (self.model.name, self._unknown):
             self.switch_model(conversation.model)
-        return self.fit_parsed(request, conversation)
+        return self._with_summaries(lambda: self.fit_parsed(request, conversation, waits=True))
+
+    def _with_summaries(self, turn: Callable[[], Fitted]) -> Fitted:
+        """A turn, and the summaries that it waits for."""
+        while True:
+            try:
+                return turn()
+            except SummaryWanted as wanted:
+                run_blocking(wanted.made)
 
     def switch_model(self, model: str | Model) -> None:
         """Go on with another model: its tokens count from now on, and its window holds. One that is unknown is not."""
@@ -93,12 +102,18 @@ class Session(Held):
         with self._lock:
             self.model = found
 
-    def fit_parsed(self, request: Any, conversation: Conversation, patterns: Sequence[str] = ()) -> Fitted:
-        """`fit` for a request that was parsed already; messages that match one of the `patterns` are pinned."""
+    def fit_parsed(
+        self, request: Any, conversation: Conversation, patterns: Sequence[str] = (), *, waits: bool = False
+    ) -> Fitted:
+        """`fit` for a request that was parsed already; messages that match one of the `patterns` are pinned.
+
+        Where it `waits` for summaries, SummaryWanted asks the caller to make them and to come again.
+        """
         pins = marked(request, conversation)
         if patterns:
             pins |= {message.digest for message in conversation.messages if matches(message, patterns)}
         with self._lock, incidents.collected() as self._incidents:
+            self._begin_waiting(waits)
             self._pins |= keeping(self.policy, pins)
             self._api = conversation.api
             request, conversation = answerable(request, conversation, self.model, self._counter())
@@ -125,6 +140,9 @@ class Session(Held):
         try:
             return run_within(self.fit_timeout, turn)
         except BrimError:
+            raise
+        except SummaryWanted:
+            before.restore(self)
             raise
         except OutOfTime as problem:
             incidents.note("timeout", problem)
@@ -171,7 +189,11 @@ class Session(Held):
 
         Raises BudgetTooSmall if it cannot fit; then it was not said.
         """
+        return self._with_summaries(partial(self._say_now, message))
+
+    def _say_now(self, message: Any) -> Fitted:
         with self._lock:
+            self._begin_waiting(True)
             value = apis.APIS[self._api].text_message("user", message) if isinstance(message, str) else message
             said = apis.APIS[self._api].messages.get(validation.encoded("message", value), f"message {len(self.log)}")
             pins = keeping(self.policy, frozenset([said.digest]) if is_marked(message) else frozenset())
@@ -255,7 +277,8 @@ class Session(Held):
 
     def summarize_later(self) -> None:
         """After a response: have archived messages summarised beside everything else, if there is a summariser."""
-        self.running_summary.start(self._archived_messages, self._keep_summary)
+        if self.policy.summarizes:
+            self.running_summary.start(self._archived_messages, self._keep_summary)
 
     def fork(self, length: int, id: str | None = None) -> Session:
         """Another session with the first messages of this one, shown as they are here; both go on by themselves."""
@@ -338,11 +361,43 @@ class Session(Held):
             limit=self._stated_limit(conversation),
             own_limit=by_window(self.model, conversation, self.policy, self.budget, self.reserve),
             recall=self.recall_mode == "tool",
-            summarize=self.running_summary.ready if self.running_summary.summarizer else None,
+            summarize=self._summary if self.running_summary.summarizer else None,
             context=tuple(self._context),
             carried=tuple(not_in(self._carried, self._context)),
             pins=self._pins,
         ).by_estimate()
+
+    def _begin_waiting(self, waits: bool) -> None:
+        """A plan is made now, which may be given up for summaries if it `waits` and the summariser says so."""
+        running = self.running_summary
+        if not (waits and running.waits and running.summarizer is not None):
+            self._awaited = None
+        elif self._awaited is None or self._awaited.summarizer is not running.summarizer:
+            self._awaited = AwaitedSummaries(running.summarizer)
+        if self._awaited is not None:
+            self._awaited.begin()
+
+    def _summary(self, messages: Sequence[Message], previous: str, tokens: int) -> str:
+        """What a policy's summary says."""
+        if self._awaited is not None:
+            return self._awaited(messages, previous, tokens)
+        known = set(map(id, self.log))  # a block of a message is no part of the log, and of no running summary
+        return self.running_summary.ready(messages, tokens) if any(id(one) in known for one in messages) else ""
+
+    def _give_up_for_summary(self) -> None:
+        """After a compaction: let it wait for the summary of what it archived. Raises SummaryWanted."""
+        if self._awaited is None or self._awaited.rounds or not self.policy.appends:
+            return
+        archived = self._archived_messages()
+        if not self.running_summary.lacks(archived):
+            return
+        waiting = self._awaited
+
+        async def made() -> None:
+            waiting.rounds += 1
+            await self.running_summary.run(archived)
+
+        raise SummaryWanted(made)
 
     def _fitted(self, conversation: Conversation, request: Any) -> Fitted:
         work = self._work(conversation)
@@ -350,8 +405,12 @@ class Session(Held):
         try:
             outcome = self._as_before(work) if again else self._bring_under(work)
             self._begun = True
+            if self._awaited is not None:
+                self._awaited.end()
         except BudgetTooSmall as found:
             self._begun = True
+            if self._awaited is not None:
+                self._awaited.rounds = 0
             refusal = work.refusal(found)
             tell(self._on_event, refused(refusal))
             self._save()
@@ -361,6 +420,8 @@ class Session(Held):
 
     def _sends(self, work: Work, outcome: Outcome, sent: Conversation, request: Any, *, again: bool) -> Fitted:
         """Take what was planned as sent: tell of it, and keep it."""
+        if self._awaited is not None:
+            self._awaited.rounds = 0
         outcome.warnings[:0] = capped(work, self.budget)
         known = list(self._incidents)
         outcome.warnings += told(known)
@@ -443,6 +504,7 @@ class Session(Held):
             return Outcome(as_sent(work.conversation, self.view), size)
         to = ASKED_TO if self._asks_for_archived() else self.policy.compact_to
         outcome = compact(work, self.log, self.view, self.running_summary.entries(self._between), self._context_of, to)
+        self._give_up_for_summary()
         self.compactions += 1
         self._misses = False
         self._tight = True

@@ -248,6 +248,9 @@ class SummarizerSettings(SettingsSection, frozen=True, kw_only=True):
         Annotated[float, Meta(ge=0, le=2)] | None, Meta(description="temperature of the model; unset: its own")
     ] = None
     style: Annotated[str, Meta(description="how summaries are to be written, added to what the model is asked")] = ""
+    wait: Annotated[
+        bool, Meta(description="a request that needs a summary waits for it; false: it comes with a later request")
+    ] = False
     timeout: Annotated[Seconds, Meta(description="seconds before the deterministic summary is taken")] = 60.0
 
 

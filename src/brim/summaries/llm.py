@@ -53,8 +53,9 @@ class LlmSummarizer:
 
     `window` is the most input tokens of one call, `max_tokens` and `max_cost` (USD, needs `prices`) what all calls
     together may take. Blocks of more than `block_chars` characters are summarised in parts even where they fit.
-    `style` is added to what the model is asked, such as "Write bullets in German." `fit` brings one call's texts into
-    the window as the last word on its size; `warn` is told what went wrong.
+    `style` is added to what the model is asked, such as "Write bullets in German." With `wait` a request that needs a
+    summary waits for it; without, it is sent with the summary that is there. `fit` brings one call's texts into the
+    window as the last word on its size; `warn` is told what went wrong.
 
     Example: LlmSummarizer(ask, window=16_000, max_tokens=200_000)
     """
@@ -69,6 +70,7 @@ class LlmSummarizer:
     prices: Prices | None = None
     block_chars: int | None = None
     style: str = ""
+    wait: bool = False
     warn: Callable[[str], None] = log.warning
     fit: Callable[[str, str, int], str] | None = None
     spent: int = 0

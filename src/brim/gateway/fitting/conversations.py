@@ -13,6 +13,7 @@ import msgspec
 
 from brim.conversation import Conversation
 from brim.gateway.observe.turns import GatewayTurn
+from brim.sessions.awaited_summaries import AwaitedSummaries
 from brim.sessions.tenancy import quoted, scoped, tenant_of
 
 MOST_SESSIONS = 1_000
@@ -38,6 +39,7 @@ class Live(msgspec.Struct, eq=False):
     engaged: bool = False  # it did not fit once: a session in the store follows it
     large: bool = False  # a worker handles it: its session is not here
     turns: list[GatewayTurn] = msgspec.field(default_factory=list)  # the last ones
+    summaries: AwaitedSummaries | None = None  # those that its requests waited for
     _lock: asyncio.Lock | None = None
 
     @property

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -34,7 +34,7 @@ from brim.models import Catalog, Model
 from brim.models.families import family_of
 from brim.planning.policies.policy import Policy
 from brim.planning.work import Work, size_of
-from brim.sessions.model_summaries import Summarizer
+from brim.sessions.awaited_summaries import AwaitedSummaries, Summarizer, SummaryWanted
 from brim.sessions.tenancy import scoped
 from brim.sized_lru import SizedLru
 from brim.stores.inmemory import InMemoryStore
@@ -147,12 +147,15 @@ class Fitter:
     ) -> FitResult:
         """Fit after all earlier requests of the conversation, and beside those of others. Raises OutOfTime too."""
         async with live.lock:
-            try:
-                # A session ends planning that is late itself, and then needs time for the plain planner.
-                return await self._planning.run(PATIENCE * self.fit_timeout, fit, raw, conversation, live, *given)
-            except OutOfTime:
-                self.sessions.abandon(live.id)  # its lock may be held for ever: the next request begins from the store
-                raise
+            while True:
+                try:
+                    # A session ends planning that is late itself, and then needs time for the plain planner.
+                    return await self._planning.run(PATIENCE * self.fit_timeout, fit, raw, conversation, live, *given)
+                except SummaryWanted as wanted:
+                    await _unless_stopped(wanted.made())
+                except OutOfTime:
+                    self.sessions.abandon(live.id)  # its lock may be held for ever: the next request begins anew
+                    raise
 
     async def plainly(self, raw: bytes, api: str, model: str, upstream: str, controls: Controls) -> FitResult:
         """Fit a request body by the plain planner, for when `fit` has failed. Raises BadBody, BudgetTooSmall."""
@@ -379,6 +382,7 @@ class Fitter:
         wanted = replace(model, input_limit=limit - room) if room and budget is None else holding
         left = min(budget, limit + (policy.reserve or 0)) - room if room and budget is not None else budget
         if not policy.appends:
+            summaries = None if controls.dry_run else self._summaries(live)
             fitted = fitting.fit(
                 raw,
                 model=wanted,
@@ -387,7 +391,11 @@ class Fitter:
                 api=conversation.api,
                 actuals=actuals,
                 fit_timeout=self.fit_timeout,
+                summarize=summaries,
             )
+            if summaries is not None:
+                summaries.end()
+                summaries.rounds = 0
             if not controls.dry_run:  # what would be done must leave no trace
                 self._keep(live, fitted)
             archived = fitted.report.archived + fitted.report.compacted
@@ -406,7 +414,7 @@ class Fitter:
             session.running_summary.summarizer = self.summarizer
             session.fit_timeout = self.fit_timeout
             try:
-                fitted = session.fit_parsed(raw, conversation, controls.pins)
+                fitted = session.fit_parsed(raw, conversation, controls.pins, waits=True)
             finally:
                 self.sessions.grown(session)
             self._keep(live, fitted)
@@ -415,6 +423,16 @@ class Fitter:
         result.recalled = sum(entry.kind == "recall" for entry in session.view.entries)
         result.told = fitted.reporter
         return result
+
+    def _summaries(self, live: Live) -> AwaitedSummaries | None:
+        """The summaries of a conversation for a policy without a session, where requests wait for them."""
+        summarizer = self.summarizer
+        if summarizer is None or not getattr(summarizer, "wait", False):
+            return None
+        if live.summaries is None or live.summaries.summarizer is not summarizer:
+            live.summaries = AwaitedSummaries(summarizer)
+        live.summaries.begin()
+        return live.summaries
 
     def _result(
         self,
@@ -630,3 +648,14 @@ def _blob(text: str) -> bytes:
 
 def _within(max_output: int | None, window: int) -> int | None:
     return max_output if max_output is not None and max_output < window else None
+
+
+async def _unless_stopped(making: Coroutine[Any, Any, None]) -> None:
+    """Wait for summaries in a task of their own: a reload, which stops those of the old settings, stops no request."""
+    task = asyncio.get_running_loop().create_task(making)
+    try:
+        await asyncio.wait([task])
+    finally:
+        task.cancel()
+    if not task.cancelled() and (problem := task.exception()) is not None:
+        raise problem

@@ -1,6 +1,7 @@
 """Summaries by a model for the gateway's sessions: asked for after a response, used from the next compaction on.
 
-Nothing here is on the way of a request. What cannot be made leaves the summary without a model where it is.
+Nothing here is on the way of a request, unless `summarizer.wait` says so. What cannot be made leaves the summary
+without a model where it is.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ class Summarizing:
         journal: Journal,
     ) -> None:
         self._settings = settings
+        self.wait = settings.wait
         self._target = target
         self._api = next(api for api in ASKING if api in target.apis)
         base = target.root if ASKING[self._api].path.startswith("/v1") else target.address("/v1", "")

@@ -41,6 +41,8 @@ class Policy:
     """Every turn is planned from the whole log, not from what the last one sent."""
     compacts_results: ClassVar[bool] = False
     """The tool results of a turn are compacted when it is over."""
+    summarizes: ClassVar[bool] = True
+    """What leaves the history is summarised, by a model where there is one."""
     one_document: ClassVar[bool] = False
     """Context is one document at the front, not blocks before the current message."""
 
@@ -268,6 +270,7 @@ class LayeredPolicy(Policy):
     name: ClassVar[str] = "layered"
     plans_log: ClassVar[bool] = True
     compacts_results: ClassVar[bool] = True
+    summarizes: ClassVar[bool] = False
 
     total_budget: int = 128_000
     output_reserve: int = 4_096
