@@ -96,8 +96,11 @@ def test_values_that_are_all_worth_the_same_fill_the_room_as_far_as_it_goes(budg
 
 def test_what_stepping_down_leaves_over_is_used_again() -> None:
     rnd = random.Random(4)
-    rows = [{"id": f"P-{rnd.randint(1000, 9999)}", "count": rnd.randint(1, 99)} for _ in range(300)]
-    turns = [message for _ in range(4) for message in result_of({"rows": rows, "note": "all of today"})]
+
+    def rows() -> list[dict[str, Any]]:
+        return [{"id": f"P-{rnd.randint(1000, 9999)}", "count": rnd.randint(1, 99)} for _ in range(300)]
+
+    turns = [message for _ in range(4) for message in result_of({"rows": rows(), "note": "all of today"})]
     for number, message in enumerate(turns):
         if message["role"] == "assistant" and message["content"] is None:
             message["tool_calls"] = [{**message["tool_calls"][0], "id": f"c{number}"}]

@@ -44,10 +44,6 @@ FIELDS = frozenset({"json", "jsonl"})
 ATTACHED = ("<context ", "<prior_context ")
 
 
-# In fewer tokens a repeated result only says that it is one; there is room for more where nothing else can use it.
-REPEATED_BELOW = 64
-
-
 class Forms:
     """Shows items. `archive` gets the original of everything that is not shown whole."""
 
@@ -59,14 +55,12 @@ class Forms:
         recall: bool = False,
         query: str = "",
         used: frozenset[str] = frozenset(),
-        repeats: frozenset[int] = frozenset(),
     ) -> None:
         self.count = count
         self.limit = limit
         self.recall = recall
         self.query = query
         self.used = used  # keys of values that calls are likely to need
-        self.repeats = repeats  # items whose text stands in a later result again
         self.least = False  # whether what must stay is too much at its usual floors
         self.archive: dict[str, str] = {}
         self._original = original
@@ -216,9 +210,6 @@ class Forms:
         if item.kind == "call":
             self._keep(item)
             return arguments_compactor.extract(item.text, room), "recoverable"
-        if id(item) in self.repeats and item.given < REPEATED_BELOW:
-            self._keep(item)
-            return room.mark("a later call returned the same"), "recoverable"
         compactor = self.compactor(item)
         if compactor.kind in FIELDS or compactor.kind == "text":  # JSON printed into a text, or cut off
             dense = compactor.dense() if item.tokens < DENSE_FROM * item.given else None

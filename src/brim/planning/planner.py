@@ -22,7 +22,6 @@ from brim.planning.candidates import LOOKED_AT, LOOKED_AT_CHAT, candidates
 from brim.planning.forms import STUB, Forms
 from brim.planning.items import SYSTEM, WHOLE, Group, Item, Itemizer, last_exchange
 from brim.planning.rebuild import rebuilt
-from brim.planning.repeats import REPEATED, only_repeats, repeated
 from brim.planning.rules import bridged, last_thoughts
 from brim.planning.sharing import LINE, Candidate, share_out
 from brim.planning.summary import Summary
@@ -74,8 +73,7 @@ class Planner:
         if system is not None:
             self.head -= sum(item.tokens for item in system.items)
         used = used_keys(self._looked_at(), task.conversation.tools)
-        self._repeats = repeated(self.groups)
-        self.forms = Forms(self.count, task.limit, self._original, task.recall, task.query, used, self._repeats)
+        self.forms = Forms(self.count, task.limit, self._original, task.recall, task.query, used)
         self.summary = Summary(task, self.forms)
         self.rest: list[Candidate] = []
         self._bridges: list[Group] = []
@@ -371,10 +369,6 @@ class Planner:
         """Give every other group and pasted block its share of what is left."""
         self.summary.begin(self.groups, room)
         value = weights(self.groups, self.task.conversation.messages, self._relevance, self._chat)
-        value = [
-            worth * REPEATED if only_repeats(group, self._repeats) else worth
-            for group, worth in zip(self.groups, value, strict=True)
-        ]
         self.rest = [
             Candidate.of(group, value[number], self.forms, self._chat)
             for number, group in enumerate(self.groups)

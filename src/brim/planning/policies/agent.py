@@ -12,6 +12,7 @@ from brim.planning.planner import Planner
 from brim.planning.project_context import shrunk, this_turn
 from brim.planning.ranking import relevance
 from brim.planning.reports.decisions import Decision
+from brim.planning.rereads import without_rereads
 from brim.planning.task import Outcome, Task
 from brim.planning.work import Work, query_of
 
@@ -38,6 +39,11 @@ def enforce(work: Work, draft: Draft, *, target: int | None = None, planned: boo
         return Outcome(conversation, work.total(conversation), planned=conversation, draft=draft)
     steps: list[Decision] = []
     archive: dict[str, str] = {}
+    current = without_rereads(work, draft, steps, archive)
+    if current is not draft:
+        outcome = enforce(work, current, target=target, planned=True)
+        outcome.steps, outcome.archive = [*steps, *outcome.steps], archive | outcome.archive
+        return outcome
     if guess is None:
         smaller = shrunk(work, draft, steps, archive, target)
         if smaller is not draft:
