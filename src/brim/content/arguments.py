@@ -47,14 +47,6 @@ def extract(text: str, room: Room) -> str:
     return _filled(_reduced(value, room), room)
 
 
-def gentle(text: str, room: Room) -> str:
-    """The JSON with its long texts cut to the room; all short values stay, whatever they take."""
-    if fits(text, room):
-        return text
-    value = _read(text)
-    return plain_text.extract(text, room) if value is None else _filled(value, room)
-
-
 def dump(value: Any) -> str:
     return encode(value).decode("utf-8", "surrogatepass")
 

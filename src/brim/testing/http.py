@@ -9,8 +9,6 @@ from http import HTTPStatus
 
 from brim.testing.replies import Fault, Hang, Reset, Seen
 
-LONGEST_HEAD = 1 << 20
-
 
 @dataclass(frozen=True, slots=True)
 class Answer:

@@ -21,8 +21,6 @@ from brim.apis.opaque_tokens import MediaRules, file_tokens, opaque_tokens
 from brim.apis.openai_chat.typescript import render_functions, unshown
 from brim.count_text import CountText
 
-ERAS: Final = ("functions", "tools")
-
 BASE: Final = 3  # opens the reply
 _MESSAGE: Final = 3
 _NAME: Final = 1

@@ -13,16 +13,6 @@ _NAMING = frozenset(
 _RANKS = {"login": 0, "username": 0, "name": 1, "slug": 1, "key": 1, "code": 1, "id": 2, "number": 3, "sha": 4}
 
 
-_STATUS = frozenset(
-    "status state type kind event action result conclusion outcome level severity phase stage ok success passed "
-    "enabled active available merged draft locked archived priority role reason verdict exit".split()
-)
-_ERRORS = frozenset(
-    "error errors exception exceptions failure failures fault stderr warning warnings traceback".split()
-)
-_BAD_NEWS = re.compile(r"(?i)\b(?:error|exception|fail(?:ed|ure|s)?|denied|invalid|fatal|panic|timed? ?out|refused)\b")
-
-
 @lru_cache(maxsize=4096)
 def words_of(key: str) -> tuple[str, ...]:
     """Split a key into its lower-case words. Example: "headSha_id" -> ("head", "sha", "id")"""
@@ -42,20 +32,3 @@ def key_rank(key: str) -> int:
     if not words:
         return 9
     return _RANKS.get(key.lower(), 5 if words[-1] in _NAMING else 8)
-
-
-@lru_cache(maxsize=4096)
-def is_status_key(key: str) -> bool:
-    """Say whether values of this key tell what became of a thing: state, type, result, …"""
-    words = words_of(key)
-    return bool(words) and words[-1] in _STATUS
-
-
-@lru_cache(maxsize=4096)
-def is_error_key(key: str) -> bool:
-    return not _ERRORS.isdisjoint(words_of(key))
-
-
-def speaks_of_error(text: str) -> bool:
-    """Say whether a short text tells of an error."""
-    return len(text) < 400 and _BAD_NEWS.search(text) is not None

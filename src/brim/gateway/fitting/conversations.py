@@ -33,7 +33,6 @@ class Live(msgspec.Struct, eq=False):
     created: float = msgspec.field(default_factory=time.time)
     touched: float = 0.0
     requests: int = 0
-    last_size: int = 0
     recalled: int = 0  # passages from the archive that stand in its prompt
     archive: dict[str, int] = msgspec.field(default_factory=dict)  # handles, with their characters
     engaged: bool = False  # it did not fit once: a session in the store follows it

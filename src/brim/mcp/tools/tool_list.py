@@ -30,10 +30,6 @@ class ListedTool:
     owner: str
     original: RpcObject
 
-    @property
-    def original_name(self) -> str:
-        return str(self.original.get("name", ""))
-
 
 @dataclass(slots=True)
 class ToolList:
