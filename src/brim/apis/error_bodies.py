@@ -58,6 +58,25 @@ def shape(api: str, status: int, message: str, code: str = "") -> dict[str, Any]
     return {"error": {"message": message, "type": kind, "param": None, "code": code or None}}
 
 
+def limited(api: str, limit: str, seconds: int, code: str) -> bytes:
+    """What the provider itself says where a limit such as "60 requests in a minute" is used up for so many seconds.
+
+    `code` is OpenAI's: rate_limit_exceeded, or insufficient_quota for a budget.
+    """
+    quota = "You exceeded your current quota, please check your plan and billing details."
+    if api == "anthropic":
+        text = f"This request would exceed your account's rate limit of {limit}. Please try again in {seconds} seconds."
+        return error(api, 429, text)
+    if api == "gemini":
+        made = shape(api, 429, f"{quota} Quota exceeded: limit {limit}. Please retry in {seconds}s.")
+        retry = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": f"{seconds}s"}
+        return encode({"error": {**made["error"], "details": [retry]}})
+    if code == "insufficient_quota":
+        text = f"{quota} The limit is {limit}; try again in {seconds}s."
+        return encode({"error": {"message": text, "type": code, "param": None, "code": code}})
+    return error(api, 429, f"Rate limit reached: Limit {limit}. Please try again in {seconds}s.", code)
+
+
 def too_long(api: str, tokens: int, limit: int, window: int, reserve: int) -> bytes:
     """What the provider itself says of a prompt that is too long.
 

@@ -75,6 +75,11 @@ class Settings:
         """Where the store is: a path, or the address of a database, which may hold its password."""
         return self.secret(self.store.address_env) or self.store.path
 
+    @property
+    def cache_place(self) -> str:
+        """The address of the Valkey that gateways share, which may hold its password; empty for none."""
+        return self.secret(self.store.cache_env) or self.store.cache
+
     def secret(self, variable: str) -> str | None:
         """The value of an environment variable that a setting names; None if it is not set."""
         return self._secrets.get(variable)

@@ -147,6 +147,20 @@ class GatewaySettings(SettingsSection, frozen=True, kw_only=True):
     shutdown_grace: Annotated[Seconds, Meta(description="seconds for running requests to end at shutdown")] = 30.0
     concurrency: Annotated[Count, Meta(description="requests in work at once; more wait")] = 256
     tenant_concurrency: Annotated[Count, Meta(description="the same of one tenant")] = 192
+    tenant_requests: Annotated[
+        Number,
+        Meta(description="requests of one tenant in work on all gateways together; more are refused with 429; 0: any"),
+    ] = 0
+    tenant_rate: Annotated[
+        str, Meta(description="requests of one tenant on all gateways together, such as 600/minute; empty: any number")
+    ] = ""
+    tenant_budget: Annotated[
+        str,
+        Meta(
+            description="tokens, in and out, of one tenant without a virtual key on all gateways together, such as "
+            "5M/month; empty: any number"
+        ),
+    ] = ""
     connections: Annotated[Count, Meta(description="client connections at once; more are refused with 503")] = 4_096
     peer_connections: Annotated[Count, Meta(description="the same of one address")] = 1_024
     head_timeout: Annotated[Seconds, Meta(description="seconds for the head of each request to arrive")] = 30.0
@@ -177,6 +191,13 @@ class StoreSettings(SettingsSection, frozen=True, kw_only=True):
     ] = ""
     objects: Annotated[
         str, Meta(description="folder for contents of a megabyte and more that a database should not hold; empty: none")
+    ] = ""
+    cache: Annotated[
+        str,
+        Meta(description="address of a Valkey or Redis in which gateways share counters: valkey://…; empty: none"),
+    ] = ""
+    cache_env: Annotated[
+        EnvName, Meta(description="environment variable with that address, where it holds a password; empty: none")
     ] = ""
     max_bytes: Annotated[Count, Meta(description="size at which the oldest content is deleted")] = 1024**3
     max_age_days: Annotated[Count, Meta(description="days after which unused content is deleted")] = 30

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from brim.stores import sqlite_archive, sqlite_log
 from brim.stores.compression import Packer
 from brim.stores.protocol import Evicted, Limits
+from brim.stores.retention import DAY, NAMES, days_of
 from brim.stores.sqlite_schema import LENGTH_BITS
 
 # When the file is too large, it is brought down to this share of the limit.
@@ -52,18 +53,41 @@ class Eviction:
         deadline = time.monotonic() + seconds
         with self._read() as db:
             over = used_bytes(db) > self._limits.max_bytes
+            own = days_of(db.execute("SELECT name, value FROM pairs WHERE name >= ? AND name < ?", NAMES).fetchall())
         takes = _Rule(self._limits, now, self._limits.max_bytes * TARGET if over else float("inf"))
-        sessions = self._sessions(takes, deadline)
+        sessions = self._retained(own, now, deadline) + self._sessions(takes, list(own), deadline)
         blobs = self._blobs(takes, deadline)
         rows = self._rows(now, deadline)
         self._shrink(deadline)
         return Evicted(sessions, blobs, rows)
 
-    def _sessions(self, takes: _Rule, deadline: float) -> int:
+    def _retained(self, own: Mapping[str, int], now: float, deadline: float) -> int:
+        """Delete what the tenants with days of their own have kept for longer."""
         taken = 0
+        for tenant, days in own.items():
+            before = min(now - self._limits.live_seconds, now - days * DAY)
+            query = f"SELECT id FROM sessions WHERE touched < ? AND {_TENANT} = ? LIMIT {ROWS}"
+            with self._read() as db:
+                names = [row[0] for row in db.execute(query, (before, tenant)).fetchall()]
+            for name in names:
+                with self._write() as db:
+                    row = db.execute("SELECT touched FROM sessions WHERE id = ?", (name,)).fetchone()
+                    if row is not None and row[0] < before:
+                        taken += sqlite_log.delete(db, self._packer, name)
+                if time.monotonic() > deadline:
+                    return taken
+        return taken
+
+    def _sessions(self, takes: _Rule, own: Sequence[str], deadline: float) -> int:
+        """Delete the oldest; those of tenants with days of their own only where there is too much."""
+        taken = 0
+        others = f"SELECT id, touched FROM sessions WHERE {_TENANT} NOT IN ({', '.join('?' * len(own))})"
         while not (taken and time.monotonic() > deadline):
             with self._read() as db:
-                oldest = db.execute("SELECT id, touched FROM sessions ORDER BY touched LIMIT 1").fetchone()
+                if takes.too_much(db):
+                    oldest = db.execute("SELECT id, touched FROM sessions ORDER BY touched LIMIT 1").fetchone()
+                else:
+                    oldest = db.execute(f"{others} ORDER BY touched LIMIT 1", own).fetchone()
                 if oldest is None or not takes(db, oldest[1]):
                     break
             with self._write() as db:
@@ -138,9 +162,14 @@ class _Rule:
         self._target = target
 
     def __call__(self, db: sqlite3.Connection, touched: float) -> bool:
-        return touched < self._live and (touched < self._old or used_bytes(db) > self._target)
+        return touched < self._live and (touched < self._old or self.too_much(db))
+
+    def too_much(self, db: sqlite3.Connection) -> bool:
+        return used_bytes(db) > self._target
 
 
+# The tenant of a session, by its id.
+_TENANT = "substr(id, 1, max(0, instr(id, '~') - 1))"
 _LOOSE = "SELECT no, loose FROM contents WHERE loose IS NOT NULL ORDER BY loose LIMIT 1"
 _USELESS = (
     f"NOT EXISTS (SELECT 1 FROM sessions WHERE no = place >> {LENGTH_BITS}"

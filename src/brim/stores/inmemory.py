@@ -23,6 +23,7 @@ from brim.stores.protocol import (
     blob_digest,
     prefix_range,
 )
+from brim.stores.retention import DAY, retained
 from brim.tokens.actuals import UsageRecord
 
 # How many usage records a process keeps in memory.
@@ -273,8 +274,10 @@ class InMemoryStore:
             live = now - self._limits.live_seconds
             old = min(live, now - self._limits.max_age_days * 86_400)
             sessions = blobs = 0
+            own = {tenant: min(live, now - days * DAY) for tenant, days in retained(self).items()}
             for name, known in sorted(self._sessions.items(), key=lambda item: item[1].touched):
-                if known.touched < old or (known.touched < live and self._size > self._limits.max_bytes):
+                too_old = known.touched < own.get(name.rpartition("~")[0], old)
+                if too_old or (known.touched < live and self._size > self._limits.max_bytes):
                     sessions += self.delete_session(name)
             for digest, put in list(self._loose.items()):
                 if put < old or (put < live and self._size > self._limits.max_bytes):

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 
 from brim.stores import sqlite_archive, sqlite_log
+from brim.stores.erasing import erase_values, marks
 from brim.stores.moving import ExportedSession, SizeRow
 from brim.stores.sqlite import SqliteStore
 from brim.stores.sqlite_schema import LENGTH_BITS
@@ -94,9 +95,8 @@ class MovableSqlite(SqliteStore):
             begins = (f"{tenant}~", f"{tenant}~")
             query = "SELECT id FROM sessions WHERE substr(id, 1, length(?)) = ?"
             names = [row[0] for row in db.execute(query, begins).fetchall()]
-        gone = sum(self.delete_session(name) for name in names)
+        gone = sum(self.delete_session(name) for name in names) + erase_values(self, tenant)
         with self._write() as db:
-            gone += db.execute("DELETE FROM pairs WHERE substr(name, 1, length(?)) = ?", begins).rowcount
             db.execute(f"DELETE FROM prefixes WHERE place >> {LENGTH_BITS} NOT IN (SELECT no FROM sessions)")
         return gone
 
@@ -106,8 +106,9 @@ class MovableSqlite(SqliteStore):
             tables = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()]
             for table in tables:
                 columns = [row[1] for row in cursor.execute(f"PRAGMA table_info({table})").fetchall()]
-                where = " OR ".join(f"instr(CAST({name} AS TEXT), ?) > 0" for name in columns)
-                given = [f"{tenant}~"] * len(columns)
+                looks = [(name, mark) for name in columns for mark in marks(tenant)]
+                where = " OR ".join(f"instr(CAST({name} AS TEXT), ?) > 0" for name, _ in looks)
+                given = [mark for _, mark in looks]
                 found[table] = cursor.execute(f"SELECT count(*) FROM {table} WHERE {where}", given).fetchone()[0]
             for table, query in _ORPHANS.items():
                 found[table] += cursor.execute(query).fetchone()[0]

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from brim.stores.protocol import Limits, Store, Turn, Wanted, blob_digest
+from brim.stores.retention import retain
 from brim.tokens.actuals import UsageRecord
 
 __all__ = ["Clock", "StoreConformance"]
@@ -240,6 +241,21 @@ class StoreConformance:
         assert store.get_blob(loose) is None
         assert store.get_blob(kept) == shared
         assert store.find_prefix([blob_digest(b"old"), blob_digest(b"new")]) == ("new", 1)
+
+    def test_a_tenant_with_days_of_its_own_keeps_its_sessions_for_so_long(self) -> None:
+        store = self.open(Limits(max_age_days=30))
+        for tenant, days in (("short", 7), ("long", 90), ("gone", 1)):
+            retain(store, tenant, days)
+        retain(store, "gone", 0)
+        for name in ("short~a", "long~a", "longer~a", "gone~a", "a"):
+            store.commit(Turn(name, [record(0)]))
+        kept = []
+        for days in (6, 2, 24, 30, 31):  # 6, 8, 32, 62 and 93 days after the last turn
+            self.clock.time += days * DAY
+            store.evict()
+            kept.append(sorted(one.id for one in store.sessions()))
+        others = sorted(["a", "gone~a", "long~a", "longer~a"])
+        assert kept == [sorted([*others, "short~a"]), others, ["long~a"], ["long~a"], []]
 
     def test_over_the_size_limit_the_oldest_go_first_and_live_ones_never(self) -> None:
         limits = Limits(max_bytes=1 << 20, live_seconds=100)

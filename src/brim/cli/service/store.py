@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
@@ -15,13 +16,16 @@ from brim.errors import BadInput
 from brim.settings.secrets import without_password
 from brim.stores.copying import check_tenant, copy, differences, open_movable
 from brim.stores.resilient import is_address
+from brim.stores.retention import retain, retained
 
 _EXAMPLES = """examples:
   brim store migrate --store postgresql://db.example/brim        set a database up, or bring it to this version
   brim store check                                               read everything, and say what cannot be read
   brim store copy ~/.local/share/brim/brim.db postgresql://db.example/brim
   brim store erase --tenant mzxw6ytboi4dkmjq                     delete all that a tenant has sent
+  brim store retain --tenant mzxw6ytboi4dkmjq --days 7           keep what it sends for a week
 """
+_TENANT = "the part of its sessions' ids before the ~"
 
 
 def add(subparsers: Any) -> None:
@@ -39,7 +43,12 @@ def add(subparsers: Any) -> None:
     copying.add_argument("source", metavar="SRC", help="a file or an address")
     copying.add_argument("target", metavar="DST", help="a file or an address; what it has already stays")
     erasing = _command(inner, "erase", "delete all that a tenant has sent, and look for what is left", _erase)
-    erasing.add_argument("--tenant", required=True, help="the part of its sessions' ids before the ~")
+    erasing.add_argument("--tenant", required=True, help=_TENANT)
+    retaining = _command(inner, "retain", "keep the sessions of a tenant for days of its own", _retain)
+    retaining.add_argument("--tenant", help=f"{_TENANT}; without one those with days of their own are listed")
+    retaining.add_argument(
+        "--days", type=int, default=0, help="days after its last turn; 0: as store.max_age_days says"
+    )
 
 
 def _command(
@@ -107,15 +116,51 @@ def _copy(args: argparse.Namespace) -> int:
 
 
 def _erase(args: argparse.Namespace) -> int:
-    apply_settings()
-    tenant = check_tenant(args.tenant)
+    tenant, cache = check_tenant(args.tenant), apply_settings().cache_place
     store = open_movable(place_of(args.store))
     try:
         gone, left = store.erase(tenant), store.traces(tenant)
     finally:
         store.close()
+    if cache:
+        left |= _erase_counters(cache, tenant)
     print(f"{gone:,} sessions and values of {tenant} are deleted")
     for table, count in left.items():
         print(f"{count:,} rows of {table} still name it, or belong to no session")
     print("no table names it any more" if not left else "run it again while no gateway serves this tenant")
     return 1 if left else 0
+
+
+def _erase_counters(cache: str, tenant: str) -> dict[str, int]:
+    """Delete a tenant's counters in Valkey; how many are left there."""
+    counters = import_module("brim.stores.counters")
+
+    async def erased() -> tuple[int, int]:
+        shared = counters.SharedCounters(cache)
+        try:
+            found: tuple[int, int] = await shared.erase(tenant)
+            return found
+        finally:
+            await shared.close()
+
+    try:
+        gone, left = asyncio.run(erased())
+    except counters.FAULTS as problem:
+        raise BadInput(
+            "store.cache", f"cannot be reached ({type(problem).__name__}): its counters are not deleted"
+        ) from None
+    print(f"{gone:,} counters of {tenant} in Valkey are deleted")
+    return {"counters in Valkey": left} if left else {}
+
+
+def _retain(args: argparse.Namespace) -> int:
+    apply_settings()
+    store = open_movable(place_of(args.store))
+    try:
+        if args.tenant:
+            retain(store, check_tenant(args.tenant), args.days)
+        for tenant, days in retained(store).items():
+            print(f"{tenant}: {days:,} days")
+    finally:
+        store.close()
+    return 0

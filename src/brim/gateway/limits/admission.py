@@ -1,48 +1,65 @@
-"""Who comes with a virtual key: whether it is one, to which upstream it goes, and what is left of its allowances."""
+"""Who may send a request: whether a virtual key is one, and what is left of the allowances of a key or a tenant."""
 
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from brim.deadline import OutOfTime
 from brim.gateway.limits.allowance import Allowance
-from brim.gateway.limits.spending import Spending
+from brim.gateway.limits.running import Running
+from brim.gateway.limits.spending import Reservation, Spending
+from brim.gateway.limits.tenant_limits import TenantLimits
 from brim.gateway.limits.virtual_keys import VirtualKey, find_key
-from brim.gateway.proxy.faults import Refused
+from brim.gateway.proxy.faults import Limited, Refused
 from brim.sized_lru import SizedLru
 from brim.stores.protocol import Store
+
+if TYPE_CHECKING:
+    from brim.stores.counters import SharedCounters
 
 # So long a key is taken as it was read: a revoked one is refused after so many seconds, by every gateway.
 FRESH_SECONDS: Final = 2.0
 _MOST_KNOWN: Final = 5_000
+# The account of everyone where all clients are joined.
+_EVERYONE: Final = "everyone"
 
 
 class Admission:
-    """Lets requests in by their virtual key. `in_time` does a look into the store beside the event loop."""
+    """Lets requests in. `in_time` does a look into the store beside the event loop."""
 
     def __init__(
-        self, store: Store | None, keep: Callable[[str, bytes], None], in_time: Callable[..., Awaitable[Any]]
+        self,
+        store: Store | None,
+        keep: Callable[[str, bytes | None], None],
+        in_time: Callable[..., Awaitable[Any]],
+        shared: SharedCounters | None = None,
     ) -> None:
         self._store = store
         self._in_time = in_time
         self._known: SizedLru[str, tuple[VirtualKey | None, float]] = SizedLru(_MOST_KNOWN)
-        self._spending = Spending(store, keep, in_time)
-        self._pending: Counter[str] = Counter()
+        self.spending = Spending(store, keep, in_time, shared)
+        self.running = Running(store, keep, in_time, shared)
+        self._shared = shared
 
-    async def admit(self, secret: str) -> Grant:
-        """Let a request in. Raises Refused: 401 for a key that is none, 429 where its rate or budget is used up."""
-        key = await self._find(secret)
-        if key is None:
-            raise Refused(401, "this virtual key is not known here: it was revoked, or never given", "invalid_api_key")
-        if key.rate is not None:
-            if await self._spending.used(key.id, "requests", key.rate) >= key.rate.most:
-                raise _used_up("Rate limit reached", key.rate, "requests", "rate_limit_exceeded")
-            self._spending.add(key.id, "requests", key.rate, 1)
-        grant = Grant(self, key, secret)
-        await grant.reserve(0)
+    async def admit(self, secret: str, tenant: str, limits: TenantLimits) -> Grant | None:
+        """Let a request in: by its virtual key, or else by the limits of tenants. None where nothing limits it.
+
+        Raises Refused for a key that is none; Limited where a rate or budget is used up, or too many are in work.
+        """
+        key = None
+        if secret:
+            key = await self._find(secret)
+            if key is None:
+                raise Refused(
+                    401, "this virtual key is not known here: it was revoked, or never given", "invalid_api_key"
+                )
+            limits = TenantLimits(key.budget, key.rate, limits.in_work)
+        elif not limits.given:
+            return None
+        grant = Grant(self, key.id if key is not None else tenant or _EVERYONE, limits, key, secret)
+        await grant.enter()
         return grant
 
     async def _find(self, secret: str) -> VirtualKey | None:
@@ -58,39 +75,69 @@ class Admission:
         self._known.put(secret, (found, time.monotonic()))
         return found
 
+    async def close(self) -> None:
+        self.running.close()
+        if self._shared is not None:
+            await self._shared.close()
+
 
 class Grant:
-    """One request that was let in: what it is expected to take, until it is known what it took."""
+    """One request that was let in: its place, and what it is expected to take until it is known what it took."""
 
-    __slots__ = ("_admission", "_held", "key", "secret")
+    __slots__ = ("_account", "_admission", "_held", "_limits", "_place", "key", "secret")
 
-    def __init__(self, admission: Admission, key: VirtualKey, secret: str) -> None:
-        self._admission, self.key, self.secret = admission, key, secret
-        self._held = 0
+    def __init__(
+        self, admission: Admission, account: str, limits: TenantLimits, key: VirtualKey | None, secret: str
+    ) -> None:
+        self._admission, self._account, self._limits = admission, account, limits
+        self.key, self.secret = key, secret
+        self._held: Reservation | None = None
+        self._place: str | None = None
+
+    async def enter(self) -> None:
+        """Take a place among the requests in work and one of the rate. Raises Limited."""
+        limits, admission = self._limits, self._admission
+        if limits.in_work:
+            self._place = await admission.running.enter(self._account, limits.in_work)
+            if self._place is None:
+                raise Limited(f"{limits.in_work:,} requests at once", "rate_limit_exceeded", 1)
+        try:
+            if limits.rate is not None:
+                taken = await admission.spending.take(self._account, "requests", limits.rate, 1)
+                if taken is None:
+                    raise _used_up(limits.rate, "requests", "rate_limit_exceeded")
+                admission.spending.settle(taken, 1)
+            await self.reserve(0)
+        except BaseException:
+            self._leave()
+            raise
 
     async def reserve(self, tokens: int) -> None:
-        """Hold so many tokens of the budget. Raises Refused (429) where they are not left."""
-        budget, pending = self.key.budget, self._admission._pending
+        """Hold so many tokens of the budget. Raises Limited where they are not left."""
+        budget, spending = self._limits.budget, self._admission.spending
         if budget is None:
             return
-        used = await self._admission._spending.used(self.key.id, "tokens", budget)
-        if used + pending[self.key.id] - self._held + max(1, tokens) > budget.most:
-            raise _used_up("You exceeded your current quota", budget, "tokens", "insufficient_quota")
-        pending[self.key.id] += tokens - self._held
-        self._held = tokens
+        if self._held is not None:
+            held, self._held = self._held, None
+            spending.settle(held, 0)
+        self._held = await spending.take(self._account, "tokens", budget, max(1, tokens))
+        if self._held is None:
+            raise _used_up(budget, "tokens", "insufficient_quota")
 
     def settle(self, tokens: int) -> None:
         """Note what it took, and hold nothing any more."""
-        pending = self._admission._pending
-        pending[self.key.id] -= self._held
-        if not pending[self.key.id]:
-            del pending[self.key.id]
-        self._held = 0
-        if self.key.budget is not None and tokens:
-            self._admission._spending.add(self.key.id, "tokens", self.key.budget, tokens)
+        self._leave()
+        held, self._held = self._held, None
+        if held is not None:
+            self._admission.spending.settle(held, tokens)
+        elif tokens and self._limits.budget is not None:
+            self._admission.spending.add(self._account, "tokens", self._limits.budget, tokens)
+
+    def _leave(self) -> None:
+        if self._place is not None:
+            self._admission.running.leave(self._account, self._place)
+            self._place = None
 
 
-def _used_up(words: str, allowed: Allowance, what: str, code: str) -> Refused:
-    seconds = allowed.seconds_left(time.time())
-    text = f"{words}: {allowed.most:,} {what} in a {allowed.period}. Please try again in {seconds:,} s."
-    return Refused(429, text, code, retry_after=seconds)
+def _used_up(allowed: Allowance, what: str, code: str) -> Limited:
+    return Limited(f"{allowed.most:,} {what} in a {allowed.period}", code, allowed.seconds_left(time.time()))

@@ -2,7 +2,7 @@
 
 Each process writes only its own number and reads those of the others, so none waits for another and none is lost. What
 the others have used in the last moments is not known here: together they may pass an allowance by what they use in
-`FRESH_SECONDS` and one flush of the journal.
+`FRESH_SECONDS` and one flush of the journal. With shared counters they never do.
 """
 
 from __future__ import annotations
@@ -10,28 +10,51 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
 from brim import incidents
 from brim.deadline import OutOfTime
 from brim.gateway.limits.allowance import Allowance
 from brim.stores.protocol import Store
 
+if TYPE_CHECKING:
+    from brim.stores.counters import SharedCounters
+
 # So long the numbers of others are taken as they were read.
 FRESH_SECONDS: Final = 1.0
 _SPENT: Final = "spent."
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """So much of an allowance that a request may use."""
+
+    key: str
+    kind: str
+    allowed: Allowance
+    name: str
+    amount: int
 
 
 class Spending:
     """The numbers of one process. `keep` writes a value a moment later; `in_time` does a look into the store."""
 
     def __init__(
-        self, store: Store | None, keep: Callable[[str, bytes], None], in_time: Callable[..., Awaitable[Any]]
+        self,
+        store: Store | None,
+        keep: Callable[[str, bytes], None],
+        in_time: Callable[..., Awaitable[Any]],
+        shared: SharedCounters | None = None,
     ) -> None:
         self._store = store
         self._keep = keep
         self._in_time = in_time
+        self._shared = shared
+        self._held: Counter[str] = Counter()
+        self._telling: set[asyncio.Task[bool | None]] = set()
         self._process = secrets.token_hex(6)
         self._own: dict[str, int] = {}
         self._others: dict[str, int] = {}
@@ -47,6 +70,34 @@ class Spending:
                 await self._look(period, slot)
         name = f"{period}{slot}."
         return self._own.get(name, 0) + self._others.get(name, 0)
+
+    async def take(self, key: str, kind: str, allowed: Allowance, amount: int) -> Reservation | None:
+        """Hold so much of an allowance until it is known what was used; None where it is not left."""
+        used = await self.used(key, kind, allowed)
+        now = time.time()
+        name, fits = f"{kind}.{allowed.slot(now)}", None
+        if self._shared is not None:
+            seconds = allowed.seconds_left(now) + 60
+            fits = await self._shared.take(key, name, amount, most=allowed.most, least=used, seconds=seconds)
+        held = f"{key}.{name}"
+        if fits is None:
+            fits = used + self._held[held] + amount <= allowed.most
+        if not fits:
+            return None
+        self._held[held] += amount
+        return Reservation(key, kind, allowed, name, amount)
+
+    def settle(self, held: Reservation, amount: int) -> None:
+        """Note what was used of what was held."""
+        self._held[f"{held.key}.{held.name}"] -= held.amount
+        self._held += Counter()  # what holds nothing goes
+        if amount:
+            self.add(held.key, held.kind, held.allowed, amount)
+        if self._shared is not None and amount != held.amount:
+            seconds = held.allowed.seconds_left(time.time()) + 60
+            task = asyncio.ensure_future(self._shared.take(held.key, held.name, amount - held.amount, seconds=seconds))
+            self._telling.add(task)
+            task.add_done_callback(self._telling.discard)
 
     def add(self, key: str, kind: str, allowed: Allowance, amount: int) -> None:
         """Note that so much more was used."""

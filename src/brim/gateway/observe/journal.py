@@ -47,7 +47,7 @@ class Journal:
         self._most = MOST_CONTENTS, MOST_BYTES
         self._plans: deque[GatewayTurn] = deque()
         self._waiting: list[UsageRecord] = []
-        self._values: dict[str, bytes] = {}
+        self._values: dict[str, bytes | None] = {}
         self._watchers: set[asyncio.Queue[GatewayTurn | None]] = set()
         self._task: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
@@ -114,8 +114,8 @@ class Journal:
             self._waiting.append(record)
             self._wake.set()
 
-    def keep_value(self, name: str, value: bytes) -> None:
-        """Write a small value with the next flush."""
+    def keep_value(self, name: str, value: bytes | None) -> None:
+        """Write a small value with the next flush; None deletes it."""
         if self._keeper is not None:
             self._values[name] = value
             self._wake.set()

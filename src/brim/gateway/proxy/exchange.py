@@ -17,7 +17,8 @@ from brim.fitting import cut_output
 from brim.gateway.fitting.fit_result import FitResult
 from brim.gateway.fitting.large import fit_large, in_pieces, learn_large, refit_large
 from brim.gateway.limits.admission import Grant
-from brim.gateway.limits.virtual_keys import secret_of
+from brim.gateway.limits.tenant_limits import UNLIMITED
+from brim.gateway.limits.virtual_keys import VirtualKey, secret_of
 from brim.gateway.observe.logs import log, tell
 from brim.gateway.observe.turns import GatewayTurn, TurnOutcome, slim
 from brim.gateway.proxy import compacting, overflow
@@ -25,7 +26,7 @@ from brim.gateway.proxy.asked import AskedFor, peek
 from brim.gateway.proxy.controls import Controls, controls_of
 from brim.gateway.proxy.downstream import JSON, ClientSide
 from brim.gateway.proxy.fallbacks import first_answer
-from brim.gateway.proxy.faults import ClientGone, ExchangeFault, Refused, UpstreamFault
+from brim.gateway.proxy.faults import ClientGone, ExchangeFault, Limited, Refused, UpstreamFault
 from brim.gateway.proxy.headers import Pairs, forwarded, returned
 from brim.gateway.proxy.larger import fitted_larger
 from brim.gateway.proxy.outgoing import Outgoing
@@ -82,12 +83,17 @@ class Exchange(ClientSide):
         self.fell_back = False  # nothing is learnt of the first upstream from what another one reports
         self._held = gateway.holding.by(tenant)
 
+    @property
+    def key(self) -> VirtualKey | None:
+        """The virtual key that the request came with."""
+        return self.grant.key if self.grant is not None else None
+
     async def run(self) -> None:
         """Serve the request. Faults become answers in the provider's shape; nothing is raised."""
         self._lookout.begin()
         try:
-            if (secret := secret_of(self.scope)) != "":
-                self.grant = await self.gateway.admission.admit(secret)
+            limits = self.options.tenant_limits if self.route.kind != "models" else UNLIMITED
+            self.grant = await self.gateway.admission.admit(secret_of(self.scope), self.tenant, limits)
             if self.route.kind in ("fit", "compact"):
                 await self._served()
             else:
@@ -187,8 +193,8 @@ class Exchange(ClientSide):
     def target_of(self, model: str) -> Target:
         """The upstream of this request. Where a path tells no API and none speaks the likely one, it is the first."""
         targets, host = self.options.targets, self.route.host
-        if self.grant is not None:
-            return self._granted(self.grant.key.upstream, host, model)
+        if self.key is not None:
+            return self._granted(self.key.upstream, host, model)
         spoken = {api for target in targets for api in target.apis}
         likely = {api for target in targets if target.built_in == targets[0].built_in for api in target.apis}
         if not self.route.api and not self.route.upstream and self.api not in likely and targets:
@@ -215,7 +221,7 @@ class Exchange(ClientSide):
 
     def send_upstream(self, target: Target, headers: Pairs, body: Any) -> Awaitable[UpstreamResponse]:
         query = without(self.scope["query_string"].decode("latin-1"), self.options.token)
-        query = without(query, self.grant.secret if self.grant is not None else None)
+        query = without(query, (self.grant.secret if self.grant is not None else "") or None)
         url = target.address(self.route.path, query, self.api)
         if isinstance(body, tuple):
             headers = [*headers, (b"content-length", b"%d" % sum(map(len, body)))]
@@ -229,7 +235,7 @@ class Exchange(ClientSide):
         controls = controls_of(self.headers, self.options.policy, self.tenant)
         content = incoming.content
         # Whatever the model, there may be only one place to go to: then the body is read once, by the fit.
-        told = self.route.upstream or controls.bypass or self.grant is not None
+        told = self.route.upstream or controls.bypass or self.key is not None
         target = None if told else self.options.only.get(self.route.host or self.api)
         asked = peek(content) if target is None else AskedFor()
         if target is None:
@@ -463,7 +469,10 @@ class Exchange(ClientSide):
             self.turn.note = self.turn.note or fault.message
             self.turn.status = self.turn.status if self.started else fault.status
         if not self.started:
-            body = error_bodies.error(self.api, fault.status, fault.message, fault.code)
+            if isinstance(fault, Limited):
+                body = error_bodies.limited(self.api, fault.limit, fault.retry_after, fault.code)
+            else:
+                body = error_bodies.error(self.api, fault.status, fault.message, fault.code)
             extra: Pairs = [(b"connection", b"close")] if fault.status in (408, 413) else []
             if isinstance(fault, Refused) and fault.retry_after:
                 extra += [(b"retry-after", b"%d" % fault.retry_after)]

@@ -46,7 +46,7 @@ def fallback_of(exchange: Exchange, out: Outgoing) -> Target | None:
     A virtual key is for one upstream alone, so its requests have none.
     """
     turn, result = exchange.turn, exchange.result
-    if not out.target.fallback or exchange.grant is not None or turn is None:
+    if not out.target.fallback or exchange.key is not None or turn is None:
         return None
     other = next((target for target in exchange.options.targets if target.name == out.target.fallback), None)
     if other is None or other.key is None or exchange.api not in other.apis or not other.serves(turn.model):

@@ -2,6 +2,7 @@
 
 ExchangeFault
 ├── Refused        the request cannot be taken: too large, malformed, forbidden, no upstream
+│   └── Limited    the client has used up a limit
 ├── UpstreamFault  the provider could not be reached, or stopped in the middle
 └── ClientGone     nobody waits for the answer any more
 """
@@ -27,6 +28,14 @@ class Refused(ExchangeFault):
     def __init__(self, status: int, message: str, code: str = "", *, retry_after: int = 0) -> None:
         super().__init__(status, message, code)
         self.retry_after = retry_after
+
+
+class Limited(Refused):
+    """The client has used up a limit, such as "60 requests in a minute"; `code` is OpenAI's name for its kind."""
+
+    def __init__(self, limit: str, code: str, retry_after: int) -> None:
+        super().__init__(429, f"the limit is {limit}", code, retry_after=retry_after)
+        self.limit = limit
 
 
 class UpstreamFault(ExchangeFault):

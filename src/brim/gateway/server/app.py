@@ -10,7 +10,8 @@ import secrets
 import socket
 import time
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -41,6 +42,9 @@ from brim.gateway.server.origins import foreign_origin, is_preflight, preflight
 from brim.gateway.server.tenant import Tenants
 from brim.gateway.server.tokenizer_preload import Warming
 from brim.stores.protocol import Store
+
+if TYPE_CHECKING:
+    from brim.stores.counters import SharedCounters
 
 DashboardMaker = Callable[[Views], ASGIApp]
 _OWN = ("/brim", "/metrics", "/healthz", "/readyz")
@@ -83,7 +87,7 @@ class Gateway:
             fit_timeout=options.gateway.fit_timeout,
         )
         self.fitter.large_store = large_store
-        self.admission = Admission(store, self.journal.keep_value, self.fitter.in_time)
+        self.admission = Admission(store, self.journal.keep_value, self.fitter.in_time, _shared_counters(options))
         self._warming = Warming(self.fitter, options)
         self.summarizing = self.fitter.summarizer = self._summarizing(options)
         self.redact = Redaction(options.gateway.redact)
@@ -285,12 +289,19 @@ class Gateway:
             await self.summarizing.close()
         await self.discovery.close()
         await self.client.close()
+        await self.admission.close()
         await self.journal.close()
         self.fitter.close()
         await self.offload.close()
         if self.store is not None:
             await asyncio.to_thread(self.store.close)
         log.log(logging.INFO, "stopped")
+
+
+def _shared_counters(options: Options) -> SharedCounters | None:
+    """The counters in Valkey, where the settings name one; its driver is an extra."""
+    place = options.settings.cache_place
+    return import_module("brim.stores.counters").SharedCounters(place) if place else None
 
 
 def _process() -> str:

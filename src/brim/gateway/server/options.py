@@ -10,6 +10,7 @@ from typing import Final, Literal
 
 from brim.errors import BadSetting
 from brim.gateway.fitting.summarizing import summarizer_target
+from brim.gateway.limits.tenant_limits import UNLIMITED, TenantLimits, tenant_limits
 from brim.gateway.proxy.provider_options import Edits, edits_of
 from brim.gateway.proxy.upstreams import Target, only_targets, targets_of
 from brim.gateway.server.origins import Origins, origins_of
@@ -43,6 +44,7 @@ class Options:
     """From where a header that names the tenant is believed."""
     origins: Origins = field(default_factory=Origins)
     """The web pages and Electron apps that may call the gateway, besides its own pages."""
+    tenant_limits: TenantLimits = UNLIMITED
 
     def catalog(self) -> Catalog:
         """The models that are known, with what the settings say of them."""
@@ -88,6 +90,7 @@ def options_of(settings: Settings, *, upstream: str = "", clear_tool_uses: tuple
         summarizer=summarizer_target(settings, targets),
         proxies=_proxies(gateway, token),
         origins=origins_of(gateway.allowed_origins),
+        tenant_limits=tenant_limits(gateway),
     )
 
 

@@ -18,6 +18,7 @@ from brim.stores.postgres import admin
 from brim.stores.postgres.connections import FAULTS, Connections
 from brim.stores.postgres.rows import Rows
 from brim.stores.protocol import Evicted, Limits
+from brim.stores.retention import DAY, RETAINED, days_of
 
 log = logging.getLogger(__name__)
 # Seconds between two looks of one gateway at the limits, and what it spends on one at most.
@@ -79,16 +80,32 @@ class DatabaseEviction:
         over = self._connections.run(admin.size) - self._limits.max_bytes
         if over > 0:
             over += int(self._limits.max_bytes * (1 - TARGET))
-        sessions, over = self._sessions(live, old, over, deadline)
+        own = days_of(self._connections.run(lambda db: admin.values(db, RETAINED)).items())
+        sessions = sum(self._retained(tenant, min(live, now - days * DAY), deadline) for tenant, days in own.items())
+        others, over = self._sessions(live, old, over, list(own), deadline)
+        sessions += others
         blobs = self._loose(live, old, over, deadline)
         return Evicted(sessions, blobs, self._sweep(now, deadline))
 
-    def _sessions(self, live: float, old: float, over: int, deadline: float) -> tuple[int, int]:
-        """Delete sessions until none is too old and there is no longer too much; how many, and what is over still."""
+    def _retained(self, tenant: str, before: float, deadline: float) -> int:
+        """Delete what a tenant with days of its own has kept for longer."""
+        taken = 0
+        while time.monotonic() < deadline:
+            keys = self._connections.run(partial(_oldest_of, tenant, before))
+            taken += sum(self.delete(key, before) for key in keys)
+            if len(keys) < SOME:
+                break
+        return taken
+
+    def _sessions(self, live: float, old: float, over: int, own: list[str], deadline: float) -> tuple[int, int]:
+        """Delete sessions until none is too old and there is no longer too much; how many, and what is over still.
+
+        Those of tenants with days of their `own` are taken only where there is too much.
+        """
         taken = 0
         while time.monotonic() < deadline:
             limit = live if over > 0 else old
-            rows = self._connections.run(partial(_oldest, limit))
+            rows = self._connections.run(partial(_oldest, limit, [] if over > 0 else own))
             for key, size, touched in rows:
                 if touched >= old and over <= 0:
                     return taken, over
@@ -129,9 +146,17 @@ class DatabaseEviction:
         return taken
 
 
-def _oldest(before: float, db: Connection) -> list[tuple[bytes, int, float]]:
-    query = "SELECT key, size, touched FROM brim_sessions WHERE touched < %s ORDER BY touched LIMIT %s"
-    return db.execute(query, (before, SOME)).fetchall()
+def _oldest(before: float, without: list[str], db: Connection) -> list[tuple[bytes, int, float]]:
+    query = (
+        "SELECT key, size, touched FROM brim_sessions WHERE touched < %s AND brim_tenant(id) <> ALL(%s)"
+        " ORDER BY touched LIMIT %s"
+    )
+    return db.execute(query, (before, without, SOME)).fetchall()
+
+
+def _oldest_of(tenant: str, before: float, db: Connection) -> list[bytes]:
+    query = "SELECT key FROM brim_sessions WHERE brim_tenant(id) = %s AND touched < %s ORDER BY touched LIMIT %s"
+    return [row[0] for row in db.execute(query, (tenant, before, SOME)).fetchall()]
 
 
 def _old_sizes(day: int, db: Connection) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from psycopg import Connection, sql
 
+from brim.stores.erasing import erase_values, marks
 from brim.stores.moving import ExportedSession, SizeRow
 from brim.stores.postgres import blobs
 from brim.stores.postgres.rows import name_key
@@ -108,12 +109,9 @@ class MovablePostgres(PostgresStore):
         self.connections.run(lambda db: db.execute(query, (at, digest)))
 
     def erase(self, tenant: str) -> int:
-        begin = f"{tenant}~"
-        query = "SELECT id FROM brim_sessions WHERE starts_with(id, %s)"
-        names = self.connections.run(lambda db: [row[0] for row in db.execute(query, (begin,))])
-        gone = sum(self.delete_session(name) for name in names)
-        values = "DELETE FROM brim_values WHERE starts_with(name, %s)"
-        return gone + self.connections.run(lambda db: db.execute(values, (begin,)).rowcount)
+        query = "SELECT id FROM brim_sessions WHERE brim_tenant(id) = %s"
+        names = self.connections.run(lambda db: [row[0] for row in db.execute(query, (tenant,))])
+        return sum(self.delete_session(name) for name in names) + erase_values(self, tenant)
 
     def traces(self, tenant: str) -> dict[str, int]:
         def look(db: Connection) -> dict[str, int]:
@@ -121,9 +119,11 @@ class MovablePostgres(PostgresStore):
             for table in TABLES:
                 # A row as text shows bytes as hexadecimal digits: both ways of writing the name are looked for.
                 query = sql.SQL(
-                    "SELECT count(*) FROM {} t WHERE strpos(t::text, %s) > 0 OR strpos(t::text, %s) > 0"
+                    "SELECT count(*) FROM {} t"
+                    " WHERE EXISTS (SELECT FROM unnest(%s::text[]) m WHERE strpos(t::text, m) > 0)"
                 ).format(sql.Identifier(f"brim_{table}"))
-                row = db.execute(query, (f"{tenant}~", f"{tenant}~".encode().hex())).fetchone()
+                wanted = [*marks(tenant), *(mark.encode().hex() for mark in marks(tenant))]
+                row = db.execute(query, (wanted,)).fetchone()
                 found[table] = int(row[0]) if row else 0
             for table, orphans in _ORPHANS.items():
                 row = db.execute(orphans).fetchone()

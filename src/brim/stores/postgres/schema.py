@@ -15,7 +15,7 @@ from brim.errors import BadSetting
 from brim.stores.postgres.connections import Connections
 
 # Step n brings a database of version n to version n + 1. Steps are only ever added.
-STEPS = ("first_step.sql",)
+STEPS = ("first_step.sql", "second_step.sql")
 TABLES = "sessions turns contents handles prefixes sizes usage values".split()
 # Two that set up an empty database at once: one of them fails, and finds it done.
 TRIES = 5

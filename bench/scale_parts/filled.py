@@ -1,0 +1,170 @@
+"""A PostgreSQL store filled to millions of turns: what loading and committing take there, and how eviction keeps up.
+
+    python -m scale_parts.filled --sessions 1000000 --turns 20      in the folder bench
+
+One real session is committed by the store itself; the others are copies of it with ids, prefixes and times of their
+own, made inside the database. A copy is loaded and gone on with as any session is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import statistics
+import threading
+import time
+from collections.abc import Iterable
+from typing import Any
+
+import table
+
+from brim.stores.protocol import Limits, Turn, Wanted
+
+OLD_DAYS, TURN_BYTES, STATE_BYTES = 30, 120, 2_000
+# Sessions that one statement copies: its log is written at once, and no more than that waits in memory.
+STEP = 50_000
+# Of the prefixes of a long conversation those that eviction leaves: one in eight and the newest.
+PREFIX_SHARE = 8
+INDEXES = {
+    "brim_sessions_touched": "CREATE INDEX brim_sessions_touched ON brim_sessions(touched)",
+    "brim_handles_digest": "CREATE INDEX brim_handles_digest ON brim_handles(digest)",
+    "brim_prefixes_session": "CREATE INDEX brim_prefixes_session ON brim_prefixes(session)",
+}
+
+
+def template(store: Any, turns: int, dice: random.Random) -> None:
+    """One session as the store writes it."""
+    name = "tenant~template"
+    for number in range(turns):
+        text = b"m" + dice.randbytes(TURN_BYTES // 2).hex().encode()
+        turn = Turn(name, [text], [], dice.randbytes(STATE_BYTES), expected=number, owner="template",
+                    meta={"model": "scale-model"} if not number else None)  # fmt: skip
+        assert store.commit(turn) == number
+
+
+def fill(store: Any, sessions: int, turns: int) -> float:
+    """Copy the template so many times; the seconds it took. A quarter of the copies is too old to stay."""
+    began = time.monotonic()
+    template(store, turns, random.Random(1))
+
+    def run(text: str) -> None:
+        store.connections.run(lambda db: db.execute(text))
+
+    for name in INDEXES:
+        run(f"DROP INDEX {name}")
+    for first in range(0, sessions, STEP):
+        run(_copies(first, min(first + STEP, sessions)))
+    for statement in INDEXES.values():
+        run(statement)
+    run("ANALYZE")
+    return time.monotonic() - began
+
+
+def _copies(first: int, last: int) -> str:
+    """Sessions with these numbers, their turns and prefixes. Times go back evenly over four thirds of the age limit."""
+    days = OLD_DAYS * 4 / 3
+    return f"""
+    WITH t AS (SELECT * FROM brim_sessions WHERE id = 'tenant~template'),
+    made AS (
+      INSERT INTO brim_sessions(key, id, meta, created, touched, records, size, length, owner, epoch, shown, state)
+      SELECT sha256(('tenant~' || n)::bytea), 'tenant~' || n, t.meta, t.created, t.touched - 7200
+             - 86400 * {days} * ((n::bigint * 7919) % 1000) / 1000.0, t.records, t.size, t.records, t.owner, t.epoch,
+             t.shown, t.state
+        FROM t, generate_series({first}, {last - 1}) n RETURNING no
+    ), kept AS (
+      INSERT INTO brim_prefixes(key, session, length)
+      SELECT hashint8extended(made.no, x.first), made.no, x.first FROM made, brim_turns x
+        WHERE x.session = (SELECT no FROM t) AND (x.first % {PREFIX_SHARE} = 0 OR x.first = (SELECT records - 1 FROM t))
+      ON CONFLICT DO NOTHING
+    )
+    INSERT INTO brim_turns SELECT made.no, x.first, x.count, x.shared, x.data FROM made, brim_turns x
+      WHERE x.session = (SELECT no FROM t)"""
+
+
+def hot(store: Any, names: list[str]) -> tuple[list[float], list[float]]:
+    """Milliseconds of each load, as a gateway does it that has not seen the session, and of each commit after it."""
+    loads, commits = [], []
+    for name in names:
+        began = time.perf_counter()
+        found = store.load(Wanted(name)).session
+        loads.append((time.perf_counter() - began) * 1e3)
+        known = (found.records, found.epoch) if found else (0, 0)
+        dice = random.Random(name)
+        prefixes = [(dice.randbytes(16), known[0] + 1)]
+        turn = Turn(name, [dice.randbytes(TURN_BYTES)], [], dice.randbytes(STATE_BYTES), prefixes,
+                    expected=known[0], epoch=known[1], owner="me")  # fmt: skip
+        began = time.perf_counter()
+        assert store.commit(turn) == known[0]
+        commits.append((time.perf_counter() - began) * 1e3)
+    return loads, commits
+
+
+def _told(times: list[float]) -> tuple[float, float]:
+    return round(statistics.median(times), 2), round(statistics.quantiles(times, n=100)[98], 2)
+
+
+def rows(make_store: Any, sessions: int, turns: int, some: int = 2_000) -> Iterable[table.Row]:
+    """Loading and committing in a store with `some` sessions and in one with `sessions`; then eviction beside both."""
+    store = make_store(Limits(max_bytes=1 << 50, max_age_days=OLD_DAYS))
+    template(store, turns, random.Random(1))
+    fill_few = [_copies(0, some)]
+    store.connections.run(lambda db: db.execute(fill_few[0]))
+    few = hot(store, [f"tenant~{n}" for n in range(some)])
+    store.connections.run(lambda db: db.execute("TRUNCATE brim_sessions, brim_turns, brim_prefixes, brim_handles"))
+    took = fill(store, sessions, turns)
+    size = store.connections.run(lambda db: db.execute("SELECT pg_database_size(current_database())").fetchone())[0]
+    yield f"{sessions:,} sessions, {sessions * turns:,} turns: GB on disk", round(size / 1e9, 1), ""
+    yield "seconds to fill it", round(took), ""
+    chosen = random.Random(2).sample(range(sessions), some)
+    many = hot(store, [f"tenant~{n}" for n in chosen])
+    for what, before, after in zip(("load", "commit"), few, many, strict=True):
+        (p50_few, p99_few), (p50, p99) = _told(before), _told(after)
+        yield f"{what} p50, ms, with {some:,} sessions", p50_few, ""
+        yield f"{what} p50, ms, with {sessions:,}", p50, ""
+        yield f"{what} p99, ms, with {some:,} sessions", p99_few, ""
+        yield f"{what} p99, ms, with {sessions:,}", p99, f"<= {2 * p99_few:.2f}"
+    yield from eviction(store, [f"tenant~{n}" for n in random.Random(3).sample(range(sessions), some)])
+    store.close()
+
+
+def eviction(store: Any, names: list[str]) -> Iterable[table.Row]:
+    """How many old sessions go in half a minute, beside gateways that load and commit meanwhile."""
+    taken: list[Any] = []
+    seconds = 30.0
+    thread = threading.Thread(target=lambda: taken.append(store._eviction.run(seconds)))
+    thread.start()
+    made: list[float] = []
+    for name in names:
+        if not thread.is_alive():
+            break
+        loads, commits = hot(store, [name])
+        made += [one + other for one, other in zip(loads, commits, strict=True)]
+    during = _told(made)
+    thread.join()
+    yield "eviction: sessions deleted a second, beside load and commit", round(taken[0].sessions / seconds), ""
+    yield "eviction: load and commit meanwhile, p50 ms", during[0], ""
+    yield "eviction: load and commit meanwhile, p99 ms", during[1], ""
+
+
+if __name__ == "__main__":
+    import shutil
+    import sys
+    import tempfile
+    from pathlib import Path
+
+    sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parents[2])]
+    from brim.stores.postgres.store import PostgresStore
+    from tests.stores.servers import Postgres
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sessions", type=int, default=1_000_000)
+    parser.add_argument("--turns", type=int, default=20)
+    given = parser.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="brim-filled-"))
+    server = Postgres(folder)
+    try:
+        for metric, value, bar in rows(lambda limits: PostgresStore(server.url, limits), given.sessions, given.turns):
+            print(f"{metric:75} {value!s:>12}  {bar}", flush=True)
+    finally:
+        server.stop("immediate")
+        shutil.rmtree(folder, ignore_errors=True)
