@@ -27,7 +27,7 @@ WANTED: dict[str, str] = {
     "grep": "matches tree", "grep-context": "matches", "rg": "matches", "pip-list": "table", "pip-freeze": "code tree text",
     "pip-install": "build log", "pip-show": "code text tree records", "npm-ls": "tree", "npm-install": "build log",
     "npm-view": "text code table", "cargo-build": "build", "cargo-test": "test", "make": "build", "gcc": "build",
-    "javac": "build", "maven": "build log", "tsc": "build", "eslint": "build", "webpack": "build", "mypy": "build",
+    "javac": "build", "maven": "build log", "tsc": "build", "eslint": "build", "webpack": "build", "mypy": "build", "pyright": "build",
     "ruff": "build", "pylint": "build", "pytest": "test", "unittest": "test", "jest": "test", "mocha": "test",
     "node-test": "test", "prove": "test", "curl-verbose": "log text html", "sqlite-table": "table markdown",
     "sqlite-list": "csv table code", "sqlite-schema": "code", "explain": "table tree text", "psql-table": "table",

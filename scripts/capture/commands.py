@@ -1,4 +1,6 @@
-"""The command lines to capture, by the format of what they print. $REPO is a git repository, $WORK the made projects."""
+"""The command lines to capture, by the format of what they print. $REPO is a git repository, $WORK the made projects,
+$NODE a folder with node_modules, and $PYTHON one with packages of Python.
+"""
 
 # ruff: noqa: E501
 
@@ -131,15 +133,21 @@ COMMANDS: dict[str, list[str]] = {
     ],
     "maven": ["cd bad_maven && mvn -o -B compile", "cd bad_maven && mvn -o -B -X validate", "cd bad_maven && mvn -B package"],
     "tsc": [
-        "cd bad_ts && tsc --ignoreConfig --noEmit --pretty false a.ts b.ts",
-        "cd bad_ts && tsc --ignoreConfig --noEmit --pretty a.ts b.ts",
-        "cd bad_ts && tsc --ignoreConfig --noEmit --strict --pretty false *.ts",
+        "cd bad_ts && tsc --noEmit --pretty false -p .",
+        "cd bad_ts && tsc --noEmit --pretty -p .",
+        "cd real_js && cp -r $NODE/node_modules/rxjs/src rxjs && tsc --noEmit --pretty false $STRICT rxjs/index.ts",
+        "cd real_js && cp -r $NODE/node_modules/immer/src immer && tsc --noEmit --pretty false $STRICT immer/immer.ts",
+        "cd real_js && cp -r $NODE/node_modules/mocha/lib mocha && tsc --noEmit --allowJs --checkJs --pretty false $STRICT mocha/*.js",
+        "cd real_js && cp -r $NODE/node_modules/jasmine/lib jasmine && tsc --noEmit --allowJs --checkJs --pretty $STRICT jasmine/*.js",
     ],
     "eslint": [
         "cd bad_ts && eslint one.js two.js",
         "cd bad_ts && eslint --color one.js two.js",
         "cd bad_ts && eslint --quiet one.js two.js",
         "cd bad_ts && eslint one.js",
+        "cd real_js && cp -r $NODE/node_modules/mocha/lib mocha_lint && eslint mocha_lint",
+        "cd real_js && cp -r $NODE/node_modules/jasmine/lib jasmine_lint && eslint jasmine_lint",
+        "cd real_js && cp -r $NODE/node_modules/tape tape && eslint tape",
     ],
     "webpack": [
         "cd bad_webpack && webpack --mode development",
@@ -151,7 +159,9 @@ COMMANDS: dict[str, list[str]] = {
         "cd bad_py && mypy --strict --pretty .",
         "cd bad_py && mypy --strict --show-column-numbers .",
         "cd bad_py && mypy --strict one.py",
+        *_each("mkdir -p real_py && cd real_py && cp -r $PYTHON/{} . && mypy --strict --ignore-missing-imports {}", "behave", "nose2", "green", "vulture", "yamllint"),
     ],
+    "pyright": _each("mkdir -p real_py && cd real_py && cp -r $PYTHON/{} . && pyright {}", "behave", "nose2", "green", "yamllint"),
     "ruff": [
         "cd bad_py && ruff check --select ALL --output-format concise .",
         "cd bad_py && ruff check --select ALL --output-format full .",

@@ -10,6 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 SAMPLES = (Path(__file__).with_name("samples.txt"), Path(__file__).with_name("unseen.txt"))
+# What a compiler of TypeScript is told so that it finds something in published sources.
+STRICT = (
+    "--strict --noUncheckedIndexedAccess --noPropertyAccessFromIndexSignature --exactOptionalPropertyTypes "
+    "--noUnusedLocals --noImplicitReturns --target es2020 --moduleResolution node"
+)
 CITIES = ("Oslo", "Lyon", "Graz", "Turin", "Cork")
 
 

@@ -7,6 +7,7 @@ import re
 import pytest
 
 import brim
+from brim.tokens import text_counter
 
 LOG = "".join(
     f"commit {n:040x}\nAuthor: Ada <ada@example.com>\nDate:   Wed Nov 18 16:{n:02}:35 2026 +0000\n\n"
@@ -102,3 +103,46 @@ def test_compilers_that_name_no_severity_are_read():
         for n in range(9, 60, 5)
     )
     assert brim.compact(text, 70, "build").text.startswith("[build output, 11 errors]\n")
+
+
+def test_a_long_list_of_errors_keeps_every_place_at_a_ninth_of_its_tokens():
+    kinds = [
+        "Missing semicolon  semi", "'n{}' is not defined  no-undef", "Unexpected var, use let instead  no-var",
+        "Function 'f{}' expected a return value  consistent-return",
+    ]  # fmt: skip
+    places = [(f"lib/{'abc'[n % 3]}/module_{n % 7}.js", 13 * n % 997 + 1, kinds[n % 4]) for n in range(400)]
+    rows = [f"{path}({line},{n % 60}): error: {said.format(n)}" for n, (path, line, said) in enumerate(places)]
+    text = "\n".join(rows)
+    made = brim.compact(text, text_counter("gpt-4o")(text) // 9).text
+    assert "400 errors" in made.split("\n")[0]
+    signs = dict(re.findall(r"^([a-z]) (\S.*)$", made, re.M))
+    folder, found = "", set()
+    for row in made.split("\n"):
+        if row.endswith("/"):
+            folder = row
+        elif match := re.match(r"(\s?)(\S+\.js) (.+)$", row):
+            for sign, lines in re.findall(r"([a-z])([\d,-]+)", match[3]):
+                for part in lines.split(","):
+                    first, _, last = part.partition("-")
+                    path = folder * bool(match[1]) + match[2]
+                    found |= {(path, line, signs[sign][:8]) for line in range(int(first), int(last or first) + 1)}
+    missed = [
+        (path, line) for path, line, said in places
+        if not any(path.endswith(where) and line == at and words.split()[-1] in said for where, at, words in found)
+    ]  # fmt: skip
+    assert not missed
+
+
+def test_what_does_not_fit_of_a_list_of_errors_is_counted_in_its_first_line():
+    text = "\n".join(f"a.go:{n * 7}:1: cannot use name{n} as int value" for n in range(200))
+    made = brim.compact(text, 120).text
+    shown = re.match(r"\[build output, (\d+) of 200 errors\]", made)
+    assert shown
+    assert len(re.findall(r"\d+", made.split("\n")[1])) >= int(shown[1]) > 30
+
+
+def test_errors_whose_place_is_set_in_below_their_file_are_a_build():
+    rows = [f'  /w/app/m{n % 3}.py:{n}:5 - error: "x{n}" is possibly unbound (reportUnbound)' for n in range(1, 40)]
+    made = brim.compact("\n".join(["/w/app/m1.py", *rows, "39 errors, 0 warnings"]), 200)
+    assert made.kind == "build"
+    assert "39 errors" in made.text

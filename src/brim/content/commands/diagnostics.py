@@ -13,7 +13,8 @@ from dataclasses import dataclass
 _PATH = r"(?:[A-Za-z]:)?[^\s:()\[\]]{1,300}"
 # path:line[:column] or path(line,column) before what is wrong there.
 _PLACED = re.compile(
-    rf"(?:\[\w+\] |\w+: )?(?P<path>{_PATH})(?::\[?|\()(?P<at>\d+(?:[:,]\d+)?)[\])]?:? ?-? ?(?P<said>\S.*)$"
+    rf"(?:\[\w+\] |\w+: |\s+(?=\S*[./\\]\w))?(?P<path>{_PATH})"
+    r"(?::\[?|\()(?P<at>\d+(?:[:,]\d+)?)[\])]?:? ?-? ?(?P<said>\S.*)$"
     r"|(?P<path2>[^\s:]{1,300}): line (?P<at2>\d+, col \d+), (?P<said2>\S.*)$"
     r"|(?P<said3>(?:PHP )?(?:Parse|Fatal|Compile) error: .+) in (?P<path3>\S+) on line (?P<at3>\d+)$"
 )

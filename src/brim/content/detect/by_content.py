@@ -429,7 +429,7 @@ def is_matches(sample: Sample) -> bool:
 def is_build(sample: Sample) -> bool:
     """Diagnostics with their places, or the steps of a build tool or an installer."""
     told = sample.number(command_patterns.DIAGNOSTIC)
-    if told >= 2 and told >= 0.25 * len(sample.lines):
+    if told >= 2 and told >= 0.25 * (len(sample.lines) - sample.number(command_patterns.QUOTED_SOURCE)):
         return True
     if sample.share(command_patterns.REPORT) >= 0.5 or sample.number(command_patterns.ARROW) >= 2:
         return True

@@ -22,13 +22,15 @@ BLAME = re.compile(r"\^?[0-9a-f]{7,40} (?:\S+ +)?\(?.{0,60}\d+\) ")
 # A diagnostic: a place and what is wrong, on one line or on two.
 PLACE = r"(?:[A-Za-z]:)?[^\s:()]{1,300}(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\))"
 DIAGNOSTIC = re.compile(
-    rf"(?:\[\w+\] )?{PLACE}:? ?-? ?(?:(?:fatal |internal )?(?:error|warning|note|info|Error|Warning|remark)\b|\[?\*?[A-Z]{{1,7}}\d{{2,5}}\b)"
+    rf"(?:\[\w+\] |\s+)?{PLACE}:? ?-? ?(?:(?:fatal |internal )?(?:error|warning|note|info|Error|Warning|remark)\b|\[?\*?[A-Z]{{1,7}}\d{{2,5}}\b)"
     rf"|{PLACE}: (?:undefined reference|In function|multiple definition|line \d)|{PLACE}:? .{{1,200}}\[(?:\w+/)?[\w-]+\]$"
     r"|[^\s:]{1,200}: line \d+, col \d+, (?:Error|Warning)"
     r"|\s*(?:-->|╭─\[?|┌─) ?\S+:\d+|(?:fatal )?(?:error|warning)(?:\[\w+\])?: \S|(?:ERROR|WARNING) in \S|@ \./\S+ \d+:\d+"
     r"|\s+\d+:\d+\s{1,4}(?:error|warning|\[?\*?[A-Z]{1,7}\d{2,5})\b|[A-Z]{1,7}\d{2,5} (?:\[\*\] )?`?[A-Z\w]"
     r"|\[(?:ERROR|WARNING)\] \S+:\[\d+,\d+\]|CMake (?:Error|Warning)|.{0,200}: undefined reference to|collect2: error"
 )
+# Lines of source that a compiler quotes below what is wrong with them.
+QUOTED_SOURCE = re.compile(r"\s*\d* \|(?:\s|$)|\s*[~^][~^ ]*$")
 # How diagnostics begin, wherever in a long text they stand.
 ERRORS = (": error: ", ": error TS", "\nerror[E", "\nERROR in ", ": fatal error: ", "] ERROR ")
 # What build tools and installers say of their own steps.
