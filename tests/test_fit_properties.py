@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import brim
 from brim import apis, models
-from brim.planning import candidates
-from brim.planning.work import Work
+from brim.planning import prefilter
+from brim.planning.request import PlanRequest
 from brim.tokens.counter import Counter
 from tests.conversations import problems, requests
 from tests.wide_requests import ATTACHED, altered, wide_requests
@@ -38,7 +38,7 @@ def measured(api: str, body: Any, model: str) -> int:
     found = models.find(model)
     conversation = apis.parse(body, api)
     counter = Counter(found, api)
-    return Work(conversation, counter, found, brim.Policy.agent(), 0, own_limit=False).total(conversation)
+    return PlanRequest(conversation, counter, found, brim.Policy.agent(), 0, own_limit=False).total(conversation)
 
 
 def attempt(body: Any, **settings: Any) -> tuple[Any, brim.BudgetTooSmall | None]:
@@ -118,7 +118,7 @@ def test_a_history_that_is_looked_at_only_in_part_is_fitted_like_any_other(
 ) -> None:
     api, body, model = request
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(candidates, "MANY", many)
+        patch.setattr(prefilter, "MANY", many)
         fitted, refusal = attempt(body, model=model, budget=budget, api=api)
     if refusal is not None:
         assert refusal.needed > refusal.budget == budget

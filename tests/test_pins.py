@@ -10,7 +10,7 @@ import pytest
 import brim
 from brim import apis
 from brim.pins import matches
-from brim.planning.planner import Planner
+from brim.planning.state import PlanState
 from brim.stores.inmemory import InMemoryStore
 
 RULE = "The harbour master wants fees rounded up to whole euros; see the tariff of March. " * 3
@@ -133,10 +133,10 @@ def test_a_pin_that_does_not_fit_is_named_with_its_size(session: bool) -> None:
 
 
 def test_the_plain_planner_keeps_what_is_pinned(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(planner: Planner) -> None:
+    def fails(state: PlanState, room: int) -> None:
         raise RuntimeError("a fault inside the planner")
 
-    monkeypatch.setattr(Planner, "run", fails)
+    monkeypatch.setattr(PlanState, "rank", fails)
     messages = chat("openai_chat", 40, at=9)
     fitted = brim.fit(messages, model="gpt-4o", budget=900)
     assert RULE in texts(fitted)

@@ -15,9 +15,9 @@ from brim import apis, models
 from brim.deadline import OutOfTime, run_within
 from brim.head_tail import head_and_tail
 from brim.planning.plain import plain_plan
-from brim.planning.planner import Planner
 from brim.planning.policies import strategies
-from brim.planning.work import size_of
+from brim.planning.request import size_of
+from brim.planning.state import PlanState
 from brim.tokens.counter import Counter
 from tests.conversations import problems
 from tests.sabotage import agent_run, chat
@@ -117,7 +117,7 @@ def test_a_session_goes_on_from_a_turn_that_failed_halfway(made: Any, monkeypatc
     session = brim.Session(model="gpt-4o", budget=900)
     messages = made(4)
     with monkeypatch.context() as patch:
-        patch.setattr(Planner, "run", fails)
+        patch.setattr(PlanState, "rank", fails)
         failed = session.fit(messages)
         assert failed.tokens <= 900
         assert any("plain planner" in warning for warning in failed.report.warnings)
@@ -133,7 +133,7 @@ def test_a_session_goes_on_from_a_turn_that_failed_halfway(made: Any, monkeypatc
 
 
 def test_what_the_plain_planner_archives_can_be_recalled_from_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Planner, "run", fails)
+    monkeypatch.setattr(PlanState, "rank", fails)
     session = brim.Session(model="gpt-4o", budget=900)
     fitted = session.fit(agent_run(5))
     assert fitted.archive

@@ -17,29 +17,28 @@ from brim.incidents import Incident
 from brim.planning.attachments import Attachment
 from brim.planning.draft import own_name
 from brim.planning.plain import PlainPlan, plain_plan, steps_of
+from brim.planning.plan import Notice, Plan
 from brim.planning.reports.decisions import Decision, Form
-from brim.planning.task import Notice, Outcome
-from brim.planning.work import Work
+from brim.planning.request import PlanRequest
 
 # Seconds after which planning is given up. A fit of 200,000 tokens takes about 0.3 s on one core of a laptop.
 FIT_TIMEOUT = 2.0
 
 
-def planned(work: Work, plan: Callable[[Work], Outcome], seconds: float | None) -> Outcome:
-    """What `plan` makes of the work; if it raises or takes too long, what the plain planner does."""
+def planned(request: PlanRequest, plan: Callable[[PlanRequest], Plan], seconds: float | None) -> Plan:
+    """What `plan` makes of the request; if it raises or takes too long, what the plain planner does."""
     with incidents.collected() as found:
         try:
-            outcome = run_within(seconds, partial(plan, work))
+            made = run_within(seconds, partial(plan, request))
         except BrimError:
             raise
         except OutOfTime as problem:
             incidents.note("timeout", problem)
-            outcome = plain_outcome(work)
+            made = plain_plan_of(request)
         except Exception as problem:
             incidents.note("planning", problem)
-            outcome = plain_outcome(work)
-    outcome.warnings += told(found)
-    return outcome
+            made = plain_plan_of(request)
+    return replace(made, warnings=(*made.warnings, *told(found)))
 
 
 def told(found: Iterable[Incident]) -> list[Notice]:
@@ -47,15 +46,15 @@ def told(found: Iterable[Incident]) -> list[Notice]:
     return [Notice(text) for text in dict.fromkeys(map(str, found))]
 
 
-def plain_outcome(work: Work) -> Outcome:
-    """The work as the plain planner does it, with its context as messages before the current one."""
-    given, added = _with_context(work.conversation, [*work.carried, *work.context])
-    plan = plain_plan(given, work.limit, work.counter, work.size, work.pinned(given.messages))
+def plain_plan_of(request: PlanRequest) -> Plan:
+    """The request as the plain planner does it, with its context as messages before the current one."""
+    given, added = _with_context(request.conversation, [*request.carried, *request.context])
+    plan = plain_plan(given, request.limit, request.counter, request.size, request.pinned(given.messages))
     places = [_before(index, added) for index in plan.places]
-    steps = [step for index, step in enumerate(_steps(work, given, plan)) if index not in added]
+    steps = [step for index, step in enumerate(_steps(request, given, plan)) if index not in added]
     archived = [_before(index, added) for index in plan.archived(given) if index not in added]
-    steps = [replace(step, item=own_name(work.conversation, at)) for at, step in enumerate(steps)]
-    return Outcome(plan.conversation, plan.total, archive=plan.archive, archived=archived, steps=steps, places=places)
+    steps = [replace(step, item=own_name(request.conversation, at)) for at, step in enumerate(steps)]
+    return Plan(plan.conversation, plan.total, archive=plan.archive, archived=archived, steps=steps, places=places)
 
 
 def _with_context(conversation: Conversation, pieces: list[Attachment]) -> tuple[Conversation, range]:
@@ -75,10 +74,10 @@ def _before(index: int, added: range) -> int:
     return -1 if index in added or index < 0 else index - len(added) * (index >= added.stop)
 
 
-def _steps(work: Work, given: Conversation, plan: PlainPlan) -> list[Decision]:
+def _steps(request: PlanRequest, given: Conversation, plan: PlainPlan) -> list[Decision]:
     """For every message what became of it."""
     shown = dict(zip(plan.places, plan.conversation.messages, strict=True))
-    size = work.counter.message
+    size = request.counter.message
     found: list[Decision] = []
     for index, message in enumerate(given.messages):
         now = shown.get(index)

@@ -14,18 +14,18 @@ from brim.content import extras
 from brim.conversation import Conversation, decode
 from brim.counting import kept_list
 from brim.errors import BadInput, BadSetting, BudgetTooSmall
-from brim.fallback import FIT_TIMEOUT, plain_outcome, planned
+from brim.fallback import FIT_TIMEOUT, plain_plan_of, planned
 from brim.framework_messages import reads_frameworks
 from brim.models import Model
 from brim.pins import marked
 from brim.planning.attachments import Attachment, made
+from brim.planning.plan import Notice, Plan
 from brim.planning.policies import strategies
 from brim.planning.policies.policy import Policy
 from brim.planning.reports.decisions import Report
 from brim.planning.reports.explanation import Explanation
-from brim.planning.reports.from_outcomes import GONE, notices, report_of
-from brim.planning.task import Notice, Outcome
-from brim.planning.work import Summarize, Work, size_of
+from brim.planning.reports.from_plan import GONE, notices, report_of
+from brim.planning.request import PlanRequest, Summarize, size_of
 from brim.tokens.actuals import Actuals
 from brim.tokens.counter import Counter
 
@@ -146,7 +146,7 @@ def fit(
     pieces = {name: tuple(made(given, name)) for name, given in (("context", context), ("carried", carried))}
 
     def at(wanted: int | None) -> Fitted:
-        work = Work(
+        work = PlanRequest(
             conversation=conversation,
             counter=counter,
             model=found,
@@ -245,7 +245,7 @@ def by_window(
     return budget is None or budget - (reserve or 0) > _left(model, conversation, reserve)
 
 
-def capped(work: Work, budget: int | None) -> list[Notice]:
+def capped(work: PlanRequest, budget: int | None) -> list[Notice]:
     """What to know where the window leaves less than the budget; nothing where it does not."""
     wanted = work.policy.budget if budget is None else budget
     cut = cut_output(work.conversation, _opened(work.model, work.conversation).window)
@@ -297,7 +297,7 @@ def check_seconds(name: str, given: Any) -> None:
 
 def _finish(
     request: Any,
-    work: Work,
+    work: PlanRequest,
     on_event: OnEvent | None,
     again: Callable[[int], Fitted],
     warnings: list[Notice],
@@ -309,7 +309,7 @@ def _finish(
         refusal = work.refusal(found)
         tell(on_event, refused(refusal))
         raise refusal from None
-    outcome.warnings[:0] = warnings
+    outcome = replace(outcome, warnings=(*warnings, *outcome.warnings))
     for event in events(work, outcome):
         tell(on_event, event)
     # What was given beside the request is in the body as well: what is sent is what was counted.
@@ -319,10 +319,10 @@ def _finish(
     return Fitted(body, outcome.conversation, tokens, outcome.originals, lambda: report_of(work, outcome), again)
 
 
-def fit_plainly(request: Any, work: Work, again: Callable[[int], Fitted]) -> Fitted:
+def fit_plainly(request: Any, work: PlanRequest, again: Callable[[int], Fitted]) -> Fitted:
     """A parsed request by the plain planner alone. Raises BudgetTooSmall."""
     try:
-        outcome = plain_outcome(work)
+        outcome = plain_plan_of(work)
     except BudgetTooSmall as found:
         raise work.refusal(found) from None
     for event in events(work, outcome):
@@ -337,7 +337,7 @@ def refused(refusal: BudgetTooSmall) -> Event:
     return Event("refused", str(refusal), {"needed": refusal.needed, "budget": refusal.budget})
 
 
-def events(work: Work, outcome: Outcome) -> list[Event]:
+def events(work: PlanRequest, outcome: Plan) -> list[Event]:
     """What a fit did, as it is told to the log and to callbacks."""
     found = []
     if outcome.archived:

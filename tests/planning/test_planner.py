@@ -11,7 +11,7 @@ import pytest
 import brim
 from brim import apis
 from brim.models import find
-from brim.planning import candidates
+from brim.planning import prefilter
 from brim.tokens import counter
 from brim.tokens.counter import Counter
 
@@ -48,7 +48,7 @@ def test_a_very_long_history_that_only_seems_too_large_is_given_back() -> None:
     chat = [{"role": "user", "content": "~^|" * 60 if n % 46 == 0 else " " * 180} for n in range(3_000)]
     tokens = brim.count(chat, model="gpt-4o").tokens
     size = Counter(find("gpt-4o"), "openai_chat").message
-    assert candidates.guessed(apis.parse(chat).messages, size, tokens) is not None
+    assert prefilter.guessed(apis.parse(chat).messages, size, tokens) is not None
     assert brim.fit(chat, model="gpt-4o", budget=tokens).messages == chat
 
 

@@ -99,10 +99,8 @@ def test_a_request_that_fits_has_a_form_and_a_reason_for_every_item(policy: str)
 
 def test_the_plan_of_a_request_that_fits_is_made_only_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Any] = []
-    whole = brim.planning.reports.from_outcomes.Itemizer
-    monkeypatch.setattr(
-        "brim.planning.reports.from_outcomes.Itemizer", lambda *a, **k: made.append(1) or whole(*a, **k)
-    )
+    whole = brim.planning.reports.from_plan.Itemizer
+    monkeypatch.setattr("brim.planning.reports.from_plan.Itemizer", lambda *a, **k: made.append(1) or whole(*a, **k))
     fitted = fit(chat(2, 800))
     assert not made
     assert fitted.plan

@@ -29,6 +29,11 @@ class Draft:
     def messages(self) -> tuple[Message, ...]:
         return self.conversation.messages
 
+    @property
+    def stay(self) -> set[int]:
+        """Messages that are no system messages and have to stay: instructions, and what is held."""
+        return {index for index, layer in self.layers.items() if layer == 1} | self.held
+
     def place(self, index: int) -> int:
         return index if self.places is None else self.places[index]
 

@@ -168,7 +168,6 @@ class Itemizer:
         sizes: Callable[[Message], tuple[int, tuple[int, ...]]],
         count: CountText,
         layers: Mapping[int, int] | None = None,
-        frozen: int = 0,
         seen: WorthSeeing | None = None,
         held: frozenset[int] = frozenset(),
     ) -> None:
@@ -176,7 +175,6 @@ class Itemizer:
         self._sizes = sizes
         self._count = count
         self._layers = layers or {}
-        self._frozen = frozen
         self._seen = seen
         self._held = held
         self.now = current(conversation.messages)
@@ -189,8 +187,6 @@ class Itemizer:
             group.frame = 0  # counted in the head of the request
             found.append(group)
         messages = self.conversation.messages
-        for index in range(self._frozen):
-            found.append(Group([index], frame=self._sizes(messages[index])[0], must=True))
         last = len(messages) - 1
         own = {self.now, last, *self._held, *self._layers}
         for indexes, looked_at in self._grouped():
@@ -203,21 +199,19 @@ class Itemizer:
 
     def _grouped(self) -> Iterator[tuple[Sequence[int], bool]]:
         """Indexes in groups and whether they are looked at; what nobody looks at, in a row, is archived together."""
-        messages, frozen, seen = self.conversation.messages, self._frozen, self._seen
-        if seen is not None and _loose([messages[n] for n in seen.guess.columns.others if n >= frozen]):
-            before = frozen
+        messages, seen = self.conversation.messages, self._seen
+        if seen is not None and _loose([messages[n] for n in seen.guess.columns.others]):
+            before = 0
             for index in sorted({*seen.chosen, len(messages) - 1}):
-                if index >= frozen:
-                    if before < index:
-                        yield range(before, index), False
-                    yield range(index, index + 1), True
-                    before = index + 1
+                if before < index:
+                    yield range(before, index), False
+                yield range(index, index + 1), True
+                before = index + 1
             return
         passed: list[int] = []
-        members = grouped(messages[frozen:])
-        for group in members:
-            indexes = [n + frozen for n in group] if frozen else group
-            if seen is not None and group is not members[-1] and seen.chosen.isdisjoint(indexes):
+        members = grouped(messages)
+        for indexes in members:
+            if seen is not None and indexes is not members[-1] and seen.chosen.isdisjoint(indexes):
                 passed += indexes
                 continue
             if passed:

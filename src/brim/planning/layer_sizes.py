@@ -1,4 +1,4 @@
-"""Tokens by layer, and inside the history and the current message by whose they are."""
+"""Tokens by layer, and inside the history and the current message by whose they are; and those no plan can shorten."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from brim.content.detect.blocks import blocks
 from brim.conversation import Conversation, Message
 from brim.planning.draft import ADDED, Draft
-from brim.planning.items import current
+from brim.planning.items import SYSTEM, Itemizer, current
+from brim.planning.plan import Plan
 from brim.planning.policies import rolling
 from brim.planning.reports.decisions import LayerUse, layer_uses
-from brim.planning.task import Outcome
-from brim.planning.work import Work
+from brim.planning.request import PlanRequest
 from brim.summaries.deterministic import HEADER
 from brim.tokens.actuals import shared_out
+from brim.tokens.counter import Counter
 
 # What stands before a message of the user and is none itself: context, and what a session brings back or summarises.
 BESIDE = ("<context ", "<prior_context ", rolling.CONTEXT[:20], "[Brim")
@@ -45,11 +46,11 @@ class _Sizes:
         return _Sizes(layers, parts)
 
 
-def layer_rows(work: Work, given: Draft, outcome: Outcome, before: int, after: int) -> tuple[LayerUse, ...]:
+def layer_rows(request: PlanRequest, given: Draft, plan: Plan, before: int, after: int) -> tuple[LayerUse, ...]:
     """The layers of what was given and of what is sent, in the tokens of these totals."""
-    known, sent = known_layers(outcome), outcome.conversation
-    old = _sizes(work, given.conversation, given.layers, set()).adding_up(before)
-    new = _sizes(work, sent, known, _made(outcome), _pasted(outcome)).adding_up(after)
+    known, sent = known_layers(plan), plan.conversation
+    old = _sizes(request, given.conversation, given.layers, set()).adding_up(before)
+    new = _sizes(request, sent, known, _made(plan), _pasted(plan)).adding_up(after)
     parts = {
         layer: {
             name: (old.parts.get(layer, {}).get(name, 0), new.parts.get(layer, {}).get(name, 0))
@@ -60,17 +61,17 @@ def layer_rows(work: Work, given: Draft, outcome: Outcome, before: int, after: i
     return layer_uses(old.layers, new.layers, parts)
 
 
-def known_layers(outcome: Outcome) -> dict[int, int]:
+def known_layers(plan: Plan) -> dict[int, int]:
     """The layers of what was sent, by index, as far as the plan knows them."""
-    layers = outcome.draft.layers if outcome.draft is not None else {}
-    places = outcome.places or range(len(outcome.conversation.messages)) if layers else ()
+    layers = plan.draft.layers if plan.draft is not None else {}
+    places = plan.places or range(len(plan.conversation.messages)) if layers else ()
     return {number: layers[place] for number, place in enumerate(places) if place in layers}
 
 
-def _made(outcome: Outcome) -> set[int]:
+def _made(plan: Plan) -> set[int]:
     """The messages of what was sent that Brim wrote: its summary, and the notice of what was dropped."""
-    draft, messages = outcome.draft, outcome.conversation.messages
-    places = outcome.places or range(len(messages))
+    draft, messages = plan.draft, plan.conversation.messages
+    places = plan.places or range(len(messages))
     if draft is None:
         return {number for number, place in enumerate(places) if place < 0}
     return {
@@ -80,16 +81,16 @@ def _made(outcome: Outcome) -> set[int]:
     }
 
 
-def _pasted(outcome: Outcome) -> int | None:
+def _pasted(plan: Plan) -> int | None:
     """What is shown of blocks inside the current message, where the plan saw them."""
-    groups = [group for group in outcome.groups if group.layer == 5 and group.kept]
+    groups = [group for group in plan.groups if group.layer == 5 and group.kept]
     if not groups:
         return None
     return sum(item.shown_tokens for group in groups for item in group.items if item.layer == 3)
 
 
 def _sizes(
-    work: Work,
+    request: PlanRequest,
     conversation: Conversation,
     known: Mapping[int, int],
     made: set[int],
@@ -97,15 +98,15 @@ def _sizes(
 ) -> _Sizes:
     """Tokens by layer; `known` are those of some messages, `made` are messages that Brim wrote."""
     found = _Sizes()
-    found.add(1, work.counter.head(conversation))
+    found.add(1, request.counter.head(conversation))
     messages = conversation.messages
     now = current(messages)
     this_turn = _begins(messages, now)
     tools = {part.call: part.name for message in messages for part in message.parts if part.kind == "call"}
     for number, message in enumerate(messages):
-        size, text = work.counter.message(message), message.text
+        size, text = request.counter.message(message), message.text
         if text.startswith(rolling.CONTEXT[:20]) and known.get(number, 3) == 3 and number != now:
-            earlier = _earlier(work, text, size)
+            earlier = _earlier(request, text, size)
             found.add(2, earlier)
             found.add(3, size - earlier)
         elif number in known:
@@ -115,7 +116,7 @@ def _sizes(
         elif message.role == "system":
             found.add(1, size)
         elif number == now:
-            _add_current(work, found, message, size, pasted)
+            _add_current(request, found, message, size, pasted)
         elif text.startswith("<prior_context ") or (text.startswith("<context ") and number < this_turn):
             found.add(2, size)
         elif text.startswith("<context "):
@@ -123,14 +124,14 @@ def _sizes(
         elif text.startswith(RECALLED):
             found.add(4, size, "recalled")
         else:
-            _add_history(work, found, message, size, tools)
+            _add_history(request, found, message, size, tools)
     return found
 
 
-def _add_history(work: Work, found: _Sizes, message: Message, size: int, tools: Mapping[str, str]) -> None:
+def _add_history(request: PlanRequest, found: _Sizes, message: Message, size: int, tools: Mapping[str, str]) -> None:
     """A message of the history: results count for their tools, everything else for who speaks."""
     name: str = message.role
-    for part, tokens in zip(message.parts, work.counter.parts(message), strict=True):
+    for part, tokens in zip(message.parts, request.counter.parts(message), strict=True):
         if part.kind == "result":
             tool = part.name or tools.get(part.call, "")
             result = f"results of {tool}" if tool else "tool results"
@@ -141,14 +142,14 @@ def _add_history(work: Work, found: _Sizes, message: Message, size: int, tools: 
         found.add(4, size, name)
 
 
-def _add_current(work: Work, found: _Sizes, message: Message, size: int, pasted: int | None) -> None:
+def _add_current(request: PlanRequest, found: _Sizes, message: Message, size: int, pasted: int | None) -> None:
     """The current message: what the user wrote, and what is pasted into it; carried context that a client put there."""
     inside = {"words": 0, "pasted": 0, "carried": 0}
     for part in message.parts:
         if part.kind == "text" and part.name:
-            inside["pasted"] += work.counter.text(part.text)
+            inside["pasted"] += request.counter.text(part.text)
         for span in blocks(part.text) if part.kind == "text" and not part.name else ():
-            tokens = work.counter.text(part.text[span.start : span.end])
+            tokens = request.counter.text(part.text[span.start : span.end])
             inside["carried" if span.name == "prior_context" else "pasted"] += tokens
     carried = min(inside["carried"], size)
     beside = min(inside["pasted"] if pasted is None else pasted, size - carried)
@@ -168,9 +169,28 @@ def _begins(messages: Sequence[Message], now: int) -> int:
     return 0
 
 
-def _earlier(work: Work, text: str, size: int) -> int:
+def _earlier(request: PlanRequest, text: str, size: int) -> int:
     """Of a document that holds context, what is context of earlier turns."""
-    held = [piece for piece in (*work.carried, *work.context) if not piece.recoverable and piece.text in text]
-    pieces = [piece for piece in (*work.carried, *work.context) if piece in held or not held]
+    held = [piece for piece in (*request.carried, *request.context) if not piece.recoverable and piece.text in text]
+    pieces = [piece for piece in (*request.carried, *request.context) if piece in held or not held]
     every = sum(len(piece.text) for piece in pieces)
-    return size * sum(len(piece.text) for piece in pieces if piece in work.carried) // every if every else 0
+    return size * sum(len(piece.text) for piece in pieces if piece in request.carried) // every if every else 0
+
+
+def must_stay(conversation: Conversation, counter: Counter) -> int:
+    """The tokens of tools, instructions and the current message, without the documents inside them.
+
+    A request is near refusal when that alone nearly fills its limit.
+
+    Example: 1,200 tokens of instructions around a <project_context> of 90,000, and a question of 15 -> 1,215
+    """
+    now = current(conversation.messages)
+    fixed = [message for n, message in enumerate(conversation.messages) if n == now or message.role == "system"]
+    short = Conversation(conversation.api, tuple(fixed), conversation.system, conversation.tools)
+    groups = Itemizer(short, counter.sizes, counter.text).groups()
+    tokens = counter.head(short)
+    for group in groups:
+        if group.members[0] == SYSTEM:  # counted in the head, whole
+            tokens -= sum(item.tokens for item in group.items)
+        tokens += group.frame + sum(item.tokens for item in group.items if item.must)
+    return tokens

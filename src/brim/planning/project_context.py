@@ -18,9 +18,9 @@ from brim.content.types import Room
 from brim.conversation import Message, Part
 from brim.planning.draft import Draft
 from brim.planning.items import SYSTEM, current
-from brim.planning.rebuild import with_text
+from brim.planning.render import with_text
 from brim.planning.reports.decisions import Decision
-from brim.planning.work import Work
+from brim.planning.request import PlanRequest
 
 # The share of the room that it keeps while anything else but this turn can give way.
 LEAST_SHARE = 0.25
@@ -53,18 +53,20 @@ class _Block:
     tokens: int
 
 
-def shrunk(work: Work, draft: Draft, steps: list[Decision], archive: dict[str, str], limit: int | None = None) -> Draft:
+def shrunk(
+    request: PlanRequest, draft: Draft, steps: list[Decision], archive: dict[str, str], limit: int | None = None
+) -> Draft:
     """The draft with smaller blocks in its instructions, which then stay as they are; the draft itself if it fits.
 
     `steps` gets what became of them, `archive` their originals.
     """
-    limit = work.limit if limit is None else limit
+    limit = request.limit if limit is None else limit
     if limit <= 0 or any(index in draft.held for index in _places(draft)):
         return draft
-    found = _blocks(work, draft)
-    if not found or work.fits(draft.conversation):
+    found = _blocks(request, draft)
+    if not found or request.fits(draft.conversation):
         return draft
-    room, others, turn = _needs(work, draft, found, limit)
+    room, others, turn = _needs(request, draft, found, limit)
     project = sum(block.tokens for block in found)
     most = min(project, max(room - others, int(LEAST_SHARE * room)), max(room - turn, LEAST * len(found)))
     if most >= project:
@@ -72,11 +74,13 @@ def shrunk(work: Work, draft: Draft, steps: list[Decision], archive: dict[str, s
     given = shares([block.tokens for block in found], most)
     new = dict(zip(found, given, strict=True))
     for index in {block.message for block in found}:
-        draft = _with_blocks(work, draft, index, {b: t for b, t in new.items() if b.message == index}, steps, archive)
+        draft = _with_blocks(
+            request, draft, index, {b: t for b, t in new.items() if b.message == index}, steps, archive
+        )
     return draft
 
 
-def this_turn(work: Work, draft: Draft) -> frozenset[int]:
+def this_turn(request: PlanRequest, draft: Draft) -> frozenset[int]:
     """What goes last: context of this turn, and the turn before the current message where it is only talk.
 
     Nothing where they take more than TURN_SHARE of the limit. Newest steps with tools have a rule of their own.
@@ -86,8 +90,8 @@ def this_turn(work: Work, draft: Draft) -> frozenset[int]:
     if any(draft.messages[n].calls or draft.messages[n].answers or draft.messages[n].role == "system" for n in turn):
         turn = []
     found = [*turn, *(n for n, layer in draft.layers.items() if layer == 3)]
-    tokens = sum(work.counter.message(draft.messages[n]) for n in found)
-    return frozenset(found) if tokens <= TURN_SHARE * work.limit else frozenset()
+    tokens = sum(request.counter.message(draft.messages[n]) for n in found)
+    return frozenset(found) if tokens <= TURN_SHARE * request.limit else frozenset()
 
 
 def _places(draft: Draft) -> list[int]:
@@ -101,21 +105,21 @@ def _message(draft: Draft, index: int) -> Message:
     return system if index == SYSTEM and system is not None else draft.messages[index]
 
 
-def _blocks(work: Work, draft: Draft) -> list[_Block]:
+def _blocks(request: PlanRequest, draft: Draft) -> list[_Block]:
     found: list[_Block] = []
     for index in _places(draft):
         for number, part in enumerate(_message(draft, index).parts):
             if part.kind != "text" or part.fixed or len(part.text) < BLOCK:
                 continue
             for span in blocks(part.text, BLOCK):
-                tokens = passages.guessed_tokens(part.text[span.start : span.end], work.counter.text)
+                tokens = passages.guessed_tokens(part.text[span.start : span.end], request.counter.text)
                 found.append(_Block(index, number, span.start, span.end, span.kind, tokens))
     return found
 
 
-def _needs(work: Work, draft: Draft, found: Sequence[_Block], limit: int) -> tuple[int, int, int]:
+def _needs(request: PlanRequest, draft: Draft, found: Sequence[_Block], limit: int) -> tuple[int, int, int]:
     """The room beside instructions and the current message's words; what all others take of it; what this turn does."""
-    size, count, messages = work.counter.message, work.counter.text, draft.messages
+    size, count, messages = request.counter.message, request.counter.text, draft.messages
     instructions = set(_places(draft))
     bare = replace(draft.conversation, messages=(), system=None)
     words = sum(_outside(_message(draft, index), index, found, count) for index in instructions)
@@ -124,8 +128,8 @@ def _needs(work: Work, draft: Draft, found: Sequence[_Block], limit: int) -> tup
     others = {n: size(message) for n, message in enumerate(messages) if n not in instructions and n != now}
     begins = _turn_before(draft, now)
     turn = sum(tokens for n, tokens in others.items() if n >= begins or draft.layers.get(n) == 3)
-    own = limit * limit // max(limit, work.size(limit))  # in the counter's tokens, where what counts is their bound
-    room = own - (work.counter.head(bare) + words + asked)
+    own = limit * limit // max(limit, request.size(limit))  # in the counter's tokens, where what counts is their bound
+    room = own - (request.counter.head(bare) + words + asked)
     return max(0, int(room * (1 - SLACK))), sum(others.values()), turn
 
 
@@ -152,7 +156,12 @@ def _turn_before(draft: Draft, now: int) -> int:
 
 
 def _with_blocks(
-    work: Work, draft: Draft, index: int, given: dict[_Block, int], steps: list[Decision], archive: dict[str, str]
+    request: PlanRequest,
+    draft: Draft,
+    index: int,
+    given: dict[_Block, int],
+    steps: list[Decision],
+    archive: dict[str, str],
 ) -> Draft:
     message, texts = _message(draft, index), {}
     for number, part in enumerate(message.parts):
@@ -163,12 +172,12 @@ def _with_blocks(
         before, after, handle = 0, 0, ""
         for block, tokens in own.items():
             inside = part.text[block.start : block.end]
-            short = _short(work, draft, block, inside, tokens)
+            short = _short(request, draft, block, inside, tokens)
             handle = handle or handle_of(inside)
             archive[handle_of(inside)] = inside
             text += part.text[at : block.start] + _between(inside, short)
             at = block.end
-            before, after = before + block.tokens, after + work.counter.text(short)
+            before, after = before + block.tokens, after + request.counter.text(short)
         texts[number] = text + part.text[at:]
         steps.append(_decision(draft, (index, number), part, (before, after), handle))
     made = with_text(draft.conversation.api, message, texts)
@@ -184,11 +193,13 @@ def _between(inside: str, short: str) -> str:
     return ("\n" if inside.startswith("\n") else "") + short.strip("\n") + ("\n" if inside.endswith("\n") else "")
 
 
-def _short(work: Work, draft: Draft, block: _Block, inside: str, tokens: int) -> str:
-    room = Room(max(1, tokens - 2), work.counter.text, handle_of(inside), work.recall, asked_words(draft.messages))
+def _short(request: PlanRequest, draft: Draft, block: _Block, inside: str, tokens: int) -> str:
+    room = Room(
+        max(1, tokens - 2), request.counter.text, handle_of(inside), request.recall, asked_words(draft.messages)
+    )
     if block.kind in TEXT or len(inside) > LARGEST:
         return passages.extract(inside, room)
-    return Compactor(inside, work.counter.text).at(room).text
+    return Compactor(inside, request.counter.text).at(room).text
 
 
 def asked_words(messages: Sequence[Message]) -> str:

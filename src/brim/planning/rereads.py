@@ -17,9 +17,9 @@ from brim.conversation import Message
 from brim.planning.draft import Draft
 from brim.planning.forms import TINY
 from brim.planning.items import Item, grouped
-from brim.planning.rebuild import rebuilt
+from brim.planning.render import rebuilt
 from brim.planning.reports.decisions import Decision
-from brim.planning.work import Work
+from brim.planning.request import PlanRequest
 
 # A shorter result takes less than what would say that it came again.
 LONG = 200
@@ -50,15 +50,15 @@ class Later:
     with_line: dict[str, str] = field(default_factory=dict)
     compared: int = 0
 
-    def tells(self, copy: Copy, work: Work) -> str:
+    def tells(self, copy: Copy, request: PlanRequest) -> str:
         """What became of an older copy; empty where nothing later says the same."""
         if copy.text in self.same:
             return "a later call returned the same"
         newer = self.of_call.get(copy.call)
         if newer is not None and self.compared < COMPARED:
             self.compared += 1
-            changes = delta(copy.text, newer, work.counter.text)
-            if changes and work.counter.text(changes) <= CHANGED * work.counter.text(copy.text):
+            changes = delta(copy.text, newer, request.counter.text)
+            if changes and request.counter.text(changes) <= CHANGED * request.counter.text(copy.text):
                 return f"the same call later returned this changed\n{changes}"
         around = self.with_line.get(_telling(copy.text))
         return "a later call returned this and more" if around and copy.text.strip() in around else ""
@@ -72,7 +72,7 @@ class Later:
                 self.with_line.setdefault(line, copy.text)
 
 
-def without_rereads(work: Work, draft: Draft, steps: list[Decision], archive: dict[str, str]) -> Draft:
+def without_rereads(request: PlanRequest, draft: Draft, steps: list[Decision], archive: dict[str, str]) -> Draft:
     """The draft with older copies of results in short; the results of the newest step stay as they are.
 
     Example: read_file(a.py), edit, read_file(a.py) -> the first result says which lines have changed since
@@ -85,17 +85,17 @@ def without_rereads(work: Work, draft: Draft, steps: list[Decision], archive: di
     later, shown = Later(), dict[int, dict[int, str]]()
     for copy in reversed(copies):
         if copy.message < newest and copy.message not in draft.held:
-            told = later.tells(copy, work)
+            told = later.tells(copy, request)
             if told:
-                shown.setdefault(copy.message, {})[copy.part] = _reference(work, copy.text, told)
+                shown.setdefault(copy.message, {})[copy.part] = _reference(request, copy.text, told)
                 archive[handle_of(copy.text)] = copy.text
         later.add(copy)
     changed: dict[int, Message] = {}
     for index in sorted(shown):
         message = messages[index]
-        items = [_item(work, message, index, number, text) for number, text in shown[index].items()]
+        items = [_item(request, message, index, number, text) for number, text in shown[index].items()]
         changed[index] = rebuilt(draft.conversation.api, message, items)
-        steps += [_decision(work, draft, message, item) for item in items]
+        steps += [_decision(request, draft, message, item) for item in items]
     return draft.showing_at(changed) if changed else draft
 
 
@@ -123,22 +123,22 @@ def _telling(text: str) -> str:
     return max(text.strip().split("\n"), key=len)
 
 
-def _reference(work: Work, text: str, told: str) -> str:
+def _reference(request: PlanRequest, text: str, told: str) -> str:
     what, _, changes = told.partition("\n")
-    handle = handle_of(text) if work.recall or work.limit >= TINY else ""
-    mark = Room(0, work.counter.text, handle, work.recall).mark(what)
+    handle = handle_of(text) if request.recall or request.limit >= TINY else ""
+    mark = Room(0, request.counter.text, handle, request.recall).mark(what)
     return f"{mark}\n{changes}" if changes else mark
 
 
-def _item(work: Work, message: Message, index: int, number: int, text: str) -> Item:
+def _item(request: PlanRequest, message: Message, index: int, number: int, text: str) -> Item:
     part = message.parts[number]
-    tokens = work.counter.parts(message)[number]
+    tokens = request.counter.parts(message)[number]
     item = Item(index, number, part.text, tokens, "result", 4, name=part.name)
-    item.shown, item.shown_tokens = text, work.counter.text(text)
+    item.shown, item.shown_tokens = text, request.counter.text(text)
     return item
 
 
-def _decision(work: Work, draft: Draft, message: Message, item: Item) -> Decision:
+def _decision(request: PlanRequest, draft: Draft, message: Message, item: Item) -> Decision:
     name, handle = f"{draft.name(item.message)}.parts[{item.part}]", handle_of(item.text)
     what = (item.shown or "").partition("\n")[0].removeprefix("[… ").partition(",")[0]
     preview = " ".join(item.text[:120].split())[:80]

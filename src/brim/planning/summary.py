@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 from brim.conversation import Message
+from brim.planning.draft import Draft
 from brim.planning.forms import TINY, Forms
 from brim.planning.items import Group
+from brim.planning.request import PlanRequest
 from brim.planning.sharing import LINE, Candidate
-from brim.planning.task import Task
 from brim.planning.user_words import asks
 from brim.summaries.deterministic import take_notes
 
@@ -40,12 +41,15 @@ HANDLE = "brim:00000000"
 class Summary:
     """What is said of archived messages, and what that takes."""
 
-    def __init__(self, task: Task, forms: Forms) -> None:
-        self.task = task
+    def __init__(self, request: PlanRequest, draft: Draft, limit: int, forms: Forms) -> None:
+        self.recall = request.recall
+        self.counter = request.counter
+        self.count = request.counter.text
+        self.conversation = draft.conversation
+        self.limit = limit
         self.forms = forms
-        self.count = task.counter.text
         self.silent = False  # whether there is room for no more than a sign
-        self.most = int(LINES_SHARE * task.limit)
+        self.most = int(LINES_SHARE * limit)
         self.head = self._message_tokens(self._head(999, HANDLE)) + 2
         self.frame = 0
         self._notes = ""
@@ -100,7 +104,7 @@ class Summary:
         """The message that stands for the archived ones, and names the original of all of them."""
         head = SIGN if self.silent else self._head(messages, handle)
         text = f"{head}\n{self.text}" if self.text and not self.silent else head
-        return self.task.counter.text_message(self.task.conversation.api, "user", text)
+        return self.counter.text_message(self.conversation.api, "user", text)
 
     def freed(self, candidate: Candidate) -> int:
         """What its line takes now."""
@@ -123,14 +127,13 @@ class Summary:
         return before - self.tokens
 
     def _head(self, messages: int, handle: str) -> str:
-        if self.task.recall:
+        if self.recall:
             return f"[{messages:,} earlier messages archived, recall {handle}]"
-        where = f", {handle}" if self.task.limit >= TINY else ""
+        where = f", {handle}" if self.limit >= TINY else ""
         return f"[{messages:,} earlier messages archived{where}]"
 
     def _message_tokens(self, text: str) -> int:
-        counter = self.task.counter
-        return counter.message(counter.text_message(self.task.conversation.api, "user", text))
+        return self.counter.message(self.counter.text_message(self.conversation.api, "user", text))
 
     def _noted(self, gone: Sequence[Group]) -> str:
         """What archived messages asked, decided and left open."""
@@ -138,7 +141,7 @@ class Summary:
         if most < LEAST_NOTES:
             return ""
         members = [member for group in gone for member in group.members][-NOTED:]
-        notes = take_notes([self.task.conversation.messages[member] for member in members])
+        notes = take_notes([self.conversation.messages[member] for member in members])
         decisions = [line for line in notes.decisions if len(line.split()) >= WORDS]
         # What was asked of the user was answered by the next message, which is kept.
         left = [line for line in notes.open if not line.rstrip().endswith(QUESTIONS)]
@@ -153,9 +156,9 @@ class Summary:
 
         Example: Shall I book it? → yes
         """
-        messages = self.task.conversation.messages
+        messages = self.conversation.messages
         gone = {member for group in groups if not group.kept for member in group.members}
-        left, lines = int(ANSWERED_SHARE * self.task.limit), list[str]()
+        left, lines = int(ANSWERED_SHARE * self.limit), list[str]()
         for group in reversed(groups):
             place = group.members[0]
             if not group.kept or place < 1 or place - 1 not in gone or not asks(messages[place]):
@@ -184,7 +187,7 @@ class Summary:
         return line
 
     def _line(self, group: Group, tokens: int, said: set[str]) -> str:
-        messages = self.task.conversation.messages
+        messages = self.conversation.messages
         calls = [
             (part.name, part.text) for member in group.members for part in messages[member].parts if part.kind == "call"
         ]
@@ -208,7 +211,7 @@ class Summary:
 
         Example: and 14 earlier calls: search ×9, read_file ×4, run(deploy.sh prod-7)
         """
-        messages = self.task.conversation.messages
+        messages = self.conversation.messages
         calls = [
             part
             for group in gone

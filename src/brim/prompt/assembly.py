@@ -12,7 +12,7 @@ from brim.apis.anthropic.cache_marks import CACHE_CONTROL, MARK, MARKABLE, MOST
 from brim.apis.api import Api
 from brim.conversation import Conversation, Message, Role, encode
 from brim.planning.policies.concise import INSTRUCTIONS
-from brim.planning.work import Work
+from brim.planning.request import PlanRequest
 from brim.prompt.pruning import PruningState
 from brim.prompt.section import Section
 from brim.prompt.tree import SEPARATOR, Node, Tree
@@ -30,7 +30,7 @@ class Laid:
 class Assembly:
     """Writes a tree in the form of an API, and measures it."""
 
-    work: Work
+    work: PlanRequest
     system_role: bool
     separator: str = SEPARATOR
 

@@ -12,7 +12,7 @@ from brim.fitting import Event, Fitted, OnEvent, by_window, capped, check_tokens
 from brim.models import Model
 from brim.planning.policies.policy import Policy
 from brim.planning.reports.decisions import Decision, Form, Report, layer_uses
-from brim.planning.work import Work
+from brim.planning.request import PlanRequest
 from brim.prompt import validity
 from brim.prompt.assembly import Assembly, Laid
 from brim.prompt.flexing import expand, hold_limits
@@ -59,7 +59,7 @@ def render(
 
     def at(wanted: int | None) -> Fitted:
         limit = limit_of(found, empty, policy, wanted, reserve)
-        work = Work(empty, counter, found, policy, limit, by_window(found, empty, policy, wanted, reserve))
+        work = PlanRequest(empty, counter, found, policy, limit, by_window(found, empty, policy, wanted, reserve))
         assembly = Assembly(work, system_role, separator)
         try:
             return _rendered(given, body, assembly, on_event, again, [one.message for one in capped(work, wanted)])

@@ -10,7 +10,7 @@ from brim.conversation import Conversation
 from brim.errors import BudgetTooSmall
 from brim.models import Model
 from brim.planning.policies.policy import Policy
-from brim.planning.work import Work
+from brim.planning.request import PlanRequest
 from brim.replays.bills import Bill, Bills
 from brim.replays.changes import Changes, in_fitted, in_session
 from brim.replays.recorded import Recorded
@@ -72,7 +72,7 @@ class Trial:
         conversation, budget = arrival.conversation, self.budget
         limit = fitting.limit_of(arrival.model, conversation, self.policy, budget, None)
         own = fitting.by_window(arrival.model, conversation, self.policy, budget, None)
-        work = Work(conversation, arrival.counter, arrival.model, self.policy, limit, own)
+        work = PlanRequest(conversation, arrival.counter, arrival.model, self.policy, limit, own)
         self._over_before += work.total(conversation) > limit
         began = time.perf_counter()
         try:

@@ -12,15 +12,15 @@ from dataclasses import replace
 
 from brim.conversation import Message
 from brim.planning.items import current
+from brim.planning.plan import Plan
 from brim.planning.policies import strategies
 from brim.planning.policies.rolling import CONTEXT, PREFIX
-from brim.planning.task import Outcome
-from brim.planning.work import Work
+from brim.planning.request import PlanRequest
 from brim.sessions.view import Entry, EntryKind, View
 from brim.summaries.deterministic import HEADER
 
 
-def plan_by_policy(work: Work, log: list[Message], view: View, saved: Callable[[Message], Message]) -> Outcome:
+def plan_by_policy(work: PlanRequest, log: list[Message], view: View, saved: Callable[[Message], Message]) -> Plan:
     """Plan this turn and bring the view to it; BudgetTooSmall leaves the view as it was.
 
     `saved` gives the form in which results of finished turns are kept.
@@ -35,7 +35,7 @@ def plan_by_policy(work: Work, log: list[Message], view: View, saved: Callable[[
     return outcome
 
 
-def _of_log(work: Work, log: list[Message], saved: Callable[[Message], Message]) -> list[Entry]:
+def _of_log(work: PlanRequest, log: list[Message], saved: Callable[[Message], Message]) -> list[Entry]:
     size = work.counter.message
     now = current(tuple(log)) if work.policy.compacts_results else 0
     found: list[Entry] = []
@@ -46,9 +46,9 @@ def _of_log(work: Work, log: list[Message], saved: Callable[[Message], Message])
     return found
 
 
-def _entries(work: Work, outcome: Outcome, source: list[Entry]) -> list[Entry]:
+def _entries(work: PlanRequest, outcome: Plan, source: list[Entry]) -> list[Entry]:
     """The planned messages as entries: those of the source where they come from it, the policy's own beside them."""
-    planned = outcome.planned or outcome.conversation
+    planned = outcome.draft.conversation if outcome.draft is not None else outcome.conversation
     known = _origins(planned.messages, source)
     places = outcome.places or list(range(len(outcome.conversation.messages)))
     found: list[Entry] = []

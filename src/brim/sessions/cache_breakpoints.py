@@ -9,7 +9,7 @@ from typing import Any
 from brim.apis import APIS
 from brim.apis.anthropic.cache_marks import EPHEMERAL, MARK, MARKABLE, MOST
 from brim.conversation import Conversation, Message, decode, encode
-from brim.planning.work import Work
+from brim.planning.request import PlanRequest
 from brim.sessions.view import Entry, View
 
 
@@ -77,7 +77,9 @@ def _mark_of(value: Any) -> Any:
     return None
 
 
-def with_breakpoints(work: Work, sent: Conversation, places: Sequence[int], lost: Mapping[int, Any]) -> Conversation:
+def with_breakpoints(
+    work: PlanRequest, sent: Conversation, places: Sequence[int], lost: Mapping[int, Any]
+) -> Conversation:
     """The conversation with breakpoints at the end of the messages at some places, if its client set none anywhere.
 
     Where a client set some, those that it lost are set again. There are never more than four in all, the last ones;

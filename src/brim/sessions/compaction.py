@@ -13,10 +13,10 @@ from brim.conversation import Message
 from brim.errors import BudgetTooSmall
 from brim.planning.draft import Draft
 from brim.planning.items import current, grouped
+from brim.planning.plan import Plan
 from brim.planning.policies import agent
 from brim.planning.policies.rolling import SUMMARY
-from brim.planning.task import Outcome
-from brim.planning.work import Work
+from brim.planning.request import PlanRequest
 from brim.sessions.view import Entry, EntryKind, View
 
 # Bytes of the log that a compaction plans from, or this many for each token of the limit: a turn must not cost more
@@ -40,13 +40,13 @@ class Unit:
 
 
 def compact(
-    work: Work,
+    work: PlanRequest,
     log: Sequence[Message],
     view: View,
     carried: Sequence[Entry] = (),
     context: Callable[[int], Sequence[Entry]] = lambda number: (),
     to: float = 0.0,
-) -> Outcome:
+) -> Plan:
     """Bring a view down to `compact_to` of the budget, or raise BudgetTooSmall and leave it as it was.
 
     `to` may be a larger share. `carried` are messages to stand before the newest step,
@@ -77,14 +77,14 @@ def compact(
     return outcome
 
 
-def target_of(work: Work, log: Sequence[Message], to: float = 0.0) -> int:
+def target_of(work: PlanRequest, log: Sequence[Message], to: float = 0.0) -> int:
     """Where a compaction ends: `compact_to`, or more, of what the budget leaves beside instructions and tools."""
     instructions = sum(work.counter.message(message) for message in log[:4] if message.role == "system")
     fixed = work.size(work.counter.head(work.conversation) + instructions)
     return fixed + int(max(to, work.policy.compact_to) * max(0, work.limit - fixed))
 
 
-def _units(work: Work, log: Sequence[Message], context: Callable[[int], Sequence[Entry]]) -> list[Unit]:
+def _units(work: PlanRequest, log: Sequence[Message], context: Callable[[int], Sequence[Entry]]) -> list[Unit]:
     """The log, and the context that was attached to its messages."""
     first = _first_planned(work, log)
     pinned = work.pinned(log[:first])
@@ -99,7 +99,7 @@ def _units(work: Work, log: Sequence[Message], context: Callable[[int], Sequence
     return found
 
 
-def _first_planned(work: Work, log: Sequence[Message]) -> int:
+def _first_planned(work: PlanRequest, log: Sequence[Message]) -> int:
     """Where the messages begin that are planned whatever they are: where a step begins, so that none is torn."""
     left = max(PLANNED_BYTES, PLANNED_PER_TOKEN * work.limit)
     for number in range(len(log) - 1, -1, -1):
@@ -110,7 +110,7 @@ def _first_planned(work: Work, log: Sequence[Message]) -> int:
     return 0
 
 
-def _entries(work: Work, outcome: Outcome, units: Sequence[Unit], length: int) -> list[Entry]:
+def _entries(work: PlanRequest, outcome: Plan, units: Sequence[Unit], length: int) -> list[Entry]:
     """What was planned, as entries of the view; the summary stands for all that is archived before what follows it."""
     found: list[Entry] = []
     gone = [units[place] for place in outcome.archived]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from brim.content import Compactor, Hint, handle_of
 from brim.content.types import Room
 from brim.conversation import Message
-from brim.planning.rebuild import with_text
+from brim.planning.render import with_text
 from brim.tokens.counter import Counter
 
 # A result smaller than this is not worth another form.

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from brim.fallback import plain_outcome
-from brim.planning.task import Outcome
-from brim.planning.work import Work
+from brim.fallback import plain_plan_of
+from brim.planning.plan import Plan
+from brim.planning.request import PlanRequest
 from brim.sessions.view import Entry, EntryKind, View
 
 
-def plan_plainly(work: Work, entries: list[Entry], view: View) -> Outcome:
+def plan_plainly(work: PlanRequest, entries: list[Entry], view: View) -> Plan:
     """Plan the entries of a whole log by size alone, and bring the view to it. Raises BudgetTooSmall."""
     shown = replace(work.conversation, messages=tuple(entry.message for entry in entries))
-    outcome = plain_outcome(replace(work, conversation=shown))
+    outcome = plain_plan_of(replace(work, conversation=shown))
     gone = [entries[place] for place in outcome.archived]
     size = work.counter.message
     found: list[Entry] = []

@@ -11,10 +11,10 @@ from brim import apis
 from brim.conversation import Conversation, Message
 from brim.fitting import Fitted, in_type
 from brim.planning.draft import own_name
+from brim.planning.plan import Plan
 from brim.planning.reports.decisions import CacheBreak, Report
-from brim.planning.reports.from_outcomes import report_of
-from brim.planning.task import Outcome
-from brim.planning.work import Work
+from brim.planning.reports.from_plan import report_of
+from brim.planning.request import PlanRequest
 from brim.sessions.view import Entry, View, decisions
 
 
@@ -24,8 +24,8 @@ def as_sent(conversation: Conversation, view: View) -> Conversation:
 
 
 def fitted(
-    work: Work,
-    outcome: Outcome,
+    work: PlanRequest,
+    outcome: Plan,
     sent: Conversation,
     view: View,
     log: Sequence[Message],
@@ -38,7 +38,7 @@ def fitted(
     # What is needed to tell of it later, without the body that it came from and the items of the planner.
     light = (
         replace(work, conversation=replace(given, fields={})),
-        replace(outcome, groups=[], archive={}, archived_messages=None, planned=None, draft=None),
+        replace(outcome, groups=(), archive={}, archived_messages=None, draft=None),
     )
     report = partial(view_report, *light, replace(sent, fields={}), tuple(view.entries), log, broken)
     tokens = work.counter.likely(sent)
@@ -66,8 +66,8 @@ def _is_own(entry: Entry, message: Message, given: Conversation) -> bool:
 
 
 def view_report(
-    work: Work,
-    outcome: Outcome,
+    work: PlanRequest,
+    outcome: Plan,
     sent: Conversation,
     entries: Sequence[Entry],
     log: Sequence[Message],
@@ -81,5 +81,5 @@ def view_report(
     if work.policy.plans_log:  # then its numbers of messages are those of the log
         handles = {step.item: step.handle for step in outcome.steps}
         steps = [replace(step, handle=step.handle or handles.get(step.item, "")) for step in steps]
-    report = report_of(before, replace(outcome, conversation=sent, groups=[], archived=[], steps=steps))
+    report = report_of(before, replace(outcome, conversation=sent, groups=(), archived=(), steps=steps))
     return replace(report, cache_break=broken)

@@ -23,8 +23,8 @@ from brim.models import Model
 from brim.models.caching import caching_of, kept_for
 from brim.pins import is_marked, marked, matches
 from brim.planning.attachments import Attachment, not_in
-from brim.planning.task import Outcome
-from brim.planning.work import Work
+from brim.planning.plan import Plan
+from brim.planning.request import PlanRequest
 from brim.query import query as answered
 from brim.sessions import session_codec, validation
 from brim.sessions.answers import came_back, collected
@@ -352,8 +352,8 @@ class Session(Held):
             self._recollection.rest()
             self._lock.release()
 
-    def _work(self, conversation: Conversation) -> Work:
-        return Work(
+    def _work(self, conversation: Conversation) -> PlanRequest:
+        return PlanRequest(
             conversation=conversation,
             counter=self._counter(),
             model=self.model,
@@ -418,13 +418,12 @@ class Session(Held):
         sent = outcome.conversation if again else self._marked(work, outcome.conversation)
         return self._sends(work, outcome, sent, request, again=again)
 
-    def _sends(self, work: Work, outcome: Outcome, sent: Conversation, request: Any, *, again: bool) -> Fitted:
+    def _sends(self, work: PlanRequest, outcome: Plan, sent: Conversation, request: Any, *, again: bool) -> Fitted:
         """Take what was planned as sent: tell of it, and keep it."""
         if self._awaited is not None:
             self._awaited.rounds = 0
-        outcome.warnings[:0] = capped(work, self.budget)
         known = list(self._incidents)
-        outcome.warnings += told(known)
+        outcome = replace(outcome, warnings=(*capped(work, self.budget), *outcome.warnings, *told(known)))
         for event in events(work, outcome):
             tell(self._on_event, event)
         self._writer.hold(outcome.originals().values())
@@ -434,7 +433,8 @@ class Session(Held):
             self._place_context(max(0, len(self.log) - 1))
         self._sent, self._last, self._end = sent, self._asks(work) if request else None, end_of(sent.messages)
         self._save_in_time()
-        outcome.warnings += told(incident for incident in self._incidents if incident not in known)
+        more = told(incident for incident in self._incidents if incident not in known)
+        outcome = replace(outcome, warnings=(*outcome.warnings, *more)) if more else outcome
         messages = self.log[:]
         self._asked_at = self._clock() if self._clock is not None else 0.0
         turn = SentTurn(work.model, replace(work.conversation, messages=tuple(messages)), sent)
@@ -455,24 +455,24 @@ class Session(Held):
         except OutOfTime as problem:
             incidents.note("store", problem)
 
-    def _asks(self, work: Work) -> tuple[Any, ...]:
+    def _asks(self, work: PlanRequest) -> tuple[Any, ...]:
         """All that the form of a request depends on: one that is asked for again is sent again as it was."""
         given = work.conversation
         what = (given.messages, given.system, given.tools, given.fields, work.stated_limit, work.model, work.policy)
         return (*what, self.recall_mode, self.view.messages())
 
-    def _as_before(self, work: Work) -> Outcome:
+    def _as_before(self, work: PlanRequest) -> Plan:
         assert self._sent is not None
         sent = replace(work.conversation, system=self._sent.system, messages=self._sent.messages)
-        return Outcome(sent, work.total(sent))
+        return Plan(sent, work.total(sent))
 
-    def _marked(self, work: Work, sent: Conversation) -> Conversation:
+    def _marked(self, work: PlanRequest, sent: Conversation) -> Conversation:
         if not (self.breakpoints and self._tight and apis.APIS[self._api].marks_cache):
             return sent
         places = {self.view.settled - 1, ended(self._end, sent.messages), len(sent.messages) - 1}
         return with_breakpoints(work, sent, sorted(places), lost_marks(self.view, self.log))
 
-    def _at(self, request: Any, work: Work, messages: Sequence[Message], budget: int) -> Fitted:
+    def _at(self, request: Any, work: PlanRequest, messages: Sequence[Message], budget: int) -> Fitted:
         """The same turn at another budget, planned without memory."""
         given = work.conversation
         beside = given.fields if given.beside else {}
@@ -492,7 +492,7 @@ class Session(Held):
             carried=work.carried or [piece for _, piece in self._attached.before(now)],
         )
 
-    def _bring_under(self, work: Work) -> Outcome:
+    def _bring_under(self, work: PlanRequest) -> Plan:
         if not self.policy.appends:
             outcome = plan_by_policy(work, self.log, self.view, self._saved)
             self._tight = self._tight or not self.view.untouched()
@@ -501,7 +501,7 @@ class Session(Held):
         size = work.size(work.counter.head(work.conversation) + self.view.tokens)
         at = self._compact_cold_at if self._is_cold(work) else self.policy.compact_at
         if size <= at * work.limit and not self._misses:
-            return Outcome(as_sent(work.conversation, self.view), size)
+            return Plan(as_sent(work.conversation, self.view), size)
         to = ASKED_TO if self._asks_for_archived() else self.policy.compact_to
         outcome = compact(work, self.log, self.view, self.running_summary.entries(self._between), self._context_of, to)
         self._give_up_for_summary()
@@ -518,7 +518,7 @@ class Session(Held):
     def _compact_cold_at(self) -> float:
         return COLD * self.policy.compact_at + (1 - COLD) * self.policy.compact_to
 
-    def _is_cold(self, work: Work) -> bool:
+    def _is_cold(self, work: PlanRequest) -> bool:
         """Whether what was sent last is no longer in the provider's cache: then a compaction costs nothing."""
         caching, given = caching_of(work.model), work.conversation
         idle = self._clock() - self._asked_at if self._clock is not None and self._asked_at else 0.0
@@ -543,7 +543,7 @@ class Session(Held):
             shown.update(range(entry.start, entry.end))
         return self._recollection.misses(last, len(self.log) - 1, room, shown)
 
-    def _recall_after(self, work: Work) -> None:
+    def _recall_after(self, work: PlanRequest) -> None:
         """Spend some of what a compaction left free on what the message that caused it is about."""
         spare = work.limit - work.size(work.counter.head(work.conversation) + self.view.tokens)
         room = min(spare // 2 - 8, int(self.policy.recall * work.limit))  # the rest is for what comes

@@ -33,7 +33,7 @@ from brim.gateway.server.planning_threads import PlanningThreads
 from brim.models import Catalog, Model
 from brim.models.families import family_of
 from brim.planning.policies.policy import Policy
-from brim.planning.work import Work, size_of
+from brim.planning.request import PlanRequest, size_of
 from brim.sessions.awaited_summaries import AwaitedSummaries, Summarizer, SummaryWanted
 from brim.sessions.tenancy import scoped
 from brim.sized_lru import SizedLru
@@ -197,7 +197,7 @@ class Fitter:
         limit = fitting.limit_of(model, conversation, policy, controls.budget, None)
         own = fitting.by_window(model, conversation, policy, controls.budget, None)
         room = int(limit * policy.recall) if self.recall == "tool" else 0
-        work = Work(conversation, counter, model, policy, limit - room, own_limit=own).by_estimate()
+        work = PlanRequest(conversation, counter, model, policy, limit - room, own_limit=own).by_estimate()
 
         def again(budget: int) -> fitting.Fitted:
             return fitting.fit(raw, model=model, budget=budget, policy=policy, api=conversation.api)

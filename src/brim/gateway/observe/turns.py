@@ -13,7 +13,7 @@ from brim.apis import Usage
 from brim.conversation import Conversation, decode
 from brim.errors import BadBody
 from brim.models import Model, Prices
-from brim.planning.must_stay import must_stay
+from brim.planning.layer_sizes import must_stay
 from brim.planning.policies.policy import Policy
 from brim.planning.reports.decisions import FULL, FillLevel, Report, level_of
 from brim.tokens.counter import Counter

@@ -16,17 +16,16 @@ from brim.content.detect.blocks import blocks
 from brim.content.selection import shares
 from brim.content.types import Room
 from brim.conversation import Conversation, Message
-from brim.planning.archived import kept_whole, told
 from brim.planning.attachments import attached, originals
 from brim.planning.draft import Draft
 from brim.planning.items import current, grouped
+from brim.planning.plan import Notice, Plan, kept_whole, told
 from brim.planning.policies import agent
 from brim.planning.policies.policy import ConcisePolicy
 from brim.planning.policies.summaries import asked
-from brim.planning.rebuild import with_text
+from brim.planning.render import with_text
 from brim.planning.reports.decisions import Decision, Form
-from brim.planning.task import Notice, Outcome
-from brim.planning.work import Work, query_of
+from brim.planning.request import PlanRequest, query_of
 from brim.summaries import deterministic
 from brim.summaries.deterministic import HEADER
 
@@ -38,46 +37,44 @@ CHARS = 4
 MARK = 48
 
 
-def plan(work: Work, policy: ConcisePolicy) -> Outcome:
-    draft = Draft(work.conversation) if policy.system_role else without_system_role(work.conversation)
+def plan(request: PlanRequest, policy: ConcisePolicy) -> Plan:
+    draft = Draft(request.conversation) if policy.system_role else without_system_role(request.conversation)
     leading = [index for index in range(len(draft.messages)) if _instructs(draft, index)]
     at = [index for index in range(len(draft.messages)) if not _instructs(draft, index)]
     chat = [draft.messages[index] for index in at]
     now = max(0, current(tuple(chat)))
-    cut, steps, made, warnings = shortened(work, policy, chat, now)
+    cut, steps, summary, warnings = shortened(request, policy, chat, now)
     gone = [*range(cut), *steps]
     if gone:
         archived = draft.given(at[number] for number in gone)
         draft = draft.ordered([*leading, *(at[number] for number in range(len(chat)) if number not in set(gone))])
-        for message in made:
+        for message in summary:
             draft = draft.inserted(len(leading), message, "summary")
     told_short: list[Decision] = []
     originals_of: dict[str, str] = {}
-    draft = _pastes_shortened(work, policy, draft, told_short, originals_of, warnings)
-    draft = attached(draft, work.context, work.carried, policy.preview_chars)
-    outcome = agent.enforce(work, draft)
-    outcome.archive = originals_of | outcome.archive
-    outcome.steps = [*told_short, *outcome.steps]
-    outcome.archived = draft.given(outcome.archived)
+    draft = _pastes_shortened(request, policy, draft, told_short, originals_of, warnings)
+    draft = attached(draft, request.context, request.carried, policy.preview_chars)
+    made = agent.enforce(request, draft).after(told_short, originals_of)
+    archive, steps_told, before = originals(request.carried), list(made.steps), list[int]()
     if gone:
         log.info("history truncated: %d messages archived, %d kept", len(gone), len(chat) - len(gone) - 1)
-        form: Form = "summary" if made else "dropped"
-        reason = "before the last user turns; in the summary" if made else "older than the last messages"
+        form: Form = "summary" if summary else "dropped"
+        reason = "before the last user turns; in the summary" if summary else "older than the last messages"
         kept, older = kept_whole([chat[number] for number in gone]), "an older step of a turn that is too long"
-        outcome.steps = (
-            outcome.steps
-            + told(work, archived[:cut], form, reason, kept)
-            + told(work, archived[cut:], form, older, kept)
-        )
-        outcome.archive = kept | outcome.archive
-        outcome.archived = [*archived, *outcome.archived]
-    outcome.archive = originals(work.carried) | outcome.archive
-    outcome.warnings = [*warnings, *outcome.warnings]
-    return outcome
+        steps_told += told(request, archived[:cut], form, reason, kept)
+        steps_told += told(request, archived[cut:], form, older, kept)
+        archive, before = archive | kept, archived
+    return replace(
+        made,
+        steps=steps_told,
+        archive={**archive, **made.archive},
+        archived=[*before, *draft.given(made.archived)],
+        warnings=(*warnings, *made.warnings),
+    )
 
 
 def _pastes_shortened(
-    work: Work,
+    request: PlanRequest,
     policy: ConcisePolicy,
     draft: Draft,
     steps: list[Decision],
@@ -110,10 +107,12 @@ def _pastes_shortened(
         inside = text[span.start : span.end]
         handle = handle_of(inside)
         archive[handle] = inside
-        short = Compactor(inside, len).at(Room(max(MARK, most), len, handle, work.recall, query_of(work.conversation)))
+        short = Compactor(inside, len).at(
+            Room(max(MARK, most), len, handle, request.recall, query_of(request.conversation))
+        )
         new[n][number] = text[: span.start] + short.text.strip("\n") + "\n" + text[span.end :]
         reason = "pasted into a turn that is longer than the history may be"
-        before, after = work.counter.text(inside), work.counter.text(short.text)
+        before, after = request.counter.text(inside), request.counter.text(short.text)
         role = draft.messages[n].role
         steps.append(Decision(draft.name(n), role, 4, "block", before, after, "outline", reason, handle))
     draft = draft.showing_at({n: with_text(draft.conversation.api, draft.messages[n], t) for n, t in new.items()})
@@ -131,7 +130,7 @@ def _instructs(draft: Draft, index: int) -> bool:
 
 
 def shortened(
-    work: Work, policy: ConcisePolicy, chat: Sequence[Message], now: int
+    request: PlanRequest, policy: ConcisePolicy, chat: Sequence[Message], now: int
 ) -> tuple[int, list[int], list[Message], list[Notice]]:
     """How many messages at the start are archived, which steps after them, what stands for them, and what to know.
 
@@ -150,9 +149,9 @@ def shortened(
     steps = _oldest_steps(policy, chat, cut, now)
     if not cut and not steps:
         return 0, [], [], []
-    text = _summary(work, policy, chat, [*range(cut), *steps])
+    text = _summary(request, policy, chat, [*range(cut), *steps])
     if text:
-        return cut, steps, [apis.text_message(work.conversation.api, "user", text)], []
+        return cut, steps, [apis.text_message(request.conversation.api, "user", text)], []
     numbers = {"messages": len(history), "kept": len(history)}
     if not cut:
         warning = f"{len(steps)} messages of older steps cannot be summarised, and are left out"
@@ -164,7 +163,7 @@ def shortened(
     return cut, steps, [], [Notice(warning, numbers | {"kept": len(kept)})]
 
 
-def _summary(work: Work, policy: ConcisePolicy, chat: Sequence[Message], gone: Sequence[int]) -> str:
+def _summary(request: PlanRequest, policy: ConcisePolicy, chat: Sequence[Message], gone: Sequence[int]) -> str:
     """The summary message for what goes: the caller's summariser writes it if there is one and it says something.
 
     Else it is made without a model; nothing where nothing can be summarised.
@@ -172,7 +171,7 @@ def _summary(work: Work, policy: ConcisePolicy, chat: Sequence[Message], gone: S
     earlier = _earlier(chat)
     previous = chat[0].text.removeprefix(HEADER).strip() if earlier else ""
     room = policy.summary_chars - len(HEADER) - 2
-    text = asked(work, [chat[number] for number in gone if number >= earlier], previous, room // CHARS)
+    text = asked(request, [chat[number] for number in gone if number >= earlier], previous, room // CHARS)
     text = plain_text.extract(text.removeprefix(HEADER).strip(), Room(room, len)) if text else ""
     if text:
         return f"{HEADER}\n\n{text}"

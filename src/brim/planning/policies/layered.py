@@ -15,19 +15,18 @@ from brim.content.documents import xml_blocks
 from brim.content.selection import shares
 from brim.content.types import Room
 from brim.conversation import Message
-from brim.planning.archived import kept_whole, told
 from brim.planning.attachments import attached, named, originals
 from brim.planning.draft import Draft
 from brim.planning.forms import TINY
 from brim.planning.items import current
+from brim.planning.plan import Notice, Plan, kept_whole, told
 from brim.planning.policies import agent
 from brim.planning.policies.policy import LayeredPolicy
 from brim.planning.policies.summaries import block_summary
 from brim.planning.project_context import shrunk
-from brim.planning.rebuild import with_text
+from brim.planning.render import with_text
 from brim.planning.reports.decisions import Decision
-from brim.planning.task import Notice, Outcome
-from brim.planning.work import Work, query_of
+from brim.planning.request import PlanRequest, query_of
 
 # The least that is left of context that has to be cut.
 LEAST = 32
@@ -35,57 +34,60 @@ LEAST = 32
 NOTICE = 8
 
 
-def plan(work: Work, policy: LayeredPolicy) -> Outcome:
+def plan(request: PlanRequest, policy: LayeredPolicy) -> Plan:
     steps: list[Decision] = []
-    archive = originals(work.carried)
+    archive = originals(request.carried)
     warnings: list[Notice] = []
-    draft = attached(Draft(work.conversation), work.context, work.carried, policy.preview_chars)
-    draft = _blocks_summarised(work, policy, shrunk(work, draft, steps, archive), steps, archive)
-    gone, turns = _oldest_turns(work, draft)
+    draft = attached(Draft(request.conversation), request.context, request.carried, policy.preview_chars)
+    draft = _blocks_summarised(request, policy, shrunk(request, draft, steps, archive), steps, archive)
+    gone, turns = _oldest_turns(request, draft)
     dropped = draft.given(gone)
     if gone:
         which = f"the {turns:,} oldest turns" if turns > 1 else "the oldest turn"
         warning = f"{which} ({len(gone):,} messages) {'were' if turns > 1 else 'was'} dropped to fit the budget"
         warnings.append(Notice(warning, {"turns": turns, "messages": len(gone)}))
         kept = kept_whole([draft.messages[index] for index in gone])
-        steps += told(work, dropped, "dropped", "one of the oldest turns of a history that is over its budget", kept)
+        steps += told(request, dropped, "dropped", "one of the oldest turns of a history that is over its budget", kept)
         archive |= kept
-        notice = _notice(work, len(gone), turns, next(iter(kept)))
+        notice = _notice(request, len(gone), turns, next(iter(kept)))
         draft = draft.without(gone).inserted(gone[0], notice, "notice of dropped turns")
     for layers in ((2,), (), (3,)):  # what earlier turns carried, then the newest answers, then this turn's context
-        if work.fits(draft.conversation):
+        if request.fits(draft.conversation):
             break
         if layers:
-            draft = _shorten_context(work, draft, layers, steps, archive)
+            draft = _shorten_context(request, draft, layers, steps, archive)
         else:
-            draft = _shorten_answers(work, policy.answer_chars, draft, steps, archive)
-    if not work.fits(draft.conversation):
+            draft = _shorten_answers(request, policy.answer_chars, draft, steps, archive)
+    if not request.fits(draft.conversation):
         warning = "the request is over its budget even with only the most recent turn: more of it was compacted"
-        warnings.append(Notice(warning, {"tokens": work.total(draft.conversation), "budget": work.limit}))
-    outcome = agent.enforce(work, draft)
-    outcome.steps, outcome.warnings = steps, [*warnings, *outcome.warnings]
-    outcome.archive = archive | outcome.archive
-    outcome.archived = [*dropped, *draft.given(outcome.archived)]
-    return outcome
+        warnings.append(Notice(warning, {"tokens": request.total(draft.conversation), "budget": request.limit}))
+    made = agent.enforce(request, draft)
+    return replace(
+        made,
+        steps=steps,
+        archive={**archive, **made.archive},
+        archived=[*dropped, *draft.given(made.archived)],
+        warnings=(*warnings, *made.warnings),
+    )
 
 
 def _blocks_summarised(
-    work: Work, policy: LayeredPolicy, draft: Draft, steps: list[Decision], archive: dict[str, str]
+    request: PlanRequest, policy: LayeredPolicy, draft: Draft, steps: list[Decision], archive: dict[str, str]
 ) -> Draft:
     """This turn's context with its large blocks summarised, if L2 + L3 + L5 pass what L1 leaves."""
     places = [index for index, layer in draft.layers.items() if layer == 3 and index not in draft.held]
     if not places:
         return draft
-    count, size = work.counter.text, work.counter.message
+    count, size = request.counter.text, request.counter.message
     # The same is counted of what `shrunk` left of the instructions.
-    instructions = work.counter.head(draft.conversation) + sum(
+    instructions = request.counter.head(draft.conversation) + sum(
         size(message) for message in draft.messages if message.role == "system"
     )
-    threshold = work.limit - work.size(instructions)
+    threshold = request.limit - request.size(instructions)
     now = current(draft.messages)
     beside = [n for n, layer in draft.layers.items() if layer == 2 or (layer == 3 and n in draft.held)]
     others = sum(size(draft.messages[n]) for n in {*beside, now})
-    pieces = [piece for piece in work.context if piece.recoverable]
+    pieces = [piece for piece in request.context if piece.recoverable]
     sizes = [count(piece.text) for piece in pieces]
     large = [n for n, piece in enumerate(pieces) if len(piece.text) > policy.block_chars]
     if sum(sizes) + others <= threshold or not large:
@@ -93,7 +95,7 @@ def _blocks_summarised(
     small = sum(tokens for n, tokens in enumerate(sizes) if n not in large)
     for n in large:
         share = max(64, (threshold - others - small) * sizes[n] // max(1, sum(sizes[k] for k in large)) // 2)
-        handle, text = handle_of(pieces[n].text), block_summary(work, pieces[n].text, share, policy.block_chars)
+        handle, text = handle_of(pieces[n].text), block_summary(request, pieces[n].text, share, policy.block_chars)
         archive[handle] = pieces[n].text
         reason = "larger than a block may be while the layers together are over their budget"
         steps.append(Decision(named([pieces[n]]), "user", 3, "block", sizes[n], count(text), "summary", reason, handle))
@@ -102,25 +104,25 @@ def _blocks_summarised(
     return draft.showing_at({places[0]: apis.text_message(draft.conversation.api, "user", text)})
 
 
-def _notice(work: Work, messages: int, turns: int, handle: str) -> Message:
+def _notice(request: PlanRequest, messages: int, turns: int, handle: str) -> Message:
     """One line in the place of the turns that were dropped: what leaves the prompt does not leave it unsaid."""
     which = f"{turns:,} earlier turn{'s' if turns > 1 else ''} ({messages:,} messages)"
-    where = f", recall {handle}" if work.recall else f", {handle}" if work.limit >= TINY else ""
-    return apis.text_message(work.conversation.api, "user", f"[{which} dropped to fit{where}]")
+    where = f", recall {handle}" if request.recall else f", {handle}" if request.limit >= TINY else ""
+    return apis.text_message(request.conversation.api, "user", f"[{which} dropped to fit{where}]")
 
 
-def _oldest_turns(work: Work, draft: Draft) -> tuple[list[int], int]:
+def _oldest_turns(request: PlanRequest, draft: Draft) -> tuple[list[int], int]:
     """The messages of the oldest complete turns that must go, and how many turns; the most recent one always stays."""
-    total = work.counter.total(draft.conversation)
+    total = request.counter.total(draft.conversation)
     gone: list[int] = []
     turns = 0
     for turn in turns_of(draft.messages, draft.layers)[:-1]:
-        if work.size(total) <= work.limit:
+        if request.size(total) <= request.limit:
             break
         if not gone:
             every = len(draft.messages)
-            total += work.counter.message(_notice(work, every, every, "brim:00000000")) + NOTICE
-        total -= sum(work.counter.message(draft.messages[index]) for index in turn)
+            total += request.counter.message(_notice(request, every, every, "brim:00000000")) + NOTICE
+        total -= sum(request.counter.message(draft.messages[index]) for index in turn)
         gone += turn
         turns += 1
     return gone, turns
@@ -139,7 +141,9 @@ def turns_of(messages: Sequence[Message], layers: Mapping[int, int]) -> list[lis
     return turns
 
 
-def _shorten_answers(work: Work, least: int, draft: Draft, steps: list[Decision], archive: dict[str, str]) -> Draft:
+def _shorten_answers(
+    request: PlanRequest, least: int, draft: Draft, steps: list[Decision], archive: dict[str, str]
+) -> Draft:
     """Cut long answers in the history to what there is room for, each at least to its first characters."""
     texts = {
         (index, number): part.text
@@ -149,9 +153,9 @@ def _shorten_answers(work: Work, least: int, draft: Draft, steps: list[Decision]
     }
     if not texts:
         return draft
-    count, size = work.counter.text, work.counter.message
+    count, size = request.counter.text, request.counter.message
     sizes = [count(text) for text in texts.values()]
-    room = sum(sizes) - (work.total(draft.conversation) - work.limit) - NOTICE
+    room = sum(sizes) - (request.total(draft.conversation) - request.limit) - NOTICE
     messages: dict[int, Message] = {}
     for ((index, number), text), taken, given in zip(texts.items(), sizes, shares(sizes, max(0, room)), strict=True):
         if given >= taken:
@@ -181,19 +185,19 @@ def _beginning(text: str, tokens: int, least: int, count: Callable[[str], int]) 
 
 
 def _shorten_context(
-    work: Work, draft: Draft, layers: Sequence[int], steps: list[Decision], archive: dict[str, str]
+    request: PlanRequest, draft: Draft, layers: Sequence[int], steps: list[Decision], archive: dict[str, str]
 ) -> Draft:
     """Cut attached context to what everything else leaves, so that the most recent turn is not what goes."""
-    count, api = work.counter.text, draft.conversation.api
+    count, api = request.counter.text, draft.conversation.api
     places = [place for place in sorted(draft.layers.keys() - draft.held) if draft.layers[place] in layers]
     sizes = [count(draft.messages[index].text) for index in places]
-    over = work.total(draft.conversation) - work.limit
+    over = request.total(draft.conversation) - request.limit
     messages: dict[int, Message] = {}
     for index, size, given in zip(places, sizes, shares(sizes, max(0, sum(sizes) - over - NOTICE)), strict=True):
         if given >= size:
             continue
         text, layer = draft.messages[index].text, draft.layers[index]
-        room = Room(max(LEAST, given), count, handle_of(text), work.recall, query_of(work.conversation))
+        room = Room(max(LEAST, given), count, handle_of(text), request.recall, query_of(request.conversation))
         short = xml_blocks.extract(text, room)
         archive[handle_of(text)] = text
         messages[index] = apis.text_message(api, "user", short)

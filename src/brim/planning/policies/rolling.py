@@ -7,25 +7,24 @@ the summary, the recent messages, the current message once.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from brim import apis
 from brim.content import handle_of, passages, plain_text
 from brim.content.selection import shares
 from brim.content.types import Room
 from brim.conversation import Conversation, Message
-from brim.planning.archived import kept_whole, told
 from brim.planning.attachments import Attachment, named
 from brim.planning.draft import Draft, own_name
 from brim.planning.items import current
+from brim.planning.plan import Plan, kept_whole, told
 from brim.planning.policies import agent
 from brim.planning.policies.policy import RollingPolicy
 from brim.planning.policies.summaries import block_summary, summary
 from brim.planning.project_context import asked_words, shrunk
-from brim.planning.rebuild import with_text
+from brim.planning.render import with_text
 from brim.planning.reports.decisions import Decision, Form
-from brim.planning.task import Outcome
-from brim.planning.work import Work, query_of
+from brim.planning.request import PlanRequest, query_of
 
 PREFIX = "Conversation summary: "
 END = "--- END ---"
@@ -43,29 +42,29 @@ LEAST = 24
 PASSAGES = 1_000
 
 
-def plan(work: Work, policy: RollingPolicy) -> Outcome:
-    given, chat = Draft(work.conversation), ChatParts.of(work.conversation)
-    if chat.whole and not (work.context or work.carried) and work.fits(work.conversation):
-        return Outcome(work.conversation, work.total(work.conversation), planned=work.conversation, draft=given)
+def plan(request: PlanRequest, policy: RollingPolicy) -> Plan:
+    given, chat = Draft(request.conversation), ChatParts.of(request.conversation)
+    if chat.whole and not (request.context or request.carried) and request.fits(request.conversation):
+        return agent.as_it_is(request, given)
     shrinking: list[Decision] = []
     archive: dict[str, str] = {}
-    draft = _with_less_project(work, given, shrinking, archive)
-    pieces = (*work.carried, *work.context)
+    draft = _with_less_project(request, given, shrinking, archive)
+    pieces = (*request.carried, *request.context)
     held = [piece for piece in pieces if not piece.recoverable]
     fixed = draft.ordered(chat.instructions)
     if held:  # what cannot be fetched again takes its room before anything else
-        fixed = fixed.inserted(len(fixed.messages), document(work, joined(held)), named(held), 3, held=True)
-    window = _Window(work, policy, chat, work.limit - work.total(fixed.conversation))
+        fixed = fixed.inserted(len(fixed.messages), document(request, joined(held)), named(held), 3, held=True)
+    window = _Window(request, policy, chat, request.limit - request.total(fixed.conversation))
     window.choose()
     archived = kept_whole(chat.messages[: window.cut])
     reason = f"older than the {len(chat.messages) - window.cut} messages that are kept{window.why}; in the summary"
-    steps = told(work, chat.at[: window.cut], "summary", reason, archived)
+    steps = told(request, chat.at[: window.cut], "summary", reason, archived)
     archive |= archived | window.archive | window.originals
     context = [piece for piece in pieces if piece.recoverable]
-    newest = [piece for piece in context if piece in work.context]
+    newest = [piece for piece in context if piece in request.context]
     added: list[tuple[Message, str, int | None]] = []
     # A document goes to nothing before any recent message is cut.
-    shown = context_in(work, context, newest, 0 if window.steps else window.left, (steps, archive))
+    shown = context_in(request, context, newest, 0 if window.steps else window.left, (steps, archive))
     added += [(message, named(context), 3) for message in shown]
     added += [(message, "summary", None) for message in window.summary]
     draft = draft.ordered([*chat.instructions, *chat.at[window.cut :]])
@@ -75,40 +74,42 @@ def plan(work: Work, policy: RollingPolicy) -> Outcome:
     if held:
         message = fixed.messages[-1]
         draft = draft.inserted(len(chat.instructions), message, named(held), 3, held=True)
-    outcome = agent.enforce(work, draft)
-    outcome.steps = [*shrinking, *steps, *window.condensed, *window.steps]
-    outcome.archived = [*chat.at[: window.cut], *draft.given(outcome.archived)]
-    outcome.archive = archive | outcome.archive
-    return outcome
+    made = agent.enforce(request, draft)
+    return replace(
+        made,
+        steps=[*shrinking, *steps, *window.condensed, *window.steps],
+        archive={**archive, **made.archive},
+        archived=[*chat.at[: window.cut], *draft.given(made.archived)],
+    )
 
 
-def _with_less_project(work: Work, given: Draft, steps: list[Decision], archive: dict[str, str]) -> Draft:
+def _with_less_project(request: PlanRequest, given: Draft, steps: list[Decision], archive: dict[str, str]) -> Draft:
     """The draft with as much of the project context in its instructions as the rest of the request leaves."""
-    pieces = (*work.carried, *work.context)
+    pieces = (*request.carried, *request.context)
     if not pieces:
-        return shrunk(work, given, steps, archive)
+        return shrunk(request, given, steps, archive)
     at = max(0, current(given.messages))
-    beside = given.inserted(at, document(work, joined(pieces)), named(pieces), 3)
-    small = shrunk(work, beside, steps, archive)
+    beside = given.inserted(at, document(request, joined(pieces)), named(pieces), 3)
+    small = shrunk(request, beside, steps, archive)
     places = [index for index in range(len(beside.messages)) if index != at]
     return small.ordered(places)
 
 
-def with_document(work: Work) -> Draft:
+def with_document(request: PlanRequest) -> Draft:
     """The request as it was given, and all its context whole."""
-    draft, pieces = Draft(work.conversation), (*work.carried, *work.context)
+    draft, pieces = Draft(request.conversation), (*request.carried, *request.context)
     at = next((n for n, message in enumerate(draft.messages) if message.role != "system"), len(draft.messages))
-    return draft.inserted(at, document(work, joined(pieces)), named(pieces), 3) if pieces else draft
+    return draft.inserted(at, document(request, joined(pieces)), named(pieces), 3) if pieces else draft
 
 
 def joined(pieces: Iterable[Attachment]) -> str:
     return "\n\n".join(piece.text for piece in pieces)
 
 
-def document(work: Work, text: str) -> Message:
+def document(request: PlanRequest, text: str) -> Message:
     """Context as the document that the model is told of; a text that would end it is changed."""
     enclosed = text.replace(END, END.replace("END", "\\END"))
-    return apis.text_message(work.conversation.api, "user", CONTEXT.format(enclosed))
+    return apis.text_message(request.conversation.api, "user", CONTEXT.format(enclosed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +159,8 @@ def _beside(message: Message) -> bool:
 class _Window:
     """Which messages stay, and what stands for the others: chosen step by step until it all fits the room."""
 
-    def __init__(self, work: Work, policy: RollingPolicy, chat: ChatParts, room: int) -> None:
-        self.work = work
+    def __init__(self, request: PlanRequest, policy: RollingPolicy, chat: ChatParts, room: int) -> None:
+        self.request = request
         self.policy = policy
         self.room = room
         self.chat = chat.messages
@@ -188,10 +189,10 @@ class _Window:
         if self.left >= 0:
             return
         self._condense_current()
-        sizes = [self.work.counter.message(message) for message in self.chat]
+        sizes = [self.request.counter.message(message) for message in self.chat]
         for keep in range(policy.recent_messages_to_keep, policy.min_recent_messages_to_keep - 1, -1):
             cut = self._cut(keep)
-            if self.work.size(sum(sizes[cut:])) <= self.room * (1 - SUMMARY):
+            if self.request.size(sum(sizes[cut:])) <= self.room * (1 - SUMMARY):
                 self._take(cut, SUMMARY)
                 self._told(keep)
                 if self.left >= 0:
@@ -203,7 +204,7 @@ class _Window:
             self._last_resort()
 
     def _size(self, *parts: Sequence[Message]) -> int:
-        return self.work.size(sum(self.work.counter.message(message) for part in parts for message in part))
+        return self.request.size(sum(self.request.counter.message(message) for part in parts for message in part))
 
     def _cut(self, keep: int) -> int:
         """Where the last `keep` messages start, or the turn that the first of them is in."""
@@ -219,26 +220,26 @@ class _Window:
 
     def _condense_current(self) -> None:
         """A current message that is too long by itself: its middle as the caller's summariser tells it."""
-        if self.work.summarize is None or not self.chat:
+        if self.request.summarize is None or not self.chat:
             return
         now = current(tuple(self.chat))
         message = self.chat[now]
-        before = self.work.counter.message(message)
+        before = self.request.counter.message(message)
         parts = [n for n, part in enumerate(message.parts) if part.kind == "text" and not part.fixed]
-        if self.work.size(before) <= self.room or message.role != "user" or not parts:
+        if self.request.size(before) <= self.room or message.role != "user" or not parts:
             return
         longest = max(parts, key=lambda n: len(message.parts[n].text))
         text = message.parts[longest].text
         if len(text) <= 4 * INSTRUCTION:
             return
         start, end = text[:INSTRUCTION], text[-INSTRUCTION:]
-        told = block_summary(self.work, text[INSTRUCTION:-INSTRUCTION], int(CONDENSED * self.room), BLOCK_CHARS)
-        new = with_text(self.work.conversation.api, message, {longest: f"{start}\n{told}\n{end}"})
-        after, handle = self.work.counter.message(new), handle_of(text)
+        told = block_summary(self.request, text[INSTRUCTION:-INSTRUCTION], int(CONDENSED * self.room), BLOCK_CHARS)
+        new = with_text(self.request.conversation.api, message, {longest: f"{start}\n{told}\n{end}"})
+        after, handle = self.request.counter.message(new), handle_of(text)
         self.chat = [*self.chat[:now], new, *self.chat[now + 1 :]]
         self._take(0, SUMMARY)
         self.originals[handle] = text
-        name = own_name(self.work.conversation, self.at[now])
+        name = own_name(self.request.conversation, self.at[now])
         reason = "too long by itself: its beginning and end, and a summary of what is between"
         self.condensed.append(Decision(name, "user", 5, "text", before, after, "summary", reason, handle))
 
@@ -248,14 +249,14 @@ class _Window:
         text = self.previous
         if cut:
             tokens = max(LEAST, int(share * self.room) - FRAME)
-            text = summary(self.work, self.chat[:cut], self.previous, tokens)
-        self.summary = [apis.text_message(self.work.conversation.api, "system", PREFIX + text)] if text else []
+            text = summary(self.request, self.chat[:cut], self.previous, tokens)
+        self.summary = [apis.text_message(self.request.conversation.api, "system", PREFIX + text)] if text else []
 
     def _compress(self) -> None:
         """Shorten the recent messages before the current one to what it leaves; the current one stays verbatim."""
         now = max((start for start in self.starts if start <= current(tuple(self.chat))), default=0)
         older = self.chat[self.cut : now]
-        sizes = [self.work.counter.message(message) for message in older]
+        sizes = [self.request.counter.message(message) for message in older]
         room = self.room - self._size(self.summary, self.chat[now:])
         if not older or room < LEAST * len(older):
             return
@@ -271,24 +272,24 @@ class _Window:
 
     def _shortened(self, number: int, tokens: int) -> Message:
         """A message whose texts are extracts, in about so many tokens."""
-        message, count = self.chat[number], self.work.counter.text
-        before = self.work.counter.message(message)
+        message, count = self.chat[number], self.request.counter.text
+        before = self.request.counter.message(message)
         if before <= tokens:
             return message
         parts = [n for n, part in enumerate(message.parts) if part.text and part.kind in ("text", "result")]
         parts = [n for n in parts if not message.parts[n].fixed and not message.parts[n].json]
         sizes = [count(message.parts[n].text) for n in parts]
         frame = before - sum(sizes)
-        query = query_of(self.work.conversation)
+        query = query_of(self.request.conversation)
         texts: dict[int, str] = {}
         for n, size, share in zip(parts, sizes, shares(sizes, max(0, tokens - frame - 2)), strict=True):
             if share < size:
                 text = message.parts[n].text
-                room = Room(max(1, share), count, handle_of(text), self.work.recall, query)
+                room = Room(max(1, share), count, handle_of(text), self.request.recall, query)
                 texts[n] = plain_text.extract(text, room) or room.mark("left out")
                 self.archive[handle_of(text)] = text
-        new = with_text(self.work.conversation.api, message, texts) if texts else message
-        name, after = own_name(self.work.conversation, self.at[number]), self.work.counter.message(new)
+        new = with_text(self.request.conversation.api, message, texts) if texts else message
+        name, after = own_name(self.request.conversation, self.at[number]), self.request.counter.message(new)
         reason = "a recent message that is too long beside the current one"
         handle = handle_of(message.parts[min(texts)].text) if texts else ""
         self.steps.append(Decision(name, message.role, 4, "text", before, after, "outline", reason, handle))
@@ -308,7 +309,7 @@ class _Window:
 
 
 def context_in(
-    work: Work,
+    request: PlanRequest,
     pieces: Sequence[Attachment],
     newest: Sequence[Attachment],
     room: int,
@@ -318,19 +319,19 @@ def context_in(
 
     What it is counted as before it is made is never less than what it then takes.
     """
-    text, count = joined(pieces), work.counter.text
+    text, count = joined(pieces), request.counter.text
     if not text:
         return []
-    whole = document(work, text)
-    if work.size(work.counter.message(whole)) <= room:
+    whole = document(request, text)
+    if request.size(request.counter.message(whole)) <= room:
         return [whole]
     steps, archive = told
-    spare = room - work.size(work.counter.message(document(work, "")))
+    spare = room - request.size(request.counter.message(document(request, "")))
     archive[handle_of(text)] = text
     short = ""
     while spare >= LEAST:
-        short = _shown(work, pieces, newest, spare)
-        over = work.size(work.counter.message(document(work, short))) - room
+        short = _shown(request, pieces, newest, spare)
+        over = request.size(request.counter.message(document(request, short))) - room
         if over <= 0:
             break
         short, spare = "", spare - over
@@ -338,18 +339,20 @@ def context_in(
     form: Form = "outline" if short else "dropped"
     name, handle = named(pieces), handle_of(text)
     steps.append(Decision(name, "user", 3, "block", count(text), count(short), form, reason, handle))
-    return [document(work, short)] if short else []
+    return [document(request, short)] if short else []
 
 
-def _shown(work: Work, pieces: Sequence[Attachment], newest: Sequence[Attachment], spare: int) -> str:
+def _shown(request: PlanRequest, pieces: Sequence[Attachment], newest: Sequence[Attachment], spare: int) -> str:
     """The document in so many tokens: what is of this turn before what earlier turns carried."""
     now, before = joined(newest), joined([piece for piece in pieces if piece not in newest])
-    handle, count, query = handle_of(joined(pieces)), work.counter.text, asked_words(work.conversation.messages)
+    handle, count, query = handle_of(joined(pieces)), request.counter.text, asked_words(request.conversation.messages)
     if not (now and before):
-        return _extract(now or before, Room(spare, count, handle, work.recall, query))
-    short = _extract(now, Room(spare, count, handle, work.recall, query))
+        return _extract(now or before, Room(spare, count, handle, request.recall, query))
+    short = _extract(now, Room(spare, count, handle, request.recall, query))
     left = spare - count(short) - 2
-    return f"{_extract(before, Room(left, count, handle, work.recall, query))}\n\n{short}" if left >= LEAST else short
+    return (
+        f"{_extract(before, Room(left, count, handle, request.recall, query))}\n\n{short}" if left >= LEAST else short
+    )
 
 
 def _extract(text: str, room: Room) -> str:

@@ -1,40 +1,40 @@
-"""Which planner a policy goes to. Each takes the same work and gives the same kind of outcome."""
+"""Which planner a policy goes to. Each takes a request and gives a plan."""
 
 from __future__ import annotations
 
 from functools import singledispatch
 
+from brim.planning.plan import Plan
 from brim.planning.policies import agent, concise, layered, rolling, trimming
 from brim.planning.policies.policy import AgentPolicy, ConcisePolicy, LayeredPolicy, Policy, RollingPolicy
-from brim.planning.task import Outcome
-from brim.planning.work import Work
+from brim.planning.request import PlanRequest
 
 
-def run(work: Work) -> Outcome:
+def run(request: PlanRequest) -> Plan:
     """Plan the work by its policy."""
-    return _planned(work.policy, work)
+    return _planned(request.policy, request)
 
 
 @singledispatch
-def _planned(policy: Policy, work: Work) -> Outcome:
+def _planned(policy: Policy, request: PlanRequest) -> Plan:
     raise TypeError(f"there is no planner of {type(policy).__name__}")
 
 
 @_planned.register
-def _(policy: AgentPolicy, work: Work) -> Outcome:
-    return agent.plan(work)
+def _(policy: AgentPolicy, request: PlanRequest) -> Plan:
+    return agent.plan(request)
 
 
 @_planned.register
-def _(policy: RollingPolicy, work: Work) -> Outcome:
-    return rolling.plan(work, policy) if policy.summary else trimming.plan(work, policy)
+def _(policy: RollingPolicy, request: PlanRequest) -> Plan:
+    return rolling.plan(request, policy) if policy.summary else trimming.plan(request, policy)
 
 
 @_planned.register
-def _(policy: ConcisePolicy, work: Work) -> Outcome:
-    return concise.plan(work, policy)
+def _(policy: ConcisePolicy, request: PlanRequest) -> Plan:
+    return concise.plan(request, policy)
 
 
 @_planned.register
-def _(policy: LayeredPolicy, work: Work) -> Outcome:
-    return layered.plan(work, policy)
+def _(policy: LayeredPolicy, request: PlanRequest) -> Plan:
+    return layered.plan(request, policy)

@@ -10,22 +10,22 @@ from brim.content import Compactor, handle_of, plain_text
 from brim.content.types import Room
 from brim.conversation import Message
 from brim.count_text import CountText
-from brim.planning.work import Summarize, Work, query_of
+from brim.planning.request import PlanRequest, Summarize, query_of
 from brim.summaries import deterministic
 
 log = logging.getLogger("brim")
 
 
-def summary(work: Work, messages: Sequence[Message], previous: str, tokens: int) -> str:
+def summary(request: PlanRequest, messages: Sequence[Message], previous: str, tokens: int) -> str:
     """At most `tokens` tokens on what the messages said, the summary before them included."""
-    count = work.counter.text
-    text = asked(work, messages, previous, tokens)
+    count = request.counter.text
+    text = asked(request, messages, previous, tokens)
     return plain_text.extract(text, Room(tokens, count)) if text else naive(messages, previous, tokens, count)
 
 
-def asked(work: Work, messages: Sequence[Message], previous: str, tokens: int) -> str:
+def asked(request: PlanRequest, messages: Sequence[Message], previous: str, tokens: int) -> str:
     """What the caller's summariser says; nothing where there is none or it fails."""
-    return _asked(work.summarize, messages, previous, tokens) if work.summarize is not None else ""
+    return _asked(request.summarize, messages, previous, tokens) if request.summarize is not None else ""
 
 
 def _asked(summarize: Summarize, messages: Sequence[Message], previous: str, tokens: int) -> str:
@@ -42,32 +42,32 @@ def _asked(summarize: Summarize, messages: Sequence[Message], previous: str, tok
         return ""
 
 
-def block_summary(work: Work, text: str, tokens: int, chunk: int) -> str:
+def block_summary(request: PlanRequest, text: str, tokens: int, chunk: int) -> str:
     """A large block in at most `tokens` tokens: by map and reduce where there is a summariser, else by its compactor.
 
     A summariser is given at most `chunk` characters at once.
     """
-    count = work.counter.text
-    room = Room(tokens, count, handle_of(text), work.recall, query_of(work.conversation))
-    if work.summarize is not None:
+    count = request.counter.text
+    room = Room(tokens, count, handle_of(text), request.recall, query_of(request.conversation))
+    if request.summarize is not None:
         head = room.mark(f"a summary of {len(text):,} characters")
-        joined = _mapped(work, work.summarize, _chunks(text, chunk), max(16, tokens - count(head) - 1))
+        joined = _mapped(request, request.summarize, _chunks(text, chunk), max(16, tokens - count(head) - 1))
         if joined and count(f"{head}\n{joined}") <= tokens:
             return f"{head}\n{joined}"
     return Compactor(text, count).at(room).text
 
 
-def _mapped(work: Work, summarize: Summarize, chunks: Sequence[str], tokens: int) -> str:
+def _mapped(request: PlanRequest, summarize: Summarize, chunks: Sequence[str], tokens: int) -> str:
     """The summaries of a text's chunks, and their summary where they are too long together; "" if one fails."""
     done: list[str] = []
     for chunk in chunks:
-        done.append(_asked(summarize, [_as_message(work, chunk)], "", max(16, tokens // len(chunks))))
+        done.append(_asked(summarize, [_as_message(request, chunk)], "", max(16, tokens // len(chunks))))
         if not done[-1]:
             return ""
     joined = "\n".join(done)
-    if work.counter.text(joined) <= tokens:
+    if request.counter.text(joined) <= tokens:
         return joined
-    return _asked(summarize, [_as_message(work, joined)], "", tokens)
+    return _asked(summarize, [_as_message(request, joined)], "", tokens)
 
 
 def _chunks(text: str, size: int) -> list[str]:
@@ -82,8 +82,8 @@ def _chunks(text: str, size: int) -> list[str]:
     return [*found, text[at:]]
 
 
-def _as_message(work: Work, text: str) -> Message:
-    return apis.text_message(work.conversation.api, "user", text)
+def _as_message(request: PlanRequest, text: str) -> Message:
+    return apis.text_message(request.conversation.api, "user", text)
 
 
 def naive(messages: Sequence[Message], previous: str, tokens: int, count: CountText) -> str:

@@ -6,73 +6,70 @@ What stays is a request that its API takes: no result without its call, no call 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import accumulate
 
 from brim import apis
 from brim.content import handle_of
 from brim.conversation import Message
-from brim.planning.archived import kept_whole, told
 from brim.planning.attachments import named
 from brim.planning.draft import Draft, own_name
+from brim.planning.plan import Plan, kept_whole, told
 from brim.planning.policies import agent
 from brim.planning.policies.policy import RollingPolicy
 from brim.planning.policies.rolling import ChatParts, context_in, document, joined
-from brim.planning.rebuild import with_text
+from brim.planning.render import with_text
 from brim.planning.reports.decisions import Decision
-from brim.planning.task import Outcome
-from brim.planning.work import Work
+from brim.planning.request import PlanRequest
 
 
-def plan(work: Work, policy: RollingPolicy) -> Outcome:
-    draft, chat = Draft(work.conversation), ChatParts.of(work.conversation)
-    pieces = (*work.carried, *work.context)
-    trim = _Trim(work, policy, chat)
+def plan(request: PlanRequest, policy: RollingPolicy) -> Plan:
+    draft, chat = Draft(request.conversation), ChatParts.of(request.conversation)
+    pieces = (*request.carried, *request.context)
+    trim = _Trim(request, policy, chat)
     complete = chat.whole and trim.end == len(chat.messages)
-    if complete and not pieces and work.fits(work.conversation):
-        return Outcome(work.conversation, work.total(work.conversation), planned=work.conversation, draft=draft)
+    if complete and not pieces and request.fits(request.conversation):
+        return agent.as_it_is(request, draft)
     instructions = chat.instructions
     fixed = draft.ordered(instructions)
     held = [piece for piece in pieces if not piece.recoverable]
     if held:  # what cannot be fetched again takes its room before anything else
-        fixed = fixed.inserted(len(fixed.messages), document(work, joined(held)), named(held), 3, held=True)
-    room = work.limit - work.total(fixed.conversation)
+        fixed = fixed.inserted(len(fixed.messages), document(request, joined(held)), named(held), 3, held=True)
+    room = request.limit - request.total(fixed.conversation)
     left_out: list[int] = []
     if instructions and not policy.include_system and trim.size(0, trim.end) > room:
         left_out, instructions = instructions, []
-        room += work.total(fixed.conversation) - work.total(fixed.without(range(len(left_out))).conversation)
+        room += request.total(fixed.conversation) - request.total(fixed.without(range(len(left_out))).conversation)
     trim.choose(room)
     stay = chat.at[trim.start : trim.end]
     gone = sorted({*left_out, *chat.at[: trim.start], *chat.at[trim.end :]})
-    archived = kept_whole([work.conversation.messages[index] for index in gone])
-    steps = told(work, gone, "archived", f"not one of the {len(stay)} messages that are kept", archived)
+    archived = kept_whole([request.conversation.messages[index] for index in gone])
+    steps = told(request, gone, "archived", f"not one of the {len(stay)} messages that are kept", archived)
     steps += trim.partial
     archive = archived | trim.originals
     draft = draft.ordered([*instructions, *stay]).showing(
-        [*(work.conversation.messages[index] for index in instructions), *trim.kept]
+        [*(request.conversation.messages[index] for index in instructions), *trim.kept]
     )
     context = [piece for piece in pieces if piece.recoverable]
-    newest = [piece for piece in context if piece in work.context]
-    left = room - work.size(sum(work.counter.message(message) for message in trim.kept))
-    for message in context_in(work, context, newest, left, (steps, archive)):
+    newest = [piece for piece in context if piece in request.context]
+    left = room - request.size(sum(request.counter.message(message) for message in trim.kept))
+    for message in context_in(request, context, newest, left, (steps, archive)):
         draft = draft.inserted(len(instructions), message, named(context), 3)
     if held:
         draft = draft.inserted(len(instructions), fixed.messages[-1], named(held), 3, held=True)
-    outcome = agent.enforce(work, draft)
-    outcome.steps = [*steps, *outcome.steps]
-    outcome.archived = [*gone, *draft.given(outcome.archived)]
-    outcome.archive = archive | outcome.archive
-    return outcome
+    made = agent.enforce(request, draft).after(steps, archive)
+    return replace(made, archived=[*gone, *draft.given(made.archived)])
 
 
 class _Trim:
     """Which messages of a chat stay, from `start` to before `end`, and in which words."""
 
-    def __init__(self, work: Work, policy: RollingPolicy, chat: ChatParts) -> None:
-        self.work = work
+    def __init__(self, request: PlanRequest, policy: RollingPolicy, chat: ChatParts) -> None:
+        self.request = request
         self.policy = policy
         self.chat = chat.messages
         self.at = chat.at
-        self.sums = [0, *accumulate(work.counter.message(message) for message in self.chat)]
+        self.sums = [0, *accumulate(request.counter.message(message) for message in self.chat)]
         self.start, self.end = 0, len(self.chat)
         self.kept: Sequence[Message] = self.chat
         self.partial: list[Decision] = []
@@ -80,7 +77,7 @@ class _Trim:
         self.end = self._ending(self.end) or self.end  # where nobody speaks who may end it, it ends as it does
 
     def size(self, start: int, end: int) -> int:
-        return self.work.size(self.sums[end] - self.sums[start])
+        return self.request.size(self.sums[end] - self.sums[start])
 
     def choose(self, room: int) -> None:
         """As many messages as fit in the room; at least one, with what belongs to it."""
@@ -117,7 +114,7 @@ class _Trim:
         """Whether what stays may begin here: never with a result, and with the user where the API wants that."""
         if message.answers or message.role == "tool":
             return False
-        if apis.api_of(self.work.conversation.api).user_first and message.role != "user":
+        if apis.api_of(self.request.conversation.api).user_first and message.role != "user":
             return False
         anyone = ("user", "assistant") if self.policy.allow_partial else ("user",)
         return message.role in (self.policy.start_on or anyone)
@@ -147,14 +144,14 @@ class _Trim:
         while low <= high:
             middle = (low + high) // 2
             tried = self._cut(message, middle)
-            if tried is not None and self.work.size(self.work.counter.message(tried)) <= room:
+            if tried is not None and self.request.size(self.request.counter.message(tried)) <= room:
                 best, low = tried, middle + 1
             else:
                 high = middle - 1
         if best is None:
             return None
-        name, handle = own_name(self.work.conversation, self.at[number]), handle_of(whole)
-        before, after = self.work.counter.message(message), self.work.counter.message(best)
+        name, handle = own_name(self.request.conversation, self.at[number]), handle_of(whole)
+        before, after = self.request.counter.message(message), self.request.counter.message(best)
         self.originals[handle] = whole
         reason = "stays in part at the edge of what is kept"
         self.partial.append(Decision(name, message.role, 4, "text", before, after, "outline", reason, handle))
@@ -170,7 +167,7 @@ class _Trim:
             length = max(0, length - len(part.text))
         if not any(text.strip() for text in texts.values()):
             return None
-        return with_text(self.work.conversation.api, message, texts)
+        return with_text(self.request.conversation.api, message, texts)
 
 
 def _beginning_of(text: str, length: int) -> str:

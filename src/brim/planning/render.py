@@ -1,17 +1,64 @@
-"""Messages with some of their parts changed: what a plan decided, written into the message it was decided for."""
+"""Rendering: what a plan decided, written into the messages it was decided for."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from brim.apis import APIS
 from brim.conversation import DROP, Message, Part, Path, changed, encode
-from brim.planning.items import Item
+from brim.planning.items import SYSTEM, Item
+from brim.planning.plan import ArchivedMessages, Plan
+from brim.planning.state import PlanState
 
 # What is left of a message of which everything else goes.
 SIGN = "[…]"
+
+
+def rendered(state: PlanState) -> Plan:
+    """The conversation that is sent, counted, with the summary in its place."""
+    conversation, by_message = state.conversation, _by_message(state)
+    shown = {index: rebuilt(conversation.api, state.message(index), items) for index, items in by_message.items()}
+    archived = [member for group in state.groups if not group.kept for member in group.members]
+    gone = ArchivedMessages.of([conversation.messages[index] for index in archived]) if archived else None
+    kept = sorted(shown.keys() - {SYSTEM})
+    before = _summary_before(state, kept, archived) if archived else None
+    messages: list[Message] = []
+    places: list[int] = []
+    for index in kept:
+        speaks = not state.summary.silent or conversation.messages[index].role == "assistant"
+        if index == before and gone is not None and speaks:
+            messages.append(state.summary.message(len(archived), gone.handle))
+            places.append(-1)
+        messages.append(shown[index])
+        places.append(index)
+    new = replace(conversation, messages=tuple(messages), system=shown.get(SYSTEM, conversation.system))
+    total = state.request.size(state.counter.total(new))
+    return Plan(new, total, state.groups, state.forms.archive, gone, archived, draft=state.draft, places=places)
+
+
+def _summary_before(state: PlanState, kept: Sequence[int], archived: Sequence[int]) -> int | None:
+    """Before which kept message the summary stands: where the first message was removed, so that what was sent
+    before it stays as it was; first of all where an answer would speak first.
+    """
+    messages, api = state.conversation.messages, APIS[state.conversation.api]
+    told = [n for n in kept if messages[n].role != "system" and state.draft.layers.get(n) != 1]
+    if not told or state.summary.silent or api.calls_after_user or messages[told[0]].role != "user":
+        return told[0] if told else None
+    return next((index for index in told if index > archived[0]), told[0])
+
+
+def _by_message(state: PlanState) -> dict[int, list[Item]]:
+    found: dict[int, list[Item]] = {}
+    for group in state.groups:
+        if group.kept:
+            for member in group.members:
+                found.setdefault(member, [])
+            for item in group.items:
+                found[item.message].append(item)
+    return found
 
 
 def rebuilt(api: str, message: Message, items: Sequence[Item]) -> Message:

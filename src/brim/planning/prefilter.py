@@ -10,13 +10,18 @@ from collections.abc import Callable, Collection
 
 from brim.apis.plain_messages import Columns
 from brim.conversation import Message
-from brim.planning.items import Guess, WorthSeeing, current
+from brim.planning.draft import Draft
+from brim.planning.items import Group, Guess, Itemizer, WorthSeeing, current
+from brim.planning.request import PlanRequest
 from brim.relevance.term_spread import Column, choose_best, zeros
 
 # A history of more messages than this is looked at only as far as so many times its limit; one without results less,
 # unless its sizes turn out to be guessed too high.
 MANY = 1_500
 LOOKED_AT, LOOKED_AT_CHAT = 2.0, 1.15
+# The newest messages of a very long history are looked at up to this share of the limit, whatever they say; what is
+# looked at is enough to choose from if it is so many times the limit.
+RECENT_SEEN, ENOUGH_SEEN = 0.25, 1.05
 # So many messages, spread over the history, say how many bytes a token has in it.
 SAMPLE = 64
 
@@ -43,13 +48,32 @@ def guessed(messages: tuple[Message, ...], size: Callable[[Message], int], limit
     return Guess(columns, share) if sum(lengths) * share >= LOOKED_AT * limit else None
 
 
-def candidates(
+def looked_at(
+    request: PlanRequest, draft: Draft, limit: int, guess: Guess | None, relevance: Column | None
+) -> list[Group]:
+    """The conversation in groups; of a history many times the limit, what is worth looking at."""
+    messages, counter, seen = draft.messages, request.counter, None
+    results = guess is None or any(messages[number].answers for number in guess.columns.others)
+    for times in (LOOKED_AT,) if results else (LOOKED_AT_CHAT, LOOKED_AT):
+        if guess is not None:
+            seen = _worth_seeing(messages, guess, relevance, int(RECENT_SEEN * limit), times * limit, draft.stay)
+            counter.measure([messages[number] for number in seen.chosen])
+        groups = Itemizer(
+            draft.conversation, counter.sizes, counter.text, draft.layers, seen=seen, held=draft.held
+        ).groups()
+        # Sizes are guessed: what is looked at may be less than there is room for.
+        if sum([group.tokens for group in groups if group.items]) >= ENOUGH_SEEN * limit:
+            break
+    return groups
+
+
+def _worth_seeing(
     messages: tuple[Message, ...],
     guess: Guess,
     relevance: Column | None,
     recent: float,
     most: float,
-    stay: Collection[int] = (),
+    stay: Collection[int],
 ) -> WorthSeeing:
     """Messages of `most` tokens: those that have to stay, the newest up to `recent`, then the most relevant ones."""
     lengths = guess.columns.lengths

@@ -1,4 +1,4 @@
-"""What a policy is asked to do."""
+"""What a planner is given."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HUGE, SURELY = 200_000, 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class PlanRequest:
     """A request, its limit, and the policy that brings it there."""
 
     conversation: Conversation
@@ -42,11 +42,11 @@ class Work:
     # The limit as it was stated, in the provider's tokens, where `limit` is in those of an estimate.
     stated: int | None = None
 
-    def at(self, limit: int) -> Work:
+    def at(self, limit: int) -> PlanRequest:
         return replace(self, limit=limit, own_limit=False)
 
-    def by_estimate(self) -> Work:
-        """The same work with a limit in the counter's own tokens, where those are only estimated.
+    def by_estimate(self) -> PlanRequest:
+        """The same request with a limit in the counter's own tokens, where those are only estimated.
 
         Planning then has one kind of token; the provider's come back where numbers are shown.
         """

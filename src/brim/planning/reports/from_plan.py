@@ -1,4 +1,4 @@
-"""Reports from outcomes: what became of every item, in words."""
+"""Reports from plans: what became of every item, in words."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from brim.content import content_kind, extras, handle_of
 from brim.planning.attachments import attached
 from brim.planning.draft import ADDED, Draft, own_name
 from brim.planning.items import SYSTEM, Group, Item, Itemizer, current
-from brim.planning.layer_sizes import known_layers, layer_rows
-from brim.planning.must_stay import must_stay
+from brim.planning.layer_sizes import known_layers, layer_rows, must_stay
+from brim.planning.plan import Notice, Plan
 from brim.planning.policies import rolling
 from brim.planning.reports.decisions import Decision, Form, Report
-from brim.planning.task import Notice, Outcome
-from brim.planning.work import Work
+from brim.planning.request import PlanRequest
 
 # A last turn that takes more than this share of the budget is worth a warning.
 CROWDED = 0.9
@@ -32,33 +31,33 @@ _SOURCE = re.compile(r"""<(?:prior_)?context source=["']([^"'\n]*)["'] type=""")
 GONE = ("archived", "summary", "dropped")
 
 
-def report_of(work: Work, outcome: Outcome) -> Report:
-    """What became of a request. Without a draft, the outcome's steps tell of every item."""
-    decisions = tuple(_decisions(work, outcome))
-    given, sent = _given(work), outcome.conversation
-    counted = work.counter.total(given.conversation), work.counter.total(sent)
-    before, after = work.counter.likely(given.conversation), work.counter.likely(sent)
+def report_of(request: PlanRequest, plan: Plan) -> Report:
+    """What became of a request. Without a draft, the plan's steps tell of every item."""
+    decisions = tuple(_decisions(request, plan))
+    given, sent = _given(request), plan.conversation
+    counted = request.counter.total(given.conversation), request.counter.total(sent)
+    before, after = request.counter.likely(given.conversation), request.counter.likely(sent)
     if counted != (before, after):
         decisions = tuple(_corrected(one, before / max(1, counted[0]), after / max(1, counted[1])) for one in decisions)
-    count = work.counter.count(sent)
-    archived = _archived(work, outcome, decisions)
+    count = request.counter.count(sent)
+    archived = _archived(request, plan, decisions)
     compacted = [one for one in decisions if one.form != "full" and one.item.partition(".parts")[0] not in archived]
     return Report(
-        model=work.model.name,
-        policy=work.policy.name,
-        limit=work.stated_limit,
+        model=request.model.name,
+        policy=request.policy.name,
+        limit=request.stated_limit,
         before=before,
         after=after,
         upper=max(count.upper, ceil(after)),
         source=count.source,
-        layers=layer_rows(work, given, outcome, before, after),
+        layers=layer_rows(request, given, plan, before, after),
         decisions=decisions,
         kept=len(sent.messages),
         compacted=len(compacted),
         archived=len(archived),
         turns_dropped=bool(archived),
-        warnings=tuple(notice.message for notice in (*outcome.warnings, *notices(work, outcome))),
-        must_stay=min(after, round(must_stay(sent, work.counter) * after / max(1, counted[1]))),
+        warnings=tuple(notice.message for notice in (*plan.warnings, *notices(request, plan))),
+        must_stay=min(after, round(must_stay(sent, request.counter) * after / max(1, counted[1]))),
     )
 
 
@@ -67,83 +66,83 @@ def _corrected(decision: Decision, before: float, after: float) -> Decision:
     return replace(decision, before=round(before * decision.before), after=round(after * decision.after))
 
 
-def _given(work: Work) -> Draft:
+def _given(request: PlanRequest) -> Draft:
     """What was asked for: the request, and all that was attached to it."""
-    if work.policy.one_document:
-        return rolling.with_document(work)
-    return attached(Draft(work.conversation), work.context, work.carried, None)
+    if request.policy.one_document:
+        return rolling.with_document(request)
+    return attached(Draft(request.conversation), request.context, request.carried, None)
 
 
-def _archived(work: Work, outcome: Outcome, decisions: Iterable[Decision]) -> set[str]:
+def _archived(request: PlanRequest, plan: Plan, decisions: Iterable[Decision]) -> set[str]:
     """The caller's messages that are not sent any more, by their names."""
-    if outcome.draft is not None:
-        return {own_name(work.conversation, index) for index in outcome.archived}
+    if plan.draft is not None:
+        return {own_name(request.conversation, index) for index in plan.archived}
     return {one.item for one in decisions if one.form in GONE and one.item.startswith("messages[")}
 
 
-def notices(work: Work, outcome: Outcome) -> Iterable[Notice]:
+def notices(request: PlanRequest, plan: Plan) -> Iterable[Notice]:
     """What a user should know of the sizes of what is sent."""
-    messages, size = outcome.conversation.messages, work.counter.message
-    if not messages or work.limit <= 0:
+    messages, size = plan.conversation.messages, request.counter.message
+    if not messages or request.limit <= 0:
         return
-    known = known_layers(outcome)
+    known = known_layers(plan)
     leads = takewhile(lambda place: messages[place].role == "system" or known.get(place) == 1, range(len(messages)))
     instructions = sum(size(messages[place]) for place in leads if not messages[place].text.startswith(rolling.PREFIX))
     for tokens, least, what in (
         (size(messages[current(messages)]), CROWDED, "the last turn alone takes"),
-        (work.counter.head(outcome.conversation) + instructions, INSTRUCTED, "instructions and tools take"),
+        (request.counter.head(plan.conversation) + instructions, INSTRUCTED, "instructions and tools take"),
     ):
-        if tokens >= least * work.limit:
-            numbers = {"tokens": work.counter.corrected(tokens), "budget": work.stated_limit}
-            yield Notice(f"{what} {tokens / work.limit:.0%} of the budget", numbers)
-    yield from _without_extras(work, outcome)
+        if tokens >= least * request.limit:
+            numbers = {"tokens": request.counter.corrected(tokens), "budget": request.stated_limit}
+            yield Notice(f"{what} {tokens / request.limit:.0%} of the budget", numbers)
+    yield from _without_extras(request, plan)
 
 
-def _without_extras(work: Work, outcome: Outcome) -> Iterable[Notice]:
+def _without_extras(request: PlanRequest, plan: Plan) -> Iterable[Notice]:
     """What would have been shortened better with an extra that is not installed."""
     absent = extras.advice()
     if not absent:
         return
-    sent = {message.digest for message in outcome.conversation.messages}
-    changed = (message for message in work.conversation.messages if message.digest not in sent)
+    sent = {message.digest for message in plan.conversation.messages}
+    changed = (message for message in request.conversation.messages if message.digest not in sent)
     texts = (part.text for message in changed for part in message.parts if len(part.text) >= WORTH_AN_EXTRA)
     found = {kind for text in texts for kind in absent if content_kind(text, None) == kind}
     for kind in sorted(found):
         yield Notice(absent[kind])
 
 
-def _decisions(work: Work, outcome: Outcome) -> Iterable[Decision]:
-    yield from outcome.steps
-    draft = outcome.draft
+def _decisions(request: PlanRequest, plan: Plan) -> Iterable[Decision]:
+    yield from plan.steps
+    draft = plan.draft
     if draft is None:
         return
-    told = {step.item for step in outcome.steps}
-    archived = "" if outcome.archived_messages is None else outcome.archived_messages.handle
-    for group in outcome.groups or _as_they_are(work, draft):
+    told = {step.item for step in plan.steps}
+    archived = "" if plan.archived_messages is None else plan.archived_messages.handle
+    for group in plan.groups or _as_they_are(request, draft):
         if not group.items and not group.kept:
             for member in group.members:
-                yield _passed(work, draft, member, archived)
+                yield _passed(request, draft, member, archived)
         for item in group.items:
             name = _name(draft, item)
             # What a policy told of in a step is told of once, unless the planner changed it again.
             if not (told and group.kept and item.shown is None and {name, name.partition(".parts")[0]} & told):
-                yield _decision(draft, group, item, name, archived, not outcome.groups)
+                yield _decision(draft, group, item, name, archived, not plan.groups)
 
 
-def _as_they_are(work: Work, draft: Draft) -> list[Group]:
+def _as_they_are(request: PlanRequest, draft: Draft) -> list[Group]:
     """The items of a conversation that fits: made for its report, which nobody may ask for."""
-    itemizer = Itemizer(draft.conversation, work.counter.sizes, work.counter.text, draft.layers, held=draft.held)
+    itemizer = Itemizer(draft.conversation, request.counter.sizes, request.counter.text, draft.layers, held=draft.held)
     groups = itemizer.groups()
     for group in groups:
         group.kept = True
     return groups
 
 
-def _passed(work: Work, draft: Draft, index: int, handle: str) -> Decision:
+def _passed(request: PlanRequest, draft: Draft, index: int, handle: str) -> Decision:
     """A message of a history so long that nobody looked at it."""
     message = draft.messages[index]
     reason, preview = "older, or less to the point, than so much as the budget holds", _preview(message.text)
-    size = work.counter.message(message)
+    size = request.counter.message(message)
     return Decision(draft.name(index), message.role, 4, "text", size, 0, "archived", reason, handle, preview)
 
 

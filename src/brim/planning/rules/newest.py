@@ -1,0 +1,112 @@
+"""Rule 3. The newest steps, verbatim, newest first, up to NEWEST_SHARE of the room; the very newest while it fits."""
+
+from __future__ import annotations
+
+from brim.content.selection import shares
+from brim.planning.forms import STUB
+from brim.planning.items import SYSTEM, Group, last_exchange
+from brim.planning.state import PlanState, is_step
+from brim.planning.user_words import asks
+
+# Share of the room for the newest steps, verbatim.
+NEWEST_SHARE = 0.5
+# Parts of a newest step that is too large which take at most this share of its room stay whole: tool names, paths.
+SMALL_SHARE = 0.1
+# Share of the room for the last exchange of a chat without tools, whose evidence is mostly older. Evidence and all of a
+# question kept of BEAM at 4,000 tokens, tuned half: .68 / .53 at .25, .70 / .55 at .12 (bench/chats.py).
+EXCHANGE_SHARE = 0.12
+
+
+def keep_picture(state: PlanState, room: int) -> None:
+    """Keep the newest picture, with what is said beside it: a question without one is about that.
+
+    It goes before older text, and after the newest step, which has to be there whole.
+    """
+    group = next((one for one in reversed(state.groups) if any(item.kind == "media" for item in one.items)), None)
+    if group is None or not state.lacks(group) or group.layer not in (4, 5):
+        return
+    newest = state.groups[-1]
+    waiting = state.missing(newest) if newest is not group and is_step(newest) else 0
+    before = [(item, item.given, item.shown, item.shown_tokens, item.fidelity) for item in group.items]
+    was_kept, group.kept = group.kept, True
+    for item in group.items:
+        item.given = item.tokens if item.kind in ("media", "text") else max(item.given, state.forms.floor(item))
+        state.forms.show(item)
+    if state.total() + waiting > (state.limit if group.must else state.target):
+        group.kept = was_kept
+        for item, given, shown, tokens, fidelity in before:
+            item.given, item.shown, item.shown_tokens, item.fidelity = given, shown, tokens, fidelity
+
+
+def keep_exchange(state: PlanState, room: int) -> None:
+    """Keep the last exchange of a chat, whole or shortened, before anything that is older."""
+    if not state.chat or not state.answered:
+        return
+    groups = [group for group in last_exchange(state.groups, state.conversation.messages) if not group.kept]
+    items = [item for group in groups for item in group.items]
+    left = int(EXCHANGE_SHARE * room) - sum(group.frame for group in groups)
+    given = shares([item.tokens for item in items], left)
+    if any(tokens < min(item.tokens, 2 * STUB) for item, tokens in zip(items, given, strict=True)):
+        return  # too little to say anything
+    for group in groups:
+        group.kept = True
+    for item, tokens in zip(items, given, strict=True):
+        item.given = tokens
+        state.forms.show(item)
+
+
+def keep_newest(state: PlanState, room: int) -> None:
+    """Keep the newest steps and the last answer whole, the newest first; the very newest while it fits at all.
+
+    Older answers are left to rule 4: what was said about results shortens better than the results.
+    """
+    if state.chat:
+        return
+    most = int(NEWEST_SHARE * (room - state.limit + state.target))
+    newest, answered, taken, before = True, False, 0, state.total()
+    for group in reversed(state.groups):
+        if not group.items or group.members[0] == SYSTEM or group.layer != 4 or not state.lacks(group):
+            continue
+        step = is_step(group)
+        if not step and (answered or asks(state.conversation.messages[group.members[0]])):
+            continue
+        answered = answered or not step
+        needed = state.missing(group)
+        if newest and before + needed + _rest_frame(state, group) <= state.limit:
+            state.keep_whole(group)
+        elif newest:
+            needed = _squeeze(state, group, state.limit - before)
+        elif taken + needed <= most and before + needed <= state.target:
+            state.keep_whole(group)
+        elif step:
+            break
+        else:
+            continue
+        before, taken, newest = before + needed, taken + needed, False
+
+
+def _rest_frame(state: PlanState, group: Group) -> int:
+    """What the head of a summary takes, if anything beside a group is left to be archived."""
+    rest = any(each.items and not each.kept for each in state.groups if each is not group)
+    return state.summary.head if rest else 0
+
+
+def _squeeze(state: PlanState, group: Group, left: int) -> int:
+    """Show as much of the newest step as there is room for beside a few lines of the rest."""
+    if not group.kept:
+        return 0
+    left -= max(state.summary.most, state.summary.head)
+    before = left
+    short = [item for item in group.items if item.shown is not None and item.kind != "thinking"]
+    small = [item for item in short if item.tokens - item.shown_tokens <= SMALL_SHARE * left]
+    large = [item for item in short if item not in small]
+    # What is small says what the rest is about; of the rest, what was found says more than what was asked for.
+    results, calls = [one for one in large if one.kind != "call"], [one for one in large if one.kind == "call"]
+    for items in (small, results, calls):
+        wanted = shares([item.tokens - item.shown_tokens for item in items], left)
+        for item, more in zip(items, wanted, strict=True):
+            if more > 0:
+                shown = item.shown_tokens
+                state.forms.stretch(item, more)
+                left -= item.shown_tokens - shown
+    return before - left

@@ -1,0 +1,172 @@
+"""Rule 4. The rest, each in a share of what is left that goes by its value: relevance, and how recent it is.
+
+A share pays for a group whole, shortened in place, or as a line of the summary. Then what is left over is filled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from brim.content.selection import shares
+from brim.conversation import Message
+from brim.planning.items import Group, Item
+from brim.planning.sharing import LINE, Candidate, share_out
+from brim.planning.state import PlanState
+
+# Share of the limit that rule 4 has also where a compaction's target is used up. Values of archived results kept in
+# windows of a quarter of tau's runs, tuned half: .50 at .06, .63 at .1, .79 at .15, .84 at .2 (bench/meaning.py).
+REST_SHARE = 0.2
+# A plan that leaves less than this share of the limit is full.
+SLACK = 0.01
+# Attempts to use what is left over, and to let lines say more.
+FILLS, LENGTHENED = 24, 3
+
+# What any older step counts beside how recent (0 to 1) and how relevant (0 to 2) it is. Age and the current message say
+# little about which values later calls need: docs/benchmarks.md#older-steps.
+STEP = 2.0
+# What was said about results counts so much of what they count: it shortens better, and repeats them.
+ANSWER = 0.5
+# In a chat recency only decides between messages that are equally relevant.
+TIE = 0.01
+
+
+def share_rest(state: PlanState) -> None:
+    """Give every other group and pasted block its share of what is left."""
+    value = weights(state.groups, state.conversation.messages, state.relevance, state.chat)
+    state.rest = [
+        Candidate.of(group, value[number], state.forms, state.chat)
+        for number, group in enumerate(state.groups)
+        if group.items and (not group.kept or _open_items(group))
+    ]
+    total = state.total() + state.summary.frame
+    least = int(REST_SHARE * state.limit)
+    left = max(state.target - total, min(least, state.limit - total))
+    share_out(state.rest, left, state.summary.most)
+    for candidate in state.rest:
+        _apply(state, candidate)
+    _write_summary(state)
+
+
+def fill(state: PlanState) -> None:
+    """Use what is left on the most valuable of what is shortened or archived, then on the summary's lines."""
+    tried: set[int] = set()
+    for _ in range(FILLS):
+        left = _left(state)
+        found = _next(state, left, tried) if left else None
+        if found is None:
+            break
+        tried.add(id(found))
+        _step_up(state, found, left)
+    _lengthen_lines(state)
+
+
+def weights(
+    groups: Sequence[Group], messages: Sequence[Message], relevance: Sequence[float] | None, chat: bool
+) -> list[float]:
+    """One number for each group. `relevance` has one for each message, from 0 to 2; None where nothing is asked.
+
+    In a chat relevance decides. Among tool calls what is asked says little about what a later call needs, so all
+    that was found counts, the newer the more.
+    """
+    found: list[float] = []
+    newer = sum(1 for group in groups if group.items)
+    for group in groups:
+        if not group.items:
+            found.append(0.0)
+            continue
+        newer -= 1
+        members = [member for member in group.members if member >= 0]
+        about = max([relevance[member] for member in members], default=0.0) if relevance else 0.0
+        asked = bool(members) and messages[members[0]].role == "user"
+        recent = (1 + newer) ** -0.5
+        if chat:
+            found.append(about + TIE * recent)
+        else:
+            answer = not any(item.kind in ("call", "result") for item in group.items) and not asked
+            found.append((STEP + recent + about) * (ANSWER if answer else 1.0))
+    return found
+
+
+def _left(state: PlanState) -> int:
+    """What there is still to fill; nothing of a plan that is full."""
+    left = state.target - state.total()
+    return left if left > max(4, int(SLACK * state.limit)) else 0
+
+
+def _write_summary(state: PlanState) -> None:
+    state.summary.make([candidate for candidate in state.rest if not candidate.group.kept], state.groups)
+
+
+def _open_items(group: Group) -> list[Item]:
+    return [item for item in group.items if item.shown is not None and not item.fixed and item.kind != "thinking"]
+
+
+def _apply(state: PlanState, candidate: Candidate) -> None:
+    group, forms = candidate.group, state.forms
+    if candidate.form in ("line", "archived"):
+        return
+    group.kept = True
+    if candidate.form == "full":
+        state.keep_whole(group)
+        return
+    parts = [item for item in group.items if item.kind in ("text", "block", "result", "call") and not item.fixed]
+    floors = {id(item): max(forms.floor(item), item.shown_tokens if item.given else 0) for item in group.items}
+    extra = candidate.tokens - sum(floors.values()) - (0 if candidate.was_kept else group.frame)
+    more = shares([item.tokens - floors[id(item)] for item in parts], extra)
+    for item in group.items:
+        item.given = floors[id(item)]
+    for item, tokens in zip(parts, more, strict=True):
+        item.given += tokens
+    for item in group.items:
+        forms.show(item)
+
+
+def _next(state: PlanState, left: int, tried: set[int]) -> Candidate | None:
+    """The most valuable candidate that a few more tokens would show in a better form."""
+    best: Candidate | None = None
+    for candidate in state.rest:
+        if id(candidate) in tried or (best is not None and candidate.weight <= best.weight):
+            continue
+        if candidate.group.kept:
+            if _open_items(candidate.group):
+                best = candidate
+        elif candidate.size <= left or (not candidate.whole and 2 * candidate.overhead <= left):
+            best = candidate
+    return best
+
+
+def _step_up(state: PlanState, candidate: Candidate, left: int) -> None:
+    group = candidate.group
+    if not group.kept:
+        left += state.summary.freed(candidate)
+        if group.tokens <= left:
+            state.keep_whole(group)
+        else:
+            candidate.form, candidate.tokens = "short", left
+            _apply(state, candidate)
+        _write_summary(state)
+        return
+    for item in sorted(_open_items(group), key=lambda item: item.shown_tokens - item.tokens):
+        if left > 0:
+            before = item.shown_tokens
+            state.forms.stretch(item, left)
+            left -= item.shown_tokens - before
+
+
+def _lengthen_lines(state: PlanState) -> None:
+    """Let the summary's newest lines say more in what no form above a line has use for."""
+    for _ in range(LENGTHENED):
+        left = _left(state)
+        steps = [each for each in state.rest if each.step and not each.group.kept]
+        if not left or not steps:
+            return
+        newest = steps[-max(1, left // LINE) :]
+        before = [(each, each.form, each.tokens) for each in newest]
+        for each in newest:
+            each.form, each.tokens = "line", (each.tokens or LINE) + left // len(newest)
+        _write_summary(state)
+        if state.total() > state.target:
+            for each, form, tokens in before:
+                each.form, each.tokens = form, tokens
+            _write_summary(state)
+            return
