@@ -140,6 +140,18 @@ def test_recalled_text_stays_within_its_tokens() -> None:
     assert recollecting.recall_text(log, [1], 40, count) == ""
 
 
+def test_a_recalled_call_names_its_tool_and_what_says_nothing_is_left_out() -> None:
+    called = {"id": "c1", "type": "function", "function": {"name": "find_flight", "arguments": '{"to":"LAS"}'}}
+    chat = [
+        {"role": "user", "content": "Find me a flight."},
+        {"role": "assistant", "content": None, "tool_calls": [called]},
+        {"role": "tool", "tool_call_id": "c1", "content": " "},
+    ]
+    log = apis.parse(chat).messages
+    text = recollecting.recall_text(log, [1, 2], 60, tokenizer("o200k"), "a flight to LAS")
+    assert text == f'{recollecting.HEADER}\nassistant: find_flight({{"to":"LAS"}})'
+
+
 def test_of_recalled_messages_the_best_are_shown_in_the_order_of_the_log() -> None:
     log = log_of(["the first thing that is said.", "the second thing that is said.", "the third thing that is said."])
     count = tokenizer("o200k")

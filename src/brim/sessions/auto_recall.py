@@ -320,8 +320,10 @@ def recall_text(log: Sequence[Message], numbers: Sequence[int], tokens: int, cou
 
 def _recalled(message: Message, tokens: int, count: CountText, query: str) -> str:
     """A message with its role in so many tokens; empty where it does not fit and nothing is asked of it."""
-    head, text = f"{message.role}: ", message.text
+    head, text = f"{message.role}: ", _said(message)
     room = tokens - count(head) - 1
+    if not text:
+        return ""
     if len(text) <= tokens * 40 and count(f"{head}{text}\n") <= tokens:
         return head + text
     if not query or room < LEAST_ROOM // 2:
@@ -332,3 +334,12 @@ def _recalled(message: Message, tokens: int, count: CountText, query: str) -> st
     if lines and count(told) <= room:
         return f"{head}…\n{told}\n…"
     return head + Compactor(text, count).at(Room(room, count, query=query)).text
+
+
+def _said(message: Message) -> str:
+    """What can be read in a message, its calls with the names of their tools; empty where nothing can.
+
+    Example: a call of "search" with {"to": "LAS"} -> 'search({"to": "LAS"})'
+    """
+    texts = [f"{part.name}({part.text})" if part.kind == "call" else part.text for part in message.parts]
+    return "\n".join(text for text in texts if text.strip())
