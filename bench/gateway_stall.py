@@ -94,6 +94,11 @@ def longest(times: list[list[float]], begin: float, end: float) -> float:
     return max((took for began, took in times if began + took >= begin and began <= end), default=0.0)
 
 
+def held(gaps: list[list[float]], begin: float, end: float) -> float:
+    """The most processor time that the gateway took between two beats of its loop in a time."""
+    return max((min(gap, cpu) for at, gap, cpu, _ in gaps if begin <= at <= end), default=0.0)
+
+
 async def measure(args: argparse.Namespace, url: str, port: int, pid: int) -> list[dict[str, Any]]:
     tiny = subprocess.Popen(
         [sys.executable, str(PARTS / "tiny.py"), str(port)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -118,7 +123,7 @@ async def measure(args: argparse.Namespace, url: str, port: int, pid: int) -> li
         tiny.kill()
     times = json.loads(waited)
     for row in rows:
-        began, ended = row.pop("at")
+        began, ended = row["at"]
         alone = longest(times, row.pop("idle"), began - 0.05)
         beside = longest(times, began, ended + 0.3)
         row |= {"seconds": ended - began, "alone": alone, "beside": beside}
@@ -127,11 +132,11 @@ async def measure(args: argparse.Namespace, url: str, port: int, pid: int) -> li
 
 
 def table(rows: list[dict[str, Any]]) -> None:
-    print(f"{'':42}{'bytes':>11}{'status':>8}{'took s':>8}{'alone ms':>10}{'beside ms':>11}{'memory':>8}")
+    print(f"{'':42}{'bytes':>11}{'status':>8}{'took s':>8}{'alone ms':>10}{'beside ms':>11}{'held ms':>9}{'memory':>8}")
     for row in rows:
         print(
             f"{row['body']:42}{row['bytes']:11,}{row['status']:>8}{row['seconds']:8.2f}{row['alone'] * 1e3:10.1f}"
-            f"{row['beside'] * 1e3:11.1f}{row['memory']:7.2f}x{'' if row['holds'] else '  too much'}"
+            f"{row['beside'] * 1e3:11.1f}{row['held'] * 1e3:9.1f}{row['memory']:7.2f}x{'' if row['holds'] else '  too much'}"
         )
 
 
@@ -139,7 +144,8 @@ async def run(args: argparse.Namespace) -> bool:
     ports = free_port(), free_port(), free_port()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         Path(folder, "brim.toml").write_text(CONFIG.format(*ports[:2]))
-        serving = [sys.executable, "-m", "brim.cli.service.serve", "--port", str(ports[2])]
+        beats = Path(folder, "beats.json")
+        serving = [sys.executable, str(PARTS / "watched.py"), str(beats), "--port", str(ports[2])]
         env = {**os.environ, "BRIM_STORE_PATH": f"{folder}/brim.db", "HOME": folder}
         started = [
             *(start(str(PARTS / "upstream.py"), str(port)) for port in ports[:2]),
@@ -157,6 +163,12 @@ async def run(args: argparse.Namespace) -> bool:
                     process.wait(20)
                 except subprocess.TimeoutExpired:
                     process.kill()
+        heart = json.loads(beats.read_text())
+    for row in rows:
+        began, ended = row.pop("at")
+        row["held"] = held(heart["gaps"], began, ended + 0.3)
+        row["gaps"] = [one for one in heart["gaps"] if began <= one[0] <= ended + 0.3]
+        row["stacks"] = [one for one in heart["stacks"] if began <= one[0] <= ended + 0.3]
     table(rows)
     if args.json:
         Path(args.json).write_text(json.dumps(rows, indent=1))

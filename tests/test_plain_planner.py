@@ -53,6 +53,14 @@ def planned(messages: list[dict[str, Any]], limit: int) -> tuple[list[dict[str, 
     return apis.render(plan.conversation, messages, conversation), plan.archive
 
 
+def test_a_text_of_many_times_the_window_fills_what_its_margin_leaves() -> None:
+    conversation = apis.parse([{"role": "user", "content": "a berth is free. " * 10_000}], "openai_chat")
+    plan = plain_plan(
+        conversation, 1_000, Counter(models.find("gpt-4o"), "openai_chat"), lambda tokens: tokens * 21 // 20
+    )
+    assert 900 <= plan.total <= 1_000
+
+
 def test_the_current_message_the_first_request_and_the_newest_steps_stay() -> None:
     messages = [*agent_run(1), {"role": "assistant", "content": "Done."}, {"role": "user", "content": "And now?"}]
     out, _ = planned(messages, 2_000)

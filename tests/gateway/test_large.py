@@ -112,9 +112,16 @@ def test_a_worker_that_dies_costs_its_request_alone(start: Start, fake: FakeProv
     assert gateway.chat(large(3)).status == 200
 
 
-def test_a_worker_that_hangs_is_ended(start: Start, fake: FakeProvider) -> None:
+def test_a_worker_that_is_kept_from_computing_is_waited_for(start: Start) -> None:
+    gateway = start(gateway={"large_timeout": 2.0})
+    threading.Timer(2.5, os.kill, (stopped_worker(gateway), signal.SIGCONT)).start()
+    assert gateway.chat(large(2)).status == 200
+
+
+def test_a_worker_that_hangs_is_ended(start: Start, fake: FakeProvider, monkeypatch: pytest.MonkeyPatch) -> None:
     gateway = start(gateway={"large_timeout": 3.0})
     stopped_worker(gateway)
+    monkeypatch.setattr(offload, "WAITING", 1)
     sent = len(fake.requests)
     got = gateway.chat(large(2))
     assert (got.status, len(fake.requests)) == (413, sent)

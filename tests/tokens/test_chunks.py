@@ -9,7 +9,7 @@ import pytest
 import splintr
 
 from brim.tokens import tokenizers
-from brim.tokens.chunks import PIECE, in_pieces
+from brim.tokens.chunks import LONG, PIECE, in_pieces, remembering
 
 WHOLE = {
     name: tokenizers._plain_text_count(splintr.Tokenizer.from_pretrained(tokenizers.VOCABULARIES[name]))
@@ -54,3 +54,10 @@ def test_no_piece_is_longer_than_two() -> None:
     in_pieces(count)("word " * 10 * PIECE)
     assert max(seen) <= 2 * PIECE
     assert sum(seen) == 60 * PIECE
+
+
+def test_a_long_text_is_counted_once() -> None:
+    counted: list[int] = []
+    count = remembering(lambda text: counted.append(len(text)) or len(text))  # type: ignore[func-returns-value]
+    assert [count("a" * LONG), count("a" * LONG), count("\ud800" * LONG), count("b"), count("b")] == [LONG] * 3 + [1, 1]
+    assert counted == [LONG, LONG, 1, 1]

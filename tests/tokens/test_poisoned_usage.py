@@ -255,3 +255,11 @@ def test_a_request_of_a_few_tokens_does_not_move_the_factor_of_a_vocabulary() ->
             seen.learn_whole((1_000 + 40 * n, 400 + 16 * n), 9, 600 + 24 * n)
     poisoned.learn_whole((14, 6), 1, 15)
     assert poisoned.factor == pytest.approx(honest.factor, rel=0.01)
+
+
+def test_absurd_reports_change_nothing_of_what_the_true_ones_tell() -> None:
+    # The estimate is off by content here, the second count always by the same share: it tells true from absurd.
+    true = [Observation(6_928, 2_907, 43, 3_724), Observation(1_539, 634, 9, 810), Observation(1_963, 726, 11, 927)]
+    absurd = [Observation(956, 343, 9, 1_072), Observation(116, 52, 1, 30), Observation(3_047, 1_181, 21, 3_934)]
+    assert Observations(true).telling() == true
+    assert Observations([*absurd, *true]).telling() == true

@@ -10,6 +10,7 @@ What does not fit is shortened to its beginning and end, or archived. Nothing lo
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -146,29 +147,39 @@ class _Planner:
             for number in loose:
                 if self._left() >= 0:
                     return
-                room = self._tokens(self.shown[number]) + self._left()
-                short = self._shortened(number, max(room, 0), least, force=True)
+                short = self._shortened(number, self._room_of(number), least, force=True)
                 if short is not None and self._tokens(short) < self._tokens(self.shown[number]):
                     self._show(number, short)
+
+    def _room_of(self, number: int) -> int:
+        """The tokens that a step may take beside all others that are shown.
+
+        What counts against the limit is more than the tokens by a share: of a text of 25 times the limit that share
+        alone is more than all of the limit.
+        """
+        taken = self._tokens(self.shown[number])
+        others = self.used - taken
+        fitting = bisect_right(range(taken + 1), self.limit, key=lambda tokens: self.size(others + tokens))
+        return max(0, fitting - 1)
 
     def _shortened(self, number: int, tokens: int, least: int, *, force: bool = False) -> tuple[Message, ...] | None:
         """A step in so many tokens; None if it cannot be, unless `force` wants it as small as it can be."""
         messages = self._messages(number)
         step = self.steps[number]
         parts = [
-            (index, part)
+            (index, part, size)
             for index, message in enumerate(messages)
-            for part in message.parts
+            for part, size in zip(message.parts, self.counter.parts(message), strict=True)
             if _cuts(part) and step[index] not in self.held
         ]
-        sizes = [self.counter.text(part.text) for _, part in parts]
+        sizes = [size for _, _, size in parts]
         room = tokens - (self._tokens(messages) - sum(sizes))
         cap = _cap(sizes, room)
         if not parts or (cap < least and not force):
             return None
         cap = max(cap, least)
         edits: dict[int, dict[Path, Any]] = {}
-        for (index, part), taken in zip(parts, sizes, strict=True):
+        for index, part, taken in parts:
             if taken > cap:
                 edits.setdefault(index, {})[part.at] = self._leaf(part, cap)
         return tuple(

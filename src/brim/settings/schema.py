@@ -168,9 +168,9 @@ class GatewaySettings(SettingsSection, frozen=True, kw_only=True):
         Seconds, Meta(description="seconds for a body to arrive, and one more for each 50,000 bytes of it")
     ] = 60.0
     workers: Annotated[Count, Meta(description="processes that large bodies are read and fitted in, at most")] = 2
-    large_timeout: Annotated[Seconds, Meta(description="seconds to read and fit a large body; then it is refused")] = (
-        30.0
-    )
+    large_timeout: Annotated[
+        Seconds, Meta(description="seconds of computing to read and fit a large body; then it is refused")
+    ] = 30.0
     held_bytes: Annotated[
         Count, Meta(description="bytes of request bodies in memory at once; more are refused with 429")
     ] = 512 * 1024 * 1024

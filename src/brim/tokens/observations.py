@@ -66,6 +66,7 @@ class Consensus:
 
     ratio: float
     share: float
+    spread: float  # how far from it they usually lie: by it the better of two measures is told
     reach: Reach
     ratios: tuple[float, ...]  # of all reports, in order of size
     other: bool  # whether the second vocabulary is the better measure
@@ -120,7 +121,7 @@ class Observations:
         both = [_around(own, UNKNOWN, other=False)]
         if len(other) == len(own):
             both.append(_around(other, UNKNOWN, other=True))
-        return min(both, key=lambda found: found.share)
+        return min(both, key=lambda found: found.spread)
 
     def agreeing(self) -> list[Observation]:
         """Those that agree, in order."""
@@ -140,7 +141,8 @@ def _around(ratios: Sequence[float], reach: Reach, *, other: bool) -> Consensus:
     share = max(FAR * deviation, reach.near)
     if share > reach.above and (same := _closest(ordered)):
         middle, share = median_high(same), reach.near
-    return Consensus(middle, min(share, reach.above), reach, tuple(ordered), other)
+        deviation = CLOSE
+    return Consensus(middle, min(share, reach.above), deviation, reach, tuple(ordered), other)
 
 
 def _closest(ordered: Sequence[float]) -> Sequence[float]:

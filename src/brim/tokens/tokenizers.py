@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import splintr
@@ -20,7 +20,7 @@ import splintr
 from brim.count_text import CountText
 from brim.errors import BadSetting
 from brim.tokens import claude, sentencepiece
-from brim.tokens.chunks import in_pieces
+from brim.tokens.chunks import in_pieces, remembering
 from brim.tokens.estimate import estimate
 
 # The family's name here -> the vocabulary inside splintr.
@@ -102,7 +102,8 @@ def tokenizer(family: str) -> TextCounter:
     with _loading:
         counter = _loaded.get(name)
         if counter is None:
-            counter = _loaded[name] = _load(name)
+            loaded = _load(name)
+            counter = _loaded[name] = replace(loaded, count=remembering(loaded.count))
         _loaded[family] = counter
     return counter
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pickle
 import socket
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -124,17 +124,22 @@ class Channel:
         except (BrokenPipeError, ConnectionResetError):
             raise EOFError from None
 
-    def receive(self) -> tuple[Any, list[bytes]]:
-        size, more = _HEAD.unpack(b"".join(self._pieces(_HEAD.size)))
-        value = pickle.loads(b"".join(self._pieces(size)))
-        return value, list(self._pieces(more))
+    def receive(self, patient: Callable[[], bool] = lambda: False) -> tuple[Any, list[bytes]]:
+        """What the other end says next. While it is silent it is waited for as long as `patient` says so."""
+        size, more = _HEAD.unpack(b"".join(self._pieces(_HEAD.size, patient)))
+        value = pickle.loads(b"".join(self._pieces(size, patient)))
+        return value, list(self._pieces(more, patient))
 
-    def _pieces(self, size: int) -> Any:
+    def _pieces(self, size: int, patient: Callable[[], bool]) -> Iterator[bytes]:
         while size > 0:
             try:
                 piece = self._end.recv(min(size, STEP))
             except ConnectionResetError:
                 raise EOFError from None
+            except TimeoutError:
+                if patient():
+                    continue
+                raise
             if not piece:
                 raise EOFError
             size -= len(piece)
