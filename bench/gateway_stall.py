@@ -136,7 +136,8 @@ def table(rows: list[dict[str, Any]]) -> None:
     for row in rows:
         print(
             f"{row['body']:42}{row['bytes']:11,}{row['status']:>8}{row['seconds']:8.2f}{row['alone'] * 1e3:10.1f}"
-            f"{row['beside'] * 1e3:11.1f}{row['held'] * 1e3:9.1f}{row['memory']:7.2f}x{'' if row['holds'] else '  too much'}"
+            f"{row['beside'] * 1e3:11.1f}{row['held'] * 1e3:9.1f}{row['memory']:7.2f}x"
+            f"{'' if row['holds'] else '  too much'}"
         )
 
 

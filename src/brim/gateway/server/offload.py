@@ -29,8 +29,8 @@ from brim.gateway.server.jobs import BodyAsks, Channel, FitDone, JobFailed, Lear
 
 # A process that has nothing to do ends after so many seconds, and after fewer if it holds so much memory.
 LINGER, LINGER_LARGE, LARGE_MEMORY = 15.0, 3.0, 300 << 20
-# Times `large_timeout`, which is time of computing, that may pass on the clock: beside a load of 13 on two cores a worker
-# had a seventh of a core. How often it is looked at, in seconds.
+# Times `large_timeout`, which is time of computing, that may pass on the clock: beside a load of 13 on two cores a
+# worker had a seventh of a core. How often it is looked at, in seconds.
 WAITING, LOOK = 4, 1.0
 # So many large bodies of one tenant may wait for their turn.
 MOST_WAITING: Final = 4
