@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.dashboard.sample import HOSTILE, Sample
 
+from .conftest import served
 from .opening import SIZES, Scheme, opened
 
 SESSION = "/sessions/claude-code.3fa91c02"
@@ -234,3 +235,15 @@ def test_a_printed_page_has_its_content_and_no_controls(browser: Browser, url: s
     expect(page.locator("#try-budget")).to_be_hidden()
     expect(page.locator(".cells").first).to_be_visible()
     page.close()
+
+
+def test_a_setting_is_changed_by_its_form(browser: Browser) -> None:
+    with served(Sample(turns=2)) as url:
+        page, problems = opened(browser, f"{url}/settings")
+        page.get_by_text("rolling", exact=True).click()
+        page.get_by_label("Recent messages to keep").first.fill("8")
+        page.get_by_role("button", name="Switch to rolling").click()
+        expect(page.get_by_role("status")).to_contain_text("policy.recent_messages_to_keep = 8")
+        expect(page.get_by_text("rolling (in force)")).to_be_visible()
+        page.close()
+    assert problems == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -249,6 +249,13 @@ class Sample:
     def usage(self, days: int = 30) -> ViewValues:
         counted = {"requests": 31, "failed": 1, "estimated": 200_000, "actual_in": 198_000, "actual_out": 9_000}
         return {"days": [{"day": "2026-09-21", "model": "gpt-4o", "cached": 120_000, **counted}]}
+
+    def settings_file(self, key: str = "") -> str:
+        return "/srv/brim.toml"
+
+    async def change_settings(self, given: Mapping[str, Any]) -> None:
+        switch = {"log_content": self.loaded.gateway.log_content, "port": 9_000}
+        self.loaded = settings.load(env={}, gateway=switch, **given)
 
     def settings(self) -> Sequence[ViewValues]:
         return [{"key": key, "value": value, "origin": origin} for key, value, origin in self.loaded.rows()]

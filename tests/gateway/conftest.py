@@ -18,7 +18,7 @@ import pytest
 from brim import settings
 from brim.gateway.server.app import Gateway
 from brim.gateway.server.options import options_of
-from brim.gateway.server.serving import Server, address
+from brim.gateway.server.serving import Server, address, dashboard
 from brim.stores.inmemory import InMemoryStore
 from brim.testing import FakeProvider
 
@@ -144,11 +144,12 @@ def start(loop: Loop, fake: FakeProvider, tmp_path: Path) -> Iterator[Start]:
     def made(env: dict[str, str] | None = None, *, own: bool = False, store: Any = None, **given: Any) -> Running:
         gateway_settings = {"port": 0, **given.pop("gateway", {})}
         clear = given.pop("clear_tool_uses", ())
+        pages = dashboard() if given.pop("pages", False) else None
         loaded = settings.load(tmp_path, {"HOME": str(tmp_path), **(env or {})}, gateway=gateway_settings, **given)
         options = options_of(loaded, upstream="" if own else fake.url, clear_tool_uses=clear)
 
         async def begin() -> tuple[Server, Any, str]:
-            server = Server(Gateway(options, store=store if store is not None else InMemoryStore()))
+            server = Server(Gateway(options, store=store if store is not None else InMemoryStore(), dashboard=pages))
             bound = server.listen()
             task = asyncio.get_running_loop().create_task(server.serve(sockets=[bound]))
             await server.ready.wait()

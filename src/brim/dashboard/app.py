@@ -1,4 +1,7 @@
-"""The dashboard as an ASGI application that can be mounted anywhere. Every page is a GET and changes nothing."""
+"""The dashboard as an ASGI application that can be mounted anywhere.
+
+Every page is a GET that changes nothing; only the forms of the settings page are sent by POST.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,13 @@ import time
 from functools import partial
 from importlib import resources
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from brim.dashboard import glossary, home, missing, models, money, sessions, settings, turns
 from brim.dashboard.data import DashboardData, ViewValues, shows_content, without_text
 from brim.dashboard.html import Html, el
 from brim.dashboard.page import HEADERS, NavigationPlace, page
-from brim.errors import BrimError, BudgetTooSmall, MissingExtra, NotFound
+from brim.errors import BadInput, BadSetting, BrimError, BudgetTooSmall, MissingExtra, NotFound
 
 try:
     from starlette.applications import Starlette
@@ -37,6 +41,7 @@ STAMP: Final = hashlib.sha256(b"".join(content for content, _ in STATIC.values()
 LAYER_SECONDS: Final = 0.4
 LIVE_SECONDS: Final = 1.0
 MOST_TOKENS: Final = 100_000_000
+LARGEST_FORM: Final = 300_000
 
 
 def create(data: DashboardData) -> ASGIApp:
@@ -54,6 +59,7 @@ def create(data: DashboardData) -> ASGIApp:
         Route("/sessions/{id}/archive/{handle}", pages.archived),
         Route("/models", pages.models),
         Route("/settings", pages.settings),
+        Route("/settings", pages.change_settings, methods=["POST"]),
         Route("/glossary", pages.glossary),
         Route("/static/{name}", _static),
     ]
@@ -177,7 +183,22 @@ class Pages:
         return _html(models.render(self._data.models(), recent, usage["days"], self._place(request)))
 
     async def settings(self, request: Request) -> Response:
-        return _html(settings.render(self._data, self._place(request)))
+        saved = request.query_params.getlist("saved")
+        return _html(settings.render(self._data, self._place(request), saved=saved))
+
+    async def change_settings(self, request: Request) -> Response:
+        """Take a form: all of it is in force and the page is shown again, or nothing is and the form says why."""
+        place = self._place(request)
+        change = settings.asked(await _form_of(request), self._data.settings())
+        if not change.problems:
+            try:
+                await self._data.change_settings(change.given)
+            except BadSetting as problem:
+                change = settings.refused(change, problem)
+        if change.problems:
+            return _html(settings.render(self._data, place, change), 422)
+        saved = urlencode([("saved", key) for key in change.given])
+        return Response(status_code=303, headers={**HEADERS, "location": f"{place.base}/settings?{saved}"})
 
     async def problem(self, request: Request, problem: Exception) -> Response:
         """An error as a page."""
@@ -190,6 +211,22 @@ class Pages:
             status, told = 422, str(problem)
         title = "Not found" if status == 404 else "This cannot be shown"
         return _html(page(self._place(request), title, el("h1", title), el("p", told), section="none"), status)
+
+
+async def _form_of(request: Request) -> str:
+    """The body of a form. Raises BadInput for anything else, and for one that no form of ours makes."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/x-www-form-urlencoded":
+        raise BadInput("form", "send it as application/x-www-form-urlencoded")
+    body = b""
+    async for piece in request.stream():
+        body += piece
+        if len(body) > LARGEST_FORM:
+            raise BadInput("form", f"is larger than {LARGEST_FORM:,} bytes")
+    try:
+        return body.decode("ascii")
+    except UnicodeDecodeError:
+        raise BadInput("form", "is not encoded as a form") from None
 
 
 def _filter(request: Request) -> home.HomeFilter:

@@ -60,6 +60,12 @@ class DashboardData(Protocol):
     def settings(self) -> Sequence[ViewValues]:
         """What is in force: key, value, origin; no secrets."""
 
+    def settings_file(self, key: str = "") -> str:
+        """The file that a setting is changed in; empty where none can be changed."""
+
+    async def change_settings(self, given: Mapping[str, Any]) -> None:
+        """Set these keys, None for the default, in their file and in force. Raises BadSetting, then nothing changed."""
+
 
 def shows_content(data: DashboardData) -> bool:
     """Whether the settings allow content to be shown; they do not unless told."""

@@ -25,7 +25,6 @@ from brim.relevance import Embedder
 from brim.sessions import session_codec, validation
 from brim.sessions.attached import Attached
 from brim.sessions.auto_recall import GOOD, Recollection, names_something
-from brim.sessions.awaited_summaries import AwaitedSummaries, Summarizer
 from brim.sessions.cache_breakpoints import unmarked
 from brim.sessions.cache_breaks import SentTurn
 from brim.sessions.embeddings import Embeddings
@@ -35,6 +34,7 @@ from brim.sessions.turn_writer import Writer, originals
 from brim.sessions.view import HANDLE, Entry, EntryKind, View, common_length
 from brim.sized_lru import SizedLru
 from brim.stores.protocol import LoadedSession, SessionRecord, Store, Wanted
+from brim.summaries.awaited import AwaitedSummaries, Summarizer
 from brim.tokens.actuals import Actuals
 from brim.tokens.counter import Counter
 
@@ -47,6 +47,8 @@ SAVED_BYTES = 16 << 20  # so many bytes of results are remembered as they were s
 
 class Held:
     """A log that grows, its view, and their place in a store. `Session` makes requests of it."""
+
+    _awaited: AwaitedSummaries | None = None  # what the turn at work waits for
 
     def __init__(
         self,
@@ -88,7 +90,6 @@ class Held:
         self.view = View()
         self.compactions = 0
         self.running_summary = RunningSummary(validation.summarizer(summarizer))
-        self._awaited: AwaitedSummaries | None = None  # what the turn at work waits for
         self._follows = not isinstance(model, Model)  # a model that was given by name yields to one that a body names
         self._unknown: object = None  # a name of a model that a body named in vain
         self._told_api = api

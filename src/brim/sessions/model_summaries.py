@@ -12,8 +12,8 @@ from brim.errors import BudgetTooSmall
 from brim.fitting import fit
 from brim.models import Model
 from brim.planning.policies.summaries import naive
-from brim.sessions.awaited_summaries import Summarizer, asked
 from brim.sessions.view import Entry, EntryKind
+from brim.summaries.awaited import Summarizer, asked
 from brim.summaries.llm import FRAME, LlmSummarizer
 from brim.tokens.tokenizers import tokenizer
 

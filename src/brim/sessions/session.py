@@ -29,7 +29,6 @@ from brim.query import query as answered
 from brim.sessions import session_codec, validation
 from brim.sessions.answers import came_back, collected
 from brim.sessions.attached import Attached
-from brim.sessions.awaited_summaries import AwaitedSummaries, SummaryWanted, run_blocking
 from brim.sessions.bypolicy import plan_by_policy
 from brim.sessions.cache_breakpoints import bare, end_of, ended, lost_marks, with_breakpoints
 from brim.sessions.cache_breaks import SentTurn, cache_break
@@ -40,6 +39,7 @@ from brim.sessions.plainly import plan_plainly
 from brim.sessions.sending import as_sent, fitted
 from brim.sessions.view import Entry, View, common_length
 from brim.stores.protocol import SessionRecord, Store
+from brim.summaries.awaited import AwaitedSummaries, SummaryWanted, run_blocking
 
 log = logging.getLogger("brim")
 # A compaction for a message that asks for what is archived ends here, or at `compact_to` if that is more: what answers

@@ -55,12 +55,18 @@ class Settings:
     upstreams: Mapping[str, UpstreamSettings]
     policy: Mapping[str, Any]
     shapes: Mapping[str, Mapping[str, Any]]
+    _files: tuple[Path, ...] = field(repr=False, default=())
+    """The files in force and the user's own, the stronger first."""
     _origins: Mapping[str, str] = field(repr=False, default_factory=dict)
     _secrets: Mapping[str, str] = field(repr=False, default_factory=dict)
 
     def origin(self, key: str) -> str:
         """Where a value comes from. Example: `origin("gateway.port")` -> `"environment BRIM_GATEWAY_PORT"`."""
         return self._origins.get(key, "default")
+
+    def place_of(self, key: str) -> Path | None:
+        """The file to change a setting in: the one where it stands, else the strongest, else the user's own."""
+        return next((path for path in self._files if str(path) == self.origin(key)), next(iter(self._files), None))
 
     def rows(self) -> list[tuple[str, Any, str]]:
         """Every value in force as (key, value, origin), for `brim settings` and the dashboard; no secrets."""
@@ -85,16 +91,26 @@ class Settings:
         return self._secrets.get(variable)
 
 
-def load(start: Path | None = None, env: Mapping[str, str] | None = None, **overrides: Any) -> Settings:
+def load(
+    start: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    *,
+    texts: Mapping[Path, str] = MappingProxyType({}),
+    **overrides: Any,
+) -> Settings:
     """Read all settings; raise BadSetting that names the file, the key, the problem and what is allowed.
 
     `start` is where the search for brim.toml begins, or the file itself. An override is a section or a dotted
-    key, and None leaves the value alone. Example: `load(gateway={"port": 9000})`.
+    key, and None leaves the value alone; `texts` are read in the place of files.
+
+    Example: `load(gateway={"port": 9000})`.
     """
     environment = os.environ if env is None else env
     values: Values = {}
-    for path in _files(start or Path.cwd(), environment):
-        _lay(values, _leaves(_read(path)), str(path))
+    users = _users_file(environment)
+    files = [path for path in _files(start or Path.cwd(), users) if path in texts or path.is_file()]
+    for path in files:
+        _lay(values, _leaves(_read(path, texts.get(path))), str(path))
     given: Values = {}
     _lay(given, (leaf for leaf in _leaves(overrides) if leaf[1] is not None), "argument")
     for variable, place, value in _from_environment(environment, _named_variables(values | given, environment)):
@@ -112,27 +128,31 @@ def load(start: Path | None = None, env: Mapping[str, str] | None = None, **over
         upstreams=MappingProxyType(upstreams),
         policy=MappingProxyType(_policy(values)),
         shapes=MappingProxyType(_tree(values, "shapes")),
+        _files=tuple(dict.fromkeys([*reversed(files), *([users] if users else [])])),
         _origins={".".join(place): origin for place, (_, origin) in values.items()},
         _secrets={name: environment[name] for name in secrets if environment.get(name)},
     )
 
 
-def _files(start: Path, env: Mapping[str, str]) -> Iterator[Path]:
-    """The files in force, the weaker first."""
+def _users_file(env: Mapping[str, str]) -> Path | None:
     home = env.get("XDG_CONFIG_HOME") or (f"{env['HOME']}/.config" if env.get("HOME") else "")
-    users = Path(home) / "brim" / FILE if home else None
+    return Path(home) / "brim" / FILE if home else None
+
+
+def _files(start: Path, users: Path | None) -> Iterator[Path]:
+    """The user's file and the nearest one, the weaker first; the user's need not be there."""
     here = start.absolute()
     places = [here] if here.is_file() else [place / FILE for place in (here, *here.parents)]
     nearest = next((place for place in places if place.is_file()), None)
-    if users and users.is_file() and users != nearest:
+    if users and users != nearest:
         yield users
     if nearest:
         yield nearest
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path, text: str | None = None) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8") if text is None else text)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
         raise BadSetting(str(path), f"is not TOML: {problem}") from None
     except OSError as problem:

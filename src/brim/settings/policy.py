@@ -33,10 +33,16 @@ class PolicyEntry(SettingsSection, frozen=True, kw_only=True):
         tuple[str, ...], Meta(description="agent: texts; a message that says one stays verbatim; `*`: anything between")
     ] = ()
 
-    max_prompt_tokens: Annotated[Count, Meta(description="rolling: the cap on prompt and answer together")] = 8192
-    reserved_response_tokens: Annotated[Tokens, Meta(description="rolling: kept free for the answer")] = 512
-    recent_messages_to_keep: Annotated[Count, Meta(description="rolling: messages that stay verbatim")] = 6
-    min_recent_messages_to_keep: Annotated[Count, Meta(description="rolling: how few they may become")] = 2
+    max_prompt_tokens: Annotated[
+        Count, Meta(description="rolling: the most tokens that prompt and answer take together")
+    ] = 8192
+    reserved_response_tokens: Annotated[Tokens, Meta(description="rolling: tokens kept free for the answer")] = 512
+    recent_messages_to_keep: Annotated[
+        Count, Meta(description="rolling: how many of the last messages stay verbatim")
+    ] = 6
+    min_recent_messages_to_keep: Annotated[
+        Count, Meta(description="rolling: how few of them stay where they are too long")
+    ] = 2
 
     summary: Annotated[
         bool, Meta(description="rolling: false: no summary; as many messages as fit, and the next five say which")
@@ -65,7 +71,7 @@ class PolicyEntry(SettingsSection, frozen=True, kw_only=True):
     ] = True
 
     total_budget: Annotated[Count, Meta(description="layered: the budget of all layers and the answer")] = 128_000
-    output_reserve: Annotated[Tokens, Meta(description="layered: kept free for the answer")] = 4_096
+    output_reserve: Annotated[Tokens, Meta(description="layered: tokens kept free for the answer")] = 4_096
     block_chars: Annotated[Count, Meta(description="layered: context blocks above this may be summarised")] = 50_000
     preview_chars: Annotated[Count, Meta(description="layered: preview of a section that is carried along")] = 500
     answer_chars: Annotated[Count, Meta(description="layered: what is left at least of a long answer")] = 2_000

@@ -316,12 +316,12 @@ def struct_in(kind: Any) -> type[SettingsSection] | None:
     return bare if isinstance(bare, type) and issubclass(bare, SettingsSection) else None
 
 
-def _notes(kind: Any) -> Iterator[Meta]:
+def notes(kind: Any) -> Iterator[Meta]:
     for part in get_args(kind):
         if isinstance(part, Meta):
             yield part
         elif get_origin(part) in (Annotated, Union, UnionType):
-            yield from _notes(part)
+            yield from notes(part)
 
 
 def allowed(kind: Any) -> str:
@@ -334,7 +334,7 @@ def allowed(kind: Any) -> str:
     if struct_in(bare):
         return "a table"
     words = {int: "a whole number", float: "a number", bool: "true or false"}.get(bare, "text")
-    for note in _notes(kind):
+    for note in notes(kind):
         if note.pattern and "http" in note.pattern:
             words = "an address such as https://api.openai.com/v1, without user, password or query"
         elif note.pattern == _VARIABLE:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from brim import settings
@@ -58,13 +59,14 @@ def run(args: argparse.Namespace) -> int:
     if args.upstream is not None and not args.upstream.startswith(("http://", "https://")):
         raise BadSetting("--upstream", f"{args.upstream!r} is not an address such as http://127.0.0.1:8080")
 
-    def loaded() -> settings.Settings:
+    def loaded(texts: Mapping[Path, str] = MappingProxyType({})) -> settings.Settings:
         start = Path(args.config) if args.config else None
         if start is not None and not start.is_file():
             raise BadSetting("--config", f"there is no file {args.config}")
         # The sample is Brim's own text, so the demo's pages may show it.
         given = {"host": args.host, "port": args.port, "recall": args.recall, "log_content": args.demo or None}
-        return settings.load(start, gateway={name: value for name, value in given.items() if value is not None})
+        gateway = {name: value for name, value in given.items() if value is not None}
+        return settings.load(start, texts=texts, gateway=gateway)
 
     if args.workers != 1:
         return _several(args, loaded())

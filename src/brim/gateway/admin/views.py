@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from brim.conversation import Conversation
-from brim.errors import NotFound
+from brim.errors import BadInput, NotFound
 from brim.gateway.admin.messages import LONGEST_TEXT, messages_of
 from brim.gateway.admin.numbers import numbers
 from brim.gateway.admin.timeline import cache_break_of, events
@@ -232,6 +232,19 @@ class Views:
         self._for_operator()
         rows = self._gateway.options.settings.rows()
         return [{"key": key, "value": value, "origin": origin} for key, value, origin in rows]
+
+    def settings_file(self, key: str = "") -> str:
+        """The file that a setting is changed in; empty where the gateway was started without files."""
+        self._for_operator()
+        place = self._gateway.options.settings.place_of(key) if self._gateway.editor is not None else None
+        return str(place) if place is not None else ""
+
+    async def change_settings(self, given: Mapping[str, Any]) -> None:
+        """Set these keys, None for the default, in their file and in force. Raises BadSetting."""
+        self._for_operator()
+        if self._gateway.editor is None:
+            raise BadInput("settings", "this gateway was started without settings files")
+        await self._gateway.editor.change(given)
 
     def status(self) -> dict[str, Any]:
         """The last turn in one line's worth of numbers, for a status bar."""

@@ -13,8 +13,8 @@ import msgspec
 
 from brim.conversation import Conversation
 from brim.gateway.observe.turns import GatewayTurn
-from brim.sessions.awaited_summaries import AwaitedSummaries
 from brim.sessions.tenancy import quoted, scoped, tenant_of
+from brim.summaries.awaited import AwaitedSummaries
 
 MOST_SESSIONS = 1_000
 MOST_TURNS = 200

@@ -34,11 +34,11 @@ from brim.models import Catalog, Model
 from brim.models.families import family_of
 from brim.planning.policies.policy import Policy
 from brim.planning.request import PlanRequest, size_of
-from brim.sessions.awaited_summaries import AwaitedSummaries, Summarizer, SummaryWanted
 from brim.sessions.tenancy import scoped
 from brim.sized_lru import SizedLru
 from brim.stores.inmemory import InMemoryStore
 from brim.stores.protocol import Store
+from brim.summaries.awaited import AwaitedSummaries, Summarizer, SummaryWanted
 from brim.tokens.actuals import Actuals
 from brim.tokens.counter import LIKELY, Counter
 from brim.tokens.tokenizers import tokenizer

@@ -113,6 +113,12 @@ def check_viewer(viewer: str | None, path: str, options: Options) -> None:
     raise Refused(403, "this is for the operator: ask without an API key", "operator_only")
 
 
+def check_page(headers: Mapping[bytes, bytes], method: str, path: str) -> None:
+    """Refuse that a page of another origin changes something in the dashboard, also one that may use the gateway."""
+    if method not in _SAFE and not path.startswith("/brim/v1/") and foreign_origin(headers) is not None:
+        raise Refused(403, "only the dashboard's own pages may change settings", "cross_site")
+
+
 def _has_token(headers: Mapping[bytes, bytes], token: str, *, by_page: bool) -> bool:
     """Whether a request carries the token. A page of another origin must add it itself: a browser sends the password
     that it knows for a site along with any request.

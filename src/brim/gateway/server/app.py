@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from brim import incidents
 from brim.apis import error_bodies
 from brim.gateway.admin.http_api import admin_app
+from brim.gateway.admin.settings_editor import SettingsEditor
 from brim.gateway.admin.views import Views
 from brim.gateway.fitting.fitter import Fitter
 from brim.gateway.fitting.large_store import StoreFile
@@ -94,6 +95,8 @@ class Gateway:
         self.token_bytes = options.token.encode() if options.token else None
         self.uncompacting: set[str] = set()
         """The upstreams that have answered a request for compaction with something else."""
+        self.editor: SettingsEditor | None = None
+        """What changes settings in their files; None where there are none."""
         self.draining = False
         self.ready = False
         self.client: Client
@@ -159,6 +162,7 @@ class Gateway:
                 scope["brim.tenant"] = tenant
                 scope["brim.viewer"] = viewer = access.viewer(headers, self.options, self.tenants, tenant)
                 access.check_viewer(viewer, path, self.options)
+                access.check_page(headers, method, path)
                 return self._own(scope, receive, send)
             if path.startswith(_COMPRESSING):
                 scope["brim.tenant"] = tenant

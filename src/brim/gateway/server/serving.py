@@ -15,6 +15,7 @@ from collections.abc import Callable
 from functools import partial
 
 from brim.errors import BrimError, MissingExtra
+from brim.gateway.admin.settings_editor import LoadSettings, SettingsEditor
 from brim.gateway.fitting.large_store import StoreFile
 from brim.gateway.observe.logs import Redaction, set_up, tell
 from brim.gateway.proxy.upstreams import lacking_keys
@@ -137,7 +138,7 @@ class Server(uvicorn.Server):
 
 
 def serve(
-    load: Callable[[], Settings],
+    load: LoadSettings,
     upstream: str = "",
     clear_tool_uses: tuple[str, ...] = (),
     *,
@@ -147,10 +148,10 @@ def serve(
 ) -> None:
     """Serve by settings until a signal ends it; HUP loads them again. The port may be `shared` with other processes."""
 
-    def options() -> Options:
-        return options_of(load(), upstream=upstream, clear_tool_uses=clear_tool_uses)
+    def resolved(settings: Settings) -> Options:
+        return options_of(settings, upstream=upstream, clear_tool_uses=clear_tool_uses)
 
-    first = options()
+    first = resolved(load({}))
     for name, variable in lacking_keys(first.settings).items():
         tell("no key", logging.WARNING, upstream=name, variable=variable)
     limits = limits_of(first.settings)
@@ -160,13 +161,19 @@ def serve(
     gateway = Gateway(first, store=store, large_store=file, dashboard=dashboard())
     if otel or first.gateway.otel:
         gateway.journal.hooks.append(importlib.import_module("brim.gateway.observe.telemetry").exporting())
-    server = Server(gateway, options)
+    gateway.editor = SettingsEditor(load, resolved, gateway.reload, _reload_all if shared else lambda: None)
+    server = Server(gateway, lambda: resolved(load({})))
     bound = server.listen(shared=shared)
     if shared:
         print("ready", flush=True)  # for the process that looks after it
     else:
         say_where(bound)
     run(server, bound, shared=shared)
+
+
+def _reload_all() -> None:
+    """Have all processes that serve this port load the settings: the one that looks after them tells them."""
+    os.kill(os.getppid(), signal.SIGHUP)
 
 
 def limits_of(settings: Settings) -> Limits:

@@ -41,8 +41,8 @@ class SummaryWanted(Exception):
         self.made = made
 
 
-Asked = tuple[tuple[bytes, ...], str]
-Wanted = tuple[Sequence[Message], str, int]
+SummaryKey = tuple[tuple[bytes, ...], str]
+SummaryRequest = tuple[Sequence[Message], str, int]
 
 
 class AwaitedSummaries:
@@ -50,9 +50,9 @@ class AwaitedSummaries:
 
     def __init__(self, summarizer: Summarizer) -> None:
         self.summarizer = summarizer
-        self.wanted: dict[Asked, Wanted] = {}
+        self.wanted: dict[SummaryKey, SummaryRequest] = {}
         self.rounds = 0
-        self._made: SizedLru[Asked, str] = SizedLru(KEPT)
+        self._made: SizedLru[SummaryKey, str] = SizedLru(KEPT)
         self._longest: dict[str, tuple[bytes, ...]] = {}  # the last messages that were summarised after a summary
 
     def __call__(self, messages: Sequence[Message], previous: str, tokens: int) -> str:
@@ -66,7 +66,7 @@ class AwaitedSummaries:
         self.wanted[key] = self._less(messages, previous, tokens)
         return clip(messages[-1].text, 200) or "…"
 
-    def _less(self, messages: Sequence[Message], previous: str, tokens: int) -> Wanted:
+    def _less(self, messages: Sequence[Message], previous: str, tokens: int) -> SummaryRequest:
         """What has to be asked: where a summary of the first messages was made, only the others go with it."""
         known = self._longest.get(previous, ())
         text = self._made.get((known, previous)) if known else None
@@ -96,7 +96,7 @@ class AwaitedSummaries:
             del self._longest[next(iter(self._longest))]
 
 
-def _key(messages: Sequence[Message], previous: str) -> Asked:
+def _key(messages: Sequence[Message], previous: str) -> SummaryKey:
     return tuple([message.digest for message in messages]), previous
 
 
