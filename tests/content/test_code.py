@@ -229,3 +229,46 @@ def test_a_large_module_names_what_is_at_the_margin_of_its_far_end():
     assert "class Store" in made
     assert re.search(r"\d+ part_3\d\d\b|\d+ part_[12]\d\d\b", made)
     assert count(made) >= 0.9 * 1_500
+
+
+def test_parameters_that_definitions_in_a_row_share_are_written_once():
+    text = "class Visitor:\n" + "".join(
+        f"    def visit_{name}(self, node, context):\n        total = node.{name} + context.depth\n"
+        f"        self.seen.append(total)\n        return self.walk(node, total)\n\n"
+        for name in ("name", "call", "list", "dict", "tuple", "starred", "slice", "lambda_", "await_", "yield_")
+    )
+    made = brim.compact(text, 80).text
+    assert made.count("(self, node, context)") == 1
+    assert all(f"visit_{name}" in made for name in ("name", "yield_"))
+
+
+def test_a_comment_inside_a_signature_is_no_parameter():
+    text = "".join(
+        f"def load_{n}(  # type: ignore[misc]\n    path,  # where it is\n    mode=None,\n):\n"
+        + f"    return open_{n}(path, mode, encoding='utf-8', errors='replace')\n" * 6
+        for n in range(12)
+    )
+    made = brim.compact(text, 200).text
+    assert "load_3(path, mode" in made
+    assert "# type" not in made
+
+
+UNDER = "".join(
+    f"{when}:\n    def find_{n}(name):\n        said = os.popen(name)\n        if not said:\n            return None\n"
+    f"        return said\n\n    def find_library_{n}(name):\n        return find_{n}(name) or os.environ.get(name)\n\n"
+    for n, when in enumerate(("if os.name == 'nt'", "elif sys.platform == 'darwin'", "else"))
+)
+ABOUT = "'Files.\n\nFiles\n=====\n\n- **Open**: it.\n\nMore\n----\n\n" + "- A word on it.\n" * 20 + "'\n"
+
+
+def test_a_program_that_writes_a_page_is_code():
+    rows = "".join(f"<tr><td>{n}</td><td><b>row {n}</b></td></tr>\\n" for n in range(40))
+    functions = "".join(
+        f"def page_{n}(rows):\n    head = TOP + rows\n    return head + '</table>'\n\n" for n in range(9)
+    )
+    assert brim.compact(f'"""Pages."""\n\nTOP = "<table>{rows}"\n\n\n{functions}').kind == "code"
+
+
+@pytest.mark.parametrize("text", [f"import os\nimport sys\n\n{UNDER}", f"{ABOUT}import os\n\n{UNDER}"])
+def test_functions_under_conditions_are_code_and_no_records_or_markdown(text):
+    assert brim.compact(text).kind == "code"

@@ -16,7 +16,7 @@ from typing import Any
 
 from brim import incidents, tokens
 from brim.content import plain_text
-from brim.content.code.recognition import is_source
+from brim.content.code.recognition import defines, is_source
 from brim.content.detect import Hint, detect
 from brim.content.record_list import is_record_list
 from brim.content.selection import is_escaped
@@ -101,10 +101,11 @@ def content_kind(text: str, hint: Hint | None) -> str:
     """
     try:
         kind = detect(text, hint)
-        if kind in ("prose", "markdown", "text", "csv") and is_source(text):
+        quoted = kind == "html" and text.lstrip()[:1] != "<"  # a page that a program makes
+        if (quoted or kind in ("prose", "markdown", "text", "csv")) and is_source(text):
             return "code"
         if kind in ("prose", "markdown", "text", "code") and is_record_list(text) and not is_source(text):
-            return "records"
+            return kind if kind == "code" and defines(text) else "records"
         return "text" if kind in ("prose", "code", "markdown") and len(text) > 1_000 and is_escaped(text) else kind
     except Exception as problem:
         incidents.note("detector", problem)

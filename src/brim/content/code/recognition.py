@@ -10,15 +10,18 @@ _OPENS = re.compile(
     r"|(?:[\w:<>\[\]*&~,]+ ){1,5}[\w:~*&]+\([^;\n]{0,300}\)[^;.\n]{0,40}\{$|(?:async )?def \w+\([^\n]{0,300}:$"
 )
 _CALLED = ("def ", "class ", "func ", "fn ", "function ", "{")
+_CONDITION = re.compile(r"(?:if|elif|else|try|except|finally)\b.*:\s*(?:#.*)?$")
+_ENDS = frozenset(":{(,=")
 _READ = 200_000
 # Of the lines of a program at least so many stand in blocks that a definition opens; the rest may be tables. At .05 no
 # text of 5,046 that are not code passes, and 4 of 157 modules of Python's library are missed.
 _COVERED = 0.05
+_UNDER = 0.3  # the examples of a page that explains code are less of it
 
 
 def is_source(text: str) -> bool:
     """Example: a module whose comments are longer than its code -> True; a page that quotes a function -> False"""
-    if "```" in text[:_READ] or not any(word in text[:_READ] for word in _CALLED):
+    if text.startswith("```") or "\n```" in text[:_READ] or not any(word in text[:_READ] for word in _CALLED):
         return False
     inside, covered, number, opened, waiting = False, 0, 0, 0, False
     for line in text[:_READ].split("\n"):
@@ -38,4 +41,24 @@ def is_source(text: str) -> bool:
             continue
         waiting = inside = bare[-1] in ":{(,=" and bool(_OPENS.match(bare))
         covered += inside
-    return opened > 1 and covered >= _COVERED * number
+    return (opened > 1 and covered >= _COVERED * number) or _is_under_conditions(text[:_READ], number)
+
+
+def _is_under_conditions(text: str, number: int) -> bool:
+    """Whether a large part of the lines stands in functions that stand under an `if` or a `try` at the margin."""
+    if text.count("\n    def ") < 2:
+        return False
+    covered, open_condition, inside = 0, False, False
+    for line in text.split("\n"):
+        if line[:1].strip():
+            open_condition, inside = bool(_CONDITION.match(line)), False
+        elif line[:5].strip():
+            inside = open_condition and line.startswith("    def ") and line.rstrip()[-1] in ":("
+        covered += inside and bool(line.strip())
+    return covered >= _UNDER * number
+
+
+def defines(text: str) -> bool:
+    """Whether two lines begin a definition, at whatever depth: what a program lists is not a list of records."""
+    found = sum(1 for line in text[:_READ].split("\n") if line.rstrip()[-1:] in _ENDS and _OPENS.match(line.strip()))
+    return found > 1

@@ -11,6 +11,7 @@ _OPENERS = dict(zip("([{<", ")]}>", strict=True))
 _IMPORTED = re.compile(
     r"""["']([^"'\n]+)["']|<([\w./+-]+)>|\b(?:from|import|use|using|package|require|static|crate)\s+([\w.:$\\]+)"""
 )
+_REMARK = re.compile(r"\s(?:#(?!\[)|//)[^\"']*$")
 _MORE = re.compile(r",\s*([\w.]+)")
 # Signs around the words of a comment or a docstring.
 _SIGNS = " \t\r\n\"'#/*!;-"
@@ -24,7 +25,7 @@ def whole(lines: Sequence[str], one: Definition) -> str:
 
     Example: ["@frozen", "class Store:"] -> "@frozen class Store"
     """
-    text = " ".join(" ".join(lines[one.first : max(one.body, one.at + 1)]).split())
+    text = _on_one_line(lines[one.first : max(one.body, one.at + 1)])
     text = re.sub(r"([(\[]) | (?=[)\]])", r"\1", text)
     return text.rstrip("{: ").rstrip() or one.name
 
@@ -34,7 +35,7 @@ def short(lines: Sequence[str], one: Definition) -> str:
 
     Example: "def get(self, key: str = "", *, most: int) -> int:" -> "get(self, key, *, most)"
     """
-    text = " ".join(" ".join(lines[one.at : max(one.body, one.at + 1)]).split())
+    text = _on_one_line(lines[one.at : max(one.body, one.at + 1)])
     start = text.find(one.name.split(".")[-1])
     opening = text.find("(", start + 1) if start >= 0 else -1
     # A class is told by its word; what it derives from comes with the whole signature.
@@ -42,6 +43,11 @@ def short(lines: Sequence[str], one: Definition) -> str:
         return _opening_word(text) + one.name
     names = [re.split(r"[:=]", part, maxsplit=1)[0].strip() for part in _parameters(text, opening)]
     return f"{one.name}({', '.join(name for name in names if name)})"
+
+
+def _on_one_line(lines: Sequence[str]) -> str:
+    """A signature without the comments at the ends of its lines."""
+    return " ".join(" ".join(_REMARK.sub("", line) for line in lines).split())
 
 
 def _opening_word(text: str) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from brim.content import plain_text
 from brim.content.code import signature
@@ -38,6 +38,7 @@ NAME, SHORT, WHOLE, DESCRIBED = 1, 2, 3, 4
 _MISSES = 100
 # Counted pieces come to this much more than the text they make.
 _JOINT = 1
+_ALIKE = 3  # definitions in a row with the same parameters: fewer take less as they are
 _WORDS = re.compile(r"[A-Za-z_$][\w$]*")
 
 
@@ -162,10 +163,7 @@ class _Page:
 
     def _raise(self, index: int, level: int) -> bool:
         """Show a definition at the next level if there is room for it; whether there was."""
-        before = level - 1
-        cost = self._size(self._entry(index, level)) + _JOINT
-        if before:
-            cost -= self._size(self._entry(index, before)) + _JOINT
+        cost = self._cost(index, level) - (self._cost(index, level - 1) if level > NAME else 0)
         # A line of its own begins with its indentation.
         cost += level == WHOLE
         if cost > self.left:
@@ -173,6 +171,12 @@ class _Page:
         self.left -= cost
         self.levels[index] = level
         return True
+
+    def _cost(self, index: int, level: int) -> int:
+        """What an entry takes; parameters that the one before it has too are written once."""
+        given = self._entry(index, SHORT).partition("(")[2] if level == SHORT else ""
+        shared = given and index and given == self._entry(index - 1, SHORT).partition("(")[2]
+        return self._size(self._entry(index, NAME if shared else level)) + _JOINT
 
     def _line(self, row: int) -> bool:
         """Show a line as it is; whether there was room."""
@@ -268,7 +272,7 @@ class _Page:
             level = self.levels[index] if one else 0
             joins = one is not None and level <= SHORT and not self._holds(index)
             if together and (not joins or (one and one.depth != depth)):
-                out.append("  " * depth + ", ".join(together))
+                out.append("  " * depth + _joined(together))
                 together = []
             if one is None:
                 out.append(self._as_is(row, last))
@@ -279,7 +283,7 @@ class _Page:
                 out.append("  " * one.depth + self._entry(index, level))
             last = row if one is None else -2
         if together:
-            out.append("  " * depth + ", ".join(together))
+            out.append("  " * depth + _joined(together))
         return "\n".join([self._head(self.number - self._seen()), *out])
 
     def _seen(self) -> int:
@@ -327,6 +331,21 @@ class _Page:
         if follows or self.lines[row] != self.bare[row] or not self.lines[row]:
             return self.lines[row]
         return f"{row + self._first} {self.lines[row]}"
+
+
+def _joined(entries: Sequence[str]) -> str:
+    """Definitions on one line; parameters that several in a row share are written once.
+
+    Example: ["4 a(self, n)", "9 b(self, n)", "12 c(self, n)", "15 d(x)"] -> "4 a, 9 b, 12 c: each (self, n); 15 d(x)"
+    """
+    out: list[str] = []
+    for given, run in groupby(entries, key=lambda entry: entry.partition("(")[2]):
+        alike = list(run)
+        if given and len(alike) >= _ALIKE:
+            names = ", ".join(entry.partition("(")[0] for entry in alike)
+            alike = [f"{names}: each ({given};"]
+        out += alike
+    return ", ".join(out).replace(";, ", "; ").removesuffix(";")
 
 
 def _first_number(lines: Sequence[str], bare: Sequence[str]) -> int:

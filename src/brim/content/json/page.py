@@ -251,6 +251,7 @@ class _RowPage:
 
     def fitted(self) -> str | None:
         limit, best, best_size = self.room.tokens, None, 0
+        fits, over = 0, 0  # the largest limit that made a page that fits, and the least that made one that does not
         for _ in range(self.room.rounds):
             chosen = self._chosen(limit)
             text = self._written(*chosen)
@@ -260,7 +261,13 @@ class _RowPage:
             slack = self.room.tokens - size
             if 0 <= slack <= max(2, self.room.tokens // 50):
                 break
-            limit += slack if slack < 0 else max(1, slack)
+            if slack < 0:
+                over = min(over or limit, limit)
+            else:
+                fits = max(fits, limit)
+            limit += 2 * slack if slack < 0 else max(1, slack)
+            if over and not fits < limit < over:
+                limit = (fits + over) // 2
         return best
 
     def _chosen(self, limit: int) -> tuple[list[Single], list[Shown]]:
