@@ -26,7 +26,7 @@ def whole(lines: Sequence[str], one: Definition) -> str:
     Example: ["@frozen", "class Store:"] -> "@frozen class Store"
     """
     text = _on_one_line(lines[one.first : max(one.body, one.at + 1)])
-    text = re.sub(r"([(\[]) | (?=[)\]])", r"\1", text)
+    text = re.sub(r"([(\[]) |,? (?=[)\]])", r"\1", text)
     return text.rstrip("{: ").rstrip() or one.name
 
 
