@@ -134,6 +134,29 @@ def test_a_database_of_the_first_version_is_brought_up_with_all_it_keeps(
     store.close()
 
 
+def test_a_turn_waits_for_the_disk_unless_the_settings_say_otherwise(postgres: str) -> None:
+    empty(postgres)
+    with psycopg.connect(postgres, autocommit=True) as db:
+        db.execute("CREATE TABLE IF NOT EXISTS told(setting text)")
+        db.execute(
+            "CREATE OR REPLACE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS"
+            " $$BEGIN INSERT INTO told VALUES (current_setting('synchronous_commit')); RETURN NULL; END$$"
+        )
+        trigger = "CREATE CONSTRAINT TRIGGER tell AFTER INSERT ON brim_turns DEFERRABLE INITIALLY DEFERRED"
+        db.execute(f"{trigger} FOR EACH ROW EXECUTE FUNCTION tell()")
+        try:
+            for given in (True, False):
+                store = PostgresStore(postgres, wait_for_disk=given, connections=1)
+                assert store.commit(Turn(f"a{given}", [b"x"])) == 0
+                store.put_session("b", {})
+                assert store.connections.run(lambda db: db.execute("SHOW synchronous_commit").fetchone()) == ("on",)
+                store.close()
+            assert db.execute("SELECT setting FROM told").fetchall() == [("on",), ("off",)]
+        finally:
+            db.execute("DROP TABLE told")
+            db.execute("DROP FUNCTION tell() CASCADE")
+
+
 def test_large_contents_lie_in_a_folder_and_go_with_their_session(postgres: str, tmp_path: Path) -> None:
     empty(postgres)
     store = PostgresStore(postgres, objects=ObjectFolder(tmp_path / "objects"))

@@ -192,6 +192,13 @@ class StoreSettings(SettingsSection, frozen=True, kw_only=True):
     objects: Annotated[
         str, Meta(description="folder for contents of a megabyte and more that a database should not hold; empty: none")
     ] = ""
+    wait_for_disk: Annotated[
+        bool,
+        Meta(
+            description="a turn waits until the database's disk has it; without, a crash of the database server may "
+            "take the turns of its last half second"
+        ),
+    ] = True
     cache: Annotated[
         str,
         Meta(description="address of a Valkey or Redis in which gateways share counters: valkey://…; empty: none"),

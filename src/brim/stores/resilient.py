@@ -32,18 +32,21 @@ def open_store(
     *,
     timeout: float = 5.0,
     objects: str = "",
+    wait_for_disk: bool = True,
 ) -> Store:
     """The store in this file or database; without a path, or for a file of a newer Brim, one in memory.
 
     A file that cannot be opened is tried again, as one that cannot be written. Never raises for what is wrong with the
     file: it is logged, and `degraded` of the store says it. A damaged file is moved aside and a new one started with
-    what could be read of the old one. A database may have a folder for large contents, `objects`.
+    what could be read of the old one. A database may have a folder for large contents, `objects`; it can be told not to
+    wait for its disk.
     """
     if path is None:
         return InMemoryStore()
     if is_address(path):
         # Its driver is an extra: it is loaded where such a store is asked for.
-        opened: Store = import_module("brim.stores.postgres.opening").open_database(str(path), limits, objects)
+        opening = import_module("brim.stores.postgres.opening")
+        opened: Store = opening.open_database(str(path), limits, objects, wait_for_disk=wait_for_disk)
         return opened
     place = Path(path).expanduser()
     try:

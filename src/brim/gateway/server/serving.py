@@ -156,7 +156,9 @@ def serve(
         tell("no key", logging.WARNING, upstream=name, variable=variable)
     limits = limits_of(first.settings)
     path = first.settings.store_place
-    store = open_store(None if in_memory else path, limits, objects=first.settings.store.objects)
+    kept = first.settings.store
+    given = None if in_memory else path
+    store = open_store(given, limits, objects=kept.objects, wait_for_disk=kept.wait_for_disk)
     file = None if in_memory else StoreFile.beside(path, limits)
     gateway = Gateway(first, store=store, large_store=file, dashboard=dashboard())
     if otel or first.gateway.otel:

@@ -21,12 +21,19 @@ class BufferedPostgres(Buffered):
     at_once = True
     remote = True
 
-    def __init__(self, url: str, limits: Limits = Limits(), *, objects: ObjectStorage | None = None) -> None:  # noqa: B008
-        self._url, self._limits, self._objects = url, limits, objects
+    def __init__(
+        self,
+        url: str,
+        limits: Limits = Limits(),  # noqa: B008, frozen
+        *,
+        objects: ObjectStorage | None = None,
+        wait_for_disk: bool = True,
+    ) -> None:
+        self._url, self._limits, self._objects, self._wait_for_disk = url, limits, objects, wait_for_disk
         super().__init__(shown(url))
 
     def _opened(self) -> Medium:
-        return PostgresStore(self._url, self._limits, objects=self._objects)
+        return PostgresStore(self._url, self._limits, objects=self._objects, wait_for_disk=self._wait_for_disk)
 
     def _describe(self, error: BaseException) -> str:
         """The kind of the error and its code: a message of libpq may hold names and addresses."""
@@ -40,6 +47,7 @@ class BufferedPostgres(Buffered):
         (self._file or self._memory).put_actual(key, tokens)
 
 
-def open_database(url: str, limits: Limits, objects: str = "") -> Store:
+def open_database(url: str, limits: Limits, objects: str = "", *, wait_for_disk: bool = True) -> Store:
     """The store at an address. Raises BadSetting where it is none, or one of another version."""
-    return BufferedPostgres(url, limits, objects=ObjectFolder(Path(objects)) if objects else None)
+    folder = ObjectFolder(Path(objects)) if objects else None
+    return BufferedPostgres(url, limits, objects=folder, wait_for_disk=wait_for_disk)

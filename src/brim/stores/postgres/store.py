@@ -42,6 +42,8 @@ _COMMIT = (
     " %b::bigint, %b::bytea, %b::bytea[], %b::bytea[], %b::bytea[], %b::int[], %b::bytea[], %b::text[], %b::bigint[],"
     " %b::int[], %b::bigint[], %b::bigint[], %b::int)"
 )
+# For this transaction alone, as a pooler in transaction mode needs it.
+_NOT_WAITING = "set_config('synchronous_commit', 'off', true)"
 
 
 class PostgresStore:
@@ -60,11 +62,13 @@ class PostgresStore:
         *,
         objects: ObjectStorage | None = None,
         connections: int = MOST_CONNECTIONS,
+        wait_for_disk: bool = True,
         now: Callable[[], float] = time.time,
     ) -> None:
         self.connections = Connections(url, most=connections)
         self._now = now
         self._rows = Rows(objects)
+        self._commit_statement = _COMMIT if wait_for_disk else f"{_COMMIT}, {_NOT_WAITING}"
         self._sizes = KnownSizes()
         self._eviction = DatabaseEviction(self.connections, self._rows, limits, now)
         self._flushing = threading.Lock()
@@ -118,7 +122,7 @@ class PostgresStore:
         given = self._arguments(turn, waiting)
 
         def write(db: Connection) -> int | None:
-            row = db.execute(_COMMIT, given, binary=True).fetchone()
+            row = db.execute(self._commit_statement, given, binary=True).fetchone()
             return None if row is None or row[0] is None else int(row[0])
 
         def again(db: Connection) -> int | None:
@@ -206,7 +210,7 @@ class PostgresStore:
             with db.transaction():
                 owned = db.execute("SELECT no FROM brim_sessions WHERE key = %s FOR UPDATE", (name_key(source),))
                 row = owned.fetchone()
-                first = db.execute(_COMMIT, given, binary=True).fetchone()
+                first = db.execute(self._commit_statement, given, binary=True).fetchone()
                 if row is None or first is None or first[0] is None:
                     return False
                 admin.copy_handles(db, row[0], name_key(target))
