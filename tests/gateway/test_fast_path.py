@@ -48,7 +48,7 @@ def taught(start: Start, **given: Any) -> Running:
     """A gateway that has read so many requests of a vocabulary that it need not read every one more."""
     running = start(**given)
     fitter, waited = running.gateway.fitter, 0
-    while (found := fitter.model_of("gpt-4o", "upstream")) and found.source != "discovered" and waited < 500:
+    while (found := fitter.models.find("gpt-4o", "upstream")) and found.source != "discovered" and waited < 500:
         time.sleep(0.01)
         waited += 1
     learnt_from(running, ENOUGH + SOME + 1)

@@ -112,7 +112,7 @@ def test_a_refit_keeps_the_shorter_answer(gateway: Running, fake: FakeProvider) 
 def test_a_budget_for_thoughts_stays_below_the_answer(
     gateway: Running, fake: FakeProvider, budget: int, expected: int | None
 ) -> None:
-    gateway.gateway.fitter.catalog.override("claude-sonnet-4-5", {"window": 200_000, "max_output": 64_000})
+    gateway.gateway.fitter.models.catalog.override("claude-sonnet-4-5", {"window": 200_000, "max_output": 64_000})
     fake.window = 1_000_000
     thinking = {"type": "enabled", "budget_tokens": budget}
     body = {"model": "claude-sonnet-4-5", "max_tokens": 200_000, "thinking": thinking, "messages": HI}
@@ -125,7 +125,9 @@ def test_a_budget_for_thoughts_stays_below_the_answer(
 
 
 def test_a_dry_run_changes_nothing(gateway: Running, fake: FakeProvider) -> None:
-    gateway.gateway.fitter.catalog.override("gpt-4o", {"window": 128_000})  # whatever the provider lists, and when
+    gateway.gateway.fitter.models.catalog.override(
+        "gpt-4o", {"window": 128_000}
+    )  # whatever the provider lists, and when
     fake.window = 10_000_000
     answer = gateway.chat({"messages": HI, "max_tokens": 500_000}, x_brim_dry_run="1")
     assert fake.posts[-1].json["max_tokens"] == 500_000

@@ -88,7 +88,7 @@ def test_an_overflow_that_states_absurd_sizes_cuts_nothing_to_nothing(start: Sta
         running.settled()
         assert counting.count(fake.posts[-1].json["messages"], model="gpt-4o").tokens >= 0.25 * size
     fitter, turn = running.gateway.fitter, running.last
-    assert fitter.model_of("gpt-4o", turn.upstream, turn.tenant).window == 64_000  # type: ignore[union-attr]
+    assert fitter.models.find("gpt-4o", turn.upstream, turn.tenant).window == 64_000  # type: ignore[union-attr]
 
 
 def test_a_stated_window_must_be_one_that_the_prompt_can_pass_and_none_passed() -> None:
@@ -114,8 +114,8 @@ def test_what_one_key_or_one_upstream_is_told_is_not_used_for_another(start: Sta
     running.settled()
     bob, fitter = running.last, running.gateway.fitter
     assert alice.tenant != bob.tenant
-    assert fitter.model_of("gpt-4o", "upstream", alice.tenant).window == 3_000  # type: ignore[union-attr]
-    assert fitter.model_of("gpt-4o", "upstream", bob.tenant).window == 64_000  # type: ignore[union-attr]
+    assert fitter.models.find("gpt-4o", "upstream", alice.tenant).window == 3_000  # type: ignore[union-attr]
+    assert fitter.models.find("gpt-4o", "upstream", bob.tenant).window == 64_000  # type: ignore[union-attr]
     assert fake.posts[-1].json["messages"] == body["messages"]
     one, two = (fitter.learned.of("upstream", turn.tenant) for turn in (alice, bob))
     assert one is not two

@@ -133,15 +133,15 @@ def test_a_reload_keeps_what_was_learnt(loop: Loop, tmp_path: Path, known_by: st
     gateway = Stoppable(loop, provider.url, tmp_path)
     fitter = gateway.server.gateway.fitter
     if known_by == "overflow":
-        fitter.learn_window("gpt-4o", "upstream", 5_000)
-    until(lambda: fitter.model_of("house-model", "upstream") is not None)
+        fitter.models.learn_window("gpt-4o", "upstream", 5_000)
+    until(lambda: fitter.models.find("house-model", "upstream") is not None)
     loop.call(provider.stop())  # nobody can be asked again
     loop.call(gateway.server.gateway.reload(gateway.options))
-    found = fitter.model_of("house-model", "upstream")
+    found = fitter.models.find("house-model", "upstream")
     assert found is not None
     assert found.window == 9_000
     if known_by == "overflow":
-        narrowed = fitter.model_of("gpt-4o", "upstream")
+        narrowed = fitter.models.find("gpt-4o", "upstream")
         assert narrowed is not None
         assert narrowed.window == 5_000
     gateway.stop()
@@ -153,11 +153,11 @@ def test_a_reload_forgets_the_models_of_an_upstream_that_has_moved(loop: Loop, t
     loop.call(provider.start())
     gateway = Stoppable(loop, provider.url, tmp_path)
     fitter = gateway.server.gateway.fitter
-    until(lambda: fitter.model_of("house-model", "upstream") is not None)
+    until(lambda: fitter.models.find("house-model", "upstream") is not None)
     loop.call(provider.stop())
     elsewhere = options_of(gateway.options.settings, upstream="http://127.0.0.1:9")
     loop.call(gateway.server.gateway.reload(elsewhere))
-    assert fitter.model_of("house-model", "upstream") is None
+    assert fitter.models.find("house-model", "upstream") is None
     gateway.stop()
     gateway.ended()
 

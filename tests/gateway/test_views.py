@@ -312,7 +312,7 @@ def test_context_management_is_set_model_by_model(start: Start, fake: FakeProvid
             },
         ]
     }
-    assert running.gateway.fitter.model_of("claude-sonnet-4-5", "upstream").window == 200_000  # type: ignore[union-attr]
+    assert running.gateway.fitter.models.find("claude-sonnet-4-5", "upstream").window == 200_000  # type: ignore[union-attr]
 
 
 def test_a_providers_own_compaction_is_switched_on_in_its_own_form(start: Start, fake: FakeProvider) -> None:
@@ -418,7 +418,7 @@ def test_count_and_fit_use_what_the_gateway_has_learnt(start: Start, fake: FakeP
         gateway.chat({"model": "acme-1", "messages": [{"role": "user", "content": text}]})
     request = {"model": "acme-1", "messages": [{"role": "user", "content": "".join(map(code.format, range(90)))}]}
     truth = brim.count(request["messages"], model="gpt-4o").tokens
-    assert brim.count(request, model=gateway.gateway.fitter.catalog.find("acme-1")).tokens > 1.4 * truth
+    assert brim.count(request, model=gateway.gateway.fitter.models.catalog.find("acme-1")).tokens > 1.4 * truth
     counted = gateway.ask("POST", "/brim/v1/count", {"request": request}).json
     fitted = gateway.ask("POST", "/brim/v1/fit", {"request": request}).json
     assert abs(counted["tokens"] - truth) < 0.1 * truth

@@ -94,7 +94,7 @@ def servers() -> Iterator[Any]:
 def before(gateway: Running, name: str = "harbor") -> Any:
     """What the gateway knows of a model once it has asked."""
     gateway.call(_asked(gateway))
-    return gateway.gateway.fitter.model_of(name, "own")
+    return gateway.gateway.fitter.models.find(name, "own")
 
 
 async def _asked(gateway: Running) -> None:
@@ -133,7 +133,7 @@ def test_what_was_found_out_is_known_at_the_next_start(start: Start, servers: An
     first.call(first.gateway.journal.close())
     dead = {"own": True, "upstreams": {"own": {"base_url": "http://127.0.0.1:9/v1"}}}
     again = start(**dead, store=store)
-    assert again.gateway.fitter.model_of("harbor", "own").family == "llama-3"  # type: ignore[union-attr]
+    assert again.gateway.fitter.models.find("harbor", "own").family == "llama-3"  # type: ignore[union-attr]
 
 
 def test_what_the_settings_say_of_a_vocabulary_stands(start: Start, servers: Any) -> None:
@@ -226,4 +226,4 @@ def test_sizes_that_a_refusal_states_are_learnt_from(start: Start, servers: Any)
     server.window = 2_000
     assert long_talk(gateway, 8, 700) == [200] * 8
     tenant = gateway.last.tenant
-    assert gateway.gateway.fitter.model_of("harbor", "own", tenant).window == 2_000  # type: ignore[union-attr]
+    assert gateway.gateway.fitter.models.find("harbor", "own", tenant).window == 2_000  # type: ignore[union-attr]

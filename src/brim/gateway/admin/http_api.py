@@ -156,7 +156,7 @@ class Admin:
         body = await self._body(request, CompressBody)
         tenant = request.scope["brim.tenant"]
         try:
-            known = self._gateway.fitter.catalog.find(body.model)
+            known = self._gateway.fitter.models.catalog.find(body.model)
         except UnknownModel:
             known = None
         room = room_of(body, known.window if known is not None else None)
@@ -271,8 +271,10 @@ class Admin:
         except Refused as problem:
             if body.upstream:
                 raise BadInput("upstream", problem.message) from None
-            return fitter.catalog.find(name), None
-        return fitter.model_of(name, upstream, tenant) or fitter.catalog.find(name), fitter.learned.of(upstream, tenant)
+            return fitter.models.catalog.find(name), None
+        return fitter.models.find(name, upstream, tenant) or fitter.models.catalog.find(name), fitter.learned.of(
+            upstream, tenant
+        )
 
     async def _body(self, request: Request, kind: Any) -> Any:
         # What comes here is read by the gateway itself.

@@ -205,7 +205,7 @@ class Views:
                 if name not in known:
                     listed.append(
                         {
-                            **_limits(self._gateway.fitter.catalog.find(name)),
+                            **_limits(self._gateway.fitter.models.catalog.find(name)),
                             "model": name,
                             "upstream": upstream,
                             "requests": 0,

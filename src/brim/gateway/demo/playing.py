@@ -54,7 +54,7 @@ def prepared(settings: Settings, url: str) -> Gateway:
     gateway = Gateway(options_of(settings, upstream=url), store=InMemoryStore(), dashboard=dashboard())
     gateway.journal.hold(HELD_TURNS, HELD_BYTES)
     for story in STORIES:
-        gateway.fitter.catalog.override(story.model, {"window": WINDOW, "max_output": MOST_OUTPUT})
+        gateway.fitter.models.catalog.override(story.model, {"window": WINDOW, "max_output": MOST_OUTPUT})
     return gateway
 
 

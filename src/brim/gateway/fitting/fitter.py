@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from brim import apis, fitting, incidents
 from brim.conversation import Conversation
 from brim.deadline import OutOfTime, run_within
-from brim.errors import BadBody, BudgetTooSmall, UnknownModel
+from brim.errors import BadBody, BudgetTooSmall
 from brim.fallback import FIT_TIMEOUT
 from brim.gateway.fitting.blocks import Blocks
 from brim.gateway.fitting.conversations import Conversations, Live
@@ -27,11 +27,11 @@ from brim.gateway.fitting.large_store import StoreFile
 from brim.gateway.fitting.last_models import LastModels
 from brim.gateway.fitting.learned import Learned
 from brim.gateway.fitting.session_cache import LiveSessions, apart
+from brim.gateway.fitting.upstream_models import UpstreamModels
 from brim.gateway.proxy.controls import Controls
 from brim.gateway.server.bodies import LARGE
 from brim.gateway.server.planning_threads import PlanningThreads
 from brim.models import Catalog, Model
-from brim.models.families import family_of
 from brim.planning.policies.policy import Policy
 from brim.planning.request import PlanRequest, size_of
 from brim.sessions.tenancy import scoped
@@ -54,8 +54,8 @@ STORE_PATIENCE = 1.5
 REFIT_SHARE = 0.97
 # A little more than what must stay, where that is tried although an estimate says that it does not fit.
 TRY_SHARE = 1.02
-# So many windows that requests state are remembered.
-MOST_NAMES = 5_000
+# Vocabularies whose reports are counted.
+MOST_LEARNT = 5_000
 # Requests below this share of their limit are far from it; after so many of a family, one in `SOME` is learnt from.
 FAR, ENOUGH, SOME = 0.25, 50, 128
 # Fewer tokens than these no vocabulary makes of a byte of text (`scripts/measure-bands`: 0.136).
@@ -76,7 +76,6 @@ class Fitter:
     ) -> None:
         self.policy = policy
         self.fit_timeout = fit_timeout
-        self.catalog = catalog
         self.store: Store = store if store is not None else InMemoryStore()
         self.recall = recall
         self.summarizer: Summarizer | None = None
@@ -86,14 +85,13 @@ class Fitter:
         self._largest = 0  # of those that can be gone on from unread
         self.sessions = LiveSessions(self.store)
         self.learned = Learned(self.store)
+        self.models = UpstreamModels(catalog, self.learned)
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="brim-fit")
         self._planning = PlanningThreads()
-        self._stated: dict[tuple[str, int], Model] = {}
-        self._narrow: dict[tuple[int, int], tuple[Model, Model]] = {}
         self._counters: dict[tuple[int, str, int], Counter] = {}
         self._blocks = Blocks()
         self.last_models = LastModels(self.store, self.in_time)
-        self._learnt: SizedLru[tuple[str, str], int] = SizedLru(MOST_NAMES)
+        self._learnt: SizedLru[tuple[str, str], int] = SizedLru(MOST_LEARNT)
         self._loaded: set[str] = set()  # families whose tokenizer was used here
 
     async def fit(
@@ -109,8 +107,8 @@ class Fitter:
         small = len(raw) <= COLD_BYTES
         conversation, live = await self._apart(small, self._read, raw, api, model, controls)
         named = conversation.model or await self.last_models.find("client", controls.client, controls.tenant)
-        found, actuals = self.model_of(named, upstream, controls.tenant), self.learned.of(upstream, controls.tenant)
-        found = found or self._opened(conversation)
+        found, actuals = self.models.find(named, upstream, controls.tenant), self.learned.of(upstream, controls.tenant)
+        found = found or self.models.opened(conversation)
         if found is None:
             return FitResult(raw, live, api, conversation.model, _streamed(conversation), conversation)
         # A tokenizer that is not loaded yet would hold up all other requests too.
@@ -161,7 +159,9 @@ class Fitter:
         """Fit a request body by the plain planner, for when `fit` has failed. Raises BadBody, BudgetTooSmall."""
         conversation, live = await self._apart(len(raw) <= COLD_BYTES, self._read, raw, api, model, controls)
         last = self.last_models.of_client(controls.client, controls.tenant)
-        found = self.model_of(conversation.model or last, upstream, controls.tenant) or self._opened(conversation)
+        found = self.models.find(conversation.model or last, upstream, controls.tenant) or self.models.opened(
+            conversation
+        )
         if found is None:
             return FitResult(raw, live, api, conversation.model, _streamed(conversation), conversation)
         loop = asyncio.get_running_loop()
@@ -274,7 +274,7 @@ class Fitter:
         if learnt < ENOUGH or not learnt % SOME:
             return None
         named = name or self.last_models.of_client(controls.client, controls.tenant)
-        if self.model_of(named, upstream, controls.tenant) is not last.model:
+        if self.models.find(named, upstream, controls.tenant) is not last.model:
             return None
         live = self._live_again(live, raw, controls)
         if live is None:
@@ -490,8 +490,8 @@ class Fitter:
         if done.model is None and window is None:
             return None
         if window is not None:
-            self.learn_window(original.model, upstream, window, tenant)
-        model = self.model_of(original.model, upstream, tenant)
+            self.models.learn_window(original.model, upstream, window, tenant)
+        model = self.models.find(original.model, upstream, tenant)
         if model is None:
             return None
         counter = self.counter(model, original.api, actuals)
@@ -523,45 +523,6 @@ class Fitter:
                 return False
         size, asked = len(done.body), sent.max_output or 0
         return window is None or self.learned.can_be(actuals, done.name, window, size, len(sent.messages), asked)
-
-    def model_of(self, name: str, upstream: str, tenant: str = "") -> Model | None:
-        """The model with the limits that this upstream gives it; None if nothing is known of it."""
-        window = self.learned.window(upstream, tenant, name)
-        try:
-            model = self.catalog.find(f"{upstream}/{name}")
-        except UnknownModel:
-            if window is None:
-                return None
-            return self.catalog.override(name, {"window": window})
-        return self._narrowed(model, window) if window and window < model.window else model
-
-    def _opened(self, conversation: Conversation) -> Model | None:
-        """A model that nothing is known of, where the request itself says how large a window it opens."""
-        name, window = conversation.model, conversation.window
-        if not name or window is None:
-            return None
-        if (name, window) not in self._stated:
-            blank = Model(name, "", window, None, family_of(name), None, conversation.api, "request")
-            self._stated[name, window] = blank
-            if len(self._stated) > MOST_NAMES:
-                del self._stated[next(iter(self._stated))]
-        return self._stated[name, window]
-
-    def _narrowed(self, model: Model, window: int) -> Model:
-        """A model with the window that an upstream gives it: the same object each time, as counters go by it."""
-        known = self._narrow.get((id(model), window))
-        if known is None or known[0] is not model:
-            if len(self._narrow) > 500:
-                self._narrow.clear()
-            narrow = replace(model, window=window, max_output=_within(model.max_output, window))
-            known = self._narrow[id(model), window] = model, narrow
-        return known[1]
-
-    def learn_window(self, name: str, upstream: str, window: int, tenant: str = "") -> None:
-        """An upstream has said how long its context is; it is believed where it is the smaller one."""
-        known = self.model_of(name, upstream, tenant)
-        if known is None or window < known.window:
-            self.learned.state_window(upstream, tenant, name, window)
 
     def load(self, family: str) -> None:
         """Load the tokenizer of a family, so that no request waits for it. May be called from any thread."""
@@ -644,10 +605,6 @@ def _streamed(conversation: Conversation) -> bool:
 
 def _blob(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
-
-
-def _within(max_output: int | None, window: int) -> int | None:
-    return max_output if max_output is not None and max_output < window else None
 
 
 async def _unless_stopped(making: Coroutine[Any, Any, None]) -> None:

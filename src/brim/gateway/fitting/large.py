@@ -72,7 +72,7 @@ async def _fitted(
     """What the worker makes of a request; nothing of one that it could not read, which is the upstream's to judge."""
     gateway, fitter = exchange.gateway, exchange.gateway.fitter
     known = name or exchange.route.model or await fitter.last_models.find("client", controls.client, controls.tenant)
-    model = fitter.model_of(known, target.name, controls.tenant)
+    model = fitter.models.find(known, target.name, controls.tenant)
     ship = gateway.offload.store is None
     job = FitJob(model, target.name, controls, fitter.policy, fitter.recall, ship)
     try:
@@ -121,7 +121,7 @@ async def refit_large(
     gateway, result = exchange.gateway, exchange.result
     assert result is not None
     assert result.number is not None
-    model = gateway.fitter.model_of(result.name, target.name, controls.tenant)
+    model = gateway.fitter.models.find(result.name, target.name, controls.tenant)
     ship = gateway.offload.store is None
     job = RefitJob(result.number, model, target.name, controls, over.tokens, over.window, ship)
     async with gateway.offload.visit(exchange.tenant) as visit:
@@ -129,8 +129,8 @@ async def refit_large(
     if done is None:
         return None
     if done.window is not None:
-        gateway.fitter.learn_window(done.name, target.name, done.window, controls.tenant)
-        model = gateway.fitter.model_of(done.name, target.name, controls.tenant)
+        gateway.fitter.models.learn_window(done.name, target.name, done.window, controls.tenant)
+        model = gateway.fitter.models.find(done.name, target.name, controls.tenant)
     return await _result(exchange, done, model), tuple(pieces)
 
 

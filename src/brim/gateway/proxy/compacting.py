@@ -119,7 +119,7 @@ async def _by_brim(exchange: Exchange, before: bytes, target: Target) -> bytes:
     fitter, turn = exchange.gateway.fitter, exchange.turn
     assert turn is not None
     controls = controls_of(exchange.headers, exchange.options.policy, exchange.tenant)
-    model = fitter.model_of(turn.model, target.name, exchange.tenant) or fitter.catalog.find(STAND_IN)
+    model = fitter.models.find(turn.model, target.name, exchange.tenant) or fitter.models.catalog.find(STAND_IN)
     limit = min(model.max_input(None), controls.budget or model.window)
     body = await asyncio.to_thread(compaction.read, before)
     items = _asked_for(exchange, body)

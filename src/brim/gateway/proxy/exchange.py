@@ -484,7 +484,7 @@ class Exchange(ClientSide):
         """The provider's own words for a prompt that cannot be made to fit, with what Brim knows in headers."""
         turn = self.turn
         assert turn is not None
-        found = self.gateway.fitter.model_of(turn.model, turn.upstream, self.tenant)
+        found = self.gateway.fitter.models.find(turn.model, turn.upstream, self.tenant)
         window = found.window if found else refusal.budget
         turn.status, turn.before, turn.after, turn.limit = 400, refusal.needed, 0, refusal.budget
         turn.window = window

@@ -52,7 +52,7 @@ def fallback_of(exchange: Exchange, out: Outgoing) -> Target | None:
     if other is None or other.key is None or exchange.api not in other.apis or not other.serves(turn.model):
         return None
     if result is not None and result.model is not None:
-        there = exchange.gateway.fitter.model_of(turn.model, other.name, exchange.tenant)
+        there = exchange.gateway.fitter.models.find(turn.model, other.name, exchange.tenant)
         if there is None or there.window < result.model.window:
             return None
     try:

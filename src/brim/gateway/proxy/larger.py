@@ -41,7 +41,7 @@ async def fitted_larger(
         return None
     if other.name != target.name and other.key is None:
         return None  # the client's key is for the upstream that it asked
-    here, there = fitter.model_of(name, target.name, tenant), fitter.model_of(larger, other.name, tenant)
+    here, there = fitter.models.find(name, target.name, tenant), fitter.models.find(larger, other.name, tenant)
     if there is None or (here is not None and there.window <= here.window):
         return None
     fields = _fields.decode(content)

@@ -114,7 +114,7 @@ class Gateway:
     def _summarizing(self, options: Options) -> Summarizing | None:
         if options.summarizer is None:
             return None
-        return Summarizing(options.settings.summarizer, options.summarizer, self.fitter.model_of, self.journal)
+        return Summarizing(options.settings.summarizer, options.summarizer, self.fitter.models.find, self.journal)
 
     def beside(self, work: Coroutine[Any, Any, None]) -> None:
         """Do something that no request waits for."""
@@ -248,7 +248,7 @@ class Gateway:
             read_timeout=settings.read_timeout,
             connections=settings.concurrency,
         )
-        self.discovery = Discovery(self.client, options.targets, self.fitter.catalog, self.journal.keep_value)
+        self.discovery = Discovery(self.client, options.targets, self.fitter.models.catalog, self.journal.keep_value)
 
     async def reload(self, options: Options) -> None:
         """Take new options; requests in work end by the old ones. Where it listens and what it learnt stays."""
@@ -257,7 +257,7 @@ class Gateway:
         self.redact = Redaction(options.gateway.redact)
         self.token_bytes = options.token.encode() if options.token else None
         self.fitter.policy = options.policy
-        self.fitter.catalog = options.catalog()
+        self.fitter.models.catalog = options.catalog()
         self.fitter.recall = options.recall
         self.fitter.fit_timeout = options.gateway.fit_timeout
         self.summarizing = self.fitter.summarizer = self._summarizing(options)

@@ -43,7 +43,7 @@ class Warming:
         """The likely families, the likeliest first."""
         found: dict[str, None] = {}
         for upstream, name in dict.fromkeys(self._names()):
-            model = self._fitter.model_of(name, upstream)
+            model = self._fitter.models.find(name, upstream)
             if model is not None and model.family != "estimate":
                 found[model.family] = None
             if len(found) == MOST_FAMILIES:

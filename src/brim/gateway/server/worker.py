@@ -24,6 +24,7 @@ from brim.deadline import OutOfTime
 from brim.errors import BadBody, BrimError, BudgetTooSmall, TooDeep
 from brim.gateway.fitting.fit_result import FitResult
 from brim.gateway.fitting.fitter import Fitter
+from brim.gateway.fitting.upstream_models import UpstreamModels
 from brim.gateway.proxy.asked import peek
 from brim.gateway.proxy.faults import Refused
 from brim.gateway.recall import RECALLING, offered
@@ -52,23 +53,24 @@ LONGEST_REPORT: Final = 1 << 20
 MOST_HANDLES: Final = 2_000
 
 
-class Laborer(Fitter):
-    """A fitter that knows the one model that it was told, and the windows that upstreams have stated to it."""
+class ToldModels(UpstreamModels):
+    """The one model that this process was told, and the windows that upstreams have stated to it."""
 
     told: Model | None = None
 
-    def model_of(self, name: str, upstream: str, tenant: str = "") -> Model | None:
-        window = self.learned.window(upstream, tenant, name)
+    def find(self, name: str, upstream: str, tenant: str = "") -> Model | None:
+        window = self.window(name, upstream, tenant)
         if self.told is None:
-            return super().model_of(name, upstream, tenant) if window else None
-        return self._narrowed(self.told, window) if window and window < self.told.window else self.told
+            return super().find(name, upstream, tenant) if window else None
+        return self.narrowed(self.told, window)
 
 
 class LargeBodies:
     """What is done for the other end."""
 
     def __init__(self, path: str | None, limits: Limits) -> None:
-        self._fitter = Laborer(Policy.named("agent"), Catalog(), open_store(path, limits), fit_timeout=FIT_SECONDS)
+        self._fitter = Fitter(Policy.named("agent"), Catalog(), open_store(path, limits), fit_timeout=FIT_SECONDS)
+        self._fitter.models = self._only = ToldModels(Catalog(), self._fitter.learned)
         self._models: dict[Model, Model] = {}
         self._number = 0
         self._read: ReadJob | None = None
@@ -114,7 +116,8 @@ class LargeBodies:
     def _fitted_anyhow(self, job: FitJob) -> tuple[FitDone, Sequence[bytes]]:
         """The body that was read, fitted; where Brim fails at that, by the plain planner."""
         fitter = self._fitter
-        fitter.policy, fitter.recall, fitter.told = job.policy, job.recall, self._same(job.model)
+        fitter.policy, fitter.recall = job.policy, job.recall
+        self._only.told = self._same(job.model)
         self._number += 1
         with incidents.collected() as found:
             try:
@@ -145,7 +148,7 @@ class LargeBodies:
     def _refitted(self, job: RefitJob) -> tuple[FitDone | None, Sequence[bytes]]:
         if self._last is None or job.number != self._number:
             return None, ()
-        self._fitter.told = self._same(job.model)
+        self._only.told = self._same(job.model)
         again = asyncio.run(
             self._fitter.refit(self._last, self._content, job.upstream, job.controls, job.tokens, job.window)
         )
