@@ -8,7 +8,7 @@ import pytest
 
 import brim
 from brim import BudgetTooSmall, prompt
-from brim.prompt import Budget, Section
+from brim.prompt import Section
 from tests.planning.chats import MODEL
 
 PLENTY = 100_000
@@ -18,7 +18,7 @@ PIECES = (A, B, C, D, E, F)
 
 
 def render(sections: Any, budget: int = PLENTY, **more: Any) -> brim.Fitted:
-    return prompt.render(sections, model=MODEL, budget=budget, **{"separator": "\n", **more})
+    return prompt.render(sections, budget=budget, **{"model": MODEL, "separator": "\n", **more})
 
 
 def said(fitted: brim.Fitted) -> list[str]:
@@ -42,22 +42,16 @@ def leaving(*sections: Section) -> list[str]:
     return found
 
 
+def names(fitted: brim.Fitted) -> list[str]:
+    return [step.item for step in fitted.plan if step.after]
+
+
 def user(*children: Section | str, **more: Any) -> Section:
     return Section(role="user", children=children, **more)
 
 
 def system(*children: Section | str, **more: Any) -> Section:
     return Section(role="system", children=children, **more)
-
-
-def echo(name: str, told: dict[str, int], uses: int = 0, **more: Any) -> Section:
-    """A section that expands, says what it was told, and uses about so many tokens."""
-
-    def tell(budget: Budget) -> str:
-        told[name] = int(budget)
-        return " ".join(["word"] * uses) or "word"
-
-    return Section(expand=tell, name=name, **more)
 
 
 # Priorities.
@@ -127,76 +121,117 @@ def test_a_group_in_a_group_passes_them_on_too() -> None:
     assert found == ["a", "b", "c", "d", "e"]
 
 
-# A prompt of many messages.
+# A prompt of many messages. gpt-4 has the vocabulary that prompt-tsx counts with: numbers of tokens are its own, and a
+# budget is 3 above its `modelMaxPromptTokens`, which leaves out the start of the answer.
 
+
+def message(role: str, text: str, priority: float | None = None, name: str = "") -> Section:
+    value = {"role": role, "content": text} | ({"name": name} if name else {})
+    return Section(message=value, priority=priority)
+
+
+JARGON = [
+    (
+        "system",
+        "You are a helpful, pattern-following assistant that translates corporate jargon into plain English.",
+        "",
+    ),
+    ("system", "New synergies will help drive top-line growth.", "example_user"),
+    ("system", "Things working well together will increase revenue.", "example_assistant"),
+    (
+        "system",
+        "Let's circle back when we have more bandwidth to touch base on opportunities for increased leverage.",
+        "example_user",
+    ),
+    ("system", "Let's talk later when we're less busy about how to do better.", "example_assistant"),
+    ("user", "This late pivot means we don't have time to boil the ocean for the client deliverable.", ""),
+]
 CHEER = [
-    Section("You are a helpful assistant that cheers people up.", role="system", priority=1000, name="you"),
-    Section("How are you?", role="system", priority=900, name="how"),
-    Section("I am fantastic. How are you?", role="system", priority=900, name="fine"),
-    Section("What time is it?", role="system", priority=100, name="time"),
-    Section("It's high time to be happy!", role="system", priority=100, name="happy"),
-    Section("Hello, how are you?", role="user", priority=499, name="hello"),
-    Section("I am terrific, how are you?", role="assistant", priority=500, name="terrific"),
-    Section("What time is it now?", role="user", priority=900, name="ask"),
+    message("system", "You are a helpful assistant that cheers people up.", 1000),
+    message("system", "How are you?", 900, "example_user"),
+    message("system", "I am fantastic. How are you?", 900, "example_assistant"),
+    message("system", "What time is it?", 100, "example_user"),
+    message("system", "It's high time to be happy!", 100, "example_assistant"),
+    message("system", "What is your name?", 700, "example_user"),
+    message("system", "My name is Happy Copilot.", 700, "example_assistant"),
+    message("user", "Hello, how are you?", 499),
+    message("assistant", "I am terrific, how are you?", 500),
+    message("user", "What time is it?", 900),
 ]
 
 
-def names(fitted: brim.Fitted) -> list[str]:
-    return [step.item for step in fitted.plan if step.after]
+def test_messages_with_names_are_counted() -> None:
+    fitted = render([message(role, text, name=name) for role, text, name in JARGON], model="gpt-4")
+    assert fitted.tokens == 129
+    assert [one.get("name", "") for one in fitted.messages] == [name for _, _, name in JARGON]
 
 
-def test_what_fits_loses_nothing() -> None:
-    assert names(render(CHEER)) == [section.name for section in CHEER]
+@pytest.mark.parametrize(
+    ("budget", "tokens", "gone"),
+    [(8_192, 130, []), (130, 130, []), (129, 118, [3]), (110, 102, [3, 4]), (54, 53, [3, 4, 5, 6, 7, 8])],
+)
+def test_messages_leave_lowest_priority_first_of_equals_the_first(budget: int, tokens: int, gone: list[int]) -> None:
+    fitted = render(CHEER, budget, model="gpt-4")
+    assert fitted.messages == [section.message for n, section in enumerate(CHEER) if n not in gone]
+    assert fitted.tokens == tokens
 
 
-def test_at_the_very_limit_nothing_leaves() -> None:
-    whole = render(CHEER)
-    assert whole.at(whole.tokens).messages == whole.messages
-
-
-def test_a_token_less_takes_the_first_of_the_lowest() -> None:
-    whole = render(CHEER)
-    assert set(names(whole)) - set(names(whole.at(whole.tokens - 1))) == {"time"}
-
-
-def test_less_again_takes_the_second_of_the_lowest() -> None:
-    whole = render(CHEER)
-    one = whole.at(whole.tokens - 1)
-    assert set(names(whole)) - set(names(whole.at(one.tokens - 1))) == {"time", "happy"}
-
-
-def test_much_less_leaves_the_best_messages_in_their_order() -> None:
-    best = [section for section in CHEER if (section.priority or 0) >= 900]
-    assert names(render(CHEER, render(best).tokens)) == ["you", "how", "fine", "ask"]
+def test_what_leaves_goes_on_as_the_budget_falls() -> None:
+    whole = render(CHEER, model="gpt-4")
+    assert [whole.at(budget).tokens for budget in (130, 129, 110, 54)] == [130, 118, 102, 53]
 
 
 # Chunks inside messages.
 
+EXAMPLES = [
+    'Example 1:\nUser: "I have a list of numbers, how do I sum them?"\nAssistant: "You can use the reduce function."',
+    'Example 2:\nUser: "What is the airspeed velocity of an unladen swallow?"\n'
+    'Assistant: "Sorry, I can\'t assist with that."',
+    'Example 3:\nUser: "What is the difference between map and forEach?"\n'
+    'Assistant: "The map function returns a new array, the forEach function does not."',
+]
+RULES = [
+    "You are a helpful assistant that cheers people up.",
+    "Here are some examples of how you should respond to the user:",
+]
+SNIPPETS = ["```ts\nconsole.log(42)\n```", '```ts\nconsole.log("Don\'t Panic")\n```']
 CHUNKS = [
     system(
-        Section("You cheer people up.", priority=21),
-        Section("Here are examples of how to answer:", priority=20),
-        *(Section(f"Example {n}:\nUser: how do I do {n}?\nYou: with {n}.", priority=13 - n) for n in (1, 2, 3)),
+        Section(RULES[0], priority=21),
+        Section(RULES[1], priority=20),
+        *(Section(text, priority=12 - n) for n, text in enumerate(EXAMPLES)),
     ),
-    user("Here are some snippets:", Section("```\nlog(42)\n```", priority=13), Section("```\nlog(0)\n```", priority=9)),
+    user("Here are some relevant code snippets:", Section(SNIPPETS[0], priority=13), Section(SNIPPETS[1], priority=9)),
     Section("What is your name?", role="user", priority=31),
 ]
 
 
 def test_chunks_of_a_message_join_with_the_separator_that_was_chosen() -> None:
-    fitted = render(CHUNKS)
-    assert said(fitted)[1] == "Here are some snippets:\n```\nlog(42)\n```\n```\nlog(0)\n```"
-    assert said(render(CHUNKS, separator=" | "))[1].startswith("Here are some snippets: | ```")
+    fitted = render(CHUNKS, model="gpt-4")
+    assert said(fitted) == [
+        "\n".join([*RULES, *EXAMPLES]),
+        "\n".join(["Here are some relevant code snippets:", *SNIPPETS]),
+        "What is your name?",
+    ]
+    assert fitted.tokens == 165
+    assert said(render(CHUNKS, separator=" | "))[1].startswith("Here are some relevant code snippets: | ```")
 
 
 def test_chunks_of_several_messages_leave_in_one_order() -> None:
-    whole = render(CHUNKS)
-    first = whole.at(whole.tokens - 1)
-    second = whole.at(first.tokens - 1)
-    assert "log(0)" not in str(first.messages)
-    assert "Example 3" in str(first.messages)
-    assert "Example 3" not in str(second.messages)
-    assert "log(42)" in str(second.messages)
+    # prompt-tsx lets the question go before any chunk, since what has no priority counts as highest there.
+    fitted = render(CHUNKS, 140, model="gpt-4")
+    assert said(fitted) == [
+        "\n".join([*RULES, *EXAMPLES[:2]]),
+        f"Here are some relevant code snippets:\n{SNIPPETS[0]}",
+        "What is your name?",
+    ]
+
+
+def test_a_prompt_that_a_tool_made_leaves_by_its_own_priorities_inside_that_of_its_result() -> None:
+    made = Section(children=[Section(f"hello{n}", priority=n) for n in (50, 60, 70, 80, 90)], priority=50)
+    outer = [Section(f"outer{n}", priority=n) for n in (40, 60, 70, 80, 90)]
+    fitted = render([user(outer[0], made, *outer[1:])], 20 + 3, model="gpt-4")
+    assert said(fitted) == ["hello90\nouter60\nouter70\nouter80\nouter90"]
 
 
 def test_the_message_with_the_lowest_priority_leaves_before_any_piece_of_a_better_one() -> None:
@@ -227,6 +262,16 @@ def test_a_text_is_cut_where_it_may_be() -> None:
     assert text.split()[-1] in second.split()
 
 
+def test_two_texts_that_may_be_cut_share_the_room() -> None:
+    first, second = (" ".join(f"{number}{letter}" for letter in "abcdefghijklmnopqrstuvwxyz") for number in (1, 2))
+    grow = [Section(expand=lambda budget, text=text: text, break_on=" ") for text in (first, second)]
+    fitted = render([user(*grow)], 40, model="gpt-4")
+    one, two = said(fitted)[0].split("\n")
+    assert (first.startswith(one), second.startswith(two)) == (True, True)
+    assert abs(len(one.split()) - len(two.split())) <= 4  # the first is charged with the frame of its message
+    assert 36 <= fitted.tokens <= 40
+
+
 # What is told of what stayed and what left.
 
 
@@ -244,80 +289,6 @@ def test_the_plan_and_the_archive_tell_what_left() -> None:
 def test_the_plan_names_what_stands_deep_inside() -> None:
     inner = Section(children=[Section(children=[Section(B, name="deep")])])
     assert names(render([Section(A, role="user", name="top"), user(inner)])) == ["top", "deep"]
-
-
-# Room that is shared.
-
-
-def test_who_grows_later_is_told_what_the_first_left() -> None:
-    told: dict[str, int] = {}
-    render([user(echo("content", told, 20), echo("grow", told, flex_grow=1))], 200)
-    assert 160 < told["grow"] <= told["content"] - 20
-
-
-def test_a_reserve_is_kept_for_who_grows_later() -> None:
-    free: dict[str, int] = {}
-    held: dict[str, int] = {}
-    render([user(echo("content", free, 10), echo("grow", free, flex_grow=1))], 200)
-    render([user(echo("content", held, 10), echo("grow", held, flex_grow=1, flex_reserve=50))], 200)
-    assert held["content"] == free["content"] - 50
-    assert held["grow"] == free["grow"]
-
-
-def test_a_reserve_may_be_a_part_of_the_budget() -> None:
-    free: dict[str, int] = {}
-    held: dict[str, int] = {}
-    growing = [echo(name, free, flex_grow=1) for name in ("one", "two")]
-    render([user(echo("content", free, 10), *growing)], 200)
-    growing = [echo(name, held, flex_grow=1, flex_reserve="/4") for name in ("one", "two")]
-    render([user(echo("content", held, 10), *growing)], 200)
-    assert held["content"] == free["content"] - 100
-
-
-def test_equals_share_what_is_left() -> None:
-    told: dict[str, int] = {}
-    render([user(echo("content", told, 10), echo("one", told, flex_grow=1), echo("two", told, flex_grow=1))], 200)
-    assert told["one"] == pytest.approx((200 - 10) / 2, abs=10)
-    assert told["two"] >= told["one"]  # what the first did not use is the second's
-
-
-def test_one_after_another_each_is_told_what_is_left() -> None:
-    told: dict[str, int] = {}
-    render([user(*(echo(str(n), told, 10, flex_grow=n) for n in range(4)))], 200)
-    assert [told[str(n)] - told[str(n + 1)] for n in range(3)] == pytest.approx([10, 10, 10], abs=2)
-
-
-def test_what_is_nested_shares_as_what_is_not() -> None:
-    flat: dict[str, int] = {}
-    deep: dict[str, int] = {}
-    render([user(echo("a", flat, 10), echo("b", flat, flex_grow=1))], 200)
-    render([user(Section(children=[echo("a", deep, 10)]), Section(children=[echo("b", deep)], flex_grow=1))], 200)
-    assert deep == flat
-
-
-def test_what_is_used_deep_inside_counts() -> None:
-    told: dict[str, int] = {}
-    nested = system(Section(children=[Section("word " * 42)]))
-    render([nested, user(echo("one", told, flex_grow=1), echo("two", told, flex_grow=1))], 200)
-    assert told["one"] == pytest.approx((200 - 42) / 2, abs=10)
-
-
-def test_what_grows_fills_its_room_and_no_more() -> None:
-    def fill(budget: Budget) -> str:
-        text = "hi"
-        while budget.count(text + " a") <= budget:
-            text += " a"
-        return text
-
-    fitted = render([user(Section(expand=fill), "smaller")], 50)
-    assert 46 <= fitted.tokens <= 50
-    assert said(fitted)[0].endswith(" a\nsmaller")
-
-
-def test_what_grows_beyond_its_room_is_cut() -> None:
-    fitted = render([user(Section(expand=lambda budget: "hi " * 1_000), "smaller")], 50)
-    assert fitted.tokens <= 50
-    assert said(fitted)[0].endswith("\nsmaller")
 
 
 # The shape of messages.
@@ -364,20 +335,6 @@ def listed(*texts: str) -> list[Section]:
 def test_a_limit_holds_where_the_budget_would_not() -> None:
     limited = Section(children=listed("12345", "67890", "extra"), limit=6, priority=10)
     assert said(render([user(Section("outside", priority=1), limited)])) == ["outside\n12345\n67890"]
-
-
-def test_what_expands_inside_a_limit_is_told_the_limit() -> None:
-    told: dict[str, int] = {}
-    render([user(echo("free", told), Section(children=[echo("held", told)], limit=10))])
-    assert told["held"] <= 10 < told["free"]
-
-
-def test_a_limit_above_the_room_changes_nothing() -> None:
-    bare: dict[str, int] = {}
-    held: dict[str, int] = {}
-    render([user(echo("a", bare), echo("b", bare))], 200)
-    render([user(echo("a", held), echo("b", held, limit=10_000))], 200)
-    assert held == bare
 
 
 def test_an_outer_limit_holds_what_an_inner_one_allows() -> None:

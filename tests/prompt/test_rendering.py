@@ -260,6 +260,7 @@ SETTINGS = st.fixed_dictionaries(
         "break_on": st.sampled_from([" ", "\n", "。"]),
         "cache_breakpoint": st.booleans(),
         "flex_grow": st.integers(0, 2),
+        "flex_basis": st.sampled_from([1, 2, 0.5]),
         "flex_reserve": st.integers(0, 200) | st.sampled_from(["/2", "/7"]),
     },
 )

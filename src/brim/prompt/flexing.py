@@ -88,13 +88,13 @@ def expand(tree: Tree, assembly: Assembly, budget: int) -> None:
 
 
 def _share(tree: Tree, assembly: Assembly, nodes: Sequence[Node], budget: int, left: int) -> None:
-    """Share what is left among siblings: lower `flex_grow` first, equals alike, later ones' reserves untouched."""
+    """Share what is left among siblings: lower `flex_grow` first, equals by their basis, later ones' reserves kept."""
     growing = sorted((node for node in nodes if _expands(node)), key=lambda node: node.section.flex_grow)
     for number, node in enumerate(growing):
         same = [other for other in growing[number:] if other.section.flex_grow == node.section.flex_grow]
         later = growing[number + len(same) :]
         reserved = sum(other.section.reserve(budget) for other in later)
-        own = max(0, left - reserved) // len(same)
+        own = int(max(0, left - reserved) * node.section.flex_basis / sum(one.section.flex_basis for one in same))
         if node.section.limit is not None and node.children:
             own = min(own, node.section.limit - assembly.inner(tree, node))
         before = assembly.total(tree)

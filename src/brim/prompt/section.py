@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from brim.conversation import Role
@@ -37,8 +38,8 @@ class Section:
     else is left to leave.
 
     `expand` is called with the tokens that are left for it and gives a text. Sections with a lower `flex_grow` are
-    asked first, those with the same share what is left; `flex_reserve` keeps tokens (1000) or a part of the budget
-    ("/4") free for it.
+    asked first; those with the same one share what is left, in proportion to their `flex_basis`. `flex_reserve` keeps
+    tokens (1000) or a part of the budget ("/4") free for it.
 
     Example: Section("Notes:\\n…", priority=5, break_on="\\n", limit=800)
     """
@@ -48,6 +49,7 @@ class Section:
     role: Role | None = None
     priority: float | None = None
     flex_grow: int = 0
+    flex_basis: float = 1
     flex_reserve: int | str = 0
     limit: int | None = None
     keep_with: str = ""
@@ -86,6 +88,7 @@ class Section:
             ("role", self.role is not None and self.message is not None, "a message has its own role"),
             ("priority", self.priority is not None and not _number(self.priority), "must be a number"),
             ("flex_grow", not _whole(self.flex_grow), "must be a whole number of at least 0"),
+            ("flex_basis", not (_number(self.flex_basis) and 0 < self.flex_basis < inf), "must be a number above 0"),
             ("flex_reserve", not part and not _whole(reserve), 'must be a number of tokens, or a part such as "/4"'),
             ("limit", self.limit is not None and not _whole(self.limit), "must be a whole number of at least 0"),
             ("break_on", not isinstance(self.break_on, str), "must be text"),
