@@ -148,14 +148,15 @@ def start(loop: Loop, fake: FakeProvider, tmp_path: Path) -> Iterator[Start]:
         loaded = settings.load(tmp_path, {"HOME": str(tmp_path), **(env or {})}, gateway=gateway_settings, **given)
         options = options_of(loaded, upstream="" if own else fake.url, clear_tool_uses=clear)
 
-        async def begin() -> tuple[Server, Any, str]:
-            server = Server(Gateway(options, store=store if store is not None else InMemoryStore(), dashboard=pages))
+        server = Server(Gateway(options, store=store if store is not None else InMemoryStore(), dashboard=pages))
+
+        async def begin() -> tuple[Any, str]:
             bound = server.listen()
             task = asyncio.get_running_loop().create_task(server.serve(sockets=[bound]))
             await server.ready.wait()
-            return server, task, address(bound)
+            return task, address(bound)
 
-        server, task, url = loop.call(begin())
+        task, url = loop.call(begin())
         servers.append((server, task))
         return Running(server.gateway, url.replace("0.0.0.0", "127.0.0.1"), loop.call)
 

@@ -126,8 +126,26 @@ def test_many_actuals_do_not_wait_for_a_commit(tmp_path: Path) -> None:
     store, other = SqliteStore(tmp_path / "brim.db"), SqliteStore(tmp_path / "brim.db")
     for number in range(1_500):
         store.put_actual(b"%d" % number, number)
+    for thread in threading.enumerate():
+        if thread.name == "brim-sizes":
+            thread.join()
     assert other.get_actual(b"7") == 7
     store.close()
+    other.close()
+
+
+def test_sizes_are_put_and_asked_for_while_another_process_writes(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "brim.db", timeout=600.0)
+    other = sqlite3.connect(tmp_path / "brim.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    for number in range(1_500):
+        store.put_actual(b"%d" % number, number)
+    assert other.in_transaction
+    other.execute("COMMIT")
+    store.close()
+    again = SqliteStore(tmp_path / "brim.db")
+    assert [again.get_actual(b"%d" % number) for number in (0, 1_499)] == [0, 1_499]
+    again.close()
     other.close()
 
 

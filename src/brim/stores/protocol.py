@@ -194,10 +194,13 @@ class Store(Protocol):
         """
 
     def get_actual(self, key: bytes) -> int | None:
-        """A known size. A store over a network answers from memory: `load` brings the sizes that it is asked for."""
+        """A known size, at once: the event loop asks for these, and for nothing else.
+
+        A store over a network answers from memory: `load` brings the sizes that it is asked for.
+        """
 
     def put_actual(self, key: bytes, tokens: int) -> None:
-        """Keep a size; it may wait in memory for the next commit."""
+        """Keep a size, at once: it waits in memory for the next commit, or for a thread that writes it."""
 
     def add_usage(self, record: UsageRecord) -> None:
         """Keep a usage record; one with the same request id replaces the one before."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import sqlite3
 import threading
@@ -24,6 +25,7 @@ from brim.stores.sqlite_schema import LENGTH_BITS, connect, identity, key_of
 from brim.stores.sqlite_usage import add_usages, usage, usage_sums
 from brim.tokens.actuals import UsageRecord
 
+log = logging.getLogger(__name__)
 # For so long a look-up of an actual that found nothing is remembered; another process may have put it since.
 MISS_SECONDS = 30.0
 # What is held in memory of actuals; each takes so much beside its key.
@@ -68,6 +70,7 @@ class SqliteStore:
         self._waiting: dict[bytes, int] = {}
         self._late: deque[tuple[bytes, int]] = deque(maxlen=MOST_LATE)
         self._busy_until = 0.0
+        self._flushing = threading.Lock()
         self._commits = 0
         self._eviction = Eviction(self._write, self._read, self._packer, limits)
         self._connect()
@@ -208,8 +211,16 @@ class SqliteStore:
             if not free:
                 return  # it is taken with the next one
             self._take_late()
-            if len(self._waiting) >= MOST_WAITING:
-                self.flush()
+            if len(self._waiting) >= MOST_WAITING and self._flushing.acquire(blocking=False):
+                threading.Thread(target=self._flush_now, name="brim-sizes", daemon=True).start()
+
+    def _flush_now(self) -> None:
+        try:
+            self.flush()
+        except (sqlite3.Error, Damaged) as problem:
+            log.info("sizes wait for the next commit (%s)", type(problem).__name__)
+        finally:
+            self._flushing.release()
 
     def _take_late(self) -> None:
         while self._late:

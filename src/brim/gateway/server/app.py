@@ -222,11 +222,15 @@ class Gateway:
         self._trimming.start()
         self._warming.start()
         if self.store is not None:
-            for target in self.options.targets:
-                self.discovery.remember(target, self.store.get_value(key_of(target)))
-            self.fitter.last_models.restore([target.name for target in self.options.targets])
+            await asyncio.to_thread(self._remember, self.store, self.options)
         self.discovery.start()
         self.ready = True
+
+    def _remember(self, store: Store, options: Options) -> None:
+        """Know the upstreams' models and defaults of earlier processes; waits for the store."""
+        for target in options.targets:
+            self.discovery.remember(target, store.get_value(key_of(target)))
+        self.fitter.last_models.restore([target.name for target in options.targets])
 
     async def _restore(self) -> None:
         """Know the sessions of earlier processes; where the store cannot tell of them, go on without."""
