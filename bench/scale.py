@@ -179,6 +179,7 @@ class Load:
 def kept(address: str, chats: list[list[dict[str, str]]]) -> tuple[int, int]:
     """Turns that a store has lost, and those that it has twice or that nobody said, over all conversations."""
     lost = twice = 0
+    told: list[str] = []
     store = brim_store(address)
     try:
         ids: dict[str, list[str]] = {}
@@ -188,10 +189,15 @@ def kept(address: str, chats: list[list[dict[str, str]]]) -> tuple[int, int]:
             said = [message["content"] for message in chat[:-1]]  # the last answer was never sent back
             logs = [[m.text for m in Session.load(id, store=store).log] for id in ids.get(f"scale-{number}", [])]
             best = max(logs, key=len, default=[])
-            lost += sum(text not in best for text in said if not text.startswith("All right"))
+            gone = [text.partition(":")[0] for text in said if text not in best and not text.startswith("All right")]
+            lost += len(gone)
+            if gone:
+                told.append(f"{number}: turns {', '.join(gone)} of {len(chat) // 2}, {len(logs)} sessions")
             twice += sum(len(log) for log in logs if log is not best) + max(0, len(best) - len(said))
     finally:
         store.close()
+    for one in told:
+        print(f"lost of conversation {one}", file=sys.stderr)
     return lost, twice
 
 

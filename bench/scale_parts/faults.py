@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 import time
 import urllib.request
 from collections import Counter
@@ -62,6 +63,8 @@ class Faults:
         for url in self._gateways.urls:
             while not _well(url) and time.monotonic() < end:
                 time.sleep(0.2)
+            if not _well(url):
+                print(f"not well {RECOVERY} s after the fault: {url}", file=sys.stderr)
 
     def _cache_fault(self, kind: str) -> None:
         assert self._cache is not None
