@@ -44,9 +44,9 @@ Body = bytes | Mapping[str, Any] | Sequence[Any]
 APIS: dict[str, Api] = {
     module.API.name: module.API for module in (openai_chat, openai_responses, anthropic, gemini, ollama)
 }
-# Where a list of messages without a body around it stands among the fields.
+# The field name under which a bare list of messages (no body around it) is kept.
 _BARE = ""
-# Tools and system fields that say nothing.
+# Values of `tools` and `system` that mean "none".
 _EMPTY = (b"null", b"[]")
 _good_tools: SizedLru[bytes, bool] = SizedLru(8 << 20)
 _lists = Lists()
@@ -69,9 +69,9 @@ def parse(
     system: Any = None,
     tool_choice: Any = None,
 ) -> Conversation:
-    """Read a request. Raises BadBody, which names the place, for what is no request of its API.
+    """Read a request. Raises BadBody, naming the place, if it isn't a valid request of its API.
 
-    `tools`, `system` and `tool_choice` stand in for those fields of a body. Where the API has no field for
+    `tools`, `system` and `tool_choice` replace those fields of the body. Where the API has no field for
     instructions, `system` is a first message.
     """
     fields = _split(body)
@@ -91,7 +91,7 @@ def parse(
     if system is not None and spec.system_fields:
         system_field = system_field or spec.system_fields[0]
         fields[system_field] = _encoded(_instructions(spec, system), "system")
-    # The messages hold what the list says: its own bytes would be kept beside them as long as the conversation is.
+    # The messages already hold these bytes; keeping the list too would double the memory of every conversation.
     listed = fields.pop(spec.list_field)
     messages = _messages(spec, listed)
     if spec.begins is not None and (cut := spec.begins(messages)):
@@ -115,7 +115,7 @@ def parse(
 
 
 def is_bare(body: Body) -> bool:
-    """Whether a list of messages was given, as objects or as JSON, rather than a whole body."""
+    """Whether the caller gave a list of messages (objects or JSON) rather than a whole body."""
     if isinstance(body, str):
         return body.lstrip()[:1] == "["
     if isinstance(body, (bytes, bytearray, memoryview)):
@@ -146,7 +146,7 @@ def _split(body: Body) -> dict[str, bytes]:
 
 
 def _encoded(value: Any, at: str) -> bytes:
-    """JSON bytes of what a caller gave as an object, which may be anything."""
+    """Encode whatever object the caller gave as JSON."""
     try:
         return encode(value)
     except RecursionError:
@@ -167,7 +167,7 @@ def _items(raw: bytes, root: str) -> list[bytes]:
 
 
 def _tools(raw: bytes | None) -> bytes | None:
-    """The tools of a request, once they are known to be a list of objects that is not too deep."""
+    """The tools of a request, checked to be a list of objects that isn't nested too deep."""
     if raw is None or raw in (b"null", b"[]"):
         return None
     if _good_tools.get(raw) is None:
@@ -205,12 +205,12 @@ def _system(spec: Api, fields: Mapping[str, bytes], key: str | None) -> Message 
 
 
 def _instructions(spec: Api, system: Any) -> Any:
-    """Instructions for a system field, as its API takes them. Gemini's are an object with parts."""
+    """Instructions in the form that the API's system field takes; Gemini wants an object with parts."""
     return {"parts": [{"text": system}]} if spec is gemini.API and isinstance(system, str) else system
 
 
 def _first_message(spec: Api, system: Any) -> Message:
-    """Instructions as the message that they are where an API has no field for them."""
+    """Instructions as a message, for APIs that have no field for them."""
     said = isinstance(system, Mapping) and "role" in system
     message = spec.messages.get(_encoded(system if said else {"role": "system", "content": system}, "system"), "system")
     if message.role != "system":
@@ -224,7 +224,7 @@ def _text(fields: Mapping[str, bytes], key: str) -> str:
 
 
 def _small(fields: Mapping[str, bytes], content: str) -> dict[str, Any]:
-    """The fields that are settings rather than content."""
+    """The fields that hold settings rather than content."""
     return {key: _loose(raw) for key, raw in fields.items() if len(raw) < 4096 and key != content}
 
 
@@ -240,7 +240,7 @@ def value_of(conversation: Conversation) -> dict[str, Any]:
 
 
 def with_output(body: Body, conversation: Conversation, most: int) -> tuple[Any, Conversation]:
-    """A request whose answer may have at most so many tokens; everything else of it is as it was."""
+    """The same request with a new limit on the length of its answer."""
     spec = APIS[conversation.api]
     changes = spec.shorter(_small(conversation.fields, spec.list_field), most)
     raws = {key: encode(value) for key, value in changes.items()}
@@ -255,9 +255,9 @@ def with_output(body: Body, conversation: Conversation, most: int) -> tuple[Any,
 
 
 def render(conversation: Conversation, body: Body, parsed: Conversation | None = None) -> Any:
-    """Write a conversation in the type of `body`, with every untouched message as it stood there.
+    """Write a conversation as the same type as `body`, every untouched message byte for byte.
 
-    `parsed` is what `body` was read as, where the caller still has it: then its messages need not be found again.
+    `parsed` is the conversation that `body` was read into, if the caller still has it.
     """
     spec = APIS[conversation.api]
     if isinstance(body, str):
@@ -282,7 +282,7 @@ def _render_bytes(conversation: Conversation, spec: Api, body: bytes, parsed: Co
 
 
 def _listed(old: bytes, spec: Api, parsed: Conversation | None) -> list[bytes]:
-    """The messages of a body, each as its bytes; those of its list where nobody has read it yet."""
+    """The bytes of each message in a body; the list is split only if nobody has read it yet."""
     if parsed is not None:
         return [message.raw for message in parsed.messages[parsed.lead :]]
     return [old] if old[:1] == b'"' else _items(old, spec.list_field)
@@ -291,7 +291,7 @@ def _listed(old: bytes, spec: Api, parsed: Conversation | None) -> list[bytes]:
 def _new_fields(
     conversation: Conversation, spec: Api, fields: Mapping[str, bytes], parsed: Conversation | None
 ) -> dict[str, bytes | None]:
-    """The top-level fields that are not any more what the body says; None for those that it has no more."""
+    """The top-level fields that changed since the body was read; None for those that were removed."""
     new: dict[str, bytes | None] = {}
     raws = [message.raw for message in conversation.messages]
     listed = _listed(fields.get(spec.list_field, b""), spec, parsed)
@@ -314,7 +314,7 @@ def _new_fields(
 
 
 def _as_item(spec: Api, raw: bytes) -> bytes:
-    """A text that was all of the input, as the item that it is beside others."""
+    """Turn an input that was one string into a message item, so that other items can stand beside it."""
     return encode(spec.text_message("user", decode(raw))) if raw[:1] == b'"' else raw
 
 
@@ -323,7 +323,7 @@ def _join(raws: list[bytes]) -> bytes:
 
 
 def _render_fields(conversation: Conversation, spec: Api, body: Mapping[str, Any], parsed: Conversation | None) -> Any:
-    # What stands in the body need not be encoded again if it was read as nothing else.
+    # Reuse the body's own bytes unless it had to be read as something else.
     fields = _split(body) if parsed is None or parsed.beside else parsed.fields
     new = _new_fields(conversation, spec, fields, parsed)
     if not new:
@@ -340,7 +340,7 @@ def _render_fields(conversation: Conversation, spec: Api, body: Mapping[str, Any
 
 
 def _objects(messages: Sequence[Message], given: Iterable[Any], parsed: Conversation | None) -> list[Any]:
-    """Messages as objects: those that were given are the caller's own, the others new."""
+    """Messages as objects: untouched ones are the caller's own objects, the rest are new."""
     given = list(given)
     if parsed is not None and len(parsed.messages) - parsed.lead == len(given):
         own = dict(zip(map(id, parsed.messages[parsed.lead :]), given, strict=True))
@@ -356,7 +356,7 @@ def text_message(api: str, role: Any, text: str) -> Message:
 
 
 def usage(response: Mapping[str, Any], api: str | None = None) -> Usage | None:
-    """What a response says it took; None if it does not say."""
+    """The usage that a response reports; None if it reports none."""
     if api is not None:
         return api_of(api).usage(response)
     for spec in APIS.values():

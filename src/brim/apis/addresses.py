@@ -1,4 +1,4 @@
-"""How the paths of provider APIs are made: what stands before an endpoint, and how that meets a base address."""
+"""URLs of provider APIs: the prefix before an endpoint, and how a path joins a base address."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _VERSION: Final = re.compile(rf"^{VERSION}(?=/|$)")
 _BASE_VERSION: Final = re.compile(rf"{VERSION}$")
 # Up to the first version, with whatever stands before it; Gemini has its OpenAI endpoints one step further down.
 _PREFIX: Final = re.compile(rf"^(?:/[^/]+)*?{VERSION}(?:(?<=beta)/openai)?(?=/|$)")
-# What clients ask for without a version when their base address has none.
+# Paths that clients request when their base address has no version in it.
 BARE: Final = re.compile(r"^/(?:chat/completions|responses|messages|models|embeddings|completions)(?:/|$)")
 CHAT: Final = "/chat/completions"
-# What servers speak: OpenAI's own two, and Ollama those beside its own.
+# The APIs that servers offer: OpenAI's own two, and Ollama's beside its own.
 OPENAI: Final = frozenset({"openai_chat", "openai_responses"})
 OLLAMA: Final = OPENAI | {"ollama"}
 ALL: Final = OLLAMA | {"anthropic", "gemini"}
@@ -25,7 +25,7 @@ _VERSIONED_BY_CLIENT: Final = {"anthropic": "/v1", "gemini": "/v1beta"}
 
 @lru_cache(4_096)
 def prefix_of(path: str) -> str:
-    """What stands before the endpoint in a path of the OpenAI kind.
+    """The prefix before the endpoint in an OpenAI-style path.
 
     Example: "/v1beta/openai/chat/completions" -> "/v1beta/openai"; "/inference/chat/completions" -> "/inference"
     """
@@ -58,10 +58,10 @@ def address(base_url: str, path: str, api: str) -> str:
 
 
 def without_version(base_url: str) -> str:
-    """Where the server itself is. Example: http://127.0.0.1:8080/v1 -> http://127.0.0.1:8080"""
+    """The address of the server itself. Example: http://127.0.0.1:8080/v1 -> http://127.0.0.1:8080"""
     return _BASE_VERSION.sub("", base_url.rstrip("/"))
 
 
 def spoken_with(api: str) -> frozenset[str]:
-    """What a server speaks that is said to speak an API. Example: "openai_chat" -> OPENAI"""
+    """All the APIs that a server offers if its settings name this one. Example: "openai_chat" -> OPENAI"""
     return OPENAI if api in OPENAI else OLLAMA if api == "ollama" else frozenset({api})

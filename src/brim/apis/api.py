@@ -1,4 +1,4 @@
-"""What a wire format is: where a body keeps its messages, and how one of them is read and written."""
+"""The description of one API: where a body keeps its messages, and how to read and write them."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from brim.errors import BadBody, TooDeep
 from brim.settings import ContextManagement
 
 MAX_DEPTH = 48
-# The steps of a path that tell where JSON is nested too deep; further ones say nothing more.
+# How many steps of the path an error about deep nesting shows; more would not help.
 SHOWN_DEPTH = 6
-# How the calls of the older function messages are named: the API never asked that each has its answer.
+# Prefix for the ids of old-style function calls; the API never required an answer to each of those.
 UNASKED = "function:"
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What the provider says a request took. `input` holds all of the prompt, cached and written included."""
+    """The usage a provider reports. `input` is the whole prompt, cached tokens included."""
 
     input: int
     output: int = 0
@@ -29,7 +29,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """One wire format. A new one is one file that makes one of these."""
+    """One provider API. To add one, write a file that makes one of these."""
 
     name: str
     list_field: str
@@ -40,48 +40,48 @@ class Api:
     text_block: Callable[[str], Any]
     usage: Callable[[Mapping[str, Any]], Usage | None]
     replies: Callable[[Mapping[str, Any]], list[Any]]
-    # The answer that the events of a stream make up.
+    # Puts the events of a stream together into the whole answer.
     whole: Callable[[Sequence[Mapping[str, Any]]], dict[str, Any]]
     max_output: Callable[[Mapping[str, Any]], int | None]
     check: Callable[[Conversation], None]
-    # The fields that change where the answer may have no more than so many tokens.
+    # The fields to change to limit the answer to this many tokens.
     shorter: Callable[[Mapping[str, Any], int], dict[str, Any]]
-    # The window that a request sets for itself, where it can.
+    # The window that a request sets for itself, if the API allows that.
     window: Callable[[Mapping[str, Any]], int | None] | None = None
-    # How instructions stand in their field.
+    # Writes instructions as the value of their field.
     system_value: Callable[[str], Any] = str
-    # Whether instructions may be messages of the list; else they stand in their field only.
+    # Whether instructions may also be messages in the list, rather than only in their own field.
     system_messages: bool = True
-    # What the provider is called in telemetry.
+    # The provider's name in telemetry.
     provider: str = "openai"
     streams_unasked: bool = False
-    # Whether a body names its model; else the path does.
+    # Whether the body names the model; otherwise the path does.
     names_model: bool = True
-    # Whether the first message must be the user's, and whether results must stand right behind their calls.
+    # Whether the first message must be the user's, and whether results must directly follow their calls.
     user_first: bool = False
     adjacent_results: bool = False
     # Whether calls are refused right behind another message of the model, and whether the last answer with calls is
     # where it has lost the thoughts that it began with.
     calls_after_user: bool = False
     calls_keep_thoughts: bool = False
-    # Whether a request marks what is cached, else the provider caches every prefix by itself.
+    # Whether requests mark what to cache; otherwise the provider caches every prefix by itself.
     marks_cache: bool = False
-    # Whether an answer may say that the provider edited the context by itself.
+    # Whether an answer may report that the provider edited the context.
     edits_context: bool = False
-    # What asks the provider to do so: the value of `context_management` and the entries of its beta header.
+    # Builds the request for that: the value of `context_management` and the beta header entries.
     context_options: Callable[[ContextManagement], tuple[Any, tuple[str, ...]]] | None = None
-    # The first message that counts: the provider drops what stands before its own summary.
+    # Finds the first message that counts: the provider drops everything before its own summary.
     begins: Callable[[Sequence[Message]], int] | None = None
-    # Whether a client may ask for a compaction of its conversation.
+    # Whether a client may ask for its conversation to be compacted.
     compacts: bool = False
-    # Whether an overflow may be told in a stream that begins well.
+    # Whether a stream that began well may still report an overflow.
     streams_overflow: bool = False
-    # What in a body stands for content whose tokens the size of the body does not bound.
+    # Fields that refer to content outside the body, whose tokens the size of the body says nothing about.
     references: tuple[bytes, ...] = ()
 
 
 class Reader:
-    """Collects the parts of one message, and says where something is wrong."""
+    """Collects the parts of one message and raises errors that name the place."""
 
     def __init__(self, raw: bytes, root: str) -> None:
         self.raw = raw
@@ -106,12 +106,12 @@ class Reader:
             self.blobs.append(blob if isinstance(blob, bytes) else canonical(blob))
 
     def also(self, more: Any) -> None:
-        """Let something beside the parts count in the digest, if there is something."""
+        """Add something other than the parts to the message's digest."""
         if more:
             self.blobs.append(canonical(more))
 
     def text(self, holder: Any, key: str | int, at: Path, block: Path, **more: Any) -> None:
-        """Add the string at holder[key] as a part; anything else there is an error."""
+        """Add the string at holder[key] as a part; raise if it isn't a string."""
         value = holder.get(key) if isinstance(holder, dict) else holder[key]
         text = self.want(value, str, (*at, key), "text")
         self.add(Part(more.pop("kind", "text"), (*at, key), block, text, **more))
@@ -127,7 +127,7 @@ class Reader:
 
 
 def canonical(value: Any) -> bytes:
-    """Bytes that stand for a block whatever its key order and wherever a cache breakpoint was put."""
+    """Bytes that identify a block regardless of its key order and of cache breakpoints."""
     return encode(_ordered(value))
 
 
@@ -166,7 +166,7 @@ def parse_json(raw: bytes, root: str) -> Any:
 
 
 def check_depth(value: Any, root: str) -> None:
-    """Refuse JSON that is nested deeper than any API takes, and say where."""
+    """Reject JSON nested deeper than any API accepts, and say where."""
     level: list[tuple[Path, Any]] = [((), value)]
     for _ in range(MAX_DEPTH):
         level = [((*at, key), inner) for at, holder in level for key, inner in _children(holder)]
@@ -181,7 +181,7 @@ def _children(holder: Any) -> list[tuple[str | int, Any]]:
 
 
 def check_pairs(conversation: Conversation) -> None:
-    """Every tool result follows the call that it answers, and no id is asked or answered twice at once."""
+    """Check that every tool result follows its call, and that no id is used twice at once."""
     open_calls: set[str] = set()
     for number, message in enumerate(conversation.messages):
         if not message.calls and not message.answers:
@@ -194,7 +194,7 @@ def check_pairs(conversation: Conversation) -> None:
                 open_calls.add(part.call)
             elif part.kind == "result" and part.call:
                 first = results.setdefault(part.call, part)
-                # A result may have several parts, in one block; a tool message is one result, whatever its blocks.
+                # One block may hold several parts of a result; a tool message is one result, whatever its blocks.
                 if first.block != part.block and message.role != "tool":
                     raise BadBody(place(conversation, number, part), f"a second result answers {part.call!r}")
         for call, part in results.items():

@@ -1,4 +1,4 @@
-"""Asking a model for one answer to one text, in the form of each provider, and where its models are listed."""
+"""How to ask each provider's model one question, and where the provider lists its models."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from brim.apis.openai_chat import asking as openai_chat
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """How a provider is asked: paths behind its base address, headers of a key, body and answer."""
+    """How to ask one provider: the paths below its base address, key headers, body and answer."""
 
     path: str
     models: str
     key_headers: Callable[[str], list[tuple[str, str]]]
-    # Headers that every request has, whoever sends it.
+    # Headers that every request needs.
     headers: Callable[[], list[tuple[str, str]]]
     # Model, instructions, text, most tokens of the answer, and the base address.
     body: Callable[[str, str, str, int, str], dict[str, Any]]
     answer: Callable[[Mapping[str, Any]], str]
 
 
-# The first of these that an upstream speaks is what it is asked in.
+# In order of preference: the first API that an upstream offers is used.
 ASKING: Final = {
     name: Asking(made.PATH, made.MODELS, made.key_headers, made.headers, made.body, made.answer)
     for name, made in (("openai_chat", openai_chat), ("anthropic", anthropic), ("gemini", gemini))

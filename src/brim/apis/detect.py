@@ -1,4 +1,4 @@
-"""Which API a body is meant for, told from the body itself."""
+"""Tells from a body which API it is meant for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from brim import models
 from brim.errors import UnknownModel
 from brim.models import Model
 
-# Things that only an Anthropic body has: block types, and how tools and media are written.
+# Found only in Anthropic bodies: block types, and the way tools and media are written.
 _ANTHROPIC = re.compile(
     rb'"type"\s*:\s*"(?:tool_use|tool_result|thinking|redacted_thinking|document|server_tool_use)"'
     rb'|"source"\s*:\s*\{\s*"type"\s*:\s*"(?:base64|url|file)"'
@@ -24,7 +24,7 @@ _ANTHROPIC_FIELDS = {"system", "anthropic_version", "stop_sequences", "container
 
 
 def sniff(fields: Mapping[str, bytes], model: str | Model = "", system: Any = None) -> str:
-    """The name of the API whose body this is. Where the messages do not say it, the model does.
+    """The name of the API that a body belongs to. If the messages don't show it, the model name decides.
 
     Example: {"contents": …} -> "gemini"; {"input": …} -> "openai_responses"
     """
@@ -35,14 +35,14 @@ def sniff(fields: Mapping[str, bytes], model: str | Model = "", system: Any = No
     messages = fields.get("messages", fields.get("", b""))
     if _GEMINI.match(messages[:200]):
         return "gemini"
-    typed = b'"type"' in messages  # looked for because patterns take much longer where they find nothing
+    typed = b'"type"' in messages  # checked first: a pattern that finds nothing takes much longer
     if typed and "" in fields and _RESPONSES.search(messages):
         return "openai_responses"
     if "keep_alive" in fields or b'"num_' in fields.get("options", b""):
         return "ollama"
     if _ANTHROPIC_FIELDS & fields.keys() or b'"input_schema"' in fields.get("tools", b""):
         return "anthropic"
-    # What a user pasted may look like either: what stands first is structure more often than content.
+    # Pasted content may look like either API; whatever comes first is more often structure than content.
     theirs, ours = _ANTHROPIC.search(messages) if typed else None, _OPENAI.search(messages)
     if theirs and (not ours or theirs.start() < ours.start()):
         return "anthropic"
@@ -51,13 +51,13 @@ def sniff(fields: Mapping[str, bytes], model: str | Model = "", system: Any = No
     model = model or fields.get("model", b"").decode("utf-8", "replace").strip('"')
     if "" in fields or system is not None:
         return _spoken(model, system)
-    # Other servers of the OpenAI format have a `thinking` field too; only Anthropic's always has `max_tokens`.
+    # Other OpenAI-style servers have a `thinking` field too, but only Anthropic requires `max_tokens`.
     likely = _is_claude(model) or b'"budget_tokens"' in fields.get("thinking", b"")
     return "anthropic" if likely and "max_tokens" in fields else "openai_chat"
 
 
 def _spoken(model: str | Model, system: Any) -> str:
-    """The API of messages that are only roles and texts, as the model's provider takes them.
+    """The API for messages of only roles and texts: that of the model's provider.
 
     Example: "claude-sonnet-4-5" -> "anthropic"; "gpt-4o" -> "openai_chat", instructions beside the messages or not
     """

@@ -44,7 +44,7 @@ def error(api: str, status: int, message: str, code: str = "") -> bytes:
 
 
 def shape(api: str, status: int, message: str, code: str = "") -> dict[str, Any]:
-    """An error as a value. A status that a provider has no name of its own for is the client's fault below 500."""
+    """An error as a value. Statuses below 500 that the provider has no name for count as the client's fault."""
     fallback = 400 if 400 <= status < 500 else status
     if api == "anthropic":
         kind = _ANTHROPIC.get(status) or _ANTHROPIC.get(fallback, "api_error")
@@ -59,7 +59,7 @@ def shape(api: str, status: int, message: str, code: str = "") -> dict[str, Any]
 
 
 def limited(api: str, limit: str, seconds: int, code: str) -> bytes:
-    """What the provider itself says where a limit such as "60 requests in a minute" is used up for so many seconds.
+    """The provider's own wording for a used-up limit such as "60 requests in a minute", with the seconds to wait.
 
     `code` is OpenAI's: rate_limit_exceeded, or insufficient_quota for a budget.
     """
@@ -78,7 +78,7 @@ def limited(api: str, limit: str, seconds: int, code: str) -> bytes:
 
 
 def too_long(api: str, tokens: int, limit: int, window: int, reserve: int) -> bytes:
-    """What the provider itself says of a prompt that is too long.
+    """The provider's own wording for a prompt that is too long.
 
     Example: anthropic -> "prompt is too long: 210000 tokens > 200000 maximum"
     """

@@ -1,4 +1,4 @@
-"""Fields of answers and events as an upstream sent them: wrong types read as if nothing were there."""
+"""Reads fields of an upstream's answers and events; a value of the wrong type counts as missing."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def number_of(value: Any, key: str) -> int:
 
 
 def arguments_of(text: str) -> Any:
-    """The arguments that a model wrote; whatever is not JSON counts as none."""
+    """The arguments that a model wrote; empty if they aren't JSON."""
     try:
         return decode(text.encode("utf-8", "surrogatepass")) if text else {}
     except (ValueError, RecursionError):

@@ -1,7 +1,7 @@
-"""What a request costs around its text: one file a provider.
+"""The token cost of a request's parts; each provider's file computes them.
 
 Each provider's file gives the parts of a request separately (a base, each message, the system text, the tools),
-so that a caller can keep the sizes of the messages that it has seen. Where the provider's own rendering is known
+so that a caller can cache the sizes of messages that it has seen. Where the provider's own rendering is known
 from its published counts, the parts are exact; where it is not, they are on the high side, and `slack` holds what
 a request could cost beyond them.
 """
@@ -25,10 +25,10 @@ class Framed:
 
     @property
     def tokens(self) -> int:
-        """The best number there is."""
+        """The best estimate."""
         return self.base + sum(self.messages) + self.tools
 
     @property
     def upper(self) -> int:
-        """A number that the provider's is not above."""
+        """An upper bound on the provider's count."""
         return self.tokens + self.slack

@@ -1,4 +1,4 @@
-"""One shape for every provider's framing: what a message takes, what stands around the messages, what is unsure."""
+"""One interface for every provider's framing: the cost of a message, of what surrounds it, and what is uncertain."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Framing:
     """How one API wraps the text of a request for one model."""
 
     key: str
-    verified: bool  # published counts confirm it
+    verified: bool  # whether published counts confirm it
     message: Callable[[Any], int]
     head: Callable[[Conversation], int]
     slack: Callable[[Conversation], int]
@@ -36,7 +36,7 @@ def framing_for(api: str, model: str, count: CountText) -> Framing:
 
 
 def _by_template(made: Framing, count: CountText) -> Framing:
-    """The framing of an open model: tools and calls take what a chat template makes of them, if that is more."""
+    """The framing of an open model: tools and calls cost what a chat template makes of them, if that is more."""
 
     def message(value: Any) -> int:
         size, calls = made.message(value), templates.calls_of(value)
@@ -59,7 +59,7 @@ def _without(conversation: Conversation, *names: str) -> dict[str, bytes]:
 
 
 def _without_calls(value: Any) -> Any:
-    """A message with what it says beside its calls."""
+    """A message without its calls."""
     if not isinstance(value, dict) or "arguments" in value or "input" in value:
         return {"role": "assistant", "content": ""}
     content = value.get("content")
@@ -111,7 +111,7 @@ def _openai_chat(model: str, count: CountText) -> Framing:
 
 
 def _ollama(model: str, count: CountText) -> Framing:
-    """Ollama's chat by the rules of OpenAI's, of which its messages are a variant."""
+    """Ollama's chat, counted by OpenAI's rules: its messages are a variant of OpenAI's."""
     made = _openai_chat(model, count)
     return replace(made, key=f"ollama/{model}", verified=False, message=lambda value: made.message(_as_chat(value)))
 
@@ -182,7 +182,7 @@ def _gemini(model: str, count: CountText) -> Framing:
         return gemini.message_tokens(value, count, model)
 
     def slack(conversation: Conversation) -> int:
-        """Media cost more where the request asks for a finer resolution."""
+        """What media may cost beyond that if the request asks for a finer resolution."""
         config = _config(conversation)
         level = config.get("mediaResolution", config.get("media_resolution"))
         if not isinstance(level, str):

@@ -16,7 +16,7 @@ _JPEG_FRAMES: Final = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _JPEG_BARE: Final = frozenset({0x01, *range(0xD0, 0xD9)})
 _DATA_URL: Final = re.compile(r"data:([\w.+-]+/[\w.+-]+)?[^,]{0,200},", re.IGNORECASE)
 _WRITTEN: Final = re.compile(r'"(?:data:[\w.+-]+/[\w.+-]+;base64,)?([A-Za-z0-9+/]{40,})')
-_HEADER_CHARACTERS: Final = 350_000  # enough for the metadata that cameras put before a JPEG's frame
+_HEADER_CHARACTERS: Final = 350_000  # enough to get past the metadata that cameras put before a JPEG's frame header
 
 
 def image_size(data: bytes) -> Size | None:
@@ -45,7 +45,7 @@ def base64_image_size(text: str) -> Size | None:
 
 
 def written_image_size(text: str) -> Size | None:
-    """The size of an image whose data stands in JSON, whatever the API calls its field; None where there is none.
+    """The size of an image embedded in JSON, whatever the API calls its field; None if there is none.
 
     Example: written_image_size('{"type":"image","source":{"data":"R0lGODlhAgADAA…"}}') -> (2, 3)
     """

@@ -1,4 +1,4 @@
-"""JSON values as the framings read them: wrong types become something that can still be counted."""
+"""Lenient readers of JSON values: a wrong type becomes something that can still be counted."""
 
 from __future__ import annotations
 

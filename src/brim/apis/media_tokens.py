@@ -1,4 +1,4 @@
-"""What images, documents, audio and video cost in tokens, by the providers' published rules.
+"""The tokens that images, documents, audio and video cost, by the providers' published rules.
 
     openai_image_tokens(1024, 1024, "high", "gpt-4o") -> 765
 
@@ -16,7 +16,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """OpenAI's older rule: a base, and as much again for each 512-pixel tile."""
+    """OpenAI's older rule: a base, plus an amount for each 512-pixel tile."""
 
     base: int
     tile: int
@@ -31,8 +31,8 @@ class Patches:
     original: int = 1536
 
 
-# The first prefix that fits is taken. https://platform.openai.com/docs/guides/images-vision (calculating costs); for
-# gpt-5-mini and gpt-5-nano the documented factors, which are above what was measured, so that a count is not low.
+# The first matching prefix wins. https://platform.openai.com/docs/guides/images-vision (calculating costs); for
+# gpt-5-mini and gpt-5-nano use the documented factors: they are above what was measured, so counts are never low.
 _OPENAI: Final[tuple[tuple[str, Tiles | Patches], ...]] = (
     ("gpt-4o-mini", Tiles(2833, 5667)),
     ("gpt-4.1-mini", Patches(1.62)),
@@ -123,7 +123,7 @@ def anthropic_image_tokens(width: int | None, height: int | None, model: str) ->
     scale = min(1.0, edge / max(width, height, 1))
     across, down = (max(1, math.ceil(side * scale / _CLAUDE_PATCH - 1e-9)) for side in (width, height))
     tokens = across * down
-    if version < (4, 5):  # the older documented rule, where it is higher
+    if version < (4, 5):  # the older documented rule, if it gives more
         tokens = max(tokens, math.ceil(width * scale * height * scale / 750))
     return min(tokens, most) + (_CLAUDE_NOTE if scale < 1.0 or tokens > most else 0)
 
@@ -158,7 +158,7 @@ _PDF_MOST_PAGES: Final = 1_000
 
 
 def pdf_pages(data: bytes) -> int:
-    """Pages of a PDF: what its page tree says, or a page for every 4,000 bytes where that is compressed away.
+    """Pages of a PDF: from its page tree, or a page for every 4,000 bytes if the tree is compressed.
 
     Example: pdf_pages(b"%PDF-1.4 /Type /Pages /Count 3") -> 3
     """
@@ -167,7 +167,7 @@ def pdf_pages(data: bytes) -> int:
     return min(_PDF_MOST_PAGES, pages or math.ceil(len(data) / _PDF_BYTES_PER_PAGE) or 1)
 
 
-# Bytes a second of poor but common encodings: a better one has more bytes, so the seconds come out too many.
+# Bytes a second of poor but common encodings: a better encoding has more bytes, so this overestimates the seconds.
 _AUDIO_BYTES_PER_SECOND: Final = 4_000
 _VIDEO_BYTES_PER_SECOND: Final = 32_000
 

@@ -1,7 +1,7 @@
-"""Lists of messages that were read before: one that goes on where another ended is read from there.
+"""Remembers message lists, so that a list that continues a known one is read only from where that one ended.
 
-Clients send the whole history with every turn. Most of it is then the bytes of the last request, which is one
-comparison of memory, whatever the number of messages in it.
+Clients send the whole history with every turn. Most of it has the same bytes as the last request, and finding that out
+takes a single memory comparison, however many messages there are.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import msgspec
 from brim.apis.api import Api
 from brim.conversation import Message
 
-# A shorter list is read sooner than it is looked for. So many others are remembered, in so many bytes together.
+# Bytes below which reading a list is faster than looking it up; how many lists to remember, and their total bytes.
 LEAST, MOST, MOST_BYTES = 1 << 16, 8, 12 << 20
-# So many messages are compared at once where two lists are not the same to the end of one.
+# Messages compared per batch when two lists differ somewhere.
 BLOCK = 64
 _GAP = re.compile(rb"[ \t\n\r,]*")
 _items = msgspec.json.Decoder(list[msgspec.Raw])
@@ -28,7 +28,7 @@ _items = msgspec.json.Decoder(list[msgspec.Raw])
 
 @dataclass(frozen=True)
 class KnownMessages:
-    """A list as it was read: its messages, and where in its bytes the first of them end, as far as known."""
+    """A list that was read: its messages, and the offsets at which they end, as far as known."""
 
     api: str
     messages: tuple[Message, ...]
@@ -37,12 +37,12 @@ class KnownMessages:
 
     @cached_property
     def ends(self) -> array[int]:
-        """Where in the bytes each message ends: looked for when another list is compared, which most never are."""
+        """The offset at which each message ends; computed on first use, because most lists never need it."""
         begin = self.told[-1] if self.told else self.raw.find(b"[") + 1
         return self.told + array("q", _ends(self.raw, begin, self.messages[len(self.told) :]))
 
     def common(self, raw: bytes) -> int:
-        """How many messages another list begins with that are, byte for byte, those of this one."""
+        """How many messages at the start of another list equal this one's byte for byte."""
         ends, ours = self.ends, self.raw
         number = begin = 0
         for step in (BLOCK, 1):
@@ -53,20 +53,20 @@ class KnownMessages:
 
 
 class Lists:
-    """The long lists that were read last. May be used from several threads.
+    """The long lists that were read most recently. Thread-safe.
 
     Example: after read(api, b'[{…1},{…2}]'), read(api, b'[{…1},{…2},{…3}]') only reads the third message
     """
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self._most_bytes = most_bytes
-        self._known: list[KnownMessages] = []  # the last used first
+        self._known: list[KnownMessages] = []  # most recently used first
         self._lock = threading.Lock()
 
     def read(self, api: Api, raw: bytes) -> tuple[Message, ...] | None:
-        """The messages of a list; None for one that is short, or that has to be read with more care.
+        """The messages of a list; None if it is short or needs a full parse.
 
-        Raises BadBody for a message that is none.
+        Raises BadBody for an invalid message.
         """
         if not LEAST <= len(raw) <= self._most_bytes:
             return None
@@ -88,7 +88,7 @@ class Lists:
         return messages
 
     def _nearest(self, api: str, raw: bytes) -> tuple[KnownMessages | None, int]:
-        """The list with the most messages in common, if it has any, and how many those are."""
+        """The known list that shares the most messages with this one, and how many."""
         best: KnownMessages | None = None
         most = 0
         for known in tuple(self._known):
@@ -96,11 +96,11 @@ class Lists:
             if common > most:
                 best, most = known, common
             if common == len(known.messages):
-                break  # the whole of it: what was used before can only be shorter, or a branch
+                break  # all of it: lists used earlier can only be shorter, or branches
         return best, most
 
     def _keep(self, new: KnownMessages, before: KnownMessages | None) -> None:
-        """Remember a list in place of the one that it goes on from; branches stand beside each other."""
+        """Remember a list in place of the one that it continues; branches are kept side by side."""
         with self._lock:
             kept = [one for one in self._known if one is not before or not _goes_on(new, one)]
             self._known = [new, *kept][:MOST]
@@ -109,13 +109,13 @@ class Lists:
 
 
 def _goes_on(new: KnownMessages, before: KnownMessages) -> bool:
-    """Whether one list holds the other but for its last block of messages, which may have been edited."""
+    """Whether one list contains the other except for its last block of messages, which may have been edited."""
     shared = max(0, len(before.messages) - BLOCK)
     return len(new.messages) >= shared and new.messages[:shared] == before.messages[:shared]
 
 
 def _rest(raw: bytes, at: int) -> bytes | None:
-    """The list of what follows a message that ends at a place; None if that is not the end of a message.
+    """The list of the messages after this offset; None if no message ends there.
 
     Example: b'[{…1}, {…2}]' after its first message -> b'[{…2}]'
     """
@@ -125,13 +125,13 @@ def _rest(raw: bytes, at: int) -> bytes | None:
 
 
 def _ends(raw: bytes, at: int, messages: Sequence[Message]) -> Iterator[int]:
-    """Where each of some messages of a list ends, if they stand one after the other from a place on."""
+    """The offset at which each message ends, if they follow one another from this offset on."""
     for message in messages:
         at = _past(raw, at) + len(message.raw)
         yield at
 
 
 def _past(raw: bytes, at: int) -> int:
-    """The place after the commas and the space at a place."""
+    """The offset after any commas and white space."""
     gap = _GAP.match(raw, at)
     return gap.end() if gap is not None else at

@@ -62,7 +62,7 @@ def _read_call(reader: Reader, call: Any, at: Path) -> None:
 
 
 def _bond(given: Any, name: str) -> str:
-    """What binds a result to its call: an id where there is one, else the name of the tool."""
+    """What ties a result to its call: an id if there is one, otherwise the tool's name."""
     return given if isinstance(given, str) and given else f"{UNASKED}{name}"
 
 
@@ -82,13 +82,13 @@ def usage(response: Mapping[str, Any]) -> Usage | None:
 
 
 def replies(response: Mapping[str, Any]) -> list[Any]:
-    """The messages that a response adds to its conversation."""
+    """The messages that a response adds to the conversation."""
     message = response.get("message")
     return [message] if isinstance(message, dict) else []
 
 
 def whole(lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """A streamed answer in one piece: its last line has the numbers."""
+    """Puts a streamed answer back together; its last line has the usage."""
     message: dict[str, Any] = {"role": "assistant", "content": ""}
     for line in lines:
         said = line.get("message")
@@ -102,7 +102,7 @@ def whole(lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def max_output(body: Mapping[str, Any]) -> int | None:
-    """What `num_predict` asks for; below zero it asks for as much as there is room."""
+    """The limit from `num_predict`; a negative one means as much as there is room for."""
     return tokens_at(body, "options", "num_predict") or None
 
 
@@ -111,7 +111,7 @@ def shorter(body: Mapping[str, Any], most: int) -> dict[str, Any]:
 
 
 def window(body: Mapping[str, Any]) -> int | None:
-    """The window that the server is asked to open; it cuts without a word what does not fit."""
+    """The window that the request asks the server to open; the server silently cuts what doesn't fit."""
     return tokens_at(body, "options", "num_ctx") or None
 
 

@@ -1,9 +1,9 @@
-"""Sizes of what has no rule of its own: unknown blocks as their JSON, and the media inside them by their kind.
+"""Sizes of blocks without a rule of their own: counted as JSON, with the media inside them by kind.
 
     opaque_tokens({"type": "new_block", "value": 1}, count, rules) -> the tokens of {"type":"new_block","value":1}
 
-Text is text, whatever it spells: a string is media only where a media part holds it, as `{"type": "image", …}` does,
-and says its media type. Call arguments, tool results and shell output are counted in full, base64 or not.
+Text is text, whatever it looks like: a string is media only inside a media part such as `{"type": "image", …}` that
+states its media type. Call arguments, tool results and shell output are counted in full, base64 or not.
 
 A file in base64 does not reach a model as that text. Images, PDFs, audio and video have documented rules, a text
 file is counted as its text, office files as text that was compressed, and what is none of them as audio is: a token
@@ -31,9 +31,9 @@ _FILE_FIELD: Final = re.compile(r"(?:data|blob|bytes|base64|url|uri|src|image|pi
 _MEDIA_URL: Final = re.compile(r"data:(?:image|audio|video)/[\w.+-]+[;,]|data:application/pdf[;,]", re.IGNORECASE)
 _MEDIA_TYPE: Final = re.compile(r"(?:image|audio|video)/[\w.+-]+|application/pdf", re.IGNORECASE)
 _TYPE_FIELDS: Final = ("media_type", "mime_type", "mimeType", "mediaType")
-# What the providers' servers seal: encrypted_content, encrypted_index, encrypted_stdout.
+# Fields that the providers' servers encrypt: encrypted_content, encrypted_index, encrypted_stdout.
 _SEALED: Final = "encrypted_"
-# JSON of the caller's own making stands in these fields, and no name inside it means anything to the provider.
+# Fields that hold the caller's own JSON; the names inside mean nothing to the provider.
 _FREE_FORM: Final = frozenset(
     {"input", "arguments", "args", "parameters", "input_schema", "schema", "output", "response", "attributes"}
 )
@@ -47,7 +47,7 @@ _DEEPEST: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class MediaRules:
-    """What one provider charges for files: an image by size, and a page or a second of the others."""
+    """What one provider charges for files: images by size, documents by page, audio and video by second."""
 
     image: Callable[[Size | None], int]
     page: int
@@ -101,7 +101,7 @@ def file_tokens(text: str, media_type: str | None, count: CountText, rules: Medi
 
 
 def _is_plain_text(head: bytes) -> bool:
-    """Whether bytes are UTF-8 text; the last character may be cut."""
+    """Whether bytes are UTF-8 text; the last character may be incomplete."""
     if b"\0" in head:
         return False
     try:
@@ -112,7 +112,7 @@ def _is_plain_text(head: bytes) -> bool:
 
 
 class _Found(NamedTuple):
-    """What a block holds beside text: files with the media type beside them, and sealed strings."""
+    """What a block holds besides text: files with their media types, and encrypted strings."""
 
     files: list[tuple[str, str | None]]
     sealed: list[str]

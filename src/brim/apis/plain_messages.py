@@ -1,4 +1,4 @@
-"""Messages that are nothing but a role and a text, as most are: read in one step."""
+"""Reads messages that are only a role and a text, as most are, in one step."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class _Plain(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 _decoder = msgspec.json.Decoder(_Plain)
 _CONTENT: Path = ("content",)
-# The bytes of a plain message beside its role and its text.
+# The bytes that a plain message has besides its role and text.
 _FRAME = len(b'{"role":"","content":""}')
 
 
@@ -36,7 +36,7 @@ def plain_message(raw: bytes, roles: Mapping[str, Role]) -> Message | None:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Of every message about the number of its bytes, and its text; and which are instructions, or more than a text.
+    """For every message its approximate bytes and its text; and which messages are instructions, or more than a text.
 
     Example: a system message, a user's and one with calls -> lengths [39, 30, 210], systems [0], others [2]
     """
@@ -57,7 +57,7 @@ class Columns:
 
 
 def _length(message: Message) -> int:
-    """About how many bytes a message takes: known without writing it, so that nothing depends on whether it was."""
+    """About how many bytes a message takes; never taken from its JSON, which not every message has yet."""
     if message.plain and message.parts[0].text.isascii():
         return _FRAME + len(message.role) + len(message.parts[0].text)
     return len(message.raw)

@@ -1,4 +1,4 @@
-"""Errors as the providers word them (collected from their own answers, 2025–2026)."""
+"""Errors in the providers' own wording, collected from their answers in 2025 and 2026."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def error(api: str, status: int, message: str, code: str | None = None) -> dict[
 
 
 def overflow(api: str, tokens: int, window: int, style: str = "") -> tuple[int, dict[str, Any]]:
-    """Status and body of the answer to a prompt that is too long."""
+    """The status and body that the provider returns for a prompt that is too long."""
     if style == "llama.cpp":
         text = f"request ({tokens} tokens) exceeds the available context size ({window} tokens), try increasing it"
         inner = {"code": 400, "message": text, "type": "exceed_context_size_error"}

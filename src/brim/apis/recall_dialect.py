@@ -1,4 +1,4 @@
-"""What a dialect does: reads one answer of its API, holding back tool calls until it is known whose they are."""
+"""The interface of recall in one API: read an answer and hold back tool calls until it is known whose they are."""
 
 from __future__ import annotations
 
@@ -13,46 +13,46 @@ from brim.conversation import decode, encode
 
 @dataclass(slots=True)
 class RecallRequest:
-    """A call of the tool."""
+    """A call to the recall tool."""
 
     id: str
     arguments: Any
-    raw: Any = None  # the call as the API writes it, for the continuation
+    raw: Any = None  # the call in the API's own form, for the continuation
 
 
 @dataclass(slots=True)
 class Splice:
-    """What one client's answer carries from round to round."""
+    """State that one client's answer carries from round to round."""
 
     round: int = 1
     id: str = ""
     created: Any = None
-    emitted: int = 0  # blocks or items that the client has
+    emitted: int = 0  # blocks or items that the client already has
     items: list[Any] = field(default_factory=list)
     sequence: int = 0
 
 
 class Round(Protocol):
-    """One answer of the upstream inside a client's answer."""
+    """One upstream answer within a client's answer."""
 
     asked: list[RecallRequest]
 
     def event(self, event: StreamEvent) -> list[bytes]:
-        """Take a streamed event; what of it goes to the client now."""
+        """Take a streamed event and return what goes to the client now."""
 
     def flush(self) -> list[bytes]:
-        """What was held back, for the client: no recall was asked for."""
+        """What was held back, for the client, when the model asked for no recall."""
 
     def whole(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Take a whole answer; what goes to the client if no recall was asked for."""
+        """Take a whole answer and return what goes to the client if the model asked for no recall."""
 
     def turns(self, answers: list[str]) -> list[Any]:
-        """What continues the request: what the model said, and the answers to its recalls."""
+        """The messages that continue the request: what the model said, and the answers to its recalls."""
 
 
 @dataclass(frozen=True, slots=True)
 class StreamEvent:
-    """A server-sent event: its bytes, its data as a value where it is JSON, and whether it ends the stream."""
+    """A server-sent event: its bytes, its data as a value if it is JSON, and whether it ends the stream."""
 
     raw: bytes
     data: dict[str, Any] | None

@@ -1,4 +1,4 @@
-"""One round of an answer that may ask to recall, for every API whose answers can be gone on from inside the gateway."""
+"""The class that reads a round of recall, for every API whose answers the gateway can continue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bringing archived content back by a tool that the model calls: its definition and its answers in every API."""
+"""The tool by which a model recalls archived content: its definition and its answers in every API."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ QUERY_SCHEMA: dict[str, Any] = {
     },
     "required": ["handle", "expression"],
 }
-# The tools that are answered for the model, each with its description and what it takes.
+# The tools that Brim answers for the model, with their descriptions and parameters.
 TOOLS: dict[str, tuple[str, dict[str, Any]]] = {
     TOOL: (DESCRIPTION, SCHEMA),
     QUERY: (QUERY_DESCRIPTION, QUERY_SCHEMA),
 }
-# How many characters of a recalled content are read at once.
+# Characters of recalled content per page.
 PAGE = 16_000
 
 
 def definition(api: str, name: str = TOOL) -> dict[str, Any]:
-    """A tool of ours as an API wants its tools."""
+    """The definition of one of Brim's tools in the form of an API."""
     description, schema = TOOLS[name]
     if api == "anthropic":
         return {"name": name, "description": description, "input_schema": schema}
@@ -60,14 +60,14 @@ def definition(api: str, name: str = TOOL) -> dict[str, Any]:
 
 
 def continuable(api: str, fields: Mapping[str, msgspec.Raw], streamed: bool, query: bytes) -> bool:
-    """Whether an answer can be gone on with: several choices at once cannot, nor streams that are one JSON list."""
+    """Whether Brim can continue an answer: not with several choices at once, nor a stream that is one JSON list."""
     if api == "gemini":
         return not streamed or b"alt=sse" in query
     return api != "openai_chat" or bytes(fields.get("n", msgspec.Raw(b"1"))) in (b"1", b"null")
 
 
 class Recalls(Protocol):
-    """What answers a recall: a session."""
+    """Whatever answers recalls, such as a session."""
 
     def recall(self, handle: str) -> str: ...
 
@@ -75,7 +75,7 @@ class Recalls(Protocol):
 
 
 def answer(session: Recalls, arguments: Mapping[str, Any]) -> str:
-    """What the recall tool says: a page of the content of a handle, or the messages that a query is about."""
+    """The recall tool's answer: a page of the content behind a handle, or the messages that match a query."""
     what = asked(arguments)
     if what.handle:
         try:
@@ -92,7 +92,7 @@ def answer(session: Recalls, arguments: Mapping[str, Any]) -> str:
 
 
 def queried(text: str, expression: str) -> str:
-    """The answer of an expression about a text, or what is wrong with it, for the model to write a better one."""
+    """The result of an expression on a text, or what is wrong with it so that the model can correct it."""
     try:
         return query(text, expression)
     except (BadInput, MissingExtra) as problem:
@@ -100,7 +100,7 @@ def queried(text: str, expression: str) -> str:
 
 
 def answers(session: Recalls, api: str, message: Message) -> list[dict[str, Any]]:
-    """The result messages for the recalls that a model's message calls, in the form of its API; none if it calls none.
+    """The result messages for the recalls in a model's message, in the form of its API; empty if there are none.
 
     Example: an assistant message that calls brim_recall -> [{"role": "tool", "tool_call_id": …, "content": …}]
     """

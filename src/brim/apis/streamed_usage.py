@@ -1,4 +1,4 @@
-"""Reading usage out of answers while they pass, without altering or delaying a byte."""
+"""Reads usage from answers as they pass through, without changing or delaying a byte."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 from brim import apis
 from brim.apis import Usage
 
-# What only the usage object has in it. Quoted text inside an answer has its quotes escaped, so it does not match.
+# Found only in the usage object. Quoted text inside an answer has escaped quotes, so it doesn't match.
 _NEEDLES: Final = {
     "openai_chat": b'"prompt_tokens"',
     "openai_responses": b'"input_tokens"',
@@ -27,7 +27,7 @@ _ENDS: Final = {
     "gemini": (b'"finishReason"',),
     "ollama": (b'"done":true',),
 }
-# An answer that tells of content that the provider itself left out: its usage is that of less than was sent.
+# An answer that says the provider left content out: its usage is for less than was sent.
 _EDITED: Final = re.compile(rb'"applied_edits"\s*:\s*\[\s*\{')
 _MARK: Final = 128
 _LONGEST_LINE: Final = 8 << 20
@@ -35,7 +35,7 @@ _LONGEST_BODY: Final = 32 << 20
 
 
 class _Told(msgspec.Struct):
-    """The parts of an answer or an event that tell its usage; the rest is skipped."""
+    """The parts of an answer or event that hold usage; the rest is skipped."""
 
     usage: dict[str, Any] | None = None
     usageMetadata: dict[str, Any] | None = None
@@ -57,7 +57,7 @@ class _Details(msgspec.Struct):
 
 
 class _Counts(msgspec.Struct):
-    """The usage of a chat by the letter of its API: read at once, where any other takes several steps."""
+    """A chat's usage in exactly its API's form, which decodes in one step; other forms take several."""
 
     prompt_tokens: Annotated[int, msgspec.Meta(ge=0)]
     completion_tokens: _Number = None
@@ -73,7 +73,7 @@ _chat = msgspec.json.Decoder(_ChatUsage)
 
 
 def read_usage(body: bytes, api: str) -> Usage | None:
-    """The usage that a whole answer or one event tells; None if it tells none."""
+    """The usage that a whole answer or one event reports; None if it reports none."""
     if api == "openai_chat":
         try:
             counts = _chat.decode(body).usage
@@ -98,9 +98,9 @@ def read_usage(body: bytes, api: str) -> Usage | None:
 
 
 class StreamReader:
-    """Looks at the chunks of a stream of server-sent events, and keeps only the lines with usage in them.
+    """Watches the chunks of a server-sent event stream and keeps only the lines that contain usage.
 
-    Ollama streams lines of JSON instead, which are the same without the name of their field.
+    Ollama streams lines of JSON instead: the same without the field name.
     """
 
     __slots__ = ("_api", "_field", "_first", "_last", "_needle", "_rest", "_tail")
@@ -115,11 +115,11 @@ class StreamReader:
         self._tail = b""
 
     def feed(self, chunk: bytes) -> None:
-        self._tail = self._tail[-_MARK:] + chunk  # an end mark may come in pieces
+        self._tail = self._tail[-_MARK:] + chunk  # an end mark may be split over chunks
         if self._rest:
             chunk = self._rest + chunk
         if self._needle in chunk:
-            for line in chunk.split(b"\n")[:-1]:  # what comes after the last line break is not whole yet
+            for line in chunk.split(b"\n")[:-1]:  # the text after the last line break is still incomplete
                 self._take(line)
         if chunk.endswith(b"\n"):
             self._rest = b""
@@ -140,7 +140,7 @@ class StreamReader:
 
     @property
     def edited(self) -> bool:
-        """Whether the provider says that it left out some of the prompt."""
+        """Whether the provider says that it left out part of the prompt."""
         return _EDITED.search(self._last) is not None
 
     def usage(self) -> Usage | None:
@@ -148,7 +148,7 @@ class StreamReader:
         last = read_usage(self._last[len(self._field) :], self._api) if self._last else None
         if self._api != "anthropic" or not self._first:
             return last
-        # The first event tells the input, the last one the output (and, of late, all of it).
+        # The first event reports the input, the last one the output (and nowadays everything).
         first = read_usage(self._first[5:], self._api)
         if first is None or last is None or last.input >= first.input > 0:
             return last or first
@@ -156,7 +156,7 @@ class StreamReader:
 
 
 class BodyReader:
-    """Collects a whole JSON answer, up to a size."""
+    """Collects a whole JSON answer up to a maximum size."""
 
     __slots__ = ("_api", "_pieces", "_size")
 
@@ -196,7 +196,7 @@ def _last_of_list(body: bytes) -> Usage | None:
 
 
 class Unpacking:
-    """A reader behind a packed answer: some upstreams pack although they were asked not to."""
+    """A reader of compressed answers: some upstreams compress although they were asked not to."""
 
     __slots__ = ("_inner", "_unpacker")
 
@@ -208,7 +208,7 @@ class Unpacking:
         try:
             self._inner.feed(self._unpacker.decompress(chunk, _LONGEST_BODY))
         except zlib.error:
-            self._unpacker = zlib.decompressobj(47)  # no gzip after all: there is nothing to read in it
+            self._unpacker = zlib.decompressobj(47)  # not gzip after all, so there is nothing to read
 
     @property
     def ended(self) -> bool:
@@ -226,7 +226,7 @@ UsageReader = StreamReader | BodyReader | Unpacking
 
 
 def reader_for(api: str, content_type: str, content_encoding: str) -> UsageReader:
-    """What reads the usage of an answer with these headers."""
+    """The reader for the usage of an answer with these headers."""
     streamed = content_type.startswith(("text/event-stream", "application/x-ndjson"))
     inner = StreamReader(api) if streamed else BodyReader(api)
     return Unpacking(inner) if content_encoding in ("gzip", "deflate") else inner

@@ -1,4 +1,4 @@
-"""Anthropic's own context management, as a request asks for it."""
+"""The request fields that switch on Anthropic's own context management."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ COMPACT_BETA = "compact-2026-01-12"
 
 
 def options(wanted: ContextManagement) -> tuple[Any, tuple[str, ...]]:
-    """The value of `context_management`, None for none, and the entries of `anthropic-beta` that it needs."""
+    """The value of `context_management` (None if there is nothing to do), and the `anthropic-beta` entries it needs."""
     value = edits(wanted)
     return (value or None) and {"edits": value}, (BETA, *((COMPACT_BETA,) if wanted.compact_threshold else ()))
 
 
 def edits(wanted: ContextManagement) -> list[dict[str, Any]]:
-    """What is to be done, in the order that Anthropic asks for: thoughts come first.
+    """The edits to request, in the order that Anthropic requires: thinking comes first.
 
     Example: ContextManagement(keep=5) -> [{"type": "clear_tool_uses_20250919", "keep": {...}}]
     """

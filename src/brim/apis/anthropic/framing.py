@@ -2,10 +2,10 @@
 
     message_tokens({"role": "user", "content": "Hello, Claude"}, count) -> 7
 
-What is published: the frame of a request with one message (counted by the API on thousands of documents), and the
-size of the system prompt that tools bring with them. The rest is not, so it is taken on the high side: a tool as its
-compact JSON, a call as its JSON and a frame that is longer than any markup seen for it. The published example of a
-request with one tool (403 tokens) comes out 7% above its count.
+Two things are known: the frame of a request with one message (the API counted it on thousands of documents), and the
+size of the system prompt that tools add. The rest is not published, so it is estimated on the high side: a tool as its
+compact JSON, a call as its JSON plus a frame longer than any markup seen for it. Anthropic's published example of a
+request with one tool (403 tokens) comes out 7% too high.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from brim.count_text import CountText
 _MESSAGE, _MESSAGE_47 = 4, 6
 # Around a request of one message: 7 tokens up to Claude 4.6, 11 with Opus 4.7, 6 later.
 _FRAME_OLD, _FRAME_47, _FRAME_NEW = 7, 11, 6
-BASE: Final = _FRAME_OLD - _MESSAGE  # of most models; base_tokens knows the others
+BASE: Final = _FRAME_OLD - _MESSAGE  # for most models; base_tokens knows the exceptions
 _SYSTEM: Final = 3
 _TOOL: Final = 8
 _CALL: Final = 24
@@ -34,15 +34,15 @@ _DOCUMENT: Final = 24
 
 _PDF_PAGE_TEXT: Final = 3_000  # the documented range is 1,500 to 3,000 a page, and a page is an image as well
 _LETTER_PAGE: Final = (1_224, 1_584)
-_DOCUMENT_UNSEEN: Final = 20  # pages of a document that is only named
+_DOCUMENT_UNSEEN: Final = 20  # assumed pages of a document that the request only names
 
-# (auto or none, any or tool): the documented size of the system prompt that tools bring.
+# (auto or none, any or tool): the documented size of the system prompt that tools add.
 _TOOLS_CLAUDE_3: Final = {"opus": (530, 281), "sonnet": (159, 235), "haiku": (264, 340)}
 _TOOLS_CLAUDE_4: Final = (346, 313)
-# No size was found for the later models: twice that of Claude 4 and more, since their vocabulary is finer.
+# No size is documented for later models. Their vocabulary is finer, so take more than twice Claude 4's.
 _TOOLS_NEWER: Final = (675, 804)
 
-# What the server tools bring, on the high side of the documented 245 to 735.
+# What server tools add; a little above the documented 245 to 735.
 _SERVER_TOOL: Final = 900
 
 
@@ -106,7 +106,7 @@ def block_tokens(block: Any, count: CountText, model: str) -> int:
     if kind in ("tool_result", "mcp_tool_result"):
         return _RESULT + _content_tokens(block.get("content"), count, model)
     if kind == "thinking":
-        # Newer models send a summary; the signature then holds the whole, which is what is charged.
+        # Newer models send a summary of their thinking; the signature holds all of it, and all of it is charged.
         shown, whole = count(as_text(block.get("thinking"))), encrypted_tokens(as_text(block.get("signature")))
         return _BLOCK + max(shown, whole)
     if kind == "redacted_thinking":
@@ -119,7 +119,7 @@ def block_tokens(block: Any, count: CountText, model: str) -> int:
 
 
 def tools_tokens(tools: Any, tool_choice: Any, count: CountText, model: str = "") -> int:
-    """Tokens of the tools, with the system prompt that they bring.
+    """Tokens of the tools, including the system prompt that they add.
 
     Example: ([], None, count) -> 0
     """
@@ -140,7 +140,7 @@ def tools_tokens(tools: Any, tool_choice: Any, count: CountText, model: str = ""
 
 
 def media_rules(model: str) -> MediaRules:
-    """What Anthropic charges for files with `model`."""
+    """What Anthropic charges for files sent to `model`."""
 
     def image(size: Size | None) -> int:
         width, height = size or (None, None)

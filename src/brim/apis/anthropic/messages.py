@@ -13,10 +13,10 @@ from brim.conversation import Interned, Message, Part, Path, Role, decode, encod
 
 ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
 MEDIA = {"image": "image", "container_upload": "file"}
-# Blocks that may hold texts to read, and what each is called where nothing of it stays.
+# Blocks that may hold readable text, and what to call each one once it is gone.
 DOCUMENTS = {"document": "document", "search_result": "search result"}
 
-# The smallest budget for thoughts that the API takes.
+# The smallest thinking budget that the API accepts.
 LEAST_THINKING = 1_024
 
 
@@ -44,9 +44,9 @@ def _read_message(raw: bytes, root: str) -> Message:
 
 
 def begins(messages: Sequence[Message]) -> int:
-    """Where the newest summary of Anthropic's own stands: what is before it is dropped there, and counts nothing.
+    """Where Anthropic's own newest summary stands: the provider drops what comes before it, so that costs nothing.
 
-    A `compaction` block without content is one that failed, and cuts nothing.
+    A `compaction` block without content marks a failed compaction and drops nothing.
     """
     for number in range(len(messages) - 1, 0, -1):
         message = messages[number]
@@ -127,7 +127,7 @@ def _read_result(reader: Reader, block: dict[str, Any], at: Path) -> None:
 
 
 def _read_texts(reader: Reader, block: dict[str, Any], at: Path, whole: Path, more: Mapping[str, Any]) -> bool:
-    """Add the texts of a document or a search result as parts; False where it has none that may be shortened.
+    """Add the texts of a document or search result as parts; False if none of them may be shortened.
 
     `whole` is the block that goes when they go. Citations count the characters and blocks of what they quote, so a
     document with citations is kept whole or goes.
@@ -181,7 +181,7 @@ def usage(response: Mapping[str, Any]) -> Usage | None:
 
 
 def replies(response: Mapping[str, Any]) -> list[Any]:
-    """The messages that a response adds to its conversation."""
+    """The messages that a response adds to the conversation."""
     content = response.get("content")
     return [{"role": "assistant", "content": content}] if isinstance(content, list) and content else []
 
@@ -192,10 +192,10 @@ def max_output(body: Mapping[str, Any]) -> int | None:
 
 
 def shorter(body: Mapping[str, Any], most: int) -> dict[str, Any]:
-    """The answer holds the thoughts, whose budget must stay below it: it keeps its share."""
+    """Thinking counts towards the answer and its budget must stay below it, so both shrink in proportion."""
     found: dict[str, Any] = {"max_tokens": most}
     asked, budget = tokens_at(body, "max_tokens"), tokens_at(body, "thinking", "budget_tokens")
-    # With interleaved thinking a budget may be above `max_tokens`; then the one does not limit the other.
+    # With interleaved thinking the budget may exceed `max_tokens`; then neither limits the other.
     if most <= budget < asked:
         kept = max(LEAST_THINKING, budget * most // asked)
         found["thinking"] = {**body["thinking"], "budget_tokens": kept} if kept < most else {"type": "disabled"}

@@ -11,7 +11,7 @@ _GROWING = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta
 
 
 class MessagesRound:
-    """Text and thinking go through at once; from the first tool_use block on, everything but pings is held."""
+    """Passes text and thinking on at once; from the first tool_use block on, holds everything but pings."""
 
     def __init__(self, splice: Splice) -> None:
         self.asked: list[RecallRequest] = []

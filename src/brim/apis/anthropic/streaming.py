@@ -1,4 +1,4 @@
-"""A message that came as events, put together as the whole one."""
+"""Puts a message that was streamed as events back together."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from brim.apis.event_fields import arguments_of, inner, number_of, text_of
 
-# What a delta adds to its block, and under which name.
+# The field of its block that each kind of delta extends.
 _GROWS = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
 
 
@@ -49,5 +49,5 @@ def _grow(block: dict[str, Any], delta: dict[str, Any], written: dict[int, str],
 
 
 def _usable(block: dict[str, Any], done: bool) -> bool:
-    """Whether the API takes a block back: no empty text, and of what was cut off only text."""
+    """Whether the API accepts a block back: no empty text, and of a block that was cut off only its text."""
     return bool(text_of(block, "text")) if block.get("type") == "text" else done

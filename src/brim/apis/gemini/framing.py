@@ -2,9 +2,9 @@
 
     message_tokens({"role": "user", "parts": [{"text": "hello"}]}, count) -> 3
 
-The published examples of countTokens add nothing to the text of one message, and at most one token a message to a
-chat; two a message and one a request is therefore on the high side. Declarations, calls and responses are taken as
-their compact JSON with a frame.
+In the published examples countTokens adds nothing to the text of a single message, and at most one token a message in
+a chat. So two a message and one a request is on the high side. Declarations, calls and responses count as their
+compact JSON plus a frame.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MESSAGE: Final = 2
 _CALL: Final = 10
 _DECLARATION: Final = 10
 _TOOL: Final = 24
-_UNSEEN_SECONDS: Final = 600  # a video or recording that is only named
+_UNSEEN_SECONDS: Final = 600  # assumed length of a video or recording that the request only names
 _UNSEEN_PAGES: Final = 100
 _SIGNATURE: Final = ("thoughtSignature", "thought_signature")
 
@@ -86,9 +86,9 @@ def part_tokens(part: Any, count: CountText, model: str = "", resolution: str | 
 
 
 def _field_tokens(name: str, value: Any, count: CountText, model: str, resolution: str | None) -> int | None:
-    """What a part holds in one of the fields that the API defines; None for any other.
+    """Tokens of a part that uses one of the API's defined fields; None for any other part.
 
-    Arguments and responses are JSON that the model reads as text, whatever their strings spell. Media of a function
+    The model reads arguments and responses as text, whatever their strings look like. Media of a function
     response stand in its own `parts`.
     """
     if name == "text" and isinstance(value, str):
@@ -141,7 +141,7 @@ def media_rules(model: str, resolution: str | None = None) -> MediaRules:
 
 
 def _unseen_tokens(mime: str, rules: MediaRules) -> int:
-    """A file that the request only names, at a size that few reach."""
+    """A file that the request only names, at a size that few files exceed."""
     if mime.startswith("image/"):
         return rules.image(None)
     if mime.startswith("audio/"):
@@ -152,5 +152,5 @@ def _unseen_tokens(mime: str, rules: MediaRules) -> int:
 
 
 def _get(value: Json, *names: str) -> Any:
-    """The first of the spellings that is there: the API takes camelCase and snake_case."""
+    """The field under either spelling: the API accepts camelCase and snake_case."""
     return next((value[name] for name in names if name in value), None)

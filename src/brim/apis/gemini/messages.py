@@ -34,7 +34,7 @@ def read_system(raw: bytes, root: str) -> Message:
 
 def _read_parts(reader: Reader, value: dict[str, Any]) -> None:
     parts = value.get("parts")
-    if isinstance(parts, dict):  # the API takes one part without its list
+    if isinstance(parts, dict):  # the API accepts a single part without a list
         _read_part(reader, parts, ("parts",))
         return
     if not isinstance(parts, list):
@@ -77,7 +77,7 @@ def _read_exchange(
     leaf: str,
     signed: bool,
 ) -> None:
-    """A call or a response. Without ids the API binds them by name and order, so the name is the id."""
+    """Read a call or a response. Without ids the API matches them by name and order, so the name serves as the id."""
     name = inner.get("name")
     key = keys[0] if keys[0] in part else keys[1]
     if not isinstance(name, str):
@@ -88,7 +88,7 @@ def _read_exchange(
     kind: Any = "call" if leaf == "args" else "result"
     fixed = signed or not isinstance(inner.get(leaf), dict)
     reader.add(Part(kind, where, at, text, name, str(bond), fixed=fixed, json=True))
-    reader.also(inner.get("parts"))  # media that a response carries beside its object
+    reader.also(inner.get("parts"))  # media that a response carries besides its object
 
 
 def text_message(role: Role, text: str) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def usage(response: Mapping[str, Any]) -> Usage | None:
 
 
 def replies(response: Mapping[str, Any]) -> list[Any]:
-    """The messages that a response adds to its conversation."""
+    """The messages that a response adds to the conversation."""
     candidates = response.get("candidates")
     if not isinstance(candidates, list) or not candidates or not isinstance(candidates[0], dict):
         return []
@@ -132,7 +132,7 @@ def shorter(body: Mapping[str, Any], most: int) -> dict[str, Any]:
 
 
 def check(conversation: Conversation) -> None:
-    """A response answers a call of the message before it."""
+    """Check that every response answers a call of the message before it."""
     before: list[str] = []
     for number, message in enumerate(conversation.messages):
         waiting = list(before)
@@ -145,7 +145,7 @@ def check(conversation: Conversation) -> None:
                     )
                 waiting.remove(part.call)
         if message.role == "assistant" and number and conversation.messages[number - 1].role == "assistant":
-            before += message.calls  # one turn that was sent back in pieces
+            before += message.calls  # one turn, sent back in pieces
         elif message.role == "assistant" or not message.answers:
             before = list(message.calls)
         else:

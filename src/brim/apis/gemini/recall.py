@@ -9,7 +9,7 @@ from brim.apis.recall_dialect import RecallRequest, Splice, StreamEvent, is_ours
 
 
 class GeminiRound:
-    """Text goes through at once; from the first function call or the end on, everything is held."""
+    """Passes text on at once; from the first function call or the end on, holds everything."""
 
     def __init__(self, splice: Splice) -> None:
         self.asked: list[RecallRequest] = []
@@ -29,7 +29,7 @@ class GeminiRound:
         return [event.raw]
 
     def _take(self, answer: dict[str, Any]) -> bool:
-        """Gather the parts; whether there is a call among them."""
+        """Collect the parts, and return whether there is a call among them."""
         candidate = next(iter(objects(answer, "candidates")), None)
         parts = objects(inner(candidate, "content"), "parts")
         self._parts += parts

@@ -1,4 +1,4 @@
-"""An answer of Gemini that came in chunks, put together as the whole one."""
+"""Puts a Gemini answer that was streamed in chunks back together."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from brim.apis.event_fields import inner, objects, text_of
 
-# The fields of a part that is nothing but text, or a thought.
+# The fields of a part that is only text or a thought.
 _PLAIN = {"text", "thought"}
 
 
@@ -30,7 +30,7 @@ def whole(chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _goes_on(before: dict[str, Any], part: dict[str, Any]) -> bool:
-    """Whether a part only adds text to the one before: a signature may end it, and nothing may follow one."""
+    """Whether a part only extends the text of the one before; nothing may follow a signature."""
     signed = {*_PLAIN, "thoughtSignature"}
     texts = "text" in before and "text" in part and set(before) <= _PLAIN and set(part) <= signed
     return texts and before.get("thought") == part.get("thought")

@@ -7,7 +7,7 @@ from typing import Any
 
 PATH = "/chat/completions"
 MODELS = "/v1/models"
-# OpenAI's own newer models refuse the older name of this field; servers that speak like it often know no other.
+# OpenAI's newer models reject the old name of this field; compatible servers often know only the old one.
 OPENAI = "https://api.openai.com"
 
 

@@ -24,7 +24,7 @@ from brim.count_text import CountText
 BASE: Final = 3  # opens the reply
 _MESSAGE: Final = 3
 _NAME: Final = 1
-_RESULT: Final = 3  # a tool's message: its frame less the name, which is charged to the call
+_RESULT: Final = 3  # a tool's message: its frame without the name, which is charged to the call
 _CALL: Final = 3
 _PARALLEL: Final = 18
 _PARALLEL_CALL: Final = 10
@@ -39,7 +39,7 @@ _SLACK_REQUIRED: Final = 8
 _SLACK_FORMAT: Final = 24
 _SLACK_OTHER_TOOL: Final = 16
 
-_PDF_PAGE: Final = 3_000  # a page of dense text; its image is charged by the model's rule on top
+_PDF_PAGE: Final = 3_000  # a page of dense text; its image is charged on top by the model's rule
 _AUDIO_SECOND: Final = 10
 
 
@@ -65,7 +65,7 @@ def chat_tokens(body: Json, count: CountText, era: str = "auto", model: str = "g
 
 
 def era_of(body: Json) -> str:
-    """Which rendering a request gets: that of the parameter that it uses.
+    """Which rendering a request gets; the parameter that it uses decides.
 
     Example: {"functions": []} -> "functions"; {"tools": []} -> "tools"
     """
@@ -73,7 +73,7 @@ def era_of(body: Json) -> str:
 
 
 def first_system_text(messages: list[Json]) -> str | None:
-    """The text of the first system message, which tools are put behind; None without one.
+    """The text of the first system message, after which the tools are placed; None if there isn't one.
 
     Example: [{"role": "system", "content": "Be brief."}] -> "Be brief."
     """
@@ -88,7 +88,7 @@ def first_system_text(messages: list[Json]) -> str | None:
 
 
 def message_tokens(message: Json, count: CountText, era: str = "tools", model: str = "gpt-4o") -> int:
-    """Tokens of one message, whatever stands around it.
+    """Tokens of one message, independent of the others.
 
     Example: {"role": "user", "content": "hello"} -> 5
     """
@@ -111,7 +111,7 @@ def message_tokens(message: Json, count: CountText, era: str = "tools", model: s
 
 
 def message_slack(message: Json, count: CountText) -> int:
-    """What a message may cost beyond `message_tokens`: calls, whose format differs between models.
+    """What a message may cost beyond `message_tokens`: the format of calls differs between models.
 
     Example: {"role": "user", "content": "hello"} -> 0
     """
@@ -163,7 +163,7 @@ def part_tokens(part: Any, count: CountText, model: str) -> int:
 def tools_tokens(
     tools: Any, tool_choice: Any, functions: Any, count: CountText, era: str = "tools", system: str | None = None
 ) -> int:
-    """Tokens of the tools and of a forced choice; `system` is the text that the tools are put behind, if any.
+    """Tokens of the tools and of a forced choice; `system` is the text before them, if any.
 
     Example: ([{"type": "function", "function": {"name": "foo"}}], None, None, count) -> 23
     """
@@ -181,7 +181,7 @@ def tools_tokens(
 
 
 def tools_slack(tools: Any, tool_choice: Any, functions: Any, count: CountText, era: str = "tools") -> int:
-    """What the tools may cost beyond `tools_tokens`: the other rendering, and keywords it is not known to show.
+    """What the tools may cost beyond `tools_tokens`: the other rendering, and keywords that it may not show.
 
     Example: ([], None, None, count) -> 0
     """
@@ -199,7 +199,7 @@ def tools_slack(tools: Any, tool_choice: Any, functions: Any, count: CountText, 
 
 
 def format_tokens(response_format: Any, count: CountText) -> int:
-    """Tokens of a structured-output schema, which the model is shown; other formats cost nothing.
+    """Tokens of a structured-output schema, which is shown to the model; other formats cost nothing.
 
     Example: {"type": "json_object"} -> 0
     """
@@ -210,7 +210,7 @@ def format_tokens(response_format: Any, count: CountText) -> int:
 
 
 def media_rules(model: str) -> MediaRules:
-    """What OpenAI charges for files with `model`."""
+    """What OpenAI charges for files sent to `model`."""
 
     def image(size: Size | None) -> int:
         width, height = size or (None, None)
@@ -228,7 +228,7 @@ def _calls_tokens(calls: list[Json], count: CountText) -> int:
     texts = [_call_text(call) for call in calls]
     arguments = sum(count(text) for _, text in texts)
     if len(texts) == 1:
-        # The name stands here and once more at the result.
+        # The name appears here and again at the result.
         return _CALL + 2 * count(texts[0][0]) + arguments
     if not texts:
         return 0
@@ -236,7 +236,7 @@ def _calls_tokens(calls: list[Json], count: CountText) -> int:
 
 
 def _call_text(call: Json) -> tuple[str, str]:
-    """The name and the arguments of a call, of a function or of a custom tool."""
+    """The name and the arguments of a call to a function or a custom tool."""
     inner = call.get("function", call.get("custom"))
     if not isinstance(inner, dict):
         return "", json_text(call)
@@ -244,7 +244,7 @@ def _call_text(call: Json) -> tuple[str, str]:
 
 
 def _definitions(tools: Any, functions: Any) -> tuple[list[Json], list[Any]]:
-    """The function definitions, and the tools that are something else."""
+    """The function definitions, and the tools of other kinds."""
     known = objects(functions)
     others: list[Any] = []
     for tool in as_list(tools):
@@ -272,7 +272,7 @@ def _image_tokens(part: Json, model: str) -> int:
 
 
 def _document_tokens(file: Any, count: CountText, rules: MediaRules) -> int:
-    """A file inside the request by its bytes; a file that is only named could be anything up to a long PDF."""
+    """Tokens of a file: by its bytes if they are there; a file that is only named could be as large as a long PDF."""
     if not isinstance(file, dict):
         return count(json_text(file))
     name = count(as_text(file.get("filename")))

@@ -1,4 +1,4 @@
-"""OpenAI Chat Completions, and the many servers that speak it."""
+"""OpenAI Chat Completions, and the many servers that offer the same API."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ ROLES: dict[str, Role] = {
     "function": "tool",
 }
 MEDIA = {"image_url": "image", "input_audio": "audio", "file": "file"}
-# Fields in which servers of this format carry a model's reasoning back to it.
+# Fields in which compatible servers return a model's reasoning.
 REASONING = ("reasoning_content", "reasoning", "reasoning_details", "thinking_blocks")
 
 
-# The roles of messages that may be nothing but a text.
+# Roles whose messages may be only a text.
 PLAIN: dict[str, Role] = {name: role for name, role in ROLES.items() if role != "tool"}
 
 
@@ -84,7 +84,7 @@ def _read_content(reader: Reader, value: dict[str, Any], role: str, call: str) -
 
 
 def _read_block(reader: Reader, block: Any, at: Path, more: dict[str, Any]) -> None:
-    if isinstance(block, str):  # some servers take bare strings
+    if isinstance(block, str):  # some servers accept bare strings
         reader.add(Part(more.get("kind", "text"), at, at, block, more.get("name", ""), more.get("call", "")))
         return
     reader.want(block, dict, at, "an object with a type")
@@ -141,7 +141,7 @@ def usage(response: Mapping[str, Any]) -> Usage | None:
 
 
 def replies(response: Mapping[str, Any]) -> list[Any]:
-    """The messages that a response adds to its conversation."""
+    """The messages that a response adds to the conversation."""
     choices = response.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         return []

@@ -9,7 +9,7 @@ from brim.apis.recall_dialect import RecallRequest, Splice, StreamEvent, event_b
 
 
 class ChatRound:
-    """Text goes through at once; from the first tool call or the end on, everything is held."""
+    """Passes text on at once; from the first tool call or the end on, holds everything."""
 
     def __init__(self, splice: Splice) -> None:
         self.asked: list[RecallRequest] = []
@@ -53,7 +53,7 @@ class ChatRound:
         ]
 
     def _emit(self, event: StreamEvent) -> list[bytes]:
-        """Later rounds go on under the id of the first, and do not say the role again."""
+        """Later rounds continue under the first one's id and don't repeat the role."""
         splice, data = self._splice, event.data
         if data is None:
             return [event.raw]

@@ -1,4 +1,4 @@
-"""A chat completion that came in chunks, put together as the whole answer it would have been."""
+"""Puts a chat completion that was streamed in chunks back together."""
 
 from __future__ import annotations
 

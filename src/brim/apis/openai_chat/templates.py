@@ -1,9 +1,9 @@
-"""Open models: a chat template shows them tools and calls, mostly as JSON with a space after every sign.
+"""Open models see tools and calls through a chat template, mostly as JSON with a space after every separator.
 
     tools_tokens([{"type": "function", "function": {"name": "foo"}}], count) -> 23
 
-Templates differ from model to model and servers may bring their own, so both are taken as the whole JSON of the
-chat API, which is what the widest of them write. OpenAI's own models are shown a shorter form.
+Templates differ from model to model and servers may bring their own, so both count as the full JSON of the
+chat API, which is what the longest templates write. OpenAI's own models see a shorter form.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from brim.apis.json_values import Json, as_list, as_text, objects
 from brim.count_text import CountText
 from brim.models.families import family_of
 
-# The message that tools stand in, and a few words around them.
+# The message that holds the tools, and a few words around them.
 _TOOLS: Final = 8
 _MESSAGE: Final = 8
 _OPENAI: Final = ("o200k", "cl100k")
-# What stands for the id that a server makes up where a call has none.
+# A stand-in for the id that a server makes up for a call without one.
 _ID: Final = "call_0123456789abcdef01234567"
 
 
 def is_open(api: str, model: str) -> bool:
-    """Whether a model is shown requests of this API by a chat template of its server.
+    """Whether a model sees requests of this API through its server's chat template.
 
     Example: is_open("openai_chat", "gpt-4o") -> False; is_open("anthropic", "qwen3-32b") -> True
     """
@@ -33,13 +33,13 @@ def is_open(api: str, model: str) -> bool:
 
 
 def tools_tokens(tools: Any, count: CountText, functions: Any = None) -> int:
-    """Tools of any API as their JSON in the chat API; nothing without them."""
+    """Tokens of any API's tools, as their JSON in the chat API; 0 if there are none."""
     listed = [_definition(tool) for tool in (*as_list(tools), *as_list(functions))]
     return _TOOLS + count(_spaced(listed)) if listed else 0
 
 
 def calls_tokens(calls: list[Json], count: CountText) -> int:
-    """A message that makes calls, without its text.
+    """Tokens of a message's calls, without its text.
 
     Example: [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}] -> 33
     """

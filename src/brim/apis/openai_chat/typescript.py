@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 _DEEPEST: Final = 64
-# Keywords that the renderings show, or that are known not to be shown.
+# Keywords that the renderings show, or are known to leave out.
 _SHOWN: Final = frozenset(
     {"type", "properties", "required", "description", "enum", "items", "anyOf", "default", "const", "$schema", "strict"}
 )
@@ -51,9 +51,9 @@ def render_functions(functions: list[dict[str, Any]], era: str) -> str:
 
 
 def unshown(schema: Any, depth: int = 0, root: Any = None) -> Iterator[Any]:
-    """The keywords inside a schema of which it is not known whether a model reads them, as {keyword: value}.
+    """The keywords of a schema that a model may or may not see, as {keyword: value}.
 
-    A reference counts as the definition that it may be replaced by.
+    A reference counts as the definition that may replace it.
 
     Example: {"type": "string", "pattern": "^a"} -> {"pattern": "^a"}
     """
@@ -76,7 +76,7 @@ def unshown(schema: Any, depth: int = 0, root: Any = None) -> Iterator[Any]:
 
 
 def _definition(reference: Any, root: Any) -> Any:
-    """What "#/$defs/Name" points to inside `root`, if it is there."""
+    """What "#/$defs/Name" points to inside `root`, if it exists."""
     found = root
     for step in reference.removeprefix("#/").split("/") if isinstance(reference, str) else ():
         found = found.get(step) if isinstance(found, dict) else None
@@ -151,7 +151,7 @@ def _description(schema: Any) -> str:
 
 
 def _described(schema: Any, depth: int = 0) -> bool:
-    """Whether a comment would stand anywhere inside: then the object cannot stand on one line."""
+    """Whether any part has a description, because then the object can't be written on one line."""
     if not isinstance(schema, dict) or depth > _DEEPEST:
         return False
     if _description(schema) or "default" in schema:

@@ -1,8 +1,8 @@
-"""Compaction as clients of the Responses API ask for it, and the item that answers them.
+"""Compaction requests of Responses clients, and the item that answers them.
 
-A client puts a `compaction_trigger` at the end of its input, or posts the input to `/responses/compact`. It gets a
-`compaction` item, which it sends back from then on in place of what it stands for. The item that Brim makes holds the
-lines of the compacted conversation; before a request goes on, it is opened to a message that any model can read.
+A client ends its input with a `compaction_trigger`, or posts the input to `/responses/compact`. It gets back a
+`compaction` item, and from then on sends that in place of what it replaced. Brim's item holds the lines of the
+compacted conversation; before forwarding a request, Brim turns the item into a message that any model can read.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from brim.conversation import Message, decode, encode
 TRIGGER: Final = "compaction_trigger"
 MARK: Final = "brim-compaction:1:"
 HEADER: Final = "[Summary of this conversation so far; the messages that it stands for are archived]"
-# So much of a message is repeated in the summary where the request has the whole of it beside.
+# Characters of a message that the summary repeats when the request also has all of it.
 SHOWN: Final = 160
 Spoken = tuple[str, str]
 _KINDS: Final = ("compaction", "compaction_summary")
-# In compact JSON or not; inside a text quotes are escaped.
+# Matches compact and spaced JSON; inside a text the quotes would be escaped.
 _TRIGGER: Final = re.compile(rb'"type"\s*:\s*"%b"' % TRIGGER.encode())
 _ITEM: Final = re.compile(rb'"type"\s*:\s*"(?:compaction|compaction_summary)"')
 _lines: Final = msgspec.json.Decoder(list[Spoken])
 
 
 def asks(content: bytes) -> bool:
-    """Whether a body may end in a trigger; `without_trigger` looks at it in full."""
+    """A quick check whether a body may end in a trigger; `without_trigger` decides."""
     return _TRIGGER.search(content) is not None
 
 
@@ -48,14 +48,14 @@ def holds_ours(content: bytes) -> bool:
 
 
 def without_trigger(items: Any) -> list[Any] | None:
-    """The input that a trigger asks to compact; None where it does not end in one."""
+    """The input that a trigger asks to compact; None if the input doesn't end in one."""
     if not isinstance(items, list) or not items or not isinstance(items[-1], dict):
         return None
     return items[:-1] if items[-1].get("type") == TRIGGER else None
 
 
 def lines_of(messages: Iterable[Message]) -> list[Spoken]:
-    """A conversation as lines of who said what; instructions are not part of it, the client keeps them."""
+    """A conversation as lines of who said what, without the instructions, which the client keeps."""
     found: list[Spoken] = []
     for message in messages:
         for part in message.parts:
@@ -73,9 +73,9 @@ def item(lines: Sequence[Spoken]) -> dict[str, str]:
 
 
 def opened(value: Any, role: str = "user") -> Any:
-    """A body, or its input, whose items of Brim's are messages; others are the provider's and stay.
+    """A body, or its input, with Brim's items turned into messages; items of the provider stay.
 
-    What a client sends back is its own: an item that was changed on its way says what the client makes it say.
+    Clients are free to change an item before they send it back; it is their own content.
     """
     if isinstance(value, dict):
         return {**value, "input": opened(value.get("input"), role)} if "input" in value else value
@@ -98,7 +98,7 @@ def _ours(item: Any) -> list[Spoken] | None:
 
 
 def _message(lines: list[Spoken], whole: set[str], role: str) -> dict[str, Any]:
-    """What the lines say. What a user wrote and the client still sends is only named where it was said."""
+    """A message that holds the lines. User messages that the client still sends are only mentioned."""
     told = [
         f"{who}: {text[:SHOWN]}…" if who == "user" and text in whole and len(text) > SHOWN else f"{who}: {text}"
         for who, text in lines

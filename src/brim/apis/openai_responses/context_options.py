@@ -1,4 +1,4 @@
-"""OpenAI's own compaction, which xAI has too, as a request asks for it."""
+"""The request field that switches on OpenAI's own compaction, which xAI offers too."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from brim.settings import ContextManagement
 
 
 def options(wanted: ContextManagement) -> tuple[Any, tuple[str, ...]]:
-    """The value of `context_management`; None where nothing is to be done. It needs no header."""
+    """The value of `context_management`; None if there is nothing to do. It needs no header."""
     if wanted.compact_threshold is None:
         return None, ()
     return [{"type": "compaction", "compact_threshold": wanted.compact_threshold}], ()

@@ -4,8 +4,8 @@
 
 Messages cost what they cost in Chat Completions. Calls and their outputs follow the published message format of the
 open-weight models (channel, recipient, constraint), which is longer than the older one, so they are on the high side.
-Encrypted reasoning counts by its length; what an item only refers to (`item_reference`, `previous_response_id`) is
-on the server and cannot be counted here.
+Encrypted reasoning counts by its length. What an item only refers to (`item_reference`, `previous_response_id`) is on
+the server and can't be counted here.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def instructions_tokens(instructions: Any, count: CountText, model: str = "gpt-4
 
 
 def tools_tokens(tools: Any, tool_choice: Any, count: CountText, instructions: Any = None) -> int:
-    """Tokens of the tools and of a forced choice; `instructions` is what the tools are put behind.
+    """Tokens of the tools and of a forced choice; the tools come after `instructions`.
 
     Example: ([{"type": "function", "name": "foo"}], None, count) -> 23
     """
@@ -96,7 +96,7 @@ def item_tokens(item: Any, count: CountText, model: str = "gpt-4o") -> int:
     if kind in _CALLS:
         arguments = as_text(item.get("arguments", item.get("input")))
         output = content_tokens(item.get("output"), count, model)
-        # The name stands at the call and at its output.
+        # The name appears at the call and at its output.
         return _CALL + 2 * count(as_text(item.get("name"))) + count(arguments) + output
     if kind in _OUTPUTS:
         given = item.get("output")
@@ -109,7 +109,7 @@ def item_tokens(item: Any, count: CountText, model: str = "gpt-4o") -> int:
 
 
 def _reasoning_tokens(item: Json, count: CountText) -> int:
-    """The larger of what is shown and what is encrypted: both stand for the same thoughts."""
+    """The larger of the visible summary and the encrypted text, because both represent the same reasoning."""
     shown = sum(count(as_text(part.get("text"))) for key in ("summary", "content") for part in objects(item.get(key)))
     shown += sum(count(part) for part in as_list(item.get("summary")) if isinstance(part, str))
     hidden = item.get("encrypted_content")

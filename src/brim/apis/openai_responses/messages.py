@@ -20,9 +20,9 @@ TEXTS = ("input_text", "output_text", "text")
 MEDIA = {"input_image": "image", "input_audio": "audio", "input_file": "file"}
 CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
 OUTPUTS = ("function_call_output", "custom_tool_call_output")
-# An approval answers its request as an output answers its call: the field that binds them.
+# An approval answers its request as an output answers its call: the field that links the two.
 APPROVALS = {"mcp_approval_request": "id", "mcp_approval_response": "approval_request_id"}
-# Items that the user's side sends; every other item came from the model.
+# Items that the client sends; all others came from the model.
 FROM_USER = ("mcp_approval_response", "compaction", "compaction_trigger")
 
 
@@ -141,7 +141,7 @@ def usage(response: Mapping[str, Any]) -> Usage | None:
 
 
 def replies(response: Mapping[str, Any]) -> list[Any]:
-    """The messages that a response adds to its conversation."""
+    """The messages that a response adds to the conversation."""
     output = response.get("output")
     return list(output) if isinstance(output, list) else []
 
@@ -156,7 +156,7 @@ def shorter(body: Mapping[str, Any], most: int) -> dict[str, Any]:
 
 
 def check(conversation: Conversation) -> None:
-    """With a stored conversation behind it, a request may answer calls that it does not show."""
+    """Check calls against results, unless a stored conversation may hold calls that the request answers."""
     if not {"previous_response_id", "conversation"} & set(conversation.fields):
         check_pairs(conversation)
 

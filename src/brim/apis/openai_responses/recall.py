@@ -12,7 +12,7 @@ _CLOSING = ("response.completed", "response.incomplete", "response.failed")
 
 
 class ResponsesRound:
-    """Text and reasoning go through at once; from the first function call on, everything is held."""
+    """Passes text and reasoning on at once; from the first function call on, holds everything."""
 
     def __init__(self, splice: Splice) -> None:
         self.asked: list[RecallRequest] = []
@@ -46,7 +46,7 @@ class ResponsesRound:
             self.asked.append(RecallRequest(text_of(item, "call_id"), arguments_of(text_of(item, "arguments")), item))
 
     def _shifted(self, event: StreamEvent) -> bytes:
-        """Later rounds count on where the first stopped."""
+        """Numbers the events of later rounds on from where the first stopped."""
         splice, data = self._splice, event.data
         assert data is not None
         number = splice.sequence
@@ -76,7 +76,7 @@ class ResponsesRound:
         kept: list[Any] = []
         for item in self._items:
             if item.get("type") == "reasoning" and not item.get("encrypted_content"):
-                continue  # nothing outside the provider's own store knows it
+                continue  # only the provider's own store knows it
             if item.get("type") == "function_call" and not is_ours(item.get("name")):
                 continue
             kept.append({key: value for key, value in item.items() if key not in ("id", "status")})

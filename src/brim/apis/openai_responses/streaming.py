@@ -1,4 +1,4 @@
-"""A response that came as events, put together as the whole one."""
+"""Puts a response that was streamed as events back together."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ENDS = ("response.completed", "response.incomplete")
 
 
 def whole(events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The last event has all of it; of a stream that was cut off, what was finished and the text so far."""
+    """The last event has the whole response; if the stream was cut off, what was finished and the text so far."""
     items: list[dict[str, Any]] = []
     text = ""
     for event in events:
