@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from brim.errors import BadSetting
-from brim.gateway.observe.logs import Lines, Redaction, set_up
+from brim.gateway.observe.logs import Lines, Redaction, Words, set_up
 from brim.stores.resilient import open_store
 from brim.testing import FakeProvider, Raw
 
@@ -202,6 +202,12 @@ def test_log_lines_are_json_and_masked(capsys: pytest.CaptureFixture[str]) -> No
     assert '"event":"hello"' in line
     assert "secret42" not in line
     assert "abcdef123456" not in line
+
+
+def test_a_log_line_on_a_terminal_is_words_and_masked() -> None:
+    record = logging.LogRecord("brim.gateway", logging.WARNING, "here", 1, "failed", None, None)
+    record.created, record.fields = 0.0, {"status": 502, "note": "Bearer abcdef123456 was refused", "session": ""}
+    assert Words(Redaction()).format(record) == "00:00:00 warning: failed  status=502  note=[redacted] was refused"
 
 
 def test_content_is_logged_masked_where_that_is_asked_for(start: Start, caplog: pytest.LogCaptureFixture) -> None:

@@ -18,7 +18,7 @@ from brim.batch import CountTask
 from brim.cli.terminal.batches import add_batch, run_batch, without_lines
 from brim.cli.terminal.named_files import files_named
 from brim.cli.terminal.reading import add_model, apply_settings, as_text, json_problem, place_of, read_bytes, request_in
-from brim.cli.terminal.showing import STYLE, plain, plural
+from brim.cli.terminal.showing import STYLE, certainty, plain, plural
 from brim.errors import BadInput, UnknownModel
 from brim.planning.items import current
 from brim.planning.reports.decisions import LAYERS, level_of
@@ -127,7 +127,7 @@ def _print(args: argparse.Namespace, count: Count, more: dict[str, Any]) -> None
         taker = plain(more["model"].name)
         console.print(f"[{style}]{used:.1%} of the {limit:,} tokens that {taker} takes ({level})[/]")
     named = "token" if count.tokens == 1 else "tokens"
-    console.print(f"[bold]{count.tokens:,}[/] {named} ({count.source}, at most {count.upper:,})", highlight=False)
+    console.print(f"[bold]{count.tokens:,}[/] {named} ({certainty(count)})", highlight=False)
 
 
 def _several(args: argparse.Namespace) -> int:

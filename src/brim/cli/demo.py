@@ -15,7 +15,7 @@ from rich.tree import Tree
 
 import brim
 from brim.cli.terminal.reading import add_model, apply_settings, tokens
-from brim.cli.terminal.showing import FORMS, STYLE, bar, show_report
+from brim.cli.terminal.showing import FORMS, STYLE, bar, certainty, show_report
 from brim.cli.terminal.writing import printable
 from brim.planning.reports.decisions import LAYERS, Decision, Report
 
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     report = fitted.report
     console.print(_INTRO.format(messages=len(json.loads(body)["messages"])), highlight=False)
     console.print(
-        f"[bold]Counted for {report.model}[/]: {count.tokens:,} tokens ({count.source}, at most {count.upper:,})\n"
+        f"[bold]Counted for {report.model}[/]: {count.tokens:,} tokens ({certainty(count)})\n"
         f"[bold]Fitted into {args.budget:,}[/]: {report}\n",
         highlight=False,
     )

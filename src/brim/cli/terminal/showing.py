@@ -10,6 +10,7 @@ from rich.tree import Tree
 
 from brim.cli.terminal.writing import LINES, printable
 from brim.planning.reports.decisions import LAYERS, Decision, Report
+from brim.tokens.counter import Count
 
 WIDTH = 40
 STYLE = {"ok": "green", "high": "yellow", "full": "yellow", "critical": "red"}
@@ -35,6 +36,11 @@ def bar(used: float, width: int = WIDTH) -> str:
 def plural(count: int, one: str) -> str:
     """Example: plural(1, "request") -> "1 request"; plural(2_000, "request") -> "2,000 requests" """
     return f"{count:,} {one}{'' if count == 1 else 's'}"
+
+
+def certainty(count: Count) -> str:
+    """How sure a count is; an exact one has no bound to tell. Example: "exact"; "estimated, at most 1,200" """
+    return count.source if count.source == "exact" else f"{count.source}, at most {count.upper:,}"
 
 
 def plain(text: str, keep: str = "") -> str:

@@ -63,7 +63,7 @@ async def _run(settings: Settings) -> None:
         gateway = prepared(settings, provider.url)
         server = Server(gateway)
         bound = server.listen()
-        set_up(gateway.redact, logging.WARNING)  # the page tells what happens; the address should stay in sight
+        set_up(gateway.redact, logging.ERROR)  # the page tells what happens; the address should stay in sight
         base = address(bound)
         print(f"Open {base}/brim/ to watch a support agent and a coding agent outgrow their windows.", file=sys.stderr)
         print("Their provider is a fake one: no key, no network, nothing is spent.", file=sys.stderr)
@@ -79,7 +79,8 @@ async def _tell(server: Server, base: str) -> None:
     asked, right = sum(len(one.questions) for one in played), sum(one.right for one in played)
     print(
         f"The sample is over: {sum(one.answered for one in played)} requests answered, {right} of {asked} questions "
-        f"answered right from what was sent. The pages stay until you stop it.",
+        f"answered right from what was sent. The pages stay until you stop it.\nSend a request of your own: "
+        f"brim demo --save sample.json; curl -i {base}/v1/chat/completions -d @sample.json",
         file=sys.stderr,
         flush=True,
     )

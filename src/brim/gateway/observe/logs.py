@@ -72,6 +72,17 @@ class Lines(logging.Formatter):
         return msgspec.json.encode(self._redact.deep(entry), enc_hook=str).decode()
 
 
+class Words(Lines):
+    """The same for a person at a terminal. Example: "04:30:49 warning: failed  status=502 note=the upstream …" """
+
+    def format(self, record: logging.LogRecord) -> str:
+        entry = msgspec.json.decode(super().format(record))
+        clock, level = entry.pop("at")[11:19], entry.pop("level")
+        event = " ".join(str(entry.pop("event")).split())
+        told = "  ".join(f"{name}={value}" for name, value in entry.items() if value not in (None, "", []))
+        return f"{clock} {'' if level == 'info' else level + ': '}{event}  {told}".rstrip()
+
+
 def trace_of(problem: BaseException) -> list[str]:
     """Where an exception came from, the innermost place last, and what led to it first.
 
@@ -97,7 +108,7 @@ def _short(path: str) -> str:
 def set_up(redact: Redaction, level: int = logging.INFO) -> logging.Handler:
     """Write the gateway's logs to standard error; return the handler, so that a reload can replace it."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(Lines(redact))
+    handler.setFormatter(Words(redact) if sys.stderr.isatty() else Lines(redact))
     for name in ("brim", "uvicorn.error"):
         logger = logging.getLogger(name)
         logger.handlers = [one for one in logger.handlers if not isinstance(one.formatter, Lines)]
