@@ -11,11 +11,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from brim.docsearch.tool_index import ToolIndex
 from brim.mcp.options import WrapperOptions
 from brim.mcp.results.compacting import count_tokens
 from brim.mcp.tools.audit import measure
 from brim.mcp.tools.tool_list import ToolList, tokens_of
-from brim.mcp.tools.tool_search import ToolIndex
 from brim.relevance.terms import words
 from mcp_parts.rows import Row, load
 

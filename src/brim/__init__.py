@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from brim.content import Compacted, Hint, compact, decode, forms
     from brim.content.reshape import Shape, reshape
     from brim.counting import count, record
+    from brim.docsearch.tool_index import find_tools
     from brim.errors import (
         BadBody,
         BadInput,
@@ -70,6 +71,7 @@ __all__ = [
     "compact",
     "count",
     "decode",
+    "find_tools",
     "fit",
     "forms",
     "list_sessions",
@@ -83,6 +85,7 @@ __all__ = [
 _HOMES = {
     "brim.models": ("Model",),
     "brim.counting": ("count", "record"),
+    "brim.docsearch.tool_index": ("find_tools",),
     "brim.errors": (
         "BadBody",
         "BadInput",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from agent_framework import (
 )
 
 import brim
-from brim.integrations.agent_framework import AgentFrameworkCodec, BrimCompaction, BrimTokenizer
+from brim.integrations.agent_framework import AgentFrameworkCodec, BrimCompaction, BrimHistoryProvider, BrimTokenizer
 from tests.integrations.scripted import ANSWER, BUDGET, FIRST, MODEL, STEPS, SYSTEM, check, example, read_log
 
 TOOL = tool(read_log)
@@ -95,6 +96,19 @@ def test_the_example_of_the_docs_runs() -> None:
 
 def test_the_tokenizer_counts_as_the_model_does() -> None:
     assert BrimTokenizer(MODEL).count_tokens("berth_12 is free") == brim.count("berth_12 is free", model=MODEL).tokens
+
+
+def test_a_history_in_a_store_goes_on_with_a_session_in_a_later_program(tmp_path: Path) -> None:
+    async def run(client: Scripted, question: str) -> None:
+        agent = Agent(client, SYSTEM, tools=[TOOL], context_providers=[BrimHistoryProvider(tmp_path / "brim.db")])
+        await agent.run(question, session=agent.create_session(session_id="harbour"))
+
+    first, second = Scripted(), Scripted()
+    asyncio.run(run(first, FIRST))
+    asyncio.run(run(second, "And now?"))
+    told = second.requests[0]
+    assert told[: len(first.requests[-1])] == first.requests[-1]
+    assert [message["content"] for message in told[-2:]] == [ANSWER, "And now?"]
 
 
 def test_other_contents_stay_beside_a_shortened_text() -> None:

@@ -10,13 +10,14 @@ import pytest
 from google.adk.agents import LlmAgent
 from google.adk.agents.run_config import RunConfig, StreamingMode
 from google.adk.apps import App
+from google.adk.apps.app import EventsCompactionConfig
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_response import LlmResponse
 from google.adk.runners import InMemoryRunner
 from google.genai import types
 
 import brim
-from brim.integrations.google_adk import BrimPlugin, ContentCodec
+from brim.integrations.google_adk import BrimEventsSummarizer, BrimPlugin, ContentCodec
 from tests.integrations.scripted import ANSWER, BUDGET, FIRST, STEPS, SYSTEM, check, example, output, read_log
 
 MODEL = "gemini-2.5-flash"
@@ -111,6 +112,34 @@ def test_a_long_result_is_shortened_before_it_joins_the_session() -> None:
     ]
     assert len(answers) == STEPS
     assert all(brim.count(text, model="gpt-4o").tokens <= 300 for text in answers)
+
+
+def test_a_session_goes_on_from_a_summary_of_its_events_that_no_model_wrote() -> None:
+    model = Scripted(requests=[], bodies=[])
+    agent = LlmAgent(name="harbour", model=model, instruction=SYSTEM, tools=[read_log])
+    summarizer = BrimEventsSummarizer(MODEL, budget=2_000)
+    config = EventsCompactionConfig(summarizer=summarizer, compaction_interval=1, overlap_size=0)
+    runner = InMemoryRunner(app=App(name="harbour", root_agent=agent, events_compaction_config=config))
+
+    async def twice() -> Any:
+        session = await runner.session_service.create_session(app_name="harbour", user_id="u")
+        for text in (FIRST, "And now?"):
+            asked = types.Content(role="user", parts=[types.Part(text=text)])
+            async for _ in runner.run_async(user_id="u", session_id=session.id, new_message=asked):
+                pass
+        return await runner.session_service.get_session(app_name="harbour", user_id="u", session_id=session.id)
+
+    session = asyncio.run(twice())
+    made = [event.actions.compaction for event in session.events if event.actions.compaction]
+    assert made
+    later = model.requests[STEPS + 1]
+    told = "\n".join(message["content"] for message in later)
+    assert FIRST in told
+    assert "called read_log" in told
+    assert ANSWER in told
+    assert [message["content"] for message in later][-1] == "And now?"
+    assert brim.count(told, model=MODEL).tokens < 2_300  # with the instructions and ADK's own words
+    assert any(event.content and FIRST in str(event.content.parts[0].text) for event in session.events)
 
 
 def test_bytes_and_thought_signatures_are_written_back_as_they_were() -> None:

@@ -19,11 +19,12 @@ from llama_index.core.base.llms.types import (
 from llama_index.core.llms import ChatMessage as Message
 from llama_index.core.llms.function_calling import FunctionCallingLLM
 from llama_index.core.llms.llm import ToolSelection
+from llama_index.core.memory import Memory
 from llama_index.core.tools import FunctionTool
 
 import brim
 from brim.integrations.conversion.fitter import MessageFitter
-from brim.integrations.llama_index import BrimAgent, BrimMemory, LlamaIndexCodec
+from brim.integrations.llama_index import BrimAgent, BrimMemory, BrimMemoryBlock, LlamaIndexCodec
 from tests.integrations.scripted import ANSWER, BUDGET, FIRST, MODEL, STEPS, SYSTEM, check, example, output, read_log
 
 
@@ -143,6 +144,29 @@ def test_a_memory_gives_out_what_fits_and_is_emptied() -> None:
     assert memory._fitter.count(given) <= 2_000 < memory._fitter.count(memory.get_all())
     memory.reset()
     assert memory.get() == []
+
+
+def test_a_block_gives_back_what_a_memory_let_go_of_as_far_as_it_is_asked_for() -> None:
+    block = BrimMemoryBlock(model=MODEL, budget=1_500)
+    memory = Memory.from_defaults(token_limit=4_000, token_flush_size=500, memory_blocks=[block])
+
+    async def said() -> list[Message]:
+        for number, text in enumerate([FIRST, *(output(day) for day in range(8)), "Which ship came on day 2?"]):
+            await memory.aput(Message(text, role="user" if number in (0, 9) else "assistant"))
+        return await memory.aget()
+
+    given = asyncio.run(said())
+    count = MessageFitter(LlamaIndexCodec(), MODEL).count
+    assert len(block.messages) > 2
+    assert given[0].content == FIRST
+    assert given[-1].content == "Which ship came on day 2?"
+    returned = asyncio.run(block.aget([given[-1]]))
+    assert count(block.messages) > 1_500 >= count(returned)
+    assert "log of day 2" in "".join(str(message.content) for message in returned)
+    truncated = asyncio.run(block.atruncate(returned, 700))
+    assert truncated is not None
+    assert count(truncated) <= count(returned) - 700
+    assert asyncio.run(block.atruncate(returned, 10_000)) is None
 
 
 def test_images_and_calls_stay_beside_a_shortened_text() -> None:

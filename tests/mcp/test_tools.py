@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brim.docsearch.tool_index import ToolIndex
 from brim.mcp.options import WrapperOptions
 from brim.mcp.results.compacting import count_tokens
 from brim.mcp.tools import tool_groups
 from brim.mcp.tools.audit import measure, render
 from brim.mcp.tools.definition_shrinking import first_sentences, hoist, shrink, tidy
 from brim.mcp.tools.tool_list import ToolList, tokens_of
-from brim.mcp.tools.tool_search import ToolIndex
 
 from .conftest import MODERN_META, connected, run, text_of
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from brim.apis.anthropic import framing as anthropic
+from brim.apis.anthropic.deferred_tools import loaded
 from brim.apis.framed import Framed
 from brim.apis.gemini import framing as gemini
 from brim.apis.openai_chat import framing as openai
@@ -27,6 +28,8 @@ class Framing:
     message: Callable[[Any], int]
     head: Callable[[Conversation], int]
     slack: Callable[[Conversation], int]
+    # What the head takes from the messages: the definitions that a search has loaded.
+    loaded: Callable[[Conversation], tuple[tuple[str, int], ...]] = lambda conversation: ()
 
 
 def framing_for(api: str, model: str, count: CountText) -> Framing:
@@ -156,7 +159,8 @@ def _responses(model: str, count: CountText) -> Framing:
 def _anthropic(model: str, count: CountText) -> Framing:
     def head(conversation: Conversation) -> int:
         size = anthropic.base_tokens(model) + anthropic.system_tokens(_system(conversation), count)
-        size += anthropic.tools_tokens(_tools(conversation), _field(conversation, "tool_choice"), count, model)
+        choice = _field(conversation, "tool_choice")
+        size += anthropic.tools_tokens(_tools(conversation), choice, count, model, loaded(conversation))
         names = [name for name in ("output_format", "output_config") if name in conversation.fields]
         wanted = {name: _field(conversation, name) for name in names}
         return size + anthropic.request_tokens(wanted, count, model).tools
@@ -164,7 +168,7 @@ def _anthropic(model: str, count: CountText) -> Framing:
     def message(value: Any) -> int:
         return anthropic.message_tokens(value, count, model)
 
-    return Framing(f"anthropic/{model}", False, message, head, _no_slack)
+    return Framing(f"anthropic/{model}", False, message, head, _no_slack, loaded)
 
 
 def _gemini(model: str, count: CountText) -> Framing:

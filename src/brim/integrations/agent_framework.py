@@ -1,4 +1,4 @@
-"""Microsoft's agent-framework: a compaction strategy and a tokenizer.
+"""Microsoft's agent-framework: a compaction strategy, a tokenizer, and a history in a Brim store.
 
 Example: Agent(client, compaction_strategy=BrimCompaction("gpt-4o", budget=8_000))
 """
@@ -8,11 +8,14 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import brim
 from brim.errors import MissingFramework
 from brim.integrations.conversion.fitter import MessageFitter
+from brim.integrations.conversion.kept_list import KeptList
 from brim.integrations.conversion.messages import (
     ChatDict,
     arguments_of,
@@ -25,9 +28,11 @@ from brim.integrations.conversion.messages import (
     text_block,
     text_of,
 )
+from brim.stores.protocol import Store
+from brim.stores.resilient import open_store
 
 try:
-    from agent_framework import Content, Message
+    from agent_framework import Content, HistoryProvider, Message
 except ImportError as problem:
     raise MissingFramework("brim.integrations.agent_framework", "agent-framework-core>=1.23,<2") from problem
 
@@ -125,3 +130,20 @@ class BrimTokenizer:
 
     def count_tokens(self, text: str) -> int:
         return brim.count(text, model=self.model).tokens
+
+
+class BrimHistoryProvider(HistoryProvider):
+    """A `HistoryProvider` in a Brim store: what an agent's session said is there for its next run."""
+
+    def __init__(self, store: Store | str | Path, source_id: str = "brim", **flags: bool) -> None:
+        super().__init__(source_id, **flags)
+        self.store = open_store(store) if isinstance(store, (str, Path)) else store
+
+    async def get_messages(self, session_id: str | None, **more: Any) -> list[Message]:
+        return [Message.from_dict(one) for one in await asyncio.to_thread(self._kept(session_id).values)]
+
+    async def save_messages(self, session_id: str | None, messages: Sequence[Message], **more: Any) -> None:
+        await asyncio.to_thread(self._kept(session_id).add, [message.to_dict() for message in messages])
+
+    def _kept(self, session_id: str | None) -> KeptList:
+        return KeptList(f"agent_framework:{self.source_id}:{session_id or ''}", self.store)

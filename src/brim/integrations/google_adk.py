@@ -1,23 +1,31 @@
-"""Google ADK: a plugin that fits what each model call sends.
+"""Google ADK: a plugin that fits what each model call sends, and a summarizer of events that asks no model.
 
 Example: App(name="app", root_agent=agent, plugins=[BrimPlugin("gemini-2.5-flash", budget=8_000)])
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
 import brim
-from brim.errors import MissingFramework
+from brim.errors import BudgetTooSmall, MissingFramework
 from brim.integrations.conversion.fitter import MessageFitter
 from brim.integrations.conversion.messages import ChatDict
 
 try:
+    from google.adk.apps.base_events_summarizer import BaseEventsSummarizer
+    from google.adk.events.event import Event
+    from google.adk.events.event_actions import EventActions, EventCompaction
     from google.adk.plugins.base_plugin import BasePlugin
     from google.genai import types
 except ImportError as problem:
     raise MissingFramework("brim.integrations.google_adk", "google-adk>=2.13,<3") from problem
+
+
+# By these ADK asks for a credential: what they say is no part of the conversation.
+CREDENTIALS = "adk_request_credential"
 
 
 class ContentCodec:
@@ -86,3 +94,55 @@ def _instructions(given: Any) -> str:
     if isinstance(given, types.Content):
         return "\n".join(part.text or "" for part in given.parts or ())
     return getattr(given, "text", None) or ""
+
+
+class BrimEventsSummarizer(BaseEventsSummarizer):
+    """The events of a session in one text of about `budget` tokens: what the user said, and what was done."""
+
+    def __init__(self, model: Any, budget: int = 2_000) -> None:
+        self.model = model
+        self.budget = budget
+
+    async def maybe_summarize_events(self, *, events: list[Event]) -> Event | None:
+        contents = [content for event in events if (content := _content(event)) is not None]
+        if not contents:
+            return None
+        text = await asyncio.to_thread(self._text, contents)
+        compaction = EventCompaction(
+            start_timestamp=events[0].timestamp,
+            end_timestamp=events[-1].timestamp,
+            compacted_content=types.Content(role="model", parts=[types.Part(text=text)]),
+        )
+        return Event(author="user", actions=EventActions(compaction=compaction), invocation_id=Event.new_id())
+
+    def _text(self, contents: list[types.Content]) -> str:
+        try:
+            fitted = self._at(contents, self.budget)
+        except BudgetTooSmall as problem:
+            fitted = self._at(contents, problem.needed)
+        return "\n".join(line for content in fitted for line in _lines(content))
+
+    def _at(self, contents: list[types.Content], budget: int) -> list[types.Content]:
+        return MessageFitter(ContentCodec(), self.model, budget, api="gemini").fit(contents)
+
+
+def _content(event: Event) -> types.Content | None:
+    """What an event says: of one that stands for earlier ones, their summary."""
+    made = event.actions.compaction if event.actions else None
+    content = made.compacted_content if made is not None else event.content
+    parts = (content.parts if content else None) or []
+    called = (part.function_call or part.function_response for part in parts)
+    return content if parts and all(one is None or one.name != CREDENTIALS for one in called) else None
+
+
+def _lines(content: types.Content) -> list[str]:
+    found = []
+    for part in content.parts or ():
+        if part.function_call:
+            found.append(f"called {part.function_call.name}({json.dumps(part.function_call.args, ensure_ascii=False)})")
+        elif part.function_response:
+            answer = json.dumps(part.function_response.response, ensure_ascii=False, default=str)
+            found.append(f"{part.function_response.name} answered: {answer}")
+        elif part.text and not part.thought:
+            found.append(f"{content.role}: {part.text}")
+    return found

@@ -1,93 +1,27 @@
-"""LlamaIndex: an agent whose model calls are fitted, and a memory that gives out what fits.
+"""LlamaIndex: an agent whose model calls are fitted, and memories that give out what fits.
 
 Example: BrimAgent(llm=llm, tools=tools, brim=MessageFitter(LlamaIndexCodec(), "gpt-4o", 8_000))
 """
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from typing import Any
 
-from brim.errors import MissingFramework
+from brim.errors import BudgetTooSmall, MissingFramework
 from brim.integrations.conversion.fitter import MessageFitter
-from brim.integrations.conversion.messages import (
-    ChatDict,
-    arguments_of,
-    call,
-    content_of,
-    file_block,
-    image_block,
-    other_block,
-    parts_of,
-    text_block,
-    text_of,
-)
+from brim.integrations.conversion.llama_index_messages import LlamaIndexCodec
 
 try:
     from llama_index.core.agent.workflow import FunctionAgent
-    from llama_index.core.base.llms.types import ChatMessage, ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock
+    from llama_index.core.base.llms.types import ChatMessage
     from llama_index.core.bridge.pydantic import Field, PrivateAttr
-    from llama_index.core.memory import BaseMemory
+    from llama_index.core.memory import BaseMemory, BaseMemoryBlock
 except ImportError as problem:
     raise MissingFramework("brim.integrations.llama_index", "llama-index-core>=0.14.25,<0.15") from problem
 
-ROLES = {"chatbot": "assistant", "model": "assistant", "developer": "system", "function": "tool"}
-
-
-class LlamaIndexCodec:
-    """LlamaIndex's messages, whose calls are blocks or stand in `additional_kwargs`."""
-
-    def read(self, message: ChatMessage) -> list[ChatDict]:
-        role = ROLES.get(message.role.value, message.role.value)
-        chat: ChatDict = {"role": role, "content": content_of([block for block, _ in _blocks(message)])}
-        if role == "tool":
-            chat["tool_call_id"] = str(message.additional_kwargs.get("tool_call_id", ""))
-        calls = _calls(message)
-        if calls:
-            chat["tool_calls"] = calls
-        thought = "".join(one.content or "" for one in message.blocks if isinstance(one, ThinkingBlock))
-        return [{**chat, "reasoning_content": thought} if thought else chat]
-
-    def write(self, chats: list[ChatDict], original: ChatMessage | None) -> ChatMessage:
-        chat = chats[0]
-        if original is None:
-            return ChatMessage(role=chat["role"], content=text_of(chat["content"]))
-        calls = {one["id"]: one for one in chat.get("tool_calls", ())}
-        blocks: list[Any] = [one for one in original.blocks if isinstance(one, ThinkingBlock)]
-        blocks += parts_of(chat["content"], _blocks(original), lambda text: TextBlock(text=text))
-        for one in original.blocks:
-            if isinstance(one, ToolCallBlock) and one.tool_call_id in calls:
-                blocks.append(one.model_copy(update={"tool_kwargs": arguments_of(calls[one.tool_call_id])}))
-        changes: dict[str, Any] = {"blocks": blocks}
-        if original.additional_kwargs.get("tool_calls"):
-            changes["additional_kwargs"] = {**original.additional_kwargs, "tool_calls": list(calls.values())}
-        return original.model_copy(update=changes)
-
-
-def _calls(message: ChatMessage) -> list[ChatDict]:
-    blocks = [one for one in message.blocks if isinstance(one, ToolCallBlock)]
-    if blocks:
-        return [call(one.tool_call_id or "", one.tool_name, one.tool_kwargs) for one in blocks]
-    given = message.additional_kwargs.get("tool_calls") or []
-    dumped = [one.model_dump() if hasattr(one, "model_dump") else one for one in given]
-    return [call(one["id"], one["function"]["name"], one["function"]["arguments"]) for one in dumped]
-
-
-def _blocks(message: ChatMessage) -> list[tuple[ChatDict, Any]]:
-    beside = (ToolCallBlock, ThinkingBlock)
-    return [(_block(one), one) for one in message.blocks if not isinstance(one, beside)]
-
-
-def _block(one: Any) -> ChatDict:
-    if isinstance(one, TextBlock):
-        return text_block(one.text)
-    if isinstance(one, ImageBlock):
-        data = one.resolve_image(as_base64=True).read().decode() if one.image else ""
-        return image_block(
-            f"data:{one.image_mimetype or 'image/png'};base64,{data}" if data else str(one.url or one.path)
-        )
-    place = getattr(one, "url", None) or getattr(one, "path", None)
-    return file_block(str(place)) if place else other_block(one.model_dump(mode="json"))
+__all__ = ["BrimAgent", "BrimMemory", "BrimMemoryBlock", "LlamaIndexCodec"]
 
 
 class BrimAgent(FunctionAgent):
@@ -140,3 +74,38 @@ class BrimMemory(BaseMemory):
 
     def reset(self) -> None:
         self.messages = []
+
+
+class BrimMemoryBlock(BaseMemoryBlock[list[ChatMessage]]):
+    """What LlamaIndex's `Memory` has let go of, within a budget: best first for what is asked now."""
+
+    name: str = "brim"
+    model: str = "gpt-4o"
+    budget: int = 4_000
+    messages: list[ChatMessage] = Field(default_factory=list)
+
+    async def _aget(self, messages: list[ChatMessage] | None = None, **kwargs: Any) -> list[ChatMessage]:
+        asked = next((one for one in reversed(messages or []) if one.role.value == "user"), None)
+        return await asyncio.to_thread(self._within, self.messages, asked, self.budget)
+
+    async def _aput(self, messages: list[ChatMessage]) -> None:
+        self.messages.extend(messages)
+
+    async def atruncate(self, content: list[ChatMessage], tokens_to_truncate: int) -> list[ChatMessage] | None:
+        left = self._fitter(None).count(content) - tokens_to_truncate
+        try:
+            return await asyncio.to_thread(self._within, content, None, left) if left > 0 else None
+        except BudgetTooSmall:
+            return None
+
+    def _within(self, kept: list[ChatMessage], asked: ChatMessage | None, budget: int) -> list[ChatMessage]:
+        """The kept messages within a budget; what is asked decides what stays, and comes from elsewhere."""
+        if not kept:
+            return []
+        if asked is None:
+            return self._fitter(budget).fit(kept)
+        whole = budget + self._fitter(None).count([asked])
+        return self._fitter(whole).fit([*kept, asked])[:-1]
+
+    def _fitter(self, budget: int | None) -> MessageFitter[ChatMessage]:
+        return MessageFitter(LlamaIndexCodec(), self.model, budget)

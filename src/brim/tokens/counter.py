@@ -150,6 +150,7 @@ class Counter:
             conversation.system,
             conversation.tools,
             leading,
+            self.framing.loaded(conversation),
             *(fields.get(name) for name in SHOWN),
         )
         found = _heads.get(key)
@@ -262,7 +263,8 @@ class Counter:
         if any(part.kind in MEDIA for message in conversation.messages for part in message.parts):
             line += f"#{self.model.name}"
         fields = conversation.fields
-        shown = [(name, fields[name]) for name in SHOWN if fields.get(name) not in USUAL]
+        shown: list[tuple[str, object]] = [(name, fields[name]) for name in SHOWN if fields.get(name) not in USUAL]
+        shown += self.framing.loaded(conversation)
         return f"{line}#{sha256(repr(shown).encode()).hexdigest()}" if shown else line
 
     def _shares(self, messages: tuple[Message, ...]) -> list[int | None]:

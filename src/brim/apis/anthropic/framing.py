@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from brim.apis.anthropic.deferred_tools import shown
 from brim.apis.framed import Framed
 from brim.apis.image_size import Size, base64_image_size
 from brim.apis.json_values import Json, as_list, as_text, json_text, objects
@@ -41,6 +42,9 @@ _TOOLS_CLAUDE_3: Final = {"opus": (530, 281), "sonnet": (159, 235), "haiku": (26
 _TOOLS_CLAUDE_4: Final = (346, 313)
 # No size is documented for later models. Their vocabulary is finer, so take more than twice Claude 4's.
 _TOOLS_NEWER: Final = (675, 804)
+
+# What a definition says to the API, and not to the model.
+_UNSEEN: Final = frozenset({"cache_control", "defer_loading"})
 
 # What server tools add; a little above the documented 245 to 735.
 _SERVER_TOOL: Final = 900
@@ -118,8 +122,10 @@ def block_tokens(block: Any, count: CountText, model: str) -> int:
     return _BLOCK + opaque_tokens({**block, "cache_control": None}, count, media_rules(model))
 
 
-def tools_tokens(tools: Any, tool_choice: Any, count: CountText, model: str = "") -> int:
-    """Tokens of the tools, including the system prompt that they add.
+def tools_tokens(
+    tools: Any, tool_choice: Any, count: CountText, model: str = "", loaded: tuple[tuple[str, int], ...] = ()
+) -> int:
+    """Tokens of the tools, including the system prompt that they add. Deferred ones are those that are `loaded`.
 
     Example: ([], None, count) -> 0
     """
@@ -127,13 +133,11 @@ def tools_tokens(tools: Any, tool_choice: Any, count: CountText, model: str = ""
     if not listed:
         return 0
     total = _tools_prompt(tool_choice, model)
-    for tool in listed:
+    for tool in shown(listed, loaded):
         if isinstance(tool, dict) and "input_schema" not in tool:
             total += _SERVER_TOOL
-        shown = (
-            {key: value for key, value in tool.items() if key != "cache_control"} if isinstance(tool, dict) else tool
-        )
-        total += _TOOL + count(json_text(shown))
+        bare = {key: one for key, one in tool.items() if key not in _UNSEEN} if isinstance(tool, dict) else tool
+        total += _TOOL + count(json_text(bare))
     if isinstance(tool_choice, dict) and tool_choice.get("name"):
         total += count(as_text(tool_choice["name"]))
     return total

@@ -72,7 +72,7 @@ def tools_tokens(tools: Any, tool_choice: Any, count: CountText, instructions: A
     Example: ([{"type": "function", "name": "foo"}], None, count) -> 23
     """
     system = first_system_text([{"role": "system", "content": instructions}]) if instructions else None
-    return chat_tools_tokens(tools, tool_choice, None, count, "tools", system)
+    return chat_tools_tokens(_at_first(tools), tool_choice, None, count, "tools", system)
 
 
 def tools_slack(tools: Any, tool_choice: Any, count: CountText) -> int:
@@ -80,7 +80,26 @@ def tools_slack(tools: Any, tool_choice: Any, count: CountText) -> int:
 
     Example: (None, None, count) -> 0
     """
-    return chat_tools_slack(tools, tool_choice, None, count, "tools")
+    return chat_tools_slack(_at_first(tools), tool_choice, None, count, "tools")
+
+
+def _at_first(tools: Any) -> Any:
+    """What the model sees of the tools before it has searched: of a deferred function only what it is for.
+
+    What a search finds stands in the input, in its `tool_search_output`.
+    """
+    listed = as_list(tools)
+    if not any(isinstance(tool, dict) and tool.get("type") == "tool_search" for tool in listed):
+        return tools
+    return [_before_search(tool) if isinstance(tool, dict) else tool for tool in listed]
+
+
+def _before_search(tool: Json) -> Json:
+    if tool.get("type") == "namespace":
+        return {**tool, "tools": [one for one in objects(tool.get("tools")) if one.get("defer_loading") is not True]}
+    if tool.get("defer_loading") is not True or tool.get("type") != "function":
+        return tool
+    return {key: tool[key] for key in ("type", "name", "description") if key in tool}
 
 
 def item_tokens(item: Any, count: CountText, model: str = "gpt-4o") -> int:

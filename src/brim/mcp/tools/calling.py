@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from brim.docsearch.tool_index import ToolIndex
 from brim.errors import BadInput, NotFound
 from brim.mcp.options import WrapperOptions
-from brim.mcp.tools.tool_search import ToolIndex
 from brim.mcp.transport.asking import WAIT, AskServer, asking
 from brim.mcp.transport.child_process import ChildLog
 from brim.mcp.transport.json_rpc import RpcObject

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from brim.count_text import CountText
+from brim.docsearch.tool_index import ToolIndex
 from brim.mcp.options import LEVELS, Level, WrapperOptions
 from brim.mcp.results.meta_budgets import MAX_CHARS_KEY, is_read_only, is_round_trip
 from brim.mcp.results.recall_tool import query_tool, recall_tool
 from brim.mcp.tools import tool_groups
 from brim.mcp.tools.definition_shrinking import Shrunk, shrink
-from brim.mcp.tools.tool_search import ToolIndex
 from brim.mcp.transport.json_rpc import RpcObject, dump, meta_of
 
 SEPARATOR = "__"

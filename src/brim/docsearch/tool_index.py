@@ -8,7 +8,9 @@ from difflib import get_close_matches
 from typing import Any
 
 from brim.docsearch.bm25 import Bm25, words
-from brim.mcp.transport.json_rpc import RpcObject
+from brim.errors import BadInput
+
+Tool = dict[str, Any]
 
 # Words that people use for the same thing when they name tools: the query's word, the tool's word.
 _SAME = """get fetch retrieve read load show view obtain access
@@ -45,6 +47,8 @@ _MEANT_WORTH = 0.8
 _LIKENESS = 0.8
 _SHORTEST_MEANT = 4
 _MEANINGS = 2
+# Where MCP, Anthropic, OpenAI and Gemini state the parameters.
+_SCHEMAS = ("inputSchema", "input_schema", "parameters", "parametersJsonSchema")
 _NAME_WORTH = 4
 _GROUP_WORTH = 2
 _MARKUP = re.compile(r"<[^<>\n]{1,40}>|\b(?:server|tool)s?\s*:", re.IGNORECASE)
@@ -63,13 +67,33 @@ def _near() -> dict[str, tuple[str, ...]]:
 _NEAR = _near()
 
 
+def find_tools(tools: Sequence[Tool], query: str, limit: int = 5) -> list[Tool]:
+    """The tools of a request, in any API's form, that are best for what a query says; the best one first.
+
+    Example: find_tools([{"name": "read_file"}, {"name": "send_mail"}], "open a document") -> [{"name": "read_file"}]
+    """
+    if limit < 1:
+        raise BadInput("limit", f"must be 1 or more, not {limit}")
+    known = [one for tool in tools for one in _functions(tool)]
+    index = ToolIndex([one.get("function", one) for one in known])
+    return [known[place] for place in index.search(query, limit)]
+
+
+def _functions(tool: Tool) -> list[Tool]:
+    """The functions that an entry of a request's tools declares; none where it is a tool of the provider's own."""
+    for key in ("functionDeclarations", "function_declarations", "tools"):
+        if isinstance(tool.get(key), list):
+            return [one for one in tool[key] if isinstance(one, dict)]
+    return [tool] if tool.get("type") in (None, "function", "custom") else []
+
+
 class ToolIndex:
     """BM25 over names, groups, descriptions and parameters, with words that mean the same and misspelt ones.
 
     Example: ToolIndex([{"name": "read_file"}, {"name": "send_mail"}]).search("open a document") -> [0]
     """
 
-    def __init__(self, tools: Sequence[RpcObject], groups: Sequence[str] | None = None) -> None:
+    def __init__(self, tools: Sequence[Tool], groups: Sequence[str] | None = None) -> None:
         named = groups if groups is not None else [""] * len(tools)
         self._names = [str(tool.get("name", "")) for tool in tools]
         documents = [_words_of(tool, group) for tool, group in zip(tools, named, strict=True)]
@@ -116,11 +140,11 @@ class ToolIndex:
         return get_close_matches(word, self._by_start.get(word[0], ()), _MEANINGS, _LIKENESS)
 
 
-def _words_of(tool: RpcObject, group: str) -> list[str]:
+def _words_of(tool: Tool, group: str) -> list[str]:
     text = str(tool.get("description") or "")
     found = words(str(tool.get("name", ""))) * _NAME_WORTH + words(group) * _GROUP_WORTH
     found += words(_SENTENCE_END.split(text.strip(), maxsplit=1)[0][:300]) + words(text[:1_500])
-    schema = tool.get("inputSchema")
+    schema = next((tool[key] for key in _SCHEMAS if key in tool), None)
     properties: Any = schema.get("properties") if isinstance(schema, dict) else None
     if isinstance(properties, dict):
         for name, value in properties.items():
