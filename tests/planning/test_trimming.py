@@ -11,12 +11,14 @@ from brim import BadSetting, Policy
 from brim.apis import APIS
 from tests.planning.chats import MODEL, size, texts
 
-SYSTEM = {"role": "system", "content": "You are a clerk who answers in one sentence, at once."}
-FIRST = {"role": "user", "content": "Which of our boats sail to the island this evening?"}
-BLOCKS = ["The FIRST boat leaves at seven and comes back at nine.", "The SECOND boat leaves at eight and stays there."]
-SECOND = {"role": "assistant", "content": [{"type": "text", "text": text} for text in BLOCKS]}
-THIRD = {"role": "user", "content": "And what does a place on the later one cost me?"}
-FOURTH = {"role": "assistant", "content": "It costs twelve, and six for everyone below sixteen."}
+# The chat of LangChain's own tests of `trim_messages`; its ids are names here.
+TEXT = "This is a 4 token text."
+SYSTEM = {"role": "system", "content": TEXT}
+FIRST = {"role": "user", "content": TEXT, "name": "first"}
+BLOCKS = ["This is the FIRST 4 token block.", "This is the SECOND 4 token block."]
+SECOND = {"role": "assistant", "content": [{"type": "text", "text": text} for text in BLOCKS], "name": "second"}
+THIRD = {"role": "user", "content": TEXT, "name": "third"}
+FOURTH = {"role": "assistant", "content": TEXT, "name": "fourth"}
 CHAT = [SYSTEM, FIRST, SECOND, THIRD, FOURTH]
 CALL = {
     "role": "assistant",
@@ -24,7 +26,7 @@ CALL = {
     "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "tide", "arguments": "{}"}}],
 }
 RESULT = {"role": "tool", "tool_call_id": "c1", "content": "high at nine, low at three in the morning"}
-SECOND_BLOCK = {"role": "assistant", "content": [{"type": "text", "text": BLOCKS[1]}]}
+FIRST_BLOCK, SECOND_BLOCK = (SECOND | {"content": [block]} for block in SECOND["content"])
 
 
 def trim(messages: Any, budget: int, **settings: Any) -> brim.Fitted:
@@ -65,15 +67,21 @@ def test_of_the_oldest_message_that_does_not_fit_whole_its_later_blocks_stay() -
 
 
 def test_of_the_oldest_message_that_does_not_fit_whole_its_last_words_stay() -> None:
-    end = {"role": "user", "content": "on the later one cost me?"}
+    end = THIRD | {"content": "a 4 token text."}
+    chat = CHAT[1:]
+    check(room_for(end, FOURTH), [end, FOURTH], chat, allow_partial=True)
     check(room_for(SYSTEM, end, FOURTH), [SYSTEM, end, FOURTH], allow_partial=True)
 
 
 def test_a_part_that_may_not_begin_the_chat_does_not_stay() -> None:
     budget = room_for(SYSTEM, SECOND_BLOCK, THIRD, FOURTH)
     check(budget, [SYSTEM, THIRD, FOURTH], allow_partial=True, start_on="user")
-    three = [FIRST, FOURTH, THIRD]
-    check(room_for(FOURTH, THIRD), [THIRD], three, allow_partial=True, start_on="user")
+    three = [
+        {"role": "user", "content": "First human message"},
+        {"role": "assistant", "content": "AI response"},
+        {"role": "user", "content": "Second human message"},
+    ]
+    check(room_for(*three[1:]), three[2:], three, allow_partial=True, start_on="user")
 
 
 def test_what_stays_ends_with_a_role_that_may_end_it() -> None:
@@ -89,8 +97,8 @@ def test_what_stays_begins_with_a_role_that_may_begin_it() -> None:
 
 
 def test_of_a_single_message_its_end_stays() -> None:
-    message = {"role": "user", "content": "one two three four five six seven eight nine ten"}
-    end = {"role": "user", "content": "nine ten"}
+    message = {"role": "user", "content": "This is a funky text."}
+    end = {"role": "user", "content": "a funky text."}
     check(room_for(end), [end], [message], allow_partial=True)
 
 
@@ -118,26 +126,26 @@ def test_the_first_messages_that_fit_stay() -> None:
 
 
 def test_of_the_first_message_that_does_not_fit_whole_its_earlier_blocks_stay() -> None:
-    half = {"role": "assistant", "content": SECOND["content"][:1]}
-    check(room_for(SYSTEM, FIRST, half), [SYSTEM, FIRST, half], keep="first", allow_partial=True)
-    check(room_for(SYSTEM, FIRST, half), [SYSTEM, FIRST], keep="first", allow_partial=True, end_on="user")
+    budget = room_for(SYSTEM, FIRST, FIRST_BLOCK)
+    check(budget, [SYSTEM, FIRST, FIRST_BLOCK], keep="first", allow_partial=True)
+    check(budget, [SYSTEM, FIRST], keep="first", allow_partial=True, end_on="user")
 
 
 def test_of_the_first_message_that_does_not_fit_whole_its_first_words_stay() -> None:
-    message = {"role": "user", "content": "one two three four five six seven eight nine ten"}
-    start = {"role": "user", "content": "one two three"}
+    message = {"role": "user", "content": "This is a long message that needs trimming"}
+    start = {"role": "user", "content": "This is a"}
     check(room_for(start), [start], [message], keep="first", allow_partial=True)
 
 
 def test_a_message_of_blocks_alone_keeps_the_blocks_that_fit() -> None:
-    half = {"role": "assistant", "content": SECOND["content"][:1]}
-    check(room_for(half), [half], [SECOND], keep="first", allow_partial=True)
+    check(room_for(FIRST_BLOCK), [FIRST_BLOCK], [SECOND], keep="first", allow_partial=True)
 
 
 def test_an_exact_budget_is_enough() -> None:
-    two = [SYSTEM, FIRST, THIRD]
-    check(room_for(SYSTEM, FIRST), [SYSTEM, FIRST], two, keep="first")
+    two = [{"role": "system", "content": "10 tokens exactly."}, {"role": "user", "content": "Another 10 tokens."}]
     check(room_for(*two), two, two, keep="first")
+    three = [*two, THIRD]
+    check(room_for(*two), two, three, keep="first")
 
 
 # What is left is a request.
