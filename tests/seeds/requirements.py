@@ -1,6 +1,6 @@
 """Which test holds each requirement of the five plans, by the requirement's number.
 
-`OPEN` says what is not there yet, `NOT_OURS` what has no counterpart here.
+`NOT_OURS` says what has no counterpart here.
 """
 
 from __future__ import annotations
@@ -90,6 +90,7 @@ HELD: dict[int, str] = {
     73: f"{_COUNT}::test_a_model_has_its_encoding",
     74: f"{_SUMMARIES}::test_the_summarizer_has_a_style_a_temperature_and_a_length",
     75: "gateway/test_settings_editing::test_a_change_is_in_the_file_beside_its_comments_and_in_the_next_request",
+    76: "seeds/test_topics::test_a_very_long_chat_has_a_summary_for_each_of_its_topics",
     # Plan 2: the total budget
     77: f"{_BUDGET}::test_two_million_tokens_over_all_layers_never_reach_a_model_of_one_million",
     78: f"{_BUDGET}::test_the_total_budget_is_128000_tokens_with_4096_for_the_answer",
@@ -205,10 +206,6 @@ HELD: dict[int, str] = {
     188: "gateway/test_fitter::test_bypass_leaves_a_request_alone",
     189: f"{_COUNT}::test_a_conversation_never_hits_the_limit_of_its_window",
     190: "tokens/test_corrected::test_the_parts_of_a_count_add_up_to_it",
-}
-
-OPEN: dict[int, str] = {
-    76: "a very long chat has one summary, not one a topic",
 }
 
 NOT_OURS: dict[int, str] = {

@@ -26,7 +26,9 @@ def plan_by_policy(work: PlanRequest, log: list[Message], view: View, saved: Cal
     `saved` gives the form in which results of finished turns are kept.
     """
     incremental = not work.policy.plans_log
-    source = [entry for entry in view.entries if entry.kind != "context"] if incremental else _of_log(work, log, saved)
+    # What was shown beside an earlier message was for that message: it is neither kept nor summarised.
+    said = [entry for entry in view.entries if entry.kind not in ("context", "recall")]
+    source = said if incremental else _of_log(work, log, saved)
     shown = replace(work.conversation, messages=tuple([entry.message for entry in source]))
     outcome = strategies.run(replace(work, conversation=shown))
     if outcome.conversation is shown and shown.messages == view.messages():

@@ -45,8 +45,11 @@ class PolicyEntry(SettingsSection, frozen=True, kw_only=True):
     ] = 2
 
     summary: Annotated[
-        bool, Meta(description="rolling: false: no summary; as many messages as fit, and the next five say which")
+        bool, Meta(description="rolling: false: no summary; as many messages as fit, and the next settings say which")
     ] = True
+    summary_topics: Annotated[
+        Count, Meta(description="rolling: the most parts of the summary, each of one topic of a very long chat")
+    ] = 1
     keep: Annotated[Literal["last", "first"], Meta(description="rolling: which messages stay")] = "last"
     start_on: Annotated[
         tuple[Literal["user", "assistant"], ...],

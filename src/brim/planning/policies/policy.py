@@ -192,6 +192,8 @@ class RollingPolicy(Policy):
     min_recent_messages_to_keep: int = 2
     summary: bool = True
     """False: no summary, and as many messages as fit; the fields below say which."""
+    summary_topics: int = 1
+    """The most parts of the summary, each of one topic of a very long chat; 1: one summary of everything."""
     keep: str = "last"
     """Which messages stay: the `last` or the `first`."""
     start_on: tuple[str, ...] = ()
@@ -217,6 +219,7 @@ class RollingPolicy(Policy):
         return [
             *Policy._problems(self),
             *_whole(self, 1, "max_prompt_tokens", "recent_messages_to_keep", "min_recent_messages_to_keep"),
+            *_whole(self, 1, "summary_topics"),
             *_whole(self, 0, "reserved_response_tokens"),
             *_not_above(self, "min_recent_messages_to_keep", "recent_messages_to_keep"),
             *_below(self, "reserved_response_tokens", "max_prompt_tokens"),

@@ -20,7 +20,8 @@ from brim.planning.items import current
 from brim.planning.plan import Plan, kept_whole, told
 from brim.planning.policies import agent
 from brim.planning.policies.policy import RollingPolicy
-from brim.planning.policies.summaries import block_summary, summary
+from brim.planning.policies.summaries import block_summary
+from brim.planning.policies.topics import summary_by_topic
 from brim.planning.project_context import asked_words, shrunk
 from brim.planning.render import with_text
 from brim.planning.reports.decisions import Decision, Form
@@ -249,7 +250,8 @@ class _Window:
         text = self.previous
         if cut:
             tokens = max(LEAST, int(share * self.room) - FRAME)
-            text = summary(self.request, self.chat[:cut], self.previous, tokens)
+            most = self.policy.summary_topics
+            text = summary_by_topic(self.request, self.chat, cut, self.previous, tokens, most)
         self.summary = [apis.text_message(self.request.conversation.api, "system", PREFIX + text)] if text else []
 
     def _compress(self) -> None:
