@@ -118,7 +118,7 @@ def test_an_unknown_language_is_outlined_by_indentation():
 
 def test_without_the_extra_indentation_tells_the_outline(monkeypatch):
     monkeypatch.setattr(grammars, "parser", lambda language: None)
-    got = code.extract(PYTHON, room(200))
+    got = code.extract(f"{PYTHON}\n", room(200))
     assert "43 def method_gamma(self, key: str) -> int\n" in got
     assert "89 def main(argv)" in got
 

@@ -10,7 +10,9 @@ import pytest
 from rooms import count, room
 
 from brim import content
-from brim.content.detect import detect, parts
+from brim.content import arguments
+from brim.content.code import source as code
+from brim.content.detect import detect, line_patterns, parts
 from brim.errors import NotDecodable
 
 SIZE = 4_000
@@ -133,3 +135,26 @@ def test_a_line_of_one_sign_that_ends_otherwise_takes_time_in_proportion_to_its_
 
     assert is_linear(work, unit * 20_000 + " !", unit * 40_000 + " !")
     assert is_linear(detect, f"{unit * 20_000} !\n" * 3, f"{unit * 40_000} !\n" * 3)
+
+
+@pytest.mark.parametrize(
+    ("path", "unit"),
+    [("a.lua", "function(\n"), ("a.rs", 'r#"x\n')],
+)
+def test_a_text_that_is_not_of_its_language_takes_time_in_proportion_to_its_length(path: str, unit: str) -> None:
+    def work(text: str) -> object:
+        return code.extract(text, room(400), path)
+
+    assert is_linear(work, unit * 1_000, unit * 2_000)
+
+
+def test_arguments_that_are_nested_deeply_and_never_closed_take_time_in_proportion_to_their_length() -> None:
+    def work(text: str) -> object:
+        return arguments.extract(text, room(400))
+
+    assert is_linear(work, "[" * 2_000 + '\\"' * 3_000, "[" * 2_000 + '\\"' * 6_000)
+
+
+def test_one_endless_word_in_what_looks_like_a_script_takes_time_in_proportion_to_its_length() -> None:
+    words = ["9" * size for size in (1_500, 3_000)]
+    assert is_linear(lambda word: [line_patterns.SCRIPT.findall(word) for _ in range(20)], *words)

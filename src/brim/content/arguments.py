@@ -30,7 +30,7 @@ ENOUGH = 0.98
 DEEPEST = 100
 # No more values than this stand in one token.
 _ITEMS = 4
-_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.S)
+_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.S)
 
 
 def extract(text: str, room: Room) -> str:

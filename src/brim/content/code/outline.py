@@ -136,10 +136,10 @@ class _Visit:
 
 
 def _parsed(lines: Sequence[str], language: str) -> Outline | None:
-    parser = grammars.parser(language) if sum(map(len, lines)) <= _LONGEST else None
-    if parser is None:
+    source = "\n".join(lines).encode("utf-8", "replace")
+    tree = grammars.tree(source, language) if len(source) <= _LONGEST else None
+    if tree is None:
         return None
-    tree = parser.parse("\n".join(lines).encode("utf-8", "replace"))
     definitions: list[Definition] = []
     imports: list[int] = []
     waiting = [_Visit(tree.root_node)]

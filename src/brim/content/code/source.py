@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
+from typing import NamedTuple
 
 from brim.content import plain_text
 from brim.content.code import signature
@@ -22,6 +23,7 @@ from brim.content.code.outline import Definition, Outline, outline
 from brim.content.selection import fits, plural
 from brim.content.types import Room
 from brim.relevance import query_match
+from brim.sized_lru import SizedLru
 
 _LONGEST = 6_000_000
 # At 8% of its tokens an outline names everything, with 50 characters of the text to a token of the room. Of a text that
@@ -48,16 +50,41 @@ def extract(text: str, room: Room, path: str = "") -> str:
         return ""
     if fits(text, room):
         return text
+    known = by_path(path or room.name)
+    key = text, known, min(len(text), max(_LEAST_READ, _READ * room.tokens))
+    read = _sources.get(key)
+    if read is None:
+        read = _read(*key)
+        if len(text) <= _REMEMBERED:
+            _sources.put(key, read, len(text))
+    if not read.found.definitions:
+        return plain_text.extract(text, room)
+    made = _Page(read.lines, read.bare, read.found, read.language, room).fitted()
+    return plain_text.extract(text, room) if made is None else made
+
+
+class _Source(NamedTuple):
+    """A text by lines, with and without their numbers, its language and its outline."""
+
+    lines: list[str]
+    bare: list[str]
+    language: str
+    found: Outline
+
+
+def _read(text: str, language: str, most: int) -> _Source:
+    """A text, of which the grammar reads so many characters; what has no lines has no outline."""
     lines = text.split("\n") if len(text) <= _LONGEST else []
     if len(lines) < 4 or max(map(len, lines)) > max(400, len(text) // 4):
-        return plain_text.extract(text, room)
+        return _Source([], [], "", Outline([], []))
     bare = unnumbered(lines)
-    language = by_path(path or room.name) or by_content(bare)
-    found = outline(bare, language, max(_LEAST_READ, _READ * room.tokens))
-    if not found.definitions:
-        return plain_text.extract(text, room)
-    made = _Page(lines, bare, found, language, room).fitted()
-    return plain_text.extract(text, room) if made is None else made
+    language = language or by_content(bare)
+    return _Source(lines, bare, language, outline(bare, language, most))
+
+
+# Texts are shortened again and again, to other rooms: what they are made of is read once.
+_REMEMBERED = 1_000_000
+_sources: SizedLru[tuple[str, str, int], _Source] = SizedLru(4 * _REMEMBERED)
 
 
 def unnumbered(lines: Sequence[str]) -> list[str]:

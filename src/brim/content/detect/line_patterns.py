@@ -129,5 +129,5 @@ BASE64 = re.compile(r"(?:[A-Za-z0-9+/_-]{60,}={0,2})")
 HEX_LINE = re.compile(r"(?:0x)?[0-9a-fA-F]{4,16}[:\s]\s{0,3}(?:[0-9a-fA-F]{2,8}\s{1,3}){4}|(?:[0-9a-fA-F]{2}[ :]){12}")
 HEX_RUN = re.compile(r"[0-9a-fA-F]{128,}")
 BUNDLE = ";{}(),!?&|=:"
-SCRIPT = re.compile(r"function\s?\w*\(|=>|\bvar \w|\breturn\b|\bthis\.|[\w-]+\{[\w-]+:|void 0|!0\b")
+SCRIPT = re.compile(r"function\s?\w*\(|=>|\bvar \w|\breturn\b|\bthis\.|[\w-]\{[\w-]+:|void 0|!0\b")
 ENDS_SAID = re.compile(r".*[.!?][\"')]?\s*$")

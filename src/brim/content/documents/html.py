@@ -13,6 +13,7 @@ from brim.content.documents import html_scan
 from brim.content.line_packing import Tier, head_and_tail, matching, pack
 from brim.content.selection import fits, least
 from brim.content.types import Room
+from brim.sized_lru import SizedLru
 
 try:
     from trafilatura import extract as main_content
@@ -31,6 +32,9 @@ _HEADING = re.compile(r"#{1,6} \S")
 # Escapes that nobody who reads Markdown as text needs, and a heading with nothing below it.
 _ESCAPED = re.compile(r"\\([_\[\]])")
 _EMPTY_END = re.compile(r"(?:\n+#{1,6} [^\n]*)+\s*\Z")
+# Pages are shortened again and again, to other rooms: their main content is looked for once.
+_REMEMBERED = 1_000_000
+_known: SizedLru[str, str] = SizedLru(4 * _REMEMBERED)
 # It reports pages without an article as errors; here that is an ordinary case.
 logging.getLogger("trafilatura").addHandler(logging.NullHandler())
 
@@ -61,7 +65,11 @@ def extract(text: str, room: Room) -> str:
     left_out = f"{len(text) // 1000:,} KB HTML"
     if room.tokens < 8:
         return least(room, left_out)
-    content = markdown(text)
+    content = _known.get(text)
+    if content is None:
+        content = markdown(text)
+        if len(text) <= _REMEMBERED:
+            _known.put(text, content, len(text) + len(content))
     marked = f"{content}\n{room.mark(left_out)}" if content else room.mark(left_out)
     if fits(marked, room):
         return marked

@@ -13,11 +13,21 @@ from brim.content.json.table.read import HEADED, Document, read
 from brim.content.json.table.shape import NestedTooDeep
 from brim.content.json.weigh import lightest
 from brim.errors import NotDecodable
+from brim.sized_lru import SizedLru
+
+# A text is asked for its dense form for itself and again when it is shortened, to each room: it is made once.
+_REMEMBERED = 1_000_000
+_dense: SizedLru[str, tuple[str | None]] = SizedLru(4 * _REMEMBERED)
 
 
 def dense(text: str) -> str | None:
     """Return the smallest form that decodes to an equal value, or None if the text is the smallest."""
-    return _form(text, full=True)
+    known = _dense.get(text)
+    if known is None:
+        known = (_form(text, full=True),)
+        if len(text) <= _REMEMBERED:
+            _dense.put(text, known, len(text))
+    return known[0]
 
 
 def simple(text: str) -> str | None:

@@ -273,7 +273,7 @@ class _RowPage:
     def _chosen(self, limit: int) -> tuple[list[Single], list[Shown]]:
         left = limit - self._size(self._head([], []))
         tables = [
-            Shown(table, list(range(len(table.columns[0].values))), table.naming())
+            Shown(table, list(range(len(table.columns[0].values))), table.naming)
             for table in self.tables
             if table.columns  # rows of empty lists and objects have none
         ]

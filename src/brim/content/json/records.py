@@ -41,20 +41,13 @@ class Column:
 
 @dataclass(slots=True)
 class Records:
-    """A list of records: where it stands, and its columns."""
+    """A list of records: where it stands, its columns, and those that identify a row."""
 
     key: str
     order: int
     number: int
     columns: list[Column]
-
-    def naming(self) -> list[Column]:
-        """What identifies a row: its id, what names it, and its state, as far as there are such."""
-        kept = [one for one in self.columns if one.filled and not one.constant]
-        first = _id_of(kept, self.number)
-        name = _name_of([one for one in kept if one is not first], self.number)
-        state = _state_of([one for one in kept if one not in (first, name)], self.number)
-        return [one for one in (first, name, state) if one is not None]
+    naming: list[Column]
 
 
 def shown(leaf: Any) -> str:
@@ -127,7 +120,17 @@ def records(value: Any, key: str, order: int, rows: Sequence[int] | None = None)
             one.kind = max(kinds[path], key=lambda kind: (kinds[path][kind], kind))
             one.constant = one.filled == len(places) > 1 and len(set(one.values)) == 1
             one.distinct = len({value for value in one.values if value}) / one.filled
-    return Records(key, order, number, list(columns.values()))
+    listed = list(columns.values())
+    return Records(key, order, number, listed, _naming(listed, number))
+
+
+def _naming(columns: Sequence[Column], number: int) -> list[Column]:
+    """What identifies a row: its id, what names it, and its state, as far as there are such."""
+    kept = [one for one in columns if one.filled and not one.constant]
+    first = _id_of(kept, number)
+    name = _name_of([one for one in kept if one is not first], number)
+    state = _state_of([one for one in kept if one not in (first, name)], number)
+    return [one for one in (first, name, state) if one is not None]
 
 
 def _cells(row: dict[str, Any]) -> Iterator[tuple[str, Any, int]]:
