@@ -34,7 +34,7 @@ def parser(language: str) -> Parser | None:
     return Parser(grammar) if grammar is not None else None
 
 
-class _Source:
+class _BoundedBytes:
     """Bytes that a grammar reads piece by piece, and how much it has read; after too much they are at their end."""
 
     def __init__(self, source: bytes) -> None:
@@ -52,7 +52,7 @@ class _Source:
 
 def tree(source: bytes, language: str) -> Tree | None:
     """The syntax tree of a text; None without a grammar, and for a text over which its grammar goes again and again."""
-    reader, pieces = parser(language), _Source(source)
+    reader, pieces = parser(language), _BoundedBytes(source)
     if reader is None:
         return None
     found = reader.parse(pieces)

@@ -63,7 +63,7 @@ def extract(text: str, room: Room, path: str = "") -> str:
     return plain_text.extract(text, room) if made is None else made
 
 
-class _Source(NamedTuple):
+class _SourceText(NamedTuple):
     """A text by lines, with and without their numbers, its language and its outline."""
 
     lines: list[str]
@@ -72,19 +72,19 @@ class _Source(NamedTuple):
     found: Outline
 
 
-def _read(text: str, language: str, most: int) -> _Source:
+def _read(text: str, language: str, most: int) -> _SourceText:
     """A text, of which the grammar reads so many characters; what has no lines has no outline."""
     lines = text.split("\n") if len(text) <= _LONGEST else []
     if len(lines) < 4 or max(map(len, lines)) > max(400, len(text) // 4):
-        return _Source([], [], "", Outline([], []))
+        return _SourceText([], [], "", Outline([], []))
     bare = unnumbered(lines)
     language = language or by_content(bare)
-    return _Source(lines, bare, language, outline(bare, language, most))
+    return _SourceText(lines, bare, language, outline(bare, language, most))
 
 
 # Texts are shortened again and again, to other rooms: what they are made of is read once.
 _REMEMBERED = 1_000_000
-_sources: SizedLru[tuple[str, str, int], _Source] = SizedLru(4 * _REMEMBERED)
+_sources: SizedLru[tuple[str, str, int], _SourceText] = SizedLru(4 * _REMEMBERED)
 
 
 def unnumbered(lines: Sequence[str]) -> list[str]:
