@@ -1,4 +1,4 @@
-"""What a model is: its window, largest output, tokenizer family, wire format and prices.
+"""Models: window, largest output, tokenizer family, API and prices.
 
 `find` takes a name as any API, SDK or gateway spells it. The functions here work on one catalog for the whole
 process; make a `Catalog` of your own to keep its additions apart.
@@ -37,7 +37,7 @@ learn = _shared.learn
 
 
 def model_of(given: str | Model | None, named: str = "") -> Model:
-    """What callers give as a model: one, or the name of one; else the one `named`. Raises BadInput, UnknownModel."""
+    """The model that a caller gave, itself or by name; otherwise the one called `named`. Raises BadInput, UnknownModel."""
     if isinstance(given, Model):
         return given
     if given is not None and not isinstance(given, str):

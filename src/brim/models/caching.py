@@ -1,4 +1,4 @@
-"""What a provider's prompt cache is worth: from how long a prefix on it works, and what reading from it costs."""
+"""What a provider's prompt cache is worth: the shortest prefix it keeps, and what reading from it costs."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _LEAST: dict[str, tuple[tuple[str, int], ...]] = {
     "deepseek": ((r"", 64),),
 }
 _USUAL = 1_024
-# Seconds after which a prefix that nobody used is surely gone, as the providers document it (2026): Anthropic keeps one
+# Seconds after which an unused prefix is certainly gone, as the providers document it (2026): Anthropic keeps one
 # for 5 minutes, OpenAI removes it within an hour at the latest, DeepSeek within days. Others say less than an hour.
 _LASTS = {"anthropic": 300.0, "deepseek": 259_200.0}
 _AN_HOUR = 3_600.0
-# A client may ask for longer: Anthropic takes a `ttl` in `cache_control`, OpenAI `prompt_cache_retention`.
+# A client may ask for longer: Anthropic has `ttl` in `cache_control`, OpenAI `prompt_cache_retention`.
 _LONGER = ((re.compile(rb'"ttl"\s*:\s*"1h"'), _AN_HOUR), (re.compile(rb'^"24h"$'), 86_400.0))
-# Where no price is known: what most providers take for cached input, and for output, of what fresh input costs.
+# Defaults for unknown prices, relative to fresh input: what most providers charge for cached input and for output.
 _READING, _ANSWERING = 0.1, 4.0
 
 
@@ -33,7 +33,7 @@ _READING, _ANSWERING = 0.1, 4.0
 class Caching:
     """Prices as shares of what a token of fresh input costs; prefixes shorter than `least` are never cached.
 
-    `reading` is 1 where cached input costs as much as fresh input, so that there is nothing to lose.
+    `reading` is 1 if cached input costs as much as fresh input, so that a cache miss costs nothing.
     """
 
     least: int
@@ -44,12 +44,12 @@ class Caching:
     """Seconds after which what nobody used is no longer in the cache."""
 
     def lost(self, tokens: int) -> float:
-        """What it costs, in tokens of fresh input, to send so many tokens anew that could have come from the cache."""
+        """The cost, in tokens of fresh input, of sending tokens again that could have come from the cache."""
         return tokens * max(0.0, self.writing - self.reading)
 
 
 def kept_for(caching: Caching, *asked: bytes) -> float:
-    """Seconds for which a prefix is kept, where the request may ask for longer in one of its fields.
+    """Seconds for which a prefix is kept; a request may ask for longer in one of its fields.
 
     Example: kept_for(caching_of(claude), b'{"cache_control":{"type":"ephemeral","ttl":"1h"}}') -> 3600.0
     """

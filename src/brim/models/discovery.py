@@ -50,7 +50,7 @@ _PRICES: Final = {  # OpenRouter and Vercel, in USD per token
 
 
 def discover(payload: Any, *, provider: str = "", api: str = "") -> list[Model]:
-    """The models of a `/models` answer that states their limits; entries that state none are left out.
+    """The models in a `/models` answer that state their limits; entries without limits are skipped.
 
     Example: `{"data": [{"id": "my-llama", "max_model_len": 8192}]}` -> one Model with a window of 8,192.
     """
@@ -58,7 +58,7 @@ def discover(payload: Any, *, provider: str = "", api: str = "") -> list[Model]:
 
 
 def with_default(body: bytes, name: str) -> bytes:
-    """A `/models` answer whose model of this name is marked; as it is where it lists no such model.
+    """A `/models` answer with this model marked as the default; unchanged if it isn't listed.
 
     Example: (b'{"data": [{"id": "gpt-4o"}]}', "gpt-4o") -> b'{"data": [{"id": "gpt-4o", "is_default": true}]}'
     """
@@ -93,7 +93,7 @@ def _model(entry: Mapping[str, Any], provider: str, api: str) -> Model | None:
         name,
         provider,
         window=total,
-        # A largest output as large as the window means that the server states none.
+        # A largest output equal to the window means that the server doesn't state one.
         max_output=output if output is not None and output < 0.9 * total else None,
         family=family_of(name),
         prices=_prices(entry),

@@ -1,4 +1,4 @@
-"""The catalog: the shipped table, what upstreams told, and what the user set, looked up by any spelling."""
+"""The catalog: the shipped table, what upstreams reported and what the user set, looked up by any spelling."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from brim.models.model import Model, Prices
 TABLE: Final = Path(__file__).with_name("models.json")
 _CACHED_NAMES: Final = 4096
 _LONGEST_NAME: Final = 200
-# Shorter words begin the names of many families.
+# Shorter words are prefixes of too many families.
 SHORTEST_FAMILY = 3
 _VERSION = re.compile(r"(?<!\d)\d{1,2}(?![\dA-Za-z])")
 _FIELDS: Final = frozenset(field.name for field in fields(Model))
@@ -52,14 +52,14 @@ class Row(msgspec.Struct, array_like=True, frozen=True, gc=False):
 
 
 def api_of(name: str, provider: str) -> str:
-    """The wire format that a provider speaks for a model. Example: Claude at Google -> `"anthropic"`."""
+    """The API that a provider offers for a model. Example: Claude at Google -> `"anthropic"`."""
     if provider == "anthropic" or (provider in ("aws", "google", "azure") and "claude" in name.lower()):
         return "anthropic"
     return "gemini" if provider == "google" else "openai_chat"
 
 
 class Catalog:
-    """Models by name. The table is read at the first lookup; what is added stands before it."""
+    """Models by name. The table is read at the first lookup; additions take precedence."""
 
     def __init__(self) -> None:
         self._table: tuple[list[Row], dict[str, Row]] | None = None
@@ -97,13 +97,13 @@ class Catalog:
         ]
 
     def add(self, model: Model) -> None:
-        """Know this model from now on, in place of the one that its name would find."""
+        """Add a model, replacing the one that its name would find."""
         self._added[names.canonical(model.name)] = model
         self._added[names.canonical(f"{model.provider}/{model.name}")] = model
         self._search.cache_clear()
 
     def override(self, name: str, given: Mapping[str, Any]) -> Model:
-        """Add a model from settings: what is given, on top of what is known of that name.
+        """Add a model from settings; the given values override what is known under that name.
 
         Example: `override("gpt-4o", {"window": 64_000})` keeps the prices and halves the window.
         """
@@ -126,7 +126,7 @@ class Catalog:
         return model
 
     def learn(self, discovered: Iterable[Model]) -> list[Model]:
-        """Add what an upstream says of its models; return those taken.
+        """Add what an upstream reports about its models, and return those added.
 
         Its limits stand before the table's; what it does not say (prices, largest output, family) is kept
         from the table. What the user set is never replaced. Where two upstreams serve one name, the name alone
@@ -160,7 +160,7 @@ class Catalog:
         return self._table
 
     def _search_all(self, name: str) -> Model | tuple[str, ...]:
-        """The model, or the names near to an unknown one."""
+        """The model, or the nearest names if it is unknown."""
         if len(name) > _LONGEST_NAME:
             return ()
         keys = list(dict.fromkeys(names.spellings(name)))
@@ -184,7 +184,7 @@ class Catalog:
         return instead or row.model()
 
     def _near(self, key: str) -> Iterator[str]:
-        """Names that look like this one, among those that begin like it; of a whole family the newest."""
+        """Similar names among those that begin alike; for a whole family, the newest."""
         _, index = self._load()
         known = [*self._added, *(candidate for candidate in index if "/" not in candidate)]
         if len(key) >= SHORTEST_FAMILY:

@@ -1,4 +1,4 @@
-"""What a model is: its window, what it may write, how it tokenizes and what it costs."""
+"""A model: its window, its largest output, its tokenizer family and its prices."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ UNKNOWN_OUTPUT_SHARE: Final = 0.85
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """USD per million tokens. A price that is not known is None and is taken as the price of fresh input.
+    """USD per million tokens. An unknown price is None and counts as the price of fresh input.
 
     Where a provider charges by the size of the prompt, these are the prices of the first tier.
     """

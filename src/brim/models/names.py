@@ -46,7 +46,7 @@ _DOTTED: Final = (
     r"((?:ai21|amazon|anthropic|cohere|deepseek|google|meta|minimax|mistral|moonshotai|moonshot|nvidia|openai|qwen|"
     r"twelvelabs|writer|xai|zai)\.)(.+)$"
 )
-# What stands before the same model's name at some hosts.
+# Prefixes that some hosts put before a model's name.
 _MAKER_PREFIXES: Final = ("databricks-", "system.ai.", "meta-", "zai-", "fw-", "open-")
 # Ollama's tag, where it says the size that others have in the name: "qwen3:8b", "llama3.1:8b-instruct-q4_K_M".
 _SIZE_TAG: Final = r":(?=\d+(?:[.-]\d+)?b(?:-|$))"
@@ -72,7 +72,7 @@ def canonical(name: str) -> str:
 
 
 def undecorated(key: str) -> Iterator[str]:
-    """The key with one decoration less each time: date, `-latest`, `:free`, `-v1:0`, `-fp8` ….
+    """The key with one more decoration removed each time: date, `-latest`, `:free`, `-v1:0`, `-fp8` ….
 
     Example: `"gemini-2-5-pro-preview-05-06"` -> `"gemini-2-5-pro-preview"`, `"gemini-2-5-pro"`.
     """
@@ -82,7 +82,7 @@ def undecorated(key: str) -> Iterator[str]:
 
 
 def spellings(name: str) -> Iterator[str]:
-    """The keys under which a name may be known, the most specific first; without its decorations removed.
+    """The keys under which a name may be known, most specific first, with decorations still on.
 
     Example: `"openrouter/openai/gpt-4o"` -> itself, `"openai/gpt-4o"`, `"gpt-4o"`.
     """

@@ -1,4 +1,4 @@
-"""Prompts assembled from sections with priorities: what does not fit leaves in the order that you say.
+"""Prompts assembled from sections with priorities: what doesn't fit leaves in the order you choose.
 
 Example: prompt.render([Section("Be brief.", role="system"), Section(notes, priority=1), Section(ask)],
                        model="gpt-4o", budget=4_000).messages

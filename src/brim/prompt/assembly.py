@@ -1,4 +1,4 @@
-"""Messages from leaves: what a prompt looks like on the wire when some of it is left out."""
+"""Builds messages from leaves: the request that a prompt becomes when some of it is left out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from brim.prompt.tree import SEPARATOR, Node, Tree
 
 @dataclass(frozen=True, slots=True)
 class Laid:
-    """Messages with the slots that they come from, and the instructions where they are a field of the request."""
+    """Messages with the slots they come from, and the instructions if they are a field of the request."""
 
     messages: list[tuple[int, Message]]
     system: Message | None = None
@@ -52,7 +52,7 @@ class Assembly:
         return apis.APIS[self.api].messages.get(encode(section.message), f"{path}.message")
 
     def conversation(self, tree: Tree, kept: Mapping[int, int] | None = None) -> Conversation:
-        """The request with so many pieces of each leaf; without `kept` with what the tree itself has kept."""
+        """The request with `kept` pieces of each leaf; by default those that the tree itself kept."""
         return self.of(self.laid_out(tree, kept))
 
     def of(self, laid: Laid) -> Conversation:
@@ -62,7 +62,7 @@ class Assembly:
         return replace(self.work.conversation, messages=messages, system=laid.system)
 
     def laid_out(self, tree: Tree, kept: Mapping[int, int] | None = None) -> Laid:
-        """What stands where: each message with its slot, and the instructions."""
+        """The layout: each message with its slot, and the instructions."""
         slots: list[list[tuple[Node, str]]] = [[] for _ in tree.roles]
         for leaf in tree.leaves:
             text = _text(leaf, kept)
@@ -78,7 +78,7 @@ class Assembly:
             if leaf.raw is not None:
                 messages.append((slot, marked_message(leaf.raw) if leaf.place in marked else leaf.raw))
             elif not any(text.strip() for _, text in parts):
-                continue  # no API takes a message that says nothing
+                continue  # no API accepts an empty message
             elif tree.roles[slot] == "system" and (not self.system_role or self.system_field):
                 instructions += parts
             else:
@@ -150,7 +150,7 @@ class Assembly:
         return self.work.total(self.conversation(tree, state.kept if state else None))
 
     def raw(self, room: int) -> int:
-        """The tokens of a text that take so much of the limit, where the limit is counted with a margin."""
+        """How many raw tokens use up this much of a limit that is counted with a margin."""
         return room * 10_000 // max(10_000, self.work.size(10_000))
 
     def inner(self, tree: Tree, node: Node, state: PruningState | None = None) -> int:
@@ -169,7 +169,7 @@ class Assembly:
 
 
 def marked_message(message: Message) -> Message:
-    """A message of the API that takes marks, marked at its end; the same one where it has one, or cannot."""
+    """A message with a cache breakpoint at its end; unchanged if it has one already or can't carry one."""
     value = message.value
     content = value.get("content")
     if MARK in message.raw or not content:

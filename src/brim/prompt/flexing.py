@@ -1,4 +1,4 @@
-"""Limits and flex: what a section may take at most, and what is left for those that expand."""
+"""Limits and flex: the most a section may take, and how expanding sections share the rest."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from brim.prompt.tree import Node, Tree, cut
 
 
 def hold_limits(tree: Tree, assembly: Assembly) -> None:
-    """Bring every section with a limit within it, the innermost first: by its priorities, else by cutting its end."""
+    """Bring every section within its limit, innermost first: by its priorities, otherwise by cutting its end."""
     for root in tree.roots:
         for node in reversed(list(root.nodes())):
             if node.section.limit is not None:
@@ -57,7 +57,7 @@ def _cut_leaf(tree: Tree, assembly: Assembly, node: Node, leaf: Node, limit: int
 
 
 def longest(text: str, break_on: str, fits: Callable[[str], bool]) -> str:
-    """The longest start of a text that fits, cut where it may be: at `break_on`, else at a space, else anywhere.
+    """The longest fitting start of a text, cut at `break_on`, else at a space, else anywhere.
 
     Example: ("one two three", "", lambda shown: len(shown) <= 9) -> "one two"
     """
@@ -76,7 +76,7 @@ def longest(text: str, break_on: str, fits: Callable[[str], bool]) -> str:
     else:
         end = max(text.rfind(" ", 0, low + 1), text.rfind("\n", 0, low + 1))
         end = end if end > 0 else low
-    while end > 0 and not fits(text[:end]):  # counts are nearly, not quite, monotonic
+    while end > 0 and not fits(text[:end]):  # counts are almost, but not quite, monotonic
         end -= 1
     return text[:end]
 
@@ -88,7 +88,7 @@ def expand(tree: Tree, assembly: Assembly, budget: int) -> None:
 
 
 def _share(tree: Tree, assembly: Assembly, nodes: Sequence[Node], budget: int, left: int) -> None:
-    """Share what is left among siblings: lower `flex_grow` first, equals by their basis, later ones' reserves kept."""
+    """Share the rest among siblings: lower `flex_grow` first, equals by their basis, keeping later ones' reserves."""
     growing = sorted((node for node in nodes if _expands(node)), key=lambda node: node.section.flex_grow)
     for number, node in enumerate(growing):
         same = [other for other in growing[number:] if other.section.flex_grow == node.section.flex_grow]
@@ -110,9 +110,9 @@ def _expands(node: Node) -> bool:
 
 
 def _ask(tree: Tree, assembly: Assembly, leaf: Node, room: int) -> None:
-    """Call one section with its budget, and hold it to it."""
+    """Call one section with its budget and enforce it."""
     before = assembly.total(tree)
-    leaf.put("x")  # what comes with any text: a separator, or the frame of a message
+    leaf.put("x")  # the overhead of any text: a separator or a message's frame
     overhead = assembly.total(tree) - before - 1
     tokens = assembly.raw(room - overhead)
     if leaf.section.limit is not None:

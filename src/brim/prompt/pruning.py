@@ -1,4 +1,4 @@
-"""Pruning: the order in which sections leave, and how far down it one has to go.
+"""Pruning: the order in which sections leave, and how many of them have to.
 
 The order is fixed before anything is counted, so what leaves at one budget leaves at every smaller one too.
 """
@@ -26,7 +26,7 @@ class Removal:
 
 @dataclass(slots=True)
 class PruningState:
-    """What is left after some removals: pieces of each leaf, by place, and the nodes without their reserve."""
+    """What remains after some removals: the pieces of each leaf by place, and the nodes without their reserve."""
 
     kept: dict[int, int]
     released: set[int]
@@ -45,7 +45,7 @@ def removals(tree: Tree, nodes: Sequence[Node]) -> tuple[list[Removal], list[Rem
 
 
 def lawful_steps(tree: Tree, steps: Sequence[Removal], valid: Callable[[set[int]], bool]) -> list[Removal]:
-    """The steps without those that would leave no valid request; `valid` is told the places of the leaves that stay."""
+    """The steps without those that would leave an invalid request; `valid` gets the places of the remaining leaves."""
     there = {leaf.place for leaf in tree.leaves if leaf.kept or leaf.waits}
     found: list[Removal] = []
     for step in steps:
@@ -83,7 +83,7 @@ def _candidates(nodes: Sequence[Node]) -> Iterator[Node]:
 
 
 def applied(tree: Tree, steps: Sequence[Removal], number: int) -> PruningState:
-    """The state after the first so many parts of the steps."""
+    """The state after this many parts of the steps."""
     kept = {leaf.place: leaf.kept for leaf in tree.leaves}
     released: set[int] = set()
     for step in steps:
@@ -103,7 +103,7 @@ def parts_of(steps: Sequence[Removal]) -> int:
 def fewest(
     tree: Tree, steps: Sequence[Removal], size: Callable[[PruningState], int], limit: int
 ) -> tuple[int, PruningState] | None:
-    """How many steps it takes to come within a limit, and what is left then; None if all of them are not enough."""
+    """The fewest steps that bring the request within a limit, and the state after them; None if no number is enough."""
     low, high = 0, parts_of(steps)
     state = applied(tree, steps, high)
     if size(state) > limit:
@@ -123,7 +123,7 @@ def fewest(
 
 
 def settle(tree: Tree, state: PruningState, steps: Sequence[Removal], why: str) -> None:
-    """Make a state the tree's own, and say of every leaf that lost something which section it was for."""
+    """Apply a state to the tree, and record for every shortened leaf which section it belonged to."""
     for step in steps:
         for leaf, left in step.cuts:
             if state.kept[leaf.place] < leaf.kept and (state.kept[leaf.place] <= left or step.parts > 1):

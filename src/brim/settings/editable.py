@@ -1,6 +1,6 @@
-"""The settings that may be changed while the gateway runs, and how a form asks for each.
+"""The settings that can be changed while the gateway runs, and the form field for each.
 
-Left out is whatever could send keys elsewhere, show what is hidden, run a command, or needs a restart.
+Excluded is anything that could send keys elsewhere, reveal hidden values, run a command or need a restart.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from brim.settings.schema import TABLES, SettingsSection, allowed, bare_type, no
 
 InputKind = Literal["choice", "switch", "number", "list", "text"]
 POLICIES: Final = get_args(PolicyName)
-# The longest text that a field takes, and the most lines.
+# The longest text that a field accepts, and the most lines.
 LONGEST, MOST = 2_000, 100
 _GATEWAY: Final = ("recall", "fit_timeout")
 _SUMMARIZER: Final = ("enabled", "upstream", "model", "wait", "max_tokens", "style", "temperature", "timeout")
@@ -49,7 +49,7 @@ class EditableSetting:
         return self.name.replace("_", " ").capitalize()
 
     def read(self, text: str) -> Any:
-        """The value of what was filled in; None is the default. Raises BadSetting."""
+        """The value of a filled-in field; None means the default. Raises BadSetting."""
         given = text.strip()
         if self.kind == "list":
             lines = [line.strip() for line in text.splitlines() if line.strip()]
@@ -69,7 +69,7 @@ class EditableSetting:
 
 @cache
 def editable() -> dict[str, EditableSetting]:
-    """All of them, by key."""
+    """All editable settings by key."""
     found = [*_of("policy", PolicyEntry)]
     found += [one for one in _of("gateway", TABLES["gateway"]) if one.name in _GATEWAY]
     found += [one for one in _of("summarizer", TABLES["summarizer"]) if one.name in _SUMMARIZER]
@@ -77,7 +77,7 @@ def editable() -> dict[str, EditableSetting]:
 
 
 def of_policy(policy: str) -> list[EditableSetting]:
-    """What a policy goes by, its own settings first."""
+    """The settings that a policy uses, its own first."""
     own = [one for one in editable().values() if one.key.startswith("policy.") and owner_of(one.name) == policy]
     shared = [one for one in editable().values() if one.key.startswith("policy.") and not owner_of(one.name)]
     return [*own, *(one for one in shared if one.name != "name")]

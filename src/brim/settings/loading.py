@@ -44,7 +44,7 @@ Values = dict[Place, tuple[Any, str]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Settings:
-    """Every setting. `policy` holds what is given of it, `shapes` are left as tables for the code that owns them."""
+    """Every setting. `policy` holds the given fields; `shapes` stay tables for the code that owns them."""
 
     gateway: GatewaySettings
     store: StoreSettings
@@ -61,11 +61,11 @@ class Settings:
     _secrets: Mapping[str, str] = field(repr=False, default_factory=dict)
 
     def origin(self, key: str) -> str:
-        """Where a value comes from. Example: `origin("gateway.port")` -> `"environment BRIM_GATEWAY_PORT"`."""
+        """The origin of a value. Example: `origin("gateway.port")` -> `"environment BRIM_GATEWAY_PORT"`."""
         return self._origins.get(key, "default")
 
     def place_of(self, key: str) -> Path | None:
-        """The file to change a setting in: the one where it stands, else the strongest, else the user's own."""
+        """The file in which to change a setting: the one that has it, else the strongest, else the user's own."""
         return next((path for path in self._files if str(path) == self.origin(key)), next(iter(self._files), None))
 
     def rows(self) -> list[tuple[str, Any, str]]:
@@ -78,12 +78,12 @@ class Settings:
 
     @property
     def store_place(self) -> str:
-        """Where the store is: a path, or the address of a database, which may hold its password."""
+        """Where the store is: a path or a database address, which may contain a password."""
         return self.secret(self.store.address_env) or self.store.path
 
     @property
     def cache_place(self) -> str:
-        """The address of the Valkey that gateways share, which may hold its password; empty for none."""
+        """The address of the gateways' shared Valkey, which may contain a password; empty if there is none."""
         return self.secret(self.store.cache_env) or self.store.cache
 
     def secret(self, variable: str) -> str | None:
@@ -140,7 +140,7 @@ def _users_file(env: Mapping[str, str]) -> Path | None:
 
 
 def _files(start: Path, users: Path | None) -> Iterator[Path]:
-    """The user's file and the nearest one, the weaker first; the user's need not be there."""
+    """The user's file (if it exists) and the nearest one, lowest precedence first."""
     here = start.absolute()
     places = [here] if here.is_file() else [place / FILE for place in (here, *here.parents)]
     nearest = next((place for place in places if place.is_file()), None)
@@ -210,7 +210,7 @@ def _toml_value(text: str) -> Any:
 
 
 def _check_place(place: Place, value: Any, origin: str) -> None:
-    """Refuse a place that means nothing, with the names that it may have meant."""
+    """Refuse an unknown key and suggest similar ones."""
     section, *rest = place
     if section not in SECTIONS:
         raise _unknown(place, section, SECTIONS, origin)
@@ -248,7 +248,7 @@ def _where(place: Place, origin: str) -> str:
 
 
 def _table(kind: type[SettingsSection], values: Values, at: Place) -> Any:
-    """One section, each value converted on its own so that an error names the very key."""
+    """One section; each value is converted separately so that an error names the exact key."""
     found: dict[str, Any] = {}
     for item in msgspec.structs.fields(kind):
         place = (*at, item.name)
@@ -277,7 +277,7 @@ def _named(section: str, values: Values) -> dict[str, Any]:
 
 
 def _policy(values: Values) -> dict[str, Any]:
-    """The name of the policy, and what is given of its fields; how they go together the policy itself checks."""
+    """The policy's name and its given fields; the policy itself checks how they combine."""
     kinds = types_of(PolicyEntry)
     places = [place for place in values if place[0] == "policy"]
     given = {"name": PolicyEntry().name}

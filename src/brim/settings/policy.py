@@ -81,7 +81,7 @@ class PolicyEntry(SettingsSection, frozen=True, kw_only=True):
 
 
 def in_force(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that the chosen policy goes by, with their values.
+    """The fields that the chosen policy uses, with their values.
 
     Example: in_force({"name": "rolling"}) -> {"name": "rolling", …, "max_prompt_tokens": 8192, …}
     """
@@ -92,7 +92,7 @@ def in_force(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def owner_of(field: str) -> str:
-    """The policy that a field belongs to; "" where all have it. Example: "compact_at" -> "agent" """
+    """The policy that a field belongs to; "" if all policies have it. Example: "compact_at" -> "agent" """
     return _OWNERS[field]
 
 

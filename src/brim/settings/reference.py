@@ -1,4 +1,4 @@
-"""The reference of all settings, made of their classes."""
+"""The reference of all settings, generated from their classes."""
 
 from __future__ import annotations
 

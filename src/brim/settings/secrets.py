@@ -1,4 +1,4 @@
-"""Keeping secrets out of files: what looks like a key is refused, and never shown."""
+"""Keeps secrets out of files: a value that looks like a key is refused and never shown."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _KEY_NAME: Final = r"(?:^|_)(?:api_?key|key|token|secret|password|credentials?)$
 
 
 def secret_key(key: str) -> str:
-    """What to say of a setting whose very name asks for a secret; empty for any other name."""
+    """The error text for a setting whose name asks for a secret; empty for other names."""
     return _NAME_IT if re.search(_KEY_NAME, key.lower()) else ""
 
 
@@ -49,5 +49,5 @@ def refuse_secret(value: Any, key: str, where: str) -> None:
 
 
 def _random(text: str) -> bool:
-    """Whether a name of a variable reads like a key: long, in one piece and full of digits."""
+    """Whether a variable's name looks like a key itself: long, in one piece and full of digits."""
     return len(text) >= 20 and "_" not in text and sum(map(str.isdigit, text)) >= 4

@@ -1,4 +1,4 @@
-"""How many tokens: tokenizers by family, framing by provider, the provider's own numbers where they are known."""
+"""Token counting: tokenizers by family, framing by provider, and the provider's own numbers where they are known."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ __all__ = ["text_counter", "tokenizer"]
 
 
 def text_counter(model: str) -> CountText:
-    """What counts plain text for a model. Example: text_counter("gpt-4o")("hello world") -> 2"""
+    """A function that counts plain text for a model. Example: text_counter("gpt-4o")("hello world") -> 2"""
     return tokenizer(models.find(model).family)

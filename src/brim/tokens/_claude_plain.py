@@ -22,8 +22,8 @@ CONTRACTIONS = frozenset({"s", "t", "d", "m", "ll", "re", "ve"})
 QUOTES = str.maketrans("‘’“”", "''\"\"")
 THAI_AM_PARTS, THAI_AM = "\u0e4d\u0e32", "\u0e33"
 
-KEPT = 100_000  # entries of a cache before it starts anew
-SHORT = 64  # longer spellings seldom come back and are not kept
+KEPT = 100_000  # entries after which a cache is cleared
+SHORT = 64  # longer spellings rarely repeat and are not kept
 LONG = 4_096  # from here on it pays to shorten runs of one character before tiling
 REPEATED = re.compile(r"(.)\1{15,}", re.DOTALL)
 
@@ -32,7 +32,7 @@ PieceNode = dict[str, Any]  # the nodes one character on; under "" whether a pie
 
 
 class Alphabet:
-    """What the characters are, as the sets and patterns that the counter works with."""
+    """The character classes of a vocabulary, as the sets and patterns that the counter uses."""
 
     def __init__(self, kinds: bytes, lower: dict[int, int]) -> None:
         self.lower = lower
@@ -107,7 +107,7 @@ A_WORD, MARKS, SIGNS = range(1, 4)  # groups of Alphabet.runs
 
 
 class TableField(NamedTuple):
-    """What stands between two blanks: its tokens, and whether markers face the blanks beside it."""
+    """The text between two blanks: its tokens, and whether it has markers towards those blanks."""
 
     tokens: int
     opens: bool
@@ -115,7 +115,7 @@ class TableField(NamedTuple):
 
 
 class CharacterCosts(dict[str, int]):
-    """What a character costs that is in no longer piece: one if it is a piece, else part of its bytes."""
+    """The cost of a character outside any longer piece: one token if it is a piece itself, otherwise by its bytes."""
 
     def __init__(self, trie: PieceNode, floors: bytes) -> None:
         super().__init__((character, 1) for character, node in trie.items() if node.get(""))

@@ -1,4 +1,4 @@
-"""What providers said their prompts took: kept by prefix, used for the next count, and learnt from.
+"""The token counts that providers reported: kept by prefix, reused for the next count, and learned from.
 
 The provider reports one number a request. Kept under the digest of the messages it covered, two such numbers
 differ by exactly what was appended between them; and an edited or branched conversation still has every
@@ -31,14 +31,14 @@ __all__ = [
     "UsageRecord",
 ]
 
-# A store keeps whole numbers of 63 bits: two counts go into one.
+# A store keeps 63-bit integers; two counts share one.
 _BITS: Final = 31
 _MOST: Final = (1 << _BITS) - 1
-# Vocabularies whose calibration is held in memory; the store has the others'.
+# Vocabularies whose calibration stays in memory; the store has the rest.
 _HELD: Final = 256
-# How long it may take until a process notices that another forgot a vocabulary.
+# Seconds until a process notices that another one forgot a vocabulary.
 _ASK_SECONDS: Final = 5.0
-# Told apart even where one set of actuals takes the memory of another: counts are remembered by it.
+# A version number per set, because cached counts refer to it and Python reuses object ids.
 _versions = count(1)
 
 
@@ -51,7 +51,7 @@ class ActualsStore(Protocol):
 
 
 class InMemory:
-    """A store that lives as long as its process and forgets what was not used for long."""
+    """A store that lives as long as its process and drops the least recently used entries."""
 
     def __init__(self, limit: int = 200_000) -> None:
         self._kept: SizedLru[bytes, int] = SizedLru(limit)
@@ -67,7 +67,7 @@ class InMemory:
 
 
 class Careful:
-    """A store whose faults cost what it would have said, and nothing else."""
+    """A store whose faults cost only the values it would have returned."""
 
     def __init__(self, store: ActualsStore) -> None:
         self._store = store
@@ -87,7 +87,7 @@ class Careful:
 
 
 class Actuals:
-    """The provider's numbers for prefixes of conversations, and what each vocabulary's errors teach.
+    """The provider's numbers for conversation prefixes, and what was learned of each vocabulary from them.
 
     `scope` says whose numbers they are: what one upstream or one tenant reported is never used for another.
     """
@@ -100,7 +100,7 @@ class Actuals:
         self._ages: dict[str, tuple[int, float]] = {}
 
     def calibration(self, family: str) -> Calibration:
-        """What was learnt of a vocabulary, here or by an earlier process with the same store."""
+        """What this process, or an earlier one with the same store, learned about a vocabulary."""
         age = self._age(family)
         found = self._families.get(family)
         if found is None or found[0] != age:
@@ -108,13 +108,13 @@ class Actuals:
         return found[1]
 
     def forget(self, family: str) -> None:
-        """Forget all that was reported of a vocabulary, in every scope: it is counted as if never seen."""
+        """Forget all reports about a vocabulary, in every scope, as if it had never been seen."""
         self.store.put_actual(_forgotten(family, self._age(family) + 1), 1)
         self._ages.clear()
         self.version = next(_versions)
 
     def _age(self, family: str) -> int:
-        """How often a vocabulary was forgotten: part of every key, so that what was known before is not found.
+        """How often a vocabulary was forgotten. It is part of every key, so older entries are no longer found.
 
         Another process may do it, so the store is asked now and then. Each time is a key of its own: a store may hold
         on to what it has read.
@@ -152,7 +152,7 @@ class Actuals:
     def keys(
         self, family: str, line: str, chain: Sequence[bytes], messages: Sequence[tuple[str, bytes]]
     ) -> list[bytes]:
-        """The keys of all that a count of a conversation asks for; what is learnt of its family, if it is not held."""
+        """The keys that counting a conversation needs, and its family's calibration unless that is in memory."""
         age, kin = self._age(family), family.partition("#")[0]
         found = [_forgotten(kin, age + 1)]
         held = self._families.get(family)
@@ -166,7 +166,7 @@ class Actuals:
         return found + [self._key(kin, b"message", digest) for kin, digest in messages]
 
     def refresh(self, family: str) -> None:
-        """Look at the store again for what is learnt of a family of which nothing is."""
+        """Look in the store again for the calibration of a family that has none yet."""
         held = self._families.get(family)
         if held is None or held[1].wholes.number or held[1].rests.number:
             return
@@ -176,7 +176,7 @@ class Actuals:
             self.version = next(_versions)
 
     def longest(self, family: str, chain: Sequence[bytes]) -> tuple[int, int]:
-        """How many messages the longest known prefix has, and what it took; (0, 0) if none is known."""
+        """The number of messages and tokens of the longest known prefix; (0, 0) if there is none."""
         if len(chain) < 2 or self.store.get_actual(self._key(family, b"begins", chain[1])) is None:
             return 0, 0
         for k in range(len(chain) - 1, 0, -1):
@@ -186,7 +186,7 @@ class Actuals:
         return 0, 0
 
     def share(self, family: str, digest: bytes) -> int | None:
-        """What a message took by itself, as far as a total could be shared out."""
+        """What a message took by itself, if a total could be divided that far."""
         return self.store.get_actual(self._key(family, b"message", digest))
 
     def keep(
@@ -198,7 +198,7 @@ class Actuals:
         head: int,
         actual: int,
     ) -> None:
-        """Keep the total of a whole conversation, and share what is new of it over its messages.
+        """Keep the total of a conversation, and divide the new part of it among its messages.
 
         `messages` are families and digests. `head` is what stands around them: where no prefix is known, it has its
         share too.
@@ -217,7 +217,7 @@ class Actuals:
         self.version = next(_versions)
 
     def save(self, family: str) -> None:
-        """Put what was learnt last of a vocabulary where a later process finds it."""
+        """Save the latest calibration of a vocabulary for later processes."""
         learnt = self.calibration(family)
         for kind, observations in (("whole", learnt.wholes), ("rest", learnt.rests)):
             number_key = self._key(family, b"number", kind.encode())
@@ -232,7 +232,7 @@ class Actuals:
 
 
 def shared_out(total: int, sizes: Sequence[float]) -> list[int]:
-    """Whole numbers in proportion to sizes whose sum is the total; none for a total that cannot be.
+    """Integers proportional to the sizes that sum to the total; empty if that is impossible.
 
     Example: shared_out(10, [1, 1, 1]) -> [3, 4, 3]
     """
@@ -253,7 +253,7 @@ def _forgotten(family: str, times: int) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class UsageRecord:
-    """One request's numbers, for analytics: what was predicted and what came."""
+    """One request's numbers for analytics: the prediction and the outcome."""
 
     request: str
     at: float
@@ -285,7 +285,7 @@ class ErrorStatistics:
 
 
 class Analytics:
-    """The last requests' numbers and what they say about the estimates."""
+    """The numbers of recent requests, and how good the estimates were."""
 
     def __init__(self, limit: int = 10_000) -> None:
         self._records: dict[str, UsageRecord] = {}

@@ -1,4 +1,4 @@
-"""How far counts of one vocabulary were off, and the margin that this asks for.
+"""How far off the counts of one vocabulary were, and the margin that this calls for.
 
 What is known is what providers reported of late, as far as reports agree (`observations`). All else follows from
 those: the factor from Brim's count to the provider's, the bound (the lowest concave line above what was seen, and some
@@ -17,28 +17,28 @@ from brim.tokens.observations import Observation, Observations
 from brim.tokens.plausible import frames
 
 Source = Literal["actual", "exact", "reconstructed", "estimated"]
-# The margins that a source starts with, before anything was seen of a model: 2 / 5 / 10 %.
+# The margin of each source before anything was observed: 2, 5 or 10%.
 MARGINS: dict[Source, float] = {"actual": 0.02, "exact": 0.05, "reconstructed": 0.05, "estimated": 0.10}
-# What a provider may put around a first request that nobody has told of, in tokens.
+# Undocumented framing that a provider may add to a first request, in tokens.
 UNTOLD: dict[Source, int] = {"actual": 0, "exact": 16, "reconstructed": 32, "estimated": 32}
-# A few messages vary more than a whole request does: their margin starts as so many times its share.
+# A few messages vary more than a whole request does, so their margin starts this many times larger.
 FEW = 4
-# After so many observations a ruler that is so many times worse than another is not asked.
+# After ENOUGH observations, a ruler POOR times worse than the other is ignored.
 ENOUGH, POOR = 10, 3
-# How much of a factor's last value stays when a new one is seen.
+# Weight of a factor's previous value when a new one is observed.
 INERTIA = 0.7
-# What stands around a message's text, roughly: errors of very short messages are errors of this.
+# Roughly the framing of a message; errors of very short messages come from this.
 FRAME = 16
-# The newest repeats that are remembered; one that differs by more than this share was another prompt.
+# How many recent repeats to remember; one that differs by more than this share was a different prompt.
 REPEATS: Final = 32
 FARTHEST_REPEAT: Final = 0.12
-# What messages are counted as, and by a second ruler where there is one.
+# The count of some messages, and the second ruler's count if there is one.
 SizeBand = tuple[float, float | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Ruler:
-    """One way to count messages: the factor from its numbers to the provider's, and how well they agree."""
+    """One way to count messages: the factor to the provider's numbers, and how well they agree."""
 
     factor: float
     rests: Envelope
@@ -47,7 +47,7 @@ class Ruler:
 
 @dataclass(frozen=True, slots=True)
 class Learnt:
-    """What follows from the reports that agree."""
+    """The conclusions from the reports that agree."""
 
     own: Ruler
     other: Ruler
@@ -60,7 +60,7 @@ class Learnt:
 
 @dataclass(slots=True)
 class Calibration:
-    """What was seen of one vocabulary: how far off its counts were, and by which factor on average.
+    """The observations of one vocabulary: how far off its counts were, and by what factor on average.
 
     Counts go in as the tokenizer (or the estimate) gives them; the factor is applied here. A family without a
     tokenizer of its own has a second ruler for what follows a known prefix: a vocabulary that is known divides
@@ -74,7 +74,7 @@ class Calibration:
 
     @property
     def learnt(self) -> Learnt:
-        """What follows from all reports so far, worked out when it is first asked for."""
+        """The conclusions from all reports so far, computed on first use."""
         if self._learnt is None:
             self._learnt = _follows(self.wholes, self.rests)
         return self._learnt
@@ -93,7 +93,7 @@ class Calibration:
         return max(wholes.share, MARGINS[source] / sqrt(1 + len(wholes.sizes)))
 
     def upper(self, source: Source, tokens: float, messages: int = 0) -> int:
-        """The most that a whole request can take, as far as is known."""
+        """The most that a whole request can take, according to what is known."""
         if source == "actual":
             return ceil(tokens * (1 + self.margin("actual")))
         learnt = self.learnt
@@ -165,14 +165,14 @@ class Calibration:
         return learnt.other, other
 
     def learn_whole(self, tokens: SizeBand, messages: int, actual: int) -> None:
-        """Note that a whole request that was counted as so much took `actual`.
+        """Learn that a whole request with this count took `actual`.
 
         A second count comes with families that have no exact tokenizer: they have factors to correct.
         """
         self._learn(self.wholes, tokens, messages, actual)
 
     def learn_rest(self, tokens: SizeBand, messages: int, actual: int) -> None:
-        """Note that messages after a known prefix took `actual`."""
+        """Learn that messages after a known prefix took `actual`."""
         self._learn(self.rests, tokens, messages, actual)
 
     def _learn(self, kind: Observations, tokens: SizeBand, messages: int, actual: int) -> None:
@@ -182,7 +182,7 @@ class Calibration:
             self._learnt = None
 
     def learn_repeat(self, before: int, actual: int) -> None:
-        """Note that a prompt whose number was known was charged again, as so much."""
+        """Learn what a prompt with a known number was charged when it was sent again."""
         off = actual / before - 1
         if abs(off) <= FARTHEST_REPEAT:
             self.repeats.append(max(0.0, off))
@@ -207,7 +207,7 @@ def _follows(wholes: Observations, rests: Observations) -> Learnt:
 
 
 def _factor(seen: Iterable[tuple[float, float]], start: float) -> float:
-    """Move a factor towards what was seen, one after the other (0.7 old, 0.3 new)."""
+    """Move a factor towards each observation in turn (0.7 old, 0.3 new)."""
     factor = start
     for counted, actual in seen:
         factor = INERTIA * (factor or actual / counted) + (1 - INERTIA) * actual / counted

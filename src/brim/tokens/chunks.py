@@ -1,4 +1,4 @@
-"""Long texts counted piece by piece: tokenizers take more than linear time where a text does not break into words.
+"""Counts long texts piece by piece: tokenizers take more than linear time on text that doesn't break into words.
 
 5 MB of one letter took a tokenizer three seconds, 60 MB took it 77. A text is cut where the count stays exact: before a
 word that follows another, and at the beginning of a line. Where nothing like that comes for long, it is cut anyway, and
@@ -18,13 +18,13 @@ from brim.sized_lru import SizedLru
 # Pieces of 8,192 to 32,768 characters take the least time (one letter: 3 to 7 ms a megabyte, against 109 ms in pieces
 # of 262,144 and 650 ms in one), and none holds the interpreter for longer than a few milliseconds.
 PIECE: Final = 16_384
-# So many spaces or newlines are looked at for a place to cut.
+# Spaces or newlines to examine in search of a place to cut.
 TRIES: Final = 64
-# From so many characters on a text takes much longer to count than to be told from others, and so many of them are
+# Texts from this length on take much longer to count than to look up, so this many of them are
 # remembered: a fit of 20 MB of base64 counted it seven times, which took half of its 14 seconds.
 LONG: Final = 1 << 18
 MOST_LONG: Final = 1_000
-# What a line may begin with.
+# How a line may begin.
 _INDENTED: Final = re.compile(r"[ \t]{0,99}\S")
 
 
@@ -44,7 +44,7 @@ def in_pieces(count: CountText, *, words: bool = True, size: int = PIECE) -> Cou
 
 
 def remembering(count: CountText) -> CountText:
-    """`count` that counts a long text once, however often it is asked for; no text is kept for that."""
+    """`count`, remembering the result for long texts without keeping the texts."""
     known: SizedLru[bytes, int] = SizedLru(MOST_LONG)
 
     def counted(text: str) -> int:
@@ -58,7 +58,7 @@ def remembering(count: CountText) -> CountText:
 
 
 def _pieces(text: str, words: bool, size: int) -> Iterator[tuple[str, int]]:
-    """The pieces of a text, each with what its end may have cost."""
+    """The pieces of a text, each with the tokens that cutting its end may have added."""
     start = 0
     while len(text) - start > 2 * size:
         middle = start + size

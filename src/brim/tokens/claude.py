@@ -27,7 +27,7 @@ from brim.tokens import _claude_plain
 
 try:
     from brim.tokens import _claude as _compiled
-except ImportError:  # installed without a compiler
+except ImportError:  # Brim was installed without a compiler
     _compiled = None  # type: ignore[assignment]
 
 PLANE = 0x10000  # the tables cover the basic plane
@@ -48,11 +48,11 @@ class ClaudeFamily(NamedTuple):
     frame_bow: bool  # the frame ends in a word-opening marker, which stands for one leading space
     fold_quotes: bool = False
     caps_from: int = 0  # shortest all-capital word that is written small behind a marker; 0: none is
-    free_end: bool = False  # blanks at the end of the message cost nothing
+    free_end: bool = False  # trailing blanks of the message cost nothing
 
 
 class Vocabulary(Protocol):
-    """What both implementations offer; `text` is in NFC."""
+    """The interface of both implementations; `text` is in NFC."""
 
     def count(self, text: str, frame_bow: bool, head_space: bool, /) -> int: ...
 
@@ -68,7 +68,7 @@ FAMILIES = {
 def count(text: str, family: str) -> int:
     """Return the tokens of `text` as the content of one message, without the frame around it.
 
-    Any string will do: special-token text, NULs and lone surrogates are counted as the text they are.
+    Accepts any string: text that spells a special token, NULs and lone surrogates count as the text they are.
 
     Example: count("hello, world", "claude-3") -> 3
     """
@@ -138,7 +138,7 @@ _longest_stretch: CountText = _compiled.longest_stretch if _compiled else _longe
 
 @cache
 def vocabulary(table: str) -> Vocabulary:
-    """The counter of one table, in the faster form that is there."""
+    """The counter of one table: compiled if available, otherwise plain Python."""
     return plain_vocabulary(table) if _compiled is None else compiled_vocabulary(table)
 
 

@@ -1,4 +1,4 @@
-"""Sizes of requests: the provider's own number where it is known, the tokenizer's for the rest.
+"""Sizes of requests: the provider's own number where it is known, and the tokenizer's for the rest.
 
 A count is a number, an upper bound and where it comes from. Sizes are kept for each message, so that only what
 is new in a conversation is ever tokenized.
@@ -28,7 +28,7 @@ from brim.tokens.visible import only_text, self_contained
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many tokens a request takes: the best number, a bound that the truth does not pass, and the source."""
+    """The tokens of a request: the best estimate, an upper bound, and where the number comes from."""
 
     tokens: int
     upper: int
@@ -40,22 +40,22 @@ class Count:
         return self.tokens
 
 
-# The fields beside messages, system and tools that a model is shown.
+# Fields besides messages, system and tools that the model gets to see.
 SHOWN: Final = (
     "tool_choice", "function_call", "functions", "response_format", "text", "output_config", "output_format",
     "toolConfig", "tool_config", "generationConfig", "generation_config",
 )  # fmt: skip
-# Values of those fields that say what holds without them.
+# Values of those fields that equal the default.
 USUAL: Final = frozenset({None, b"null", b'"auto"', b'{"type":"auto"}'})
-# The vocabularies whose framing published counts confirm; others are only spoken to in the same format.
+# Vocabularies whose framing published counts confirm; others merely use the same API format.
 VERIFIED: Final = frozenset({"o200k", "cl100k"})
 LIKELY: Final = "o200k"
 MEDIA: Final = frozenset({"image", "audio", "file"})
-# How far a charge for a request with images or files may be from its count: models round tiles their own way.
+# By what factor charges for requests with images or files may differ from their counts: models round differently.
 MEDIA_APART: Final = 3.0
-# So many messages are mostly sent between one report of a provider and the next.
+# Typical number of messages between one usage report and the next.
 TOGETHER: Final = 4
-# What is held of messages and heads whose sizes are known: they stay in memory as long.
+# Bytes of cached messages and heads whose sizes are known.
 SIZED_BYTES: Final = 8 << 20
 HEAD_BYTES: Final = 4 << 20
 Sizes = tuple[int, tuple[int, ...]]
@@ -66,7 +66,7 @@ _heads: SizedLru[tuple[Any, ...], int] = SizedLru(HEAD_BYTES)
 
 
 def _stands_alone(part: Part) -> bool:
-    """Whether a part is a block of a list that has no text: an image, a file, what only its API can read."""
+    """Whether a part is a block without text: an image, a file, or something only its API can read."""
     return not part.text and part.kind not in ("call", "thinking") and isinstance((part.at or ("",))[-1], int)
 
 
@@ -82,21 +82,24 @@ class Counter:
         self.framing: Framing = framing_for(api, model.name, self.text)
         known = self.framing.verified and model.family in VERIFIED
         self.source: Source = "estimated" if not self.tokenizer.exact else "exact" if known else "reconstructed"
-        # What one model was charged says nothing of another where both are only estimated.
+        # If both models are only estimated, the charges of one say nothing about the other.
         self.kin: str = model.family if self.tokenizer.exact else f"{model.family}/{model.name}"
-        # Where the vocabulary is not known, one that is known shows how content is divided.
+        # For an unknown vocabulary, a known one shows how the content divides into tokens.
         self._second = None if self.tokenizer.exact else Counter(replace(model, family=LIKELY), api)
         self._frames: dict[str, int] = {}
-        self._inside: tuple[tuple[int, int], int] = (0, 0), 0  # the last limit that was asked for, in own tokens
+        self._inside: tuple[tuple[int, int], int] = (
+            (0, 0),
+            0,
+        )  # the last limit asked for, in own tokens
         self._sizes = _sizes.setdefault((self.framing.key, model.family), SizedLru(SIZED_BYTES))
 
     def sizes(self, message: Message) -> Sizes:
-        """What a message takes with its frame, and what each of its parts takes."""
+        """The tokens of a message with its frame, and of each of its parts."""
         found = self._sizes.get(message.raw)
         return found or self._sizes.put(message.raw, self._measure(message), len(message.raw) + 200)
 
     def measure(self, messages: Sequence[Message]) -> None:
-        """Take the sizes of many messages at once, to know them when they are asked for one by one."""
+        """Count many messages at once, so that later questions about each are answered from the cache."""
         keys, measure = [message.raw for message in messages], self._measure
         known = zip(messages, keys, self._sizes.get_all(keys), strict=True)
         self._sizes.put_all([(raw, measure(message), len(raw) + 200) for message, raw, sizes in known if not sizes])
@@ -125,7 +128,7 @@ class Counter:
         return total, tuple(sizes)
 
     def _frame(self, role: Role) -> int:
-        """What a message takes beside its text."""
+        """The tokens of a message besides its text."""
         found = self._frames.get(role)
         if found is None:
             short = apis.APIS[self.api].text_message(role, "a")
@@ -139,7 +142,7 @@ class Counter:
         return self.sizes(message)[1]
 
     def head(self, conversation: Conversation) -> int:
-        """What stands around the messages: the system field, tools, framing and the priming of the answer."""
+        """The tokens around the messages: the system field, tools, framing and the priming of the answer."""
         fields = conversation.fields
         leading = None
         if conversation.tools or "functions" in fields:  # these stand in the first system message
@@ -196,11 +199,11 @@ class Counter:
         return _adding_up(counted, known, before, weighed, learnt.factor)
 
     def likely(self, conversation: Conversation) -> int:
-        """The number to show for a request: an estimate is corrected by all that was learnt of the model."""
+        """The number to show for a request: an estimate corrected by everything learned about the model."""
         return self.count(conversation).tokens if self.source == "estimated" else self.total(conversation)
 
     def corrected(self, tokens: int) -> int:
-        """What so many tokens of this counter are in the provider's, most likely."""
+        """The most likely number of the provider's tokens for this many of the counter's."""
         return ceil(self._learnt.factor * tokens) if self.source == "estimated" else tokens
 
     def within(self, limit: int) -> int:
@@ -222,18 +225,18 @@ class Counter:
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if self.upper(middle, 0) <= limit else (low, middle)
-        # Sizes of which little was seen have more headroom, so a smaller request may have the higher bound.
+        # Rarely seen sizes have more headroom, so a smaller request may have a higher bound.
         below = [low * share // 50 for share in range(25, 51)]
         over = next((tokens for tokens in below if self.upper(tokens, 0) > limit), low + 1)
         return max(0, min(low, over - 1))
 
     def _rulers(self, messages: Sequence[Message]) -> tuple[int, int | None]:
-        """What messages take by themselves, by this counter and by the second."""
+        """What messages take by themselves, according to this counter and the second one."""
         second = None if self._second is None else sum(map(self._second.message, messages))
         return sum(map(self.message, messages)), second
 
     def upper(self, tokens: int, messages: int) -> int:
-        """The most that a request of so many tokens can take, as far as is known of the model."""
+        """The most that a request with this count can take, according to what is known of the model."""
         return self._learnt.upper(self.source, tokens, messages)
 
     @property
@@ -241,7 +244,7 @@ class Counter:
         return self.actuals.calibration(self.kin) if self.actuals is not None else Calibration()
 
     def _longest(self, conversation: Conversation) -> tuple[int, int]:
-        """The longest prefix whose number is known and agrees with what is known of the vocabulary."""
+        """The longest prefix with a known number that agrees with what is known of the vocabulary."""
         if self.actuals is None:
             return 0, 0
         known, before = self.actuals.longest(self._line(conversation), conversation.prefix_digests())
@@ -268,7 +271,7 @@ class Counter:
         return f"{line}#{sha256(repr(shown).encode()).hexdigest()}" if shown else line
 
     def _shares(self, messages: tuple[Message, ...]) -> list[int | None]:
-        """What each message took by itself, where a total could be shared out."""
+        """What each message took by itself, where a total could be divided."""
         if self.actuals is None:
             return [None] * len(messages)
         return [self.actuals.share(self._kin_of(message), message.digest) for message in messages]
@@ -291,19 +294,19 @@ class Counter:
         return learnt.upper_rest(self.source, sizes, len(unsure), likely) - likely
 
     def wanted(self, conversation: Conversation) -> list[bytes]:
-        """The keys of all sizes that a count of a request asks for, so that they can be brought at once."""
+        """The keys of all the sizes that counting a request needs, so that one call can load them."""
         if self.actuals is None:
             return []
         messages = [(self._kin_of(message), message.digest) for message in conversation.messages]
         return self.actuals.keys(self.kin, self._line(conversation), conversation.prefix_digests(), messages)
 
     def refresh(self) -> None:
-        """Look again at what was learnt, where nothing was at hand before."""
+        """Load what was learned, if nothing was available before."""
         if self.actuals is not None:
             self.actuals.refresh(self.kin)
 
     def record(self, conversation: Conversation, actual: int) -> bool:
-        """Keep what the provider says this request took, and learn from how far the count was off.
+        """Keep the usage that the provider reported for this request, and learn from how far the count was off.
 
         Returns whether it was believed: only what a tokenizer can have made of the visible request is.
         """
@@ -324,7 +327,7 @@ class Counter:
         return True
 
     def believable(self, conversation: Conversation, actual: int) -> bool:
-        """Whether all that is charged for is in the request, and a tokenizer can make so much of it."""
+        """Whether everything charged for is in the request, and a tokenizer could produce that many tokens from it."""
         if not self_contained(conversation):
             return False
         seen = self._observed(conversation, actual)
@@ -361,7 +364,7 @@ class Counter:
 
 
 def _around(conversation: Conversation) -> list[bytes]:
-    """The bytes of what a model is shown beside the messages."""
+    """The bytes of what a model sees besides the messages."""
     system, fields = conversation.system, conversation.fields
     shown = [fields[name] for name in SHOWN if name in fields]
     return [conversation.tools or b"", system.raw if system else b"", *shown]
@@ -370,7 +373,7 @@ def _around(conversation: Conversation) -> list[bytes]:
 def _adding_up(
     count: Count, known: int | None = None, before: int = 0, weighed: Sequence[float] = (), factor: float = 1.0
 ) -> Count:
-    """A count whose head and messages are its tokens.
+    """A count whose head and messages add up to its tokens.
 
     The first `known` messages and the head took `before`; what the others are likely to take is `weighed`.
     """
@@ -386,5 +389,5 @@ def _adding_up(
 
 
 def _parted(total: int, weights: Sequence[float]) -> list[int]:
-    """Whole numbers that add up to a total, in proportion to weights; the first has it all where there are none."""
+    """Integers proportional to the weights that sum to the total; the first gets everything if all weights are 0."""
     return shared_out(total, weights) or [total, *([0] * (len(weights) - 1))][: len(weights)]

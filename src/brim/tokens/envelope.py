@@ -1,4 +1,4 @@
-"""The most and the least that was charged for counts of a size: lines above and below all points.
+"""The most and the least that was charged for counts of each size: lines above and below all observations.
 
 The line above is concave because messages are counted together: the bound of their mean is then at least the mean of
 their bounds. Beyond the sizes that were seen, an error is taken as so many tokens, or as the share that it was beyond
@@ -12,35 +12,35 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 Point = tuple[float, float]
-# What was seen at a size says something about sizes up to so many times as large.
+# An observation at one size says something about sizes up to this many times as large.
 REACH = 8
-# From so many tokens on, an error is a share of the text and its many frames.
+# From this size on, errors grow with the text and its framing.
 LONG = 1_000
-# From so many on, the ratio of charge to count is one of content and not of framing.
+# From this size on, content rather than framing decides the ratio of charge to count.
 SOLID = 256
 
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """What messages took that were counted as so much. Made by `around`."""
+    """What messages of each count took. Made by `around`."""
 
     above: tuple[Point, ...] = ()
     below: tuple[Point, ...] = ()
     sizes: tuple[float, ...] = ()  # in order
     share: float = 0.0
-    steepest: float = 0.0  # the most that was taken of one counted token, where content decides that
+    steepest: float = 0.0  # the highest charge per counted token, where content decides it
 
     def near(self, size: float) -> int:
-        """How many of those that were seen say something about a size."""
+        """How many observations say something about a size."""
         return len(self.sizes) - bisect_left(self.sizes, size / REACH)
 
     def most(self, size: float, factor: float) -> float:
-        """The most that messages of a size took, and never less than what is counted for them."""
+        """The most that messages of a size took, and never less than their count."""
         counted = max(factor, self.steepest) * size
         return max(counted, self._height(self.above, size, factor)) if self.above else counted
 
     def spread(self, size: float, factor: float) -> float:
-        """How far apart messages of a size were."""
+        """How much messages of a size varied."""
         if not self.above:
             return 0.0
         return max(0.0, self._height(self.above, size, factor) - self._height(self.below, size, factor))

@@ -1,4 +1,4 @@
-"""A token count for models whose vocabulary is not known: from the kinds of characters, and on the high side.
+"""A token count for models with an unknown vocabulary, from the kinds of characters and on the high side.
 
     estimate("def add(a, b):") -> 11
 

@@ -1,4 +1,4 @@
-"""Telling a vocabulary by how many tokens it makes of a few texts.
+"""Identifies a vocabulary by its token counts of a few texts.
 
     identify([31, 39, 30, 39, 36, 38, 48]) -> "o200k"
 
@@ -24,7 +24,7 @@ PROBES: Final = (
     '{"id":"a3f9c2e17b","items":[{"sku":"XK-2041","qty":17,"price":3.75},{"sku":"","qty":0}],"note":null}'
     "    \n\n\n        end",
 )
-# What each vocabulary makes of them. Those that make the same of all are alike enough to stand for one another.
+# Each vocabulary's counts. Vocabularies with the same counts are similar enough to substitute for each other.
 COUNTS: Final[dict[Family, tuple[int, ...]]] = {
     "o200k": (31, 39, 30, 39, 36, 38, 48),
     "cl100k": (31, 39, 38, 85, 59, 93, 47),
@@ -39,15 +39,15 @@ COUNTS: Final[dict[Family, tuple[int, ...]]] = {
     "kimi-k2": (31, 40, 47, 62, 48, 59, 47),
     "glm-4": (33, 39, 34, 56, 47, 81, 47),
 }
-# Scripts with combining marks: llama.cpp cuts them more often than the makers of the vocabularies do.
+# Scripts with combining marks: llama.cpp splits them more often than the vocabularies' makers do.
 _MARKED: Final = (4, 5)
 _MORE_CUTS: Final = 1.5
-# A server may put marks around every text, or count the space before it differently.
+# A server may add markers around every text, or count the space before it differently.
 _AROUND: Final = range(-1, 4)
 
 
 def identify(counts: Sequence[int]) -> Family | None:
-    """The family that makes so many tokens of PROBES; None if it is none of those known."""
+    """The family with these counts for PROBES; None if no known family matches."""
     return next((family for family, expected in COUNTS.items() if _alike(counts, expected)), None)
 
 

@@ -1,4 +1,4 @@
-"""What providers reported of late, and which of it agrees with the rest.
+"""The recent usage reports of providers, and which of them agree.
 
 The newest reports are kept, so that what no longer holds is forgotten. A report counts only while it lies near the
 median of all of them: however far off one is, it moves nothing. Where most of them say something new, that is what
@@ -15,14 +15,14 @@ from typing import Final, NamedTuple
 
 from brim.tokens.plausible import frames
 
-# The newest reports that are kept. Half of them and one more can change what is agreed on.
+# How many recent reports to keep. A majority of them can change the consensus.
 KEPT: Final = 64
-# So many reports have to agree before a vocabulary that nobody knows is believed to be known.
+# Reports that must agree before an unknown vocabulary counts as known.
 AGREEING: Final = 3
-# A known tokenizer starts as if so many reports had confirmed it.
+# A known tokenizer starts as if this many reports had confirmed it.
 CONFIRMED: Final = 3
-# Reports differ by content: so many times their usual distance from the median still agrees. For normally spread ones
-# four median deviations hold 99.3%.
+# Reports differ by content; this many times their usual distance from the median still agrees. Four median
+# deviations hold 99.3% of a normal distribution.
 FAR: Final = 4.0
 # The same content comes again with other tools or in another language: reports that lie together, away from the median,
 # agree too if they are this many and this share of all.
@@ -52,7 +52,7 @@ UNKNOWN: Final = Reach(0.10, 0.35, 0.25)
 
 
 class Observation(NamedTuple):
-    """So many messages were counted as `own` (and by a second vocabulary as `other`, 0 if there is none): charged."""
+    """One report: what some messages were counted as (`other`: by a second vocabulary, or 0) and charged as."""
 
     own: int
     other: int
@@ -62,7 +62,7 @@ class Observation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Consensus:
-    """The ratio of charged to counted tokens that most reports agree on, and how far from it others may lie."""
+    """The ratio of charged to counted tokens that most reports agree on, and how far others may differ."""
 
     ratio: float
     share: float
@@ -97,7 +97,7 @@ class Consensus:
 
 @dataclass(slots=True)
 class Observations:
-    """The newest reports of one kind, in order."""
+    """The most recent reports of one kind, in order."""
 
     seen: list[Observation] = field(default_factory=list)
     number: int = 0  # how many there were in all
@@ -124,12 +124,12 @@ class Observations:
         return min(both, key=lambda found: found.spread)
 
     def agreeing(self) -> list[Observation]:
-        """Those that agree, in order."""
+        """The reports that agree, in order."""
         found = self.consensus()
         return [] if found is None else [one for one in self.seen if found.holds(one)]
 
     def telling(self) -> list[Observation]:
-        """Those of them that say what the factor is, in order."""
+        """The agreeing reports that determine the factor, in order."""
         found = self.consensus()
         return [] if found is None else [one for one in self.seen if found.holds(one) and found.tells(one)]
 

@@ -1,4 +1,4 @@
-"""Whether a vocabulary can make so many tokens of a text: reported usage is judged by it before it is believed.
+"""Checks whether a vocabulary could produce the reported number of tokens from a text, before the report is believed.
 
 A report is plausible if one of the vocabularies at hand could have given it. `scripts/measure-bands` counts the same
 texts by all of them; the numbers below are what it printed for 639 texts (docs/counting.md#what-is-believed).
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-# What the coarsest and the finest of 24 vocabularies make of what this one counts as one token, over whole texts.
+# How many tokens the coarsest and the finest of 24 vocabularies need per token of this one, over whole texts.
 _APART: Final[dict[str, tuple[float, float]]] = {
     "o200k": (0.81, 2.69),
     "gpt-oss": (0.81, 2.69),
@@ -30,13 +30,13 @@ _APART: Final[dict[str, tuple[float, float]]] = {
     "claude-4.8": (0.38, 1.67),
 }
 _FARTHEST: Final = (min(low for low, _ in _APART.values()), max(high for _, high in _APART.values()))
-# Texts that were not measured may lie a little outside.
+# Tolerance for texts beyond those that were measured.
 _BEYOND: Final = 0.1
-# What providers put around a message: 3 to 5 tokens where it is published, up to 11 in templates of open models.
+# The framing of a message: 3 to 5 tokens where published, up to 11 in templates of open models.
 FRAME: Final = 8
-# What may stand before a prompt that nobody has told of: a template's default system message has 20 to 30 tokens.
+# An undocumented preamble of the prompt: a template's default system message has 20 to 30 tokens.
 PREAMBLE: Final = 32
-# Requests below this say more about framing than about the text.
+# Smaller requests say more about framing than about text.
 TELLING: Final = 64
 
 
@@ -58,7 +58,7 @@ def plausible(family: str, counted: float, messages: int, size: int, actual: flo
 
 
 def plausible_unknown(likely: float, messages: int, size: int, actual: float) -> bool:
-    """The same for a vocabulary that nobody knows, where a known one makes `likely` tokens. Its ceiling is bytes."""
+    """The same for an unknown vocabulary, if a known one gives `likely` tokens. The bytes are the ceiling."""
     low, _ = _APART["o200k"]
     return _least(likely * low, messages) <= actual <= size + frames(messages)
 

@@ -53,7 +53,7 @@ def compiled_counter(vocabulary: splintr.AnyTokenizer, name: str) -> CountText:
 
 
 def plain_counter(vocabulary: splintr.AnyTokenizer, name: str) -> CountText:
-    """The same number by splintr alone."""
+    """The same count by splintr alone."""
     ordinary = vocabulary.encode_ordinary
 
     def whole(text: str) -> int:

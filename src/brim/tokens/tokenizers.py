@@ -23,7 +23,7 @@ from brim.tokens import claude, sentencepiece
 from brim.tokens.chunks import in_pieces, remembering
 from brim.tokens.estimate import estimate
 
-# The family's name here -> the vocabulary inside splintr.
+# Family name -> vocabulary in splintr.
 VOCABULARIES: Final[dict[str, str]] = {
     "o200k": "o200k_base",
     "cl100k": "cl100k_base",
@@ -47,7 +47,7 @@ VOCABULARIES: Final[dict[str, str]] = {
     "olmo-2": "olmo2",
 }
 
-# These composed the text before they looked at it; the bundled vocabularies leave that to the caller.
+# These models normalise text to NFC first; the bundled vocabularies leave that to the caller.
 _COMPOSED: Final = frozenset({"qwen3"})
 
 CLAUDE_FAMILIES: Final = tuple(claude.FAMILIES)
@@ -154,7 +154,7 @@ def _plain_text_count(vocabulary: splintr.AnyTokenizer) -> CountText:
 
 
 def _total(count: CountText) -> CountText:
-    """`count` that takes any string."""
+    """`count`, made to accept any string."""
 
     def counted(text: str) -> int:
         try:
@@ -166,7 +166,7 @@ def _total(count: CountText) -> CountText:
 
 
 def _composing(count: CountText) -> CountText:
-    """`count` after Unicode composition: e + combining acute is the one letter é."""
+    """`count` after Unicode composition, which makes e + combining acute the single letter é."""
     return lambda text: count(claude.composed(text))
 
 

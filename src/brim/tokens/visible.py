@@ -1,4 +1,4 @@
-"""Whether a request shows all that its provider charges for: only such a request teaches how text is counted.
+"""Checks whether a request contains everything that is charged for; only then does usage say how text is counted.
 
 State that the provider keeps, tools that it runs itself, files and stored prompts are charged without being in the
 body; what it cuts off is in the body without being charged. Fields are told by their names: no two APIs use one of them
@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from brim.conversation import Conversation, Part, decode
 
-# Fields that bring in what is not in the body, or have the provider leave some of it out.
+# Fields that bring in content from outside the body, or let the provider leave some out.
 _BRINGING: Final = (
     "previous_response_id", "conversation", "prompt", "truncation",  # OpenAI Responses
     "cachedContent", "cached_content",  # Gemini
@@ -20,13 +20,13 @@ _BRINGING: Final = (
     "plugins", "transforms", "documents",  # OpenRouter, vLLM
 )  # fmt: skip
 _NOTHING: Final = frozenset({None, b"null", b"[]", b"{}", b'""', b'"disabled"'})
-# The types of tools whose definition is all that is charged for: the client runs them.
+# Tools that the client runs, so only their definition is charged for.
 _FUNCTIONS: Final = frozenset({None, "function", "custom"})
 _DECLARATIONS: Final = frozenset({"functionDeclarations", "function_declarations"})
 
 
 def self_contained(conversation: Conversation) -> bool:
-    """Whether a request refers to nothing that its provider holds, finds or makes itself.
+    """Whether a request refers to nothing that the provider stores, finds or generates itself.
 
     Example: {"input": "hi", "previous_response_id": "r1"} -> False; {"tools": [{"type": "web_search"}], …} -> False
     """
@@ -40,7 +40,7 @@ def self_contained(conversation: Conversation) -> bool:
 
 
 def only_text(conversation: Conversation) -> bool:
-    """Whether all of the messages can be read here: no image, sound or file, nothing encrypted or named by its id."""
+    """Whether every message is readable text: no image, audio or file, nothing encrypted or referenced by id."""
     return not any(_unreadable(part) for message in conversation.messages for part in message.parts)
 
 
@@ -49,7 +49,7 @@ def _unreadable(part: Part) -> bool:
 
 
 def _plain_tools(tools: Any) -> bool:
-    """Whether every tool is a function that the client runs, and none is the provider's own."""
+    """Whether the client runs every tool; none is the provider's own."""
     entries = tools if isinstance(tools, list) else [tools]
     return all(isinstance(entry, dict) and _plain_tool(entry) for entry in entries)
 
