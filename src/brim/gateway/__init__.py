@@ -1,4 +1,4 @@
-"""The gateway: a reverse proxy that fits each request, streams answers through and learns from their usage.
+"""The gateway: a reverse proxy that fits each request, streams the answer through and learns from its usage.
 
 `brim.gateway.server.app.Gateway` is the ASGI application; `brim.gateway.server.serving` runs it.
 """

@@ -37,7 +37,7 @@ learn = _shared.learn
 
 
 def model_of(given: str | Model | None, named: str = "") -> Model:
-    """The model that a caller gave, itself or by name; otherwise the one called `named`. Raises BadInput, UnknownModel."""
+    """The model that a caller gave, by name or itself; else the one called `named`. Raises BadInput, UnknownModel."""
     if isinstance(given, Model):
         return given
     if given is not None and not isinstance(given, str):

@@ -1,7 +1,7 @@
-"""`POST /v1/compress` and `GET /v1/retrieve/HASH`: messages in, as many messages out, shortened where they must be.
+"""`POST /v1/compress` and `GET /v1/retrieve/HASH`: returns the messages it is given, shortened where necessary.
 
-It is the contract of LiteLLM's `headroom` guardrail, which sends neither instructions nor assistant messages nor the
-newest turn and matches what comes back by position. So each message is shortened by itself: there is no step to plan.
+This is the contract of LiteLLM's `headroom` guardrail, which leaves out instructions, assistant messages and the newest
+turn, and matches the result by position. So each message is shortened by itself; there are no steps to plan.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from brim.sized_lru import SizedLru
 from brim.stores.protocol import Store
 from brim.tokens import text_counter
 
-# The guardrail takes 12 to 24 hex digits; 96 bits cannot be guessed.
+# The guardrail accepts 12 to 24 hex digits; 96 bits can't be guessed.
 DIGITS: Final = 24
-# What is asked for beside these messages is not seen here (instructions, answers, the newest turn): half is its room.
+# Half of the room is left for what isn't sent here: instructions, answers and the newest turn.
 SHARE: Final = 0.5
-# As in a session: below this share of the room after a compaction, so that the next requests only append.
+# The share of the room to compact to, as in a session, so that the next requests only append.
 COMPACT_TO: Final = 0.6
-# No message is cut below this many tokens: an extract of fewer says next to nothing, and its mark takes about 20.
+# Messages are never cut below this many tokens: a shorter extract says next to nothing, and its mark takes about 20.
 LEAST: Final = 60
-# Shortened forms that are remembered, so that a message is sent as it was sent before.
+# Bytes of shortened forms to remember, so that a message is sent the same way again.
 REMEMBERED_BYTES: Final = 32 << 20
 STAND_IN: Final = "gpt-4o"
 _OWNER: Final = b"brim.compress\0"
 
 
 class CompressBody(msgspec.Struct):
-    """What the guardrail sends; `budget` is Brim's own. Other fields are not read."""
+    """The fields that the guardrail sends, and Brim's own `budget`. Other fields are ignored."""
 
     messages: list[dict[str, Any]]
     model: str = ""
@@ -43,7 +43,7 @@ class CompressBody(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A message that may be shortened: where it stands, what it says, and what that takes."""
+    """A message that may be shortened: its position, text and tokens."""
 
     place: int
     said: str
@@ -51,7 +51,7 @@ class Text:
 
 
 class Compressor:
-    """Shortens lists of messages for one store. May be used from several threads."""
+    """Shortens lists of messages for one store. Thread-safe."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -59,7 +59,7 @@ class Compressor:
         self._lock = threading.Lock()
 
     def compress(self, body: CompressBody, tenant: str, model: str, room: int | None) -> dict[str, Any]:
-        """The answer to a request, of which `room` tokens may remain (None: all). What fits comes back as it was."""
+        """The answer to a request, shortened to `room` tokens (None: no limit). What fits is unchanged."""
         count = text_counter(model)
         texts = [
             Text(place, message["content"], count(message["content"]))
@@ -87,7 +87,7 @@ class Compressor:
         }
 
     def retrieve(self, hash: str, tenant: str) -> dict[str, Any]:
-        """The whole of what a hash stands for, to whoever sent it and to nobody else. Raises NotFound."""
+        """The original behind a hash, for the tenant who sent it only. Raises NotFound."""
         owner = _owner(tenant)
         digits = hash.lower()
         good = len(digits) == DIGITS and all(digit in "0123456789abcdef" for digit in digits)
@@ -105,7 +105,7 @@ class Compressor:
     def _compact(
         self, messages: list[dict[str, Any]], texts: list[Text], tenant: str, model: str, room: int
     ) -> dict[int, content.Compacted]:
-        """Shorten the largest, what a tool found before what a user wrote, until all are within the room."""
+        """Shorten the largest messages, tool results before user messages, until all fit the room."""
         forms: dict[int, content.Compacted] = {}
         users = [text for text in texts if messages[text.place].get("role") == "user"]
         others = [text for text in texts if messages[text.place].get("role") in ("tool", "function")]
@@ -132,7 +132,7 @@ class Compressor:
 
 
 def room_of(body: CompressBody, window: int | None) -> int | None:
-    """How many tokens may remain; None where neither a budget nor a window is known."""
+    """How many tokens may remain; None if neither a budget nor a window is known."""
     if body.budget is not None and not 0 < body.budget <= 100_000_000:
         raise BadInput("budget", f"{body.budget} is not a number of tokens")
     if body.budget is not None:
@@ -141,7 +141,7 @@ def room_of(body: CompressBody, window: int | None) -> int | None:
 
 
 def counted_as(model: str) -> str:
-    """The model whose tokenizer counts: the one that is named, or the stand-in of those that no table has."""
+    """The model whose tokenizer counts: the named one, or a stand-in for unknown models."""
     try:
         return models.find(model).name
     except UnknownModel:
@@ -157,7 +157,7 @@ def _size(texts: list[Text], forms: dict[int, content.Compacted]) -> int:
 
 
 def _cap(sizes: list[int], room: int) -> int:
-    """The largest size that all may have so that they are within the room. Example: ([10, 100, 200], 130) -> 60"""
+    """The largest size per message at which all of them fit the room. Example: ([10, 100, 200], 130) -> 60"""
     left = room
     for number, size in enumerate(sorted(sizes)):
         share = left // (len(sizes) - number)

@@ -78,7 +78,7 @@ class FitBody(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class CompactBody(msgspec.Struct, forbid_unknown_fields=True):
-    """Without a budget the text is only re-encoded without loss."""
+    """A text to shorten; without a budget it is only re-encoded losslessly."""
 
     text: str
     budget: int | None = None
@@ -91,14 +91,14 @@ class PlanBody(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Admin:
-    """The handlers. Work that takes long runs in a thread."""
+    """The handlers. Long work runs in a thread."""
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
         self._compressor = Compressor(gateway.fitter.sessions.store)
 
     def _views(self, request: Request) -> Views:
-        """What whoever asks may see."""
+        """The views that the caller is allowed to see."""
         viewer: str | None = request.scope["brim.viewer"]
         return self._gateway.views if viewer is None else Views(self._gateway, viewer)
 
@@ -197,7 +197,7 @@ class Admin:
         return self._told(await asyncio.to_thread(self._views(request).archived, id, handle))
 
     def _told(self, view: dict[str, Any]) -> Response:
-        """A view with content in it, which is left out unless `gateway.log_content` is on."""
+        """A view with content; the content is left out unless `gateway.log_content` is on."""
         return JsonResponse(view if self._gateway.options.gateway.log_content else without_content(view))
 
     async def models(self, request: Request) -> Response:
@@ -232,7 +232,7 @@ class Admin:
             views.unwatch(queue)
 
     def _in_session(self, body: FitBody, tenant: str, given: dict[str, Any]) -> fitting.Fitted:
-        """Fit as the next request of a conversation: what it sent before stays as it was."""
+        """Fit as the next request of a conversation, keeping what was sent before."""
         conversation = apis.parse(body.request, body.api, model=given["model"] or "")
         model = given["model"] or catalog.model_of(None, conversation.model)
         sessions = self._gateway.fitter.sessions
@@ -245,7 +245,7 @@ class Admin:
             sessions.grown(session)
 
     def _policy(self, given: str | dict[str, Any] | None) -> Policy:
-        """The gateway's policy, one by its name, or one with any of its settings. Raises BadSetting with the place."""
+        """The gateway's policy, a named one, or one with given settings. Raises BadSetting with the place."""
         if not given:
             return self._gateway.options.policy
         if isinstance(given, str):
@@ -256,9 +256,9 @@ class Admin:
         return own.with_(**settings) if name == own.name else Policy.named(name, settings)
 
     def _learnt(self, request: Request, body: CountBody | FitBody) -> tuple[Model | None, Actuals | None]:
-        """The model that is named, else the request's, and what its upstream has said of sizes to whoever asks.
+        """The named model or the request's, and what its upstream reported about sizes to this caller.
 
-        None where no model is named, or no upstream speaks the API.
+        None if no model is named, or no upstream offers the API.
         """
         told = body.request
         name = body.model or (told.get("model") if isinstance(told, dict) else None)
@@ -277,7 +277,7 @@ class Admin:
         )
 
     async def _body(self, request: Request, kind: Any) -> Any:
-        # What comes here is read by the gateway itself.
+        # The gateway reads these requests itself.
         limit = min(self._gateway.options.gateway.body_limit, bodies.MOSTLY_KNOWN)
         try:
             async with asyncio.timeout(self._gateway.options.gateway.body_timeout):
@@ -310,7 +310,7 @@ class Admin:
             ("/usage", self.usage, get),
             ("/settings", self.settings, get),
         ]
-        # A mount of their own: a wrong method or path here is the API's to answer, not the dashboard's.
+        # A separate mount, so that the API rather than the dashboard answers a wrong method or path.
         api = Mount("/brim/v1", routes=[Route(path, handler, methods=methods) for path, handler, methods in table])
         return [
             Route("/healthz", self.health, methods=get),
@@ -323,7 +323,7 @@ class Admin:
 
 
 def admin_app(gateway: Gateway, dashboard: ASGIApp | None) -> ASGIApp:
-    """The application for everything that is not a provider's."""
+    """The application for all paths that don't belong to a provider."""
     mounts: list[Any] = [Mount("/brim", app=dashboard)] if dashboard is not None else []
     kinds: tuple[type[Exception], ...] = (BrimError, ClientGone, HTTPException)
     handlers: dict[Any, Any] = dict.fromkeys(kinds, _problem)
@@ -331,7 +331,7 @@ def admin_app(gateway: Gateway, dashboard: ASGIApp | None) -> ASGIApp:
 
 
 async def _problem(request: Request, problem: Exception) -> Response:
-    """An error as JSON, with a code that programs can read."""
+    """An error as JSON with a machine-readable code."""
     if isinstance(problem, HTTPException):
         answer = _error(problem.status_code, "http", problem.detail)
         answer.headers.update(problem.headers or {})

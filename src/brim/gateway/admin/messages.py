@@ -10,7 +10,7 @@ from brim.conversation import Conversation
 from brim.sessions.auto_recall import HEADER
 from brim.tokens.counter import Counter
 
-# Longer texts are cut: a page that shows them would not open.
+# Longer texts are cut; a page with them would not open.
 LONGEST_TEXT = 200_000
 # How the summary of archived messages begins.
 _SUMMARY = re.compile(r"\[[\d,]+ earlier messages? archived")
@@ -19,7 +19,7 @@ _SUMMARY = re.compile(r"\[[\d,]+ earlier messages? archived")
 def messages_of(
     conversation: Conversation, redact: Callable[[str], str], counter: Counter | None
 ) -> list[dict[str, Any]]:
-    """Every message with its place (-1 is the system field), tools and tokens, and what Brim put in by its kind."""
+    """Every message with its position (-1 is the system field), tools and tokens, and the kind of what Brim added."""
     listed = [*([conversation.system] if conversation.system else []), *conversation.messages]
     return [
         {

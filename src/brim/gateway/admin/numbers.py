@@ -1,4 +1,4 @@
-"""Numbers over time for the dashboard: by bucket, model, client and tenant, from what the store keeps."""
+"""Numbers over time for the dashboard, from the store: by bucket, model, client and tenant."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from brim.gateway.observe.history import FIELDS, History, Key, summed
 
-# The spans that can be asked for, and the width of their columns: each shows 12 to 60.
+# The available time spans and the width of their columns; each shows 12 to 60 columns.
 SPANS: dict[str, tuple[int, int]] = {
     "1h": (3_600, 300),
     "24h": (86_400, 1_800),
@@ -22,7 +22,7 @@ _Row = tuple[Key, Sequence[float]]
 def numbers(
     history: History, span: str, wanted: dict[str, str], shows: Callable[[str], bool], now: float | None = None
 ) -> dict[str, Any]:
-    """The sums of a span, in columns and by name; `wanted` may name a model, client and tenant."""
+    """The sums over a time span, by column and by name; `wanted` may filter by model, client and tenant."""
     seconds, width = SPANS[span]
     until = time.time() if now is None else now
     first = (int(until) // width + 1) * width - seconds
@@ -43,7 +43,7 @@ def numbers(
 
 
 def _by(rows: Sequence[_Row], place: int) -> list[dict[str, Any]]:
-    """The sums by a name, the largest first."""
+    """The sums by name, largest first."""
     found: dict[str, list[_Row]] = {}
     for row in rows:
         found.setdefault(str(row[0][place]), []).append(row)

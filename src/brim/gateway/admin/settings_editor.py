@@ -1,4 +1,4 @@
-"""Changing settings while the gateway runs: checked as a whole, written into brim.toml beside its comments, loaded."""
+"""Changes settings while the gateway runs: checks them, writes them to brim.toml beside its comments, reloads."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class SettingsEditor:
         self._one = asyncio.Lock()
 
     async def change(self, given: Mapping[str, Any]) -> list[Path]:
-        """Set these keys, None for the default; the files that were written. Raises BadSetting and changes nothing.
+        """Set these keys (None restores the default); returns the files written. Raises BadSetting and changes nothing.
 
         Example: `await editor.change({"policy.recall": 0.2, "policy.budget": None})`
         """
@@ -76,7 +76,7 @@ class SettingsEditor:
 
 
 def _leaving(now: Settings, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What is changed, and what another policy leaves behind: its own settings would be refused beside the new one."""
+    """The changes, plus the settings of the previous policy that must go because the new one would reject them."""
     left: dict[str, Any] = {}
     name = given.get("policy.name", now.policy["name"]) if "policy.name" in given else now.policy["name"]
     if name is None:
@@ -88,7 +88,7 @@ def _leaving(now: Settings, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _place_of(now: Settings, key: str) -> Path:
-    """The file in which a key is changed. Raises BadSetting where no file can."""
+    """The file in which to change a key. Raises BadSetting if there is none."""
     if key not in editable():
         raise BadSetting(key, "is not changed while the gateway runs: set it in brim.toml and restart")
     origin = now.origin(key)
@@ -101,21 +101,21 @@ def _place_of(now: Settings, key: str) -> Path:
 
 
 def _check_taken(loaded: Settings, given: Mapping[str, Any]) -> None:
-    """Refuse a change that another file or the environment overrules."""
+    """Refuse a change that another file or the environment overrides."""
     for key in given:
         if loaded.origin(key).startswith(("environment", "argument")):
             raise BadSetting(key, f"is set by the {loaded.origin(key)}, which stands above brim.toml")
 
 
 class _Left:
-    """The mark of a setting that becomes a comment."""
+    """Marks a setting that becomes a comment."""
 
 
 LEFT = _Left()
 
 
 def changed(text: str, key: str, value: Any) -> str:
-    """A TOML text with one key set, removed (None) or made a comment (`LEFT`); all else stays as it is written.
+    """A TOML text with one key set, removed (None) or commented out (`LEFT`); the rest stays byte for byte.
 
     Example: ("[policy]\\nrecall = 0.1  # a tenth\\n", "policy.recall", 0.2) -> "[policy]\\nrecall = 0.2  # a tenth\\n"
     """
@@ -157,7 +157,7 @@ def _set(table: Any, name: str, value: Any) -> None:
 
 
 def _commented(text: str, section: str, name: str) -> str:
-    """The text with the lines of a key as comments, or without them where they are no lines of their own."""
+    """The text with a key's lines commented out, or removed if the key shares its lines with others."""
     without = changed(text, f"{section}.{name}", None)
     wanted = tomllib.loads(without)
     lines = text.splitlines(keepends=True)
@@ -169,7 +169,7 @@ def _commented(text: str, section: str, name: str) -> str:
 
 
 def _beside_others(text: str, section: str, name: str, made: str) -> str:
-    """A new key after the last one of its table, before the comments that lead to the next table."""
+    """Insert a new key after the last one of its table, before the comments of the next table."""
     wanted, lines = tomllib.loads(made), text.splitlines(keepends=True)
     new = next((line for line in made.splitlines(keepends=True) if line.startswith(f"{name} = ")), "")
     for number in reversed(_lines_of(lines, section)):
@@ -181,7 +181,7 @@ def _beside_others(text: str, section: str, name: str, made: str) -> str:
 
 
 def _lines_of(lines: Sequence[str], section: str) -> list[int]:
-    """The numbers of the lines under the header of a table."""
+    """The line numbers below a table's header."""
     found, inside = [], False
     for number, line in enumerate(lines):
         if header := re.match(r"\s*\[+\s*([\w.-]+)\s*\]", line):
@@ -204,7 +204,7 @@ def _means(text: str, wanted: Mapping[str, Any]) -> bool:
 
 def _text_of(path: Path) -> str:
     try:
-        return path.read_bytes().decode()  # with the ends of its lines as they are
+        return path.read_bytes().decode()  # bytes, to keep the line endings
     except FileNotFoundError:
         return ""
     except (OSError, UnicodeDecodeError) as problem:
@@ -212,8 +212,8 @@ def _text_of(path: Path) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    """Replace a file at once: whoever reads it meanwhile sees the old text or the new one."""
-    target = path.resolve()  # a link stays one
+    """Replace a file atomically: readers see either the old text or the new one."""
+    target = path.resolve()  # keeps a symbolic link
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=".brim-", suffix=".toml", dir=target.parent)

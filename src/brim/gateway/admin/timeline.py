@@ -1,4 +1,4 @@
-"""What happened in a session from turn to turn: compactions, recalls, and why a prompt cache was lost."""
+"""The events of a session, turn by turn: compactions, recalls, and why the prompt cache was lost."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from brim.planning.reports.decisions import CacheBreak
 from brim.sessions.cache_breaks import SentTurn, cache_break
 from brim.tokens.counter import Counter
 
-# Where the model is not known: no provider keeps a prompt for less.
+# For unknown models: no provider keeps a prompt for less.
 CACHE_SECONDS = 300
 # The smallest prompt that providers cache.
 CACHED_FROM = 1_024
 
 
 def events(turns: Sequence[GatewayTurn]) -> dict[int, list[dict[str, Any]]]:
-    """By the number of a turn what happened in it, each with its kind and a sentence.
+    """Maps turn numbers to their events, each with a kind and a sentence.
 
-    A compaction always costs the prompt cache once, so that is told with it and not as a loss of its own.
+    A compaction always loses the prompt cache once, so that loss is reported with it rather than separately.
     """
     found: dict[int, list[dict[str, Any]]] = {}
     before: GatewayTurn | None = None
@@ -60,7 +60,7 @@ def _compaction(turn: GatewayTurn, before: GatewayTurn | None) -> str:
 
 
 def _lost(turn: GatewayTurn, before: GatewayTurn) -> bool:
-    """Whether a provider read much less from its cache than it was sent before."""
+    """Whether the provider read much less from its cache than the previous request would have left there."""
     if turn.usage is None or before.usage is None or before.after < CACHED_FROM:
         return False
     return turn.usage.cached < before.usage.input / 2
@@ -78,7 +78,7 @@ def _cause(turn: GatewayTurn, before: GatewayTurn) -> str:
 
 
 def cache_break_of(before: GatewayTurn | None, turn: GatewayTurn) -> CacheBreak | None:
-    """Where a turn parts from the one before, and why; None where it does not, or where one of them is not held."""
+    """Where a turn diverges from the previous one, and why; None if it doesn't, or if either is no longer in memory."""
     was, now = _sent(before), _sent(turn)
     return cache_break(was, now, Counter(was.model, turn.api).message) if was and now else None
 

@@ -1,4 +1,4 @@
-"""What the JSON API and the dashboard show, as plain values. Content is redacted before it leaves."""
+"""The data behind the JSON API and the dashboard, as plain values. Content is redacted before it leaves."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from brim.planning.reports.decisions import HIGH, Report
 if TYPE_CHECKING:
     from brim.gateway.server.app import Gateway
 
-# Conversations that are looked through for requests in work: as many as can be in work at once, by default.
+# Conversations to search for requests in flight: the default maximum of requests in flight.
 MOST_LOOKED = 256
 DAY = 86_400
-# Usage by day is added up from every request of a month: it is told for so long as it was.
+# Seconds to cache usage by day, which takes adding up every request of a month.
 USAGE_SECONDS = 30
 
 
 class Views:
-    """Reads the gateway for a tenant, or (None) for the operator, who sees all. What is returned can be JSON."""
+    """Reads the gateway's data for a tenant, or for the operator (None), who sees all. Results are JSON-ready."""
 
     def __init__(self, gateway: Gateway, tenant: str | None = None) -> None:
         self._gateway = gateway
@@ -40,16 +40,16 @@ class Views:
         self._usage: dict[int, tuple[float, list[dict[str, Any]]]] = {}
 
     def shows(self, tenant: str) -> bool:
-        """Whether what is a tenant's is shown here."""
+        """Whether this view may show a tenant's data."""
         return self._tenant is None or self._tenant == tenant
 
     def _recent(self) -> Sequence[GatewayTurn]:
-        """The last turns, the newest last."""
+        """The last turns, newest last."""
         recent = self._gateway.journal.recent
         return recent if self._tenant is None else [turn for turn in recent if turn.tenant == self._tenant]
 
     def _for_operator(self) -> None:
-        """Refuse what cannot be told of one tenant alone."""
+        """Refuse data that can't be limited to one tenant."""
         if self._tenant is not None:
             raise Refused(403, "this is for the operator, who asks without an API key", "operator_only")
 
@@ -86,7 +86,7 @@ class Views:
         return numbers(self._gateway.journal.history, span, wanted, self.shows)
 
     def running(self, limit: int = 20) -> list[dict[str, Any]]:
-        """The requests that are in work now, the oldest first."""
+        """The requests in flight, oldest first."""
         found = [
             live.turns[-1]
             for live in islice(self._gateway.fitter.conversations, MOST_LOOKED)
@@ -95,7 +95,7 @@ class Views:
         return [turn.as_dict() for turn in sorted(found, key=lambda turn: turn.at)[:limit]]
 
     def moments(self, limit: int = 8) -> list[dict[str, Any]]:
-        """What happened last that is worth a look, the newest first: each with its session, turn, kind and words."""
+        """Recent noteworthy events, newest first, each with its session, turn, kind and description."""
         found = []
         for live in islice(self._gateway.fitter.conversations, MOST_LOOKED // 10):
             if not self.shows(live.tenant):
@@ -106,7 +106,7 @@ class Views:
         return sorted(found, key=lambda one: -one["at"])[:limit]
 
     def sessions(self, limit: int = 50, query: str = "") -> list[dict[str, Any]]:
-        """The last used conversations."""
+        """The most recently used conversations."""
         wanted = query.casefold()
         found = (
             _summary(live)
@@ -127,7 +127,7 @@ class Views:
         return {**_summary(live), "turns": turns, "archive": archive, "summaries": self._summaries(live)}
 
     def _summaries(self, live: Live) -> list[dict[str, Any]]:
-        """The records of archived messages and the recalls that stand in the prompt of a conversation now."""
+        """The summaries and recalls that are in a conversation's prompt now."""
         session = self._gateway.fitter.sessions.held(live.id) if live.engaged else None
         return [
             {
@@ -159,7 +159,7 @@ class Views:
         }
 
     def _answer(self, live: Live, turn: GatewayTurn) -> str | None:
-        """What the model said, as the next request carries it; None where that is not held."""
+        """The model's answer as the next request carries it; None if that is no longer in memory."""
         later = next((one for one in live.turns if one.number == turn.number + 1), None)
         if later is None or turn.original is None or later.original is None:
             return None
@@ -168,7 +168,7 @@ class Views:
         return self._gateway.redact(texts[0][:LONGEST_TEXT]) if texts else None
 
     def layers(self, id: str, number: int) -> list[dict[str, Any]] | None:
-        """The tokens of one turn by layer; None if they are not known any more."""
+        """The tokens of one turn by layer; None if they are no longer known."""
         return _layers(self._turn(id, number).report)
 
     def planned_at(self, id: str, number: int, budget: int, policy: str = "") -> dict[str, Any]:
@@ -185,14 +185,14 @@ class Views:
         }
 
     def archived(self, id: str, handle: str) -> dict[str, Any]:
-        """What a handle stands for."""
+        """The content behind a handle."""
         text = self._gateway.fitter.archived(self._live(id), handle)
         if text is None:
             raise NotFound(f"nothing is archived under {handle!r}")
         return {"handle": handle, "characters": len(text), "text": self._gateway.redact(text[:LONGEST_TEXT])}
 
     def models(self) -> list[dict[str, Any]]:
-        """The models that were used or discovered: windows, margins, errors, usage and cost."""
+        """The models used or discovered: windows, margins, errors, usage and cost."""
         found: dict[str, list[GatewayTurn]] = {}
         for turn in self._recent():
             if turn.found is not None:
@@ -214,7 +214,7 @@ class Views:
         return [{**row, "default": defaults.get(row["upstream"]) == row["model"]} for row in listed]
 
     def usage(self, days: int = 30) -> dict[str, Any]:
-        """Usage by day and model, from the store where there is one."""
+        """Usage by day and model, from the store if there is one."""
         self._for_operator()
         store = self._gateway.store
         if store is None:
@@ -228,26 +228,26 @@ class Views:
         return {"days": known[1]}
 
     def settings(self) -> list[dict[str, Any]]:
-        """What is in force and where it comes from; no secrets."""
+        """The settings in force and their origins, without secrets."""
         self._for_operator()
         rows = self._gateway.options.settings.rows()
         return [{"key": key, "value": value, "origin": origin} for key, value, origin in rows]
 
     def settings_file(self, key: str = "") -> str:
-        """The file that a setting is changed in; empty where the gateway was started without files."""
+        """The file in which a setting is changed; empty if the gateway was started without files."""
         self._for_operator()
         place = self._gateway.options.settings.place_of(key) if self._gateway.editor is not None else None
         return str(place) if place is not None else ""
 
     async def change_settings(self, given: Mapping[str, Any]) -> None:
-        """Set these keys, None for the default, in their file and in force. Raises BadSetting."""
+        """Set these keys (None restores the default) in their file and in the running gateway. Raises BadSetting."""
         self._for_operator()
         if self._gateway.editor is None:
             raise BadInput("settings", "this gateway was started without settings files")
         await self._gateway.editor.change(given)
 
     def status(self) -> dict[str, Any]:
-        """The last turn in one line's worth of numbers, for a status bar."""
+        """The last turn's key numbers, for a status bar."""
         recent, last = self._recent(), self._gateway.fitter.last_models
         turn = recent[-1] if recent else None
         return {
@@ -286,7 +286,7 @@ class Views:
 
 
 def _held(turn: GatewayTurn) -> bool:
-    """Whether a turn's messages are in memory, so that its plan can be looked at and made again."""
+    """Whether a turn's messages are in memory, so that its plan can be shown and replayed."""
     return turn.came is not None or turn.unread is not None
 
 
@@ -295,7 +295,7 @@ def _requests(gateway: Gateway) -> int:
 
 
 def _totals(turns: Sequence[GatewayTurn], limit: int) -> dict[str, Any]:
-    """What one tenant's last turns come to; nothing of it is told by what others do."""
+    """Totals of one tenant's last turns, from which nothing about other tenants can be inferred."""
     told = [turn.usage for turn in turns if turn.usage is not None]
     given = sum(usage.input for usage in told)
     errors = [abs(turn.error) for turn in turns if turn.error is not None]

@@ -1,1 +1,1 @@
-"""`brim serve --demo`: two sample agents that outgrow their windows, and a provider that answers from what it reads."""
+"""`brim serve --demo`: two sample agents that outgrow their windows, and a provider that reads what it is sent."""

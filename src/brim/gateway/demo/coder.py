@@ -1,4 +1,4 @@
-"""The coding agent: a small made-up repository, and the task it is given."""
+"""The coding agent: a small made-up repository and a task."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ INSTRUCTIONS = (
     "You are a coding agent in the repository of a shop. Read files before you change them, run the tests, and say "
     "what you found with file and line."
 )
-# Path, the constant that the file sets, its value, and what its functions are about.
+# Path, the constant that the file defines, its value, and the topic of its functions.
 _FILES = (
     ("payments/retry.py", "RETRY_LIMIT", "7", ("schedule", "attempt", "backoff", "give_up", "resume")),
     ("payments/refund.py", "ROUNDING", "'half-even'", ("refund", "split_lines", "credit_note", "reverse", "void")),
@@ -28,7 +28,7 @@ _CASES = ("rounds_half_even", "keeps_currency", "posts_once", "is_idempotent", "
 
 
 def source(path: str) -> str:
-    """A file of the repository."""
+    """The source of one file of the repository."""
     found = next((row for row in _FILES if row[0] == path), None)
     if found is None:
         return f"error: {path} does not exist"
@@ -54,7 +54,7 @@ def source(path: str) -> str:
 
 
 def test_run(number: int) -> str:
-    """What the test runner prints: one failure among many dots."""
+    """The test runner's output: one failure among many dots."""
     failing = _CASES[number % len(_CASES)]
     passed = [
         f"tests/test_{row[0].split('/')[1]}::test_{name}_{case} PASSED"
@@ -74,7 +74,7 @@ def test_run(number: int) -> str:
 
 
 def answer(name: str, given: Mapping[str, Any]) -> str:
-    """What a tool of the agent gives back."""
+    """The result of one of the agent's tools."""
     if name == "run_tests":
         return test_run(int(given.get("run", 1)))
     return source(str(given.get("path", "")))

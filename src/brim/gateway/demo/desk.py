@@ -1,4 +1,4 @@
-"""The support desk: what its tools answer, and what its user says."""
+"""The support desk: its tools' answers and its user's messages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PAGES = 24
 
 
 def orders(page: int) -> str:
-    """A page of orders, as an API gives it."""
+    """A page of orders as an API returns it."""
     rows = [
         {
             "id": f"ORD-{page:03d}{number:02d}",
@@ -46,7 +46,7 @@ def code(page: int) -> int:
 
 
 def log_lines(page: int) -> str:
-    """A payment log, with one line that matters."""
+    """A payment log with one line that matters."""
     day = f"2026-03-{page:02d}"
     lines = [f"{day}T10:{n:02d}:17Z INFO worker-{n % 4} settled batch {page * 60 + n}" for n in range(60)]
     reason = _REASONS[page % len(_REASONS)]
@@ -55,7 +55,7 @@ def log_lines(page: int) -> str:
 
 
 def answer(name: str, given: Mapping[str, Any]) -> str:
-    """What a tool of the desk gives back."""
+    """The result of one of the desk's tools."""
     page = int(given.get("page", 1))
     return log_lines(page) if name == "read_log" else orders(page)
 

@@ -1,4 +1,4 @@
-"""Serving the demo: the sample agents talk through the gateway, and people watch."""
+"""Serves the demo: the sample agents talk through the gateway while people watch."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from brim.testing import FakeProvider
 STORIES = (desk.STORY, coder.STORY)
 WINDOW = 16_000
 MOST_OUTPUT = 1_000
-# Most of the sample passes in a moment, so that there is something to see at once; the last requests of each agent
-# come one a PAUSE, so that there is something to watch.
+# Most of the sample is played at once, so that there is something to see; each agent's last WATCHED requests
+# come a PAUSE apart, so that there is something to watch.
 PAUSE, WATCHED = 1.5, 16
-# Every turn of the sample stays open to readers, with all that came and was sent.
+# Every turn of the sample stays in memory, with everything that was received and sent.
 HELD_TURNS, HELD_BYTES = 1_000, 256 << 20
 
 
 @dataclass(slots=True)
 class Played:
-    """What came of a story: how many requests were answered, and each question with its answer."""
+    """The outcome of a story: how many requests were answered, and each question with its answer."""
 
     answered: int = 0
     questions: list[tuple[Step, str]] = field(default_factory=list)
@@ -63,7 +63,7 @@ async def _run(settings: Settings) -> None:
         gateway = prepared(settings, provider.url)
         server = Server(gateway)
         bound = server.listen()
-        set_up(gateway.redact, logging.ERROR)  # the page tells what happens; the address should stay in sight
+        set_up(gateway.redact, logging.ERROR)  # so that the address stays in sight
         base = address(bound)
         print(f"Open {base}/brim/ to watch a support agent and a coding agent outgrow their windows.", file=sys.stderr)
         print("Their provider is a fake one: no key, no network, nothing is spent.", file=sys.stderr)
@@ -124,7 +124,7 @@ class Talk:
         return self._played
 
     async def _ask(self) -> tuple[list[tuple[str, str, Mapping[str, Any]]], str]:
-        """Send what was said so far; the calls and the text that come back. The answer joins the history."""
+        """Send the history, add the answer to it, and return the answer's calls and text."""
         story, apart = self._story, self._story.system_field
         headers = {"content-type": "application/json", "user-agent": story.client, "x-brim-session": story.name}
         body: dict[str, Any] = {"model": story.model, "messages": self._messages, "tools": _tools(story)}
@@ -165,7 +165,7 @@ class Talk:
 
 
 def _tools(story: Story) -> list[dict[str, Any]]:
-    """The tools as the agent's API takes them."""
+    """The tools in the form of the agent's API."""
     made: list[dict[str, Any]] = []
     for name, text in story.tools.items():
         schema = {"type": "object", "properties": {"page": {"type": "integer"}, "path": {"type": "string"}}}

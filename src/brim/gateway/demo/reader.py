@@ -1,4 +1,4 @@
-"""The sample's model: it knows nothing but what it is sent, calls a tool when told to look, and quotes its answers."""
+"""The sample's model: it knows only what it is sent, calls a tool when asked to look, and answers with quotes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from brim.conversation import Conversation, Message
 from brim.testing import Call, Reply, Say
 
-# What a question asks about: an order, a constant, a path, a run, a person's name.
+# The subject of a question: an order, a constant, a path, a run, a person's name.
 _NAMED = re.compile(r"ORD-\d+|\b[A-Z]{2,}(?:_[A-Z]+)*\b|\b[\w/]+\.py\b|\brun \d+|\b[A-Z][a-z]+ [A-Z][a-z]+\b")
 _WORD = re.compile(r"[a-z]{4,}")
 _COMMON = frozenset("what which with from does that this last they were have into file must".split())
@@ -52,7 +52,7 @@ def _call(question: str) -> Call | None:
 
 
 def _told(result: str) -> str:
-    """A word on a result that has just come; short, so that later questions need the result itself."""
+    """A brief remark on a new result; brief, so that later questions need the result itself."""
     lines = result.splitlines()
     if "ERROR" in result:
         return f"One of {len(lines)} lines is an error."
@@ -63,16 +63,16 @@ def _told(result: str) -> str:
 
 
 def _found(question: str, messages: list[Message]) -> str:
-    """The passage with the most of what the question names, and of its words."""
+    """The passage that contains the most of the question's subjects and words."""
     names = _NAMED.findall(question)
     wanted = set(_WORD.findall(question.lower())) - _COMMON
     best, score = "", 0.0
     for message in messages:
         if message.role == "assistant" and not message.calls and message.text.startswith("I was sent"):
-            continue  # its own quotes are no sources
+            continue  # its own quotes are not sources
         for passage in _passages(message.text, names, wanted):
             words = set(_WORD.findall(passage.lower()))
-            # What is named first is what is asked about; what comes after says where it is.
+            # The first name is the subject; later ones say where it is.
             held = sum(_holds(passage, name) / (1 + place) for place, name in enumerate(names))
             around = sum(_holds(message.text, name) for name in names)
             found = 3 * held + around + len(words & wanted) / (1 + len(wanted)) * 2
@@ -87,7 +87,7 @@ def _holds(text: str, name: str) -> bool:
 
 
 def _columns(line: str, names: list[str], wanted: set[str]) -> str:
-    """What a list of columns says of a row. Example: "id: A, B; total: 1, 2", B -> "id: B; total: 2" """
+    """The values of one row in a list of columns. Example: "id: A, B; total: 1, 2", B -> "id: B; total: 2" """
     columns = [part.strip().partition(": ") for part in line.split(";")]
     for name in names:
         for _, _, values in columns:

@@ -1,4 +1,4 @@
-"""What a sample agent is: a client, a model, tools and the words of its user."""
+"""A sample agent: a client, a model, tools and its user's messages."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-# The APIs of the sample whose instructions are no message.
+# The sample's APIs whose instructions are a field rather than a message.
 SYSTEM_FIELD = frozenset(("anthropic",))
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What the user says; the tool that this leads to, if any; what a right answer holds, if it is a question."""
+    """The user's message, the tool call it leads to, if any, and what a correct answer to a question contains."""
 
     said: str
     tool: str = ""
@@ -36,10 +36,10 @@ class Story:
 
     @property
     def system_field(self) -> bool:
-        """Whether its API has a field for the instructions, and blocks in the place of plain contents."""
+        """Whether its API has a field for instructions, and blocks instead of plain contents."""
         return self.api in SYSTEM_FIELD
 
     @property
     def requests(self) -> int:
-        """How many requests it takes: one a step, and one more for each that calls a tool."""
+        """The number of requests: one per step, and one more for each tool call."""
         return sum(2 if step.tool else 1 for step in self.steps)

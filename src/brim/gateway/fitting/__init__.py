@@ -1,1 +1,1 @@
-"""Fitting the requests that pass through, each in its conversation."""
+"""Fits the requests that pass through, each as part of its conversation."""

@@ -1,4 +1,4 @@
-"""The conversations that pass through: recognised by the client's own id, else by what was sent before."""
+"""The conversations that pass through, recognised by the client's own id or by what was sent before."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from brim.summaries.awaited import AwaitedSummaries
 
 MOST_SESSIONS = 1_000
 MOST_TURNS = 200
-# Of all conversations together the turns of so many requests are remembered, and the last one of each.
+# Turns remembered over all conversations, besides the last one of each.
 MOST_REQUESTS = 2_000
 _FORGET = 60_000
 
@@ -33,10 +33,10 @@ class Live(msgspec.Struct, eq=False):
     created: float = msgspec.field(default_factory=time.time)
     touched: float = 0.0
     requests: int = 0
-    recalled: int = 0  # passages from the archive that stand in its prompt
-    archive: dict[str, int] = msgspec.field(default_factory=dict)  # handles, with their characters
-    engaged: bool = False  # it did not fit once: a session in the store follows it
-    large: bool = False  # a worker handles it: its session is not here
+    recalled: int = 0  # recalled passages in its prompt
+    archive: dict[str, int] = msgspec.field(default_factory=dict)  # handles with the length of their content
+    engaged: bool = False  # it didn't fit at some point, so a session in the store follows it
+    large: bool = False  # a worker handles it, so its session isn't in this process
     turns: list[GatewayTurn] = msgspec.field(default_factory=list)  # the last ones
     summaries: AwaitedSummaries | None = None  # those that its requests waited for
     _lock: asyncio.Lock | None = None
@@ -113,7 +113,7 @@ class Conversations:
         return live
 
     def add(self, live: Live, turn: GatewayTurn) -> None:
-        """Take a turn of a conversation as its newest; of very many the oldest are forgotten, whosever they are."""
+        """Add a turn to a conversation; beyond MOST_REQUESTS, the oldest turns of any conversation are forgotten."""
         live.add(turn)
         self._taken.append((live, turn))
         if len(self._taken) > MOST_REQUESTS:
@@ -122,7 +122,7 @@ class Conversations:
                 del live.turns[0]
 
     def restore(self, turns: Iterable[GatewayTurn]) -> None:
-        """Take the turns of an earlier process, the oldest first: their numbers, not what was said in them."""
+        """Restore an earlier process's turns, oldest first: their numbers, not their content."""
         for turn in turns:
             if not turn.session or not turn.number:
                 continue
@@ -134,24 +134,24 @@ class Conversations:
             live.created = live.turns[0].at
 
     def begin(self, tenant: str) -> Live:
-        """A new conversation of a tenant."""
+        """Start a new conversation of a tenant."""
         return self._open(self._new_id(tenant))
 
     def known_as(self, id: str) -> Live:
-        """The conversation that a worker knows by this id."""
+        """The conversation that a worker knows under this id."""
         return self._open(id)
 
     def again(self, live: Live) -> bool:
-        """Use a conversation once more; whether it is still known."""
+        """Mark a conversation as used, and return whether it is still known."""
         if self._known.get(live.id) is not live:
             return False
         self._known.move_to_end(live.id)
         return True
 
     def behind(self, session: str, live: Live) -> Live:
-        """The conversation of a session by its id: the one that was taken for it, or a new one where it is a branch.
+        """The conversation of a session: the one it was matched to, or a new one if the session is a branch.
 
-        An earlier process may have known it by another id, which it keeps.
+        It keeps an id that an earlier process knew it by.
         """
         if session != live.id:
             if live.engaged:
@@ -180,9 +180,9 @@ class Conversations:
 
 
 def _chain(conversation: Conversation, tenant: str) -> list[int]:
-    """A number for each prefix of a tenant's conversation, from its first message on; only this process knows them.
+    """A hash for each prefix of a tenant's conversation, meaningless outside this process.
 
-    Digests of messages do not cover where a cache breakpoint stands, so neither do these.
+    Like message digests, they ignore cache breakpoints.
     """
     system = conversation.system.digest if conversation.system else b""
     last = hash((tenant, conversation.api, conversation.tools, system))

@@ -1,7 +1,7 @@
-"""Requests that their bytes alone show to fit, recognised without being read.
+"""Recognises requests that fit by their bytes alone, without parsing them.
 
-A token stands for at least one byte, so a text of few bytes never is many tokens. A request far below its limit that
-goes on from one that was read is taken as its continuation; what it takes is told by what that one took.
+A token is at least one byte, so a short text never has many tokens. A request far below its limit that continues one
+that was parsed counts as its continuation, and its tokens are extrapolated from that one's.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from brim.gateway.fitting.conversations import Live
 from brim.models import Model
 from brim.planning.policies.policy import Policy
 
-# What templates and providers add around a request that its bytes do not show: instructions for tools and the like.
+# Tokens that templates and providers add beyond a request's own bytes, such as instructions for tools.
 AROUND: Final = 1_000
-# So many requests can be gone on from; the oldest are forgotten.
+# Requests that can be continued; the oldest are forgotten.
 MOST_KNOWN: Final = 10_000
 
-# Everything with a type that is text in the request itself. An address of an image is short, the image is not.
+# Types whose content is text in the request itself. (The URL of an image is short; the image isn't.)
 _OTHER: Final = re.compile(
     rb'"type"\s*:\s*"(?!(?:text|(?:in|out)put_text|message|function|function_call|function_call_output|tool_use'
     rb"|tool_result|thinking|reasoning|summary_text|ephemeral|object|string|number|integer|boolean|array|null|auto|any"
     rb'|none|enabled|disabled|adaptive|json_object|json_schema)")'
 )
-_TYPE: Final = re.compile(rb'"type"')  # quicker than `in`
-# Letters may be written so; nobody does but to hide a name.
+_TYPE: Final = re.compile(rb'"type"')  # faster than `in`
+# Letters may be escaped like this, but nobody does it except to hide a name.
 _HIDDEN: Final = re.compile(rb"\\u00[4-7]")
 _NOTHING: Final = msgspec.Raw()
 
 
 class _Body(msgspec.Struct, gc=False):
-    """The fields of all APIs that say whose request it is and what it asks for; messages stay as they are."""
+    """The fields of all APIs that identify a request and what it asks for; messages stay unparsed."""
 
     model: str = ""
     stream: bool | None = None
@@ -52,7 +52,7 @@ class _Body(msgspec.Struct, gc=False):
     max_output_tokens: Any = None
     generationConfig: Any = None
     generation_config: Any = None
-    # What stands elsewhere and counts as well.
+    # Fields that refer to content elsewhere, which counts as well.
     previous_response_id: Any = None
     conversation: Any = None
     prompt: Any = None
@@ -66,7 +66,7 @@ _body = msgspec.json.Decoder(_Body)
 
 
 class Known:
-    """A request that was sent: its conversation, the limit that it had, and how many tokens its bytes were."""
+    """A request that was sent: its conversation, its limit, and the tokens of its bytes."""
 
     __slots__ = ("asked", "limit", "live", "model", "policy", "size", "tokens")
 
@@ -78,7 +78,7 @@ class Known:
 
 
 class Glance:
-    """What a look at a request tells: its model, its messages, and a number for each place between them."""
+    """What a quick look at a request shows: its model, its messages, and a hash for each position between them."""
 
     __slots__ = ("asked", "chain", "items", "model", "streamed")
 
@@ -87,7 +87,7 @@ class Glance:
 
 
 class Glances:
-    """The last requests by all that they say, and by all but their last message."""
+    """The last requests, by their full content and by all but their last message."""
 
     def __init__(self) -> None:
         self._whole: dict[int, Known] = {}
@@ -105,7 +105,7 @@ class Glances:
             del self._stems[next(iter(self._stems))]
 
     def before(self, chain: list[int]) -> tuple[Known | None, int]:
-        """The longest request that this one goes on from, and how many messages it had."""
+        """The longest known request that this one continues, and how many messages it had."""
         whole = self._whole
         for number in range(len(chain) - 1, 0, -1):
             found = whole.get(chain[number])
@@ -114,14 +114,14 @@ class Glances:
         return None, 0
 
     def beside(self, chain: list[int]) -> Known | None:
-        """A request that differs from this one in the last message only."""
+        """A known request that differs from this one only in the last message."""
         return self._stems.get(chain[-2])
 
 
 def glance(raw: bytes, api: str, session: str) -> Glance | None:
-    """Look at a request; None where its bytes do not bound its tokens, or it is not like any other.
+    """Take a quick look at a request; None if its bytes don't bound its tokens, or it has an unusual form.
 
-    `session` is a name of its tenant: nobody else's requests are gone on from.
+    `session` is scoped to the tenant, so that a request never continues another tenant's.
 
     Example: glance(b'{"model": "gpt-4o", "messages": [{"role": "user", "content": "hi"}]}', …).model -> "gpt-4o"
     """
@@ -134,7 +134,7 @@ def glance(raw: bytes, api: str, session: str) -> Glance | None:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     spec = APIS[api]
-    if spec.window is not None:  # the limit may be another each time
+    if spec.window is not None:  # the limit may change with every request
         return None
     items: list[msgspec.Raw] = getattr(body, spec.list_field)
     elsewhere = body.previous_response_id or body.conversation or body.prompt or body.container or body.mcp_servers
@@ -156,13 +156,13 @@ def glance(raw: bytes, api: str, session: str) -> Glance | None:
 
 
 def chain_of(conversation: Conversation, session: str) -> list[int]:
-    """The numbers that a look at a request gives, of one that was read."""
+    """The hashes that a quick look would give, for a request that was parsed."""
     system = conversation.system.raw if conversation.system is not None else b""
     start = (session, conversation.api, conversation.tools or b"", system)
     return _chain(start, [message.raw for message in conversation.messages])
 
 
 def _chain(start: tuple[str, str, bytes, bytes], raws: list[bytes]) -> list[int]:
-    """A number for what stands before each message, and for the whole; it means nothing outside this process."""
+    """A hash for the content before each message and for the whole; meaningless outside this process."""
     last = hash(start)
     return [last, *[last := hash((last, raw)) for raw in raws]]

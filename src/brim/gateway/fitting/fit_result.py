@@ -1,4 +1,4 @@
-"""What fitting a request comes to."""
+"""The result of fitting a request."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from brim.tokens.actuals import Actuals
 
 
 class FitResult(msgspec.Struct, eq=False):
-    """A request ready to be sent, and how it came to be. `model` is None where it is not known: nothing was done."""
+    """A request ready to send, and how it was made. `model` is None if it is unknown and nothing was done."""
 
     body: bytes
     live: Live
@@ -47,7 +47,7 @@ class FitResult(msgspec.Struct, eq=False):
     """Where what the provider reports of it is kept: the numbers of its upstream and tenant."""
 
     def answered(self) -> None:
-        """Let go of what only a refit needs: an answer may be streamed for minutes, and what came may be large."""
+        """Free what only a refit needs, because an answer may stream for minutes and the request may be large."""
         if self.planned is not None:
             self.parsed = None
         if self.planned is not None or self.parsed is not None:
@@ -55,12 +55,12 @@ class FitResult(msgspec.Struct, eq=False):
 
     @property
     def original(self) -> Conversation:
-        """The request as it came, read now if it was not before. Raises BadBody."""
+        """The request as received, parsed now if it wasn't before. Raises BadBody."""
         if self.parsed is None:
             self.parsed = apis.parse(self.body, self.api, model=self.name)
         return self.parsed
 
     @property
     def sent(self) -> Conversation:
-        """The request as it is sent. Raises BadBody."""
+        """The request as sent. Raises BadBody."""
         return self.planned or self.original

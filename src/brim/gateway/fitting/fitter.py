@@ -1,7 +1,7 @@
-"""Fitting a request of a conversation: the one place where the gateway meets the core.
+"""Fits a request of a conversation: the one place where the gateway calls the core.
 
-A request that fits costs a parse and a sum. What is not small is read and counted in a thread, and every plan is made
-in one, so that other requests go on meanwhile; what is large and new comes here in a process of its own (`worker`).
+A request that fits costs a parse and a sum. Larger requests are parsed and counted in a thread, and every plan is made
+in one, so that other requests continue meanwhile. Large new requests come here in a separate process (`worker`).
 """
 
 from __future__ import annotations
@@ -44,26 +44,26 @@ from brim.tokens.counter import LIKELY, Counter
 from brim.tokens.tokenizers import tokenizer
 
 T = TypeVar("T")
-# Larger bodies are read and counted in a thread: 2 ms of work where all of it is new (o200k: 7 MB a second).
+# Larger bodies are parsed and counted in a thread; this many bytes take 2 ms if all are new (o200k: 7 MB a second).
 COLD_BYTES = 16_000
-# Times the timeout of planning after which its thread is left behind: planning, the plain planner, and the store.
+# Multiple of the planning timeout after which a thread is abandoned: planning, the plain planner and the store.
 PATIENCE = 3
-# The same for a single look into the store, and for what is archived there.
+# The same for a single store call.
 STORE_PATIENCE = 1.5
-# What a refit leaves free below the size that an upstream stated, for what neither side counts the same.
+# A refit aims this far below the size that the upstream stated, because the two sides count differently.
 REFIT_SHARE = 0.97
-# A little more than what must stay, where that is tried although an estimate says that it does not fit.
+# Slightly more than what must stay, for trying although the estimate says that it doesn't fit.
 TRY_SHARE = 1.02
-# Vocabularies whose reports are counted.
+# Vocabularies for which the number of reports is kept.
 MOST_LEARNT = 5_000
-# Requests below this share of their limit are far from it; after so many of a family, one in `SOME` is learnt from.
+# Requests below FAR of their limit are far from it; after ENOUGH of a family, Brim learns from one in SOME of those.
 FAR, ENOUGH, SOME = 0.25, 50, 128
-# Fewer tokens than these no vocabulary makes of a byte of text (`scripts/measure-bands`: 0.136).
+# Fewer tokens per byte than any vocabulary produces (`scripts/measure-bands`: 0.136).
 SPARSEST = 0.1
 
 
 class Fitter:
-    """Fits requests, remembers their conversations and learns what providers say they took."""
+    """Fits requests, remembers their conversations, and learns from the usage that providers report."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class Fitter:
         self.large_store: StoreFile | None = None
         self.conversations = Conversations()
         self.glances = Glances()
-        self._largest = 0  # of those that can be gone on from unread
+        self._largest = 0  # of the requests that can be continued unparsed
         self.sessions = LiveSessions(self.store)
         self.learned = Learned(self.store)
         self.models = UpstreamModels(catalog, self.learned)
@@ -92,12 +92,12 @@ class Fitter:
         self._blocks = Blocks()
         self.last_models = LastModels(self.store, self.in_time)
         self._learnt: SizedLru[tuple[str, str], int] = SizedLru(MOST_LEARNT)
-        self._loaded: set[str] = set()  # families whose tokenizer was used here
+        self._loaded: set[str] = set()  # families whose tokenizer is loaded
 
     async def fit(
         self, raw: bytes, api: str, model: str, upstream: str, controls: Controls, *, unread: bool = False
     ) -> FitResult:
-        """Fit a request body; one that fits for sure need not be read where `unread` says so.
+        """Fit a request body; with `unread`, one that certainly fits need not be parsed.
 
         Raises BadBody, BudgetTooSmall.
         """
@@ -111,7 +111,7 @@ class Fitter:
         found = found or self.models.opened(conversation)
         if found is None:
             return FitResult(raw, live, api, conversation.model, _streamed(conversation), conversation)
-        # A tokenizer that is not loaded yet would hold up all other requests too.
+        # Loading a tokenizer on the event loop would hold up all other requests.
         small = small and found.family in self._loaded
         if (conversation.max_output or 0) >= found.window or conversation.window is not None:
             counter = self.counter(found, api, actuals)
@@ -123,13 +123,13 @@ class Fitter:
         return await self._in_order(self._fit_or_try, raw, conversation, live, found, controls, actuals)
 
     async def _apart(self, small: bool, work: Callable[..., T], *given: Any) -> T:
-        """Do small work at once, and other work in a thread."""
+        """Do small work right away and other work in a thread."""
         if small:
             return work(*given)
         return await asyncio.get_running_loop().run_in_executor(self._threads, work, *given)
 
     def _read(self, raw: bytes, api: str, model: str, controls: Controls) -> tuple[Conversation, Live]:
-        """Read a request, and find the conversation that it belongs to."""
+        """Parse a request and find its conversation."""
         conversation = apis.parse(raw, api, model=model)
         if len(raw) > COLD_BYTES:
             self._blocks.add(raw)
@@ -137,26 +137,26 @@ class Fitter:
         return conversation, self.conversations.of(conversation, controls.session, controls.tenant, unread_before)
 
     def mostly_known(self, content: bytes) -> bool:
-        """Whether so much of a large body was read here before that the rest is a small one."""
+        """Whether so much of a large body was seen before that the rest is small."""
         return self._blocks.unseen(content) <= LARGE
 
     async def _in_order(
         self, fit: Callable[..., FitResult], raw: bytes, conversation: Conversation, live: Live, *given: Any
     ) -> FitResult:
-        """Fit after all earlier requests of the conversation, and beside those of others. Raises OutOfTime too."""
+        """Fit after all earlier requests of the conversation, concurrently with others. May raise OutOfTime."""
         async with live.lock:
             while True:
                 try:
-                    # A session ends planning that is late itself, and then needs time for the plain planner.
+                    # A session times out its own planning, and then needs time for the plain planner.
                     return await self._planning.run(PATIENCE * self.fit_timeout, fit, raw, conversation, live, *given)
                 except SummaryWanted as wanted:
                     await _unless_stopped(wanted.made())
                 except OutOfTime:
-                    self.sessions.abandon(live.id)  # its lock may be held for ever: the next request begins anew
+                    self.sessions.abandon(live.id)  # its lock may never be released, so the next request starts afresh
                     raise
 
     async def plainly(self, raw: bytes, api: str, model: str, upstream: str, controls: Controls) -> FitResult:
-        """Fit a request body by the plain planner, for when `fit` has failed. Raises BadBody, BudgetTooSmall."""
+        """Fit a request body with the plain planner, after `fit` failed. Raises BadBody, BudgetTooSmall."""
         conversation, live = await self._apart(len(raw) <= COLD_BYTES, self._read, raw, api, model, controls)
         last = self.last_models.of_client(controls.client, controls.tenant)
         found = self.models.find(conversation.model or last, upstream, controls.tenant) or self.models.opened(
@@ -174,7 +174,7 @@ class Fitter:
         return result
 
     async def archive(self, live: Live, blobs: Sequence[bytes]) -> None:
-        """Keep what was left out of a request; where the store fails or hangs, the request goes on without it."""
+        """Archive what was left out of a request; if the store fails or hangs, the request continues without it."""
         if not blobs:
             return
         try:
@@ -183,7 +183,7 @@ class Fitter:
             incidents.note("store", problem)
 
     async def in_time(self, work: Callable[..., T], *given: Any) -> T:
-        """What a look into the store gives. Raises OutOfTime, also for one that blocks outside Python."""
+        """The result of a store call. Raises OutOfTime, even for a call that blocks outside Python."""
         seconds = self.fit_timeout
         return await self._planning.run(STORE_PATIENCE * seconds, run_within, seconds, partial(work, *given))
 
@@ -191,7 +191,7 @@ class Fitter:
         self, raw: bytes, conversation: Conversation, live: Live, model: Model, controls: Controls
     ) -> FitResult:
         policy = controls.policy or self.policy
-        # Without what was learnt: that is in the store, which may be what failed.
+        # Without learned sizes: they are in the store, which may be what failed.
         counter = Counter(model, conversation.api)
         raw, conversation = fitting.answerable(raw, conversation, model, counter)
         limit = fitting.limit_of(model, conversation, policy, controls.budget, None)
@@ -228,10 +228,10 @@ class Fitter:
     def _fit_or_try(
         self, raw: bytes, conversation: Conversation, live: Live, model: Model, controls: Controls, actuals: Actuals
     ) -> FitResult:
-        """Fit, beside a shorter answer if need be; where only an estimate says that this cannot be done, make it as
-        small as can be.
+        """Fit, allowing a shorter answer if necessary; if only an estimate says that it can't fit, make it as small as
+        possible.
 
-        An estimate is about twice too high on code: the upstream is the judge, and if it refuses, states true sizes.
+        An estimate may be twice too high on code. The upstream decides, and if it refuses, it states the true size.
         """
         try:
             return self.fit_now(raw, conversation, live, model, controls, actuals, controls.budget)
@@ -253,9 +253,9 @@ class Fitter:
             return tried
 
     def _glanced(self, raw: bytes, api: str, model: str, upstream: str, controls: Controls) -> FitResult | None:
-        """A request whose bytes show that it fits, most of which was sent before; None where that cannot be told.
+        """A request that fits by its bytes and was mostly sent before; None if that can't be told.
 
-        Of those too one in `SOME` is read, so that counts are still learnt.
+        One in SOME of these is parsed anyway, so that counts are still learned.
         """
         if len(raw) > self._largest:
             return None
@@ -300,21 +300,21 @@ class Fitter:
         )
 
     def _live_again(self, live: Live | None, raw: bytes, controls: Controls) -> Live | None:
-        """The conversation of a request that is not read: one that goes on, or a new one where its bytes will tell it.
+        """The conversation of an unparsed request: a known one, or a new one if its bytes will identify it later.
 
-        What moves from turn to turn (`cache_control`) and what a client's id covers is known only to who reads it.
+        Moving cache breakpoints and the scope of a client's id can be resolved only by parsing.
         """
         if live is not None:
             return live if not live.engaged and self.conversations.again(live) else None
         return None if controls.session or b'"cache_control"' in raw else self.conversations.begin(controls.tenant)
 
     def _unread_before(self, tenant: str, conversation: Conversation) -> Live | None:
-        """The conversation of a tenant's requests that were not read, where this one goes on from them."""
+        """The conversation of a tenant's unparsed requests that this one continues."""
         last, _ = self.glances.before(chain_of(conversation, scoped(tenant, "")))
         return last.live if last is not None else None
 
     def _begun(self, passed: FitResult, conversation: Conversation, controls: Controls) -> None:
-        """Keep a request that was read and is far below its limit, for those that go on from it."""
+        """Remember a parsed request far below its limit, for the requests that continue it."""
         size, model = len(passed.body), passed.model
         if model is None or passed.live.engaged or not passed.before or FAR * passed.limit < size + AROUND:
             return
@@ -333,9 +333,9 @@ class Fitter:
         actuals: Actuals,
         unread: bool,
     ) -> FitResult | None:
-        """The request as it is, if it fits, its policy changes nothing below the limit, and nothing in it is pinned.
+        """The request unchanged, if it fits, its policy changes nothing below the limit, and nothing in it is pinned.
 
-        Those that go on from it need not be read where `unread` says so.
+        With `unread`, requests that continue it need not be parsed.
         """
         policy = controls.policy or self.policy
         if not policy.appends or controls.pins:
@@ -346,7 +346,7 @@ class Fitter:
         own = fitting.by_window(model, conversation, policy, controls.budget, None)
         upper = size_of(counter, before, len(conversation.messages), own)
         if upper > limit and own and not live.engaged:
-            # From what the provider said of its beginning, which the store has.
+            # From the provider's number for its beginning, which is in the store.
             upper = run_within(self.fit_timeout, partial(counter.count, conversation)).upper
         if upper > limit:
             return None
@@ -370,10 +370,10 @@ class Fitter:
         budget: int | None,
         beyond: bool = False,
     ) -> FitResult:
-        """Fit a parsed request to a budget, or to the model's own limit, as its session has done so far.
+        """Fit a parsed request to a budget, or to the model's own limit, continuing its session.
 
-        Where the model may recall, room for that is left free: what comes back must fit too. A budget in tokens of an
-        estimate that is too high may go `beyond` the window, which is in the upstream's.
+        If the model may recall, room for that is left free, because what comes back must fit too. A budget in tokens of
+        a high estimate may go `beyond` the window, which is in the upstream's tokens.
         """
         policy = controls.policy or self.policy
         holding = replace(model, window=model.window + budget, input_limit=None) if beyond and budget else model
@@ -396,7 +396,7 @@ class Fitter:
             if summaries is not None:
                 summaries.end()
                 summaries.rounds = 0
-            if not controls.dry_run:  # what would be done must leave no trace
+            if not controls.dry_run:  # a dry run leaves no trace
                 self._keep(live, fitted)
             archived = fitted.report.archived + fitted.report.compacted
             return self._result(fitted, raw, conversation, live, model, actuals, limit, archived)
@@ -425,7 +425,7 @@ class Fitter:
         return result
 
     def _summaries(self, live: Live) -> AwaitedSummaries | None:
-        """The summaries of a conversation for a policy without a session, where requests wait for them."""
+        """A conversation's summaries for a policy without a session, if requests wait for them."""
         summarizer = self.summarizer
         if summarizer is None or not getattr(summarizer, "wait", False):
             return None
@@ -466,27 +466,27 @@ class Fitter:
         )
 
     def _keep(self, live: Live, fitted: fitting.Fitted) -> None:
-        """Archive what was left out; a session has done so itself."""
+        """Archive what was left out, unless a session did so already."""
         for handle, text in fitted.archive.items():
             live.archive[handle] = len(text)
         if not live.engaged and fitted.archive:
             texts = [_blob(text) for text in fitted.archive.values()]
             try:
                 run_within(self.fit_timeout, lambda: self.store.put_blobs(texts, live.id))
-            except (Exception, OutOfTime) as problem:  # the request is fitted, and can be sent without it
+            except (Exception, OutOfTime) as problem:  # the request is fitted and can be sent anyway
                 incidents.note("store", problem)
 
     async def refit(
         self, done: FitResult, raw: bytes, upstream: str, controls: Controls, tokens: int | None, window: int | None
     ) -> FitResult | None:
-        """Fit again below what an upstream stated; None if it stated nothing that helps.
+        """Fit again below the size that an upstream stated; None if it stated nothing useful.
 
-        What it says a prompt took is an actual like any other, and its window holds from here on.
+        The stated prompt size is an actual like any other, and the stated window applies from now on.
         """
         original, tenant = done.original, controls.tenant
         actuals = self.learned.of(upstream, tenant)
         if not self._can_be(done, actuals, tokens, window):
-            tokens = window = None  # what is wrong in one number is not right in the other
+            tokens = window = None  # if one number is wrong, the other can't be trusted either
         if done.model is None and window is None:
             return None
         if window is not None:
@@ -499,7 +499,7 @@ class Fitter:
             self.record(done, tokens, accepted=False)
         if original.asked_output is not None and original.max_output is not None:
             raw, original = apis.with_output(raw, original, original.max_output)
-        # What is stated may leave no room for the answer.
+        # The stated window may leave no room for the answer.
         raw, original = fitting.answerable(raw, original, model, counter)
         counted = done.after or counter.likely(original)
         room = fitting.limit_of(model, original, controls.policy or self.policy, controls.budget, None)
@@ -515,7 +515,7 @@ class Fitter:
         return await self._in_order(*again, budget)
 
     def _can_be(self, done: FitResult, actuals: Actuals, tokens: int | None, window: int | None) -> bool:
-        """Whether a prompt that was refused can have the size, and have passed the window, that was stated for it."""
+        """Whether a refused prompt can have the stated size, and have exceeded the stated window."""
         sent = done.sent
         if tokens is not None and done.model is not None:
             counter = self.counter(done.model, done.api, actuals)
@@ -525,12 +525,12 @@ class Fitter:
         return window is None or self.learned.can_be(actuals, done.name, window, size, len(sent.messages), asked)
 
     def load(self, family: str) -> None:
-        """Load the tokenizer of a family, so that no request waits for it. May be called from any thread."""
+        """Load a family's tokenizer, so that no request waits for it. Thread-safe."""
         tokenizer(family)("a")
         self._loaded.add(family)
 
     def counter(self, model: Model, api: str, actuals: Actuals | None) -> Counter:
-        # The counter holds its model and its actuals, so no other object can come to have the same id.
+        # The counter keeps its model and actuals alive, so their ids can't be reused.
         key = id(model), api, id(actuals)
         found = self._counters.get(key)
         if found is None:
@@ -540,9 +540,9 @@ class Fitter:
         return found
 
     def record(self, done: FitResult, tokens: int, *, accepted: bool = True) -> bool:
-        """Learn what the provider says the request took; whether that can be believed, as far as it was looked at.
+        """Learn from reported usage, and return whether it is believable as far as it was checked.
 
-        Every request near its limit teaches; of those far below it, once enough was seen, one in `SOME` does.
+        Every request near its limit is learned from; of those far below, after ENOUGH, only one in SOME.
         """
         actuals = done.actuals
         if done.model is None or actuals is None:
@@ -561,15 +561,15 @@ class Fitter:
         try:
             believed = self.counter(done.model, done.api, actuals).record(done.sent, tokens)
         except BadBody:
-            return True  # it was not read before, and cannot be
+            return True  # it was never parsed, and can't be
         if believed and accepted:
             self.learned.accept(actuals, done.name, tokens)
         return believed
 
     def summarize(self, live: Live) -> None:
-        """After a response: what its session has archived is summarised beside everything else, where that is wanted.
+        """After a response, have a model summarise what the session archived, in the background, if that is configured.
 
-        A session that is at work on its next request is asked after that one.
+        A session that is busy with its next request is summarised after that one.
         """
         if self.summarizer is None or not live.engaged or live.lock.locked():
             return
@@ -578,8 +578,8 @@ class Fitter:
             session.summarize_later()
 
     def search(self, live: Live, query: str, most: int) -> dict[str, str]:
-        """Earlier messages of a conversation that are about something, each under its number."""
-        if not live.engaged or live.large:  # a worker has its messages
+        """Earlier messages of a conversation that match a query, each under its number."""
+        if not live.engaged or live.large:  # its messages are in a worker
             return {}
         found = self.sessions.get(live.id).search(query, most)
         return {f"message {number}": text for number, text in found}
@@ -598,7 +598,7 @@ class Fitter:
 
 
 def _streamed(conversation: Conversation) -> bool:
-    """Whether the request asks for its answer piece by piece, or does not say that it wants it whole."""
+    """Whether the answer will be streamed."""
     asked = conversation.fields.get("stream")
     return asked == b"true" or (asked in (None, b"null") and apis.APIS[conversation.api].streams_unasked)
 
@@ -608,7 +608,7 @@ def _blob(text: str) -> bytes:
 
 
 async def _unless_stopped(making: Coroutine[Any, Any, None]) -> None:
-    """Wait for summaries in a task of their own: a reload, which stops those of the old settings, stops no request."""
+    """Wait for summaries in a separate task, so that a reload, which cancels summaries, doesn't cancel the request."""
     task = asyncio.get_running_loop().create_task(making)
     try:
         await asyncio.wait([task])

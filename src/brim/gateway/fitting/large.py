@@ -1,7 +1,7 @@
-"""A large request: a worker reads and fits it, and its bytes pass through the gateway in pieces.
+"""Large requests: a worker process parses and fits them, and their bytes pass through the gateway in pieces.
 
-What the gateway keeps of it are numbers, and the report. Where planning fails in the worker, the plain planner runs
-there; where that fails too, the request is refused: nobody knows then whether it fits, and it is never sent as it came.
+The gateway keeps only numbers and the report. If planning fails in the worker, the plain planner runs there. If that
+fails too, the request is refused, because nobody knows whether it fits; it is never sent unchanged.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 async def fit_large(exchange: Exchange, incoming: bodies.Incoming) -> Outgoing | None:
-    """The request as it is to be sent; None where it was answered here, because it cannot be made to fit."""
+    """The request to send; None if it can't be made to fit and was answered here."""
     gateway, route, options = exchange.gateway, exchange.route, exchange.options
     controls = controls_of(exchange.headers, options.policy, exchange.tenant)
     async with gateway.offload.visit(exchange.tenant) as visit:
@@ -69,7 +69,7 @@ async def fit_large(exchange: Exchange, incoming: bodies.Incoming) -> Outgoing |
 async def _fitted(
     exchange: Exchange, visit: Visit, target: Target, controls: Controls, name: str
 ) -> tuple[FitResult | None, Sequence[bytes]]:
-    """What the worker makes of a request; nothing of one that it could not read, which is the upstream's to judge."""
+    """The worker's result for a request; None if it couldn't parse it, which is for the upstream to judge."""
     gateway, fitter = exchange.gateway, exchange.gateway.fitter
     known = name or exchange.route.model or await fitter.last_models.find("client", controls.client, controls.tenant)
     model = fitter.models.find(known, target.name, controls.tenant)
@@ -88,7 +88,7 @@ async def _fitted(
 
 
 async def _result(exchange: Exchange, done: FitDone, model: Model | None) -> FitResult:
-    """What the worker told, in the form that everything else goes by."""
+    """The worker's answer in the form that the rest of the gateway uses."""
     gateway = exchange.gateway
     live = gateway.fitter.conversations.known_as(done.live)
     live.engaged, live.large = live.engaged or done.engaged, True
@@ -117,7 +117,7 @@ async def _result(exchange: Exchange, done: FitDone, model: Model | None) -> Fit
 async def refit_large(
     exchange: Exchange, over: overflow.ReportedOverflow, target: Target, controls: Controls
 ) -> tuple[FitResult, tuple[bytes, ...]] | None:
-    """The request fitted below what the upstream stated; None where the worker does not know it any more."""
+    """The request fitted below what the upstream stated; None if the worker no longer has it."""
     gateway, result = exchange.gateway, exchange.result
     assert result is not None
     assert result.number is not None
@@ -135,14 +135,14 @@ async def refit_large(
 
 
 async def learn_large(exchange: Exchange, tokens: int) -> None:
-    """Tell the worker what a request took."""
+    """Tell the worker the usage of a request."""
     result = exchange.result
     assert result is not None
     assert result.number is not None
     try:
         await exchange.gateway.offload.learn(exchange.tenant, result.number, tokens)
     except (BrimError, Refused):
-        return  # it is gone, or has others to see to: the next one teaches
+        return  # it is gone or busy; the next request will do
 
 
 async def in_pieces(pieces: Sequence[bytes]) -> AsyncIterator[bytes]:

@@ -12,9 +12,9 @@ from brim.stores.resilient import is_address, open_store
 
 @dataclass(frozen=True)
 class StoreFile:
-    """The file in which workers keep sessions and archives, beside the gateway's own, and how much it keeps.
+    """The file in which workers keep sessions and archives, next to the gateway's own, and its limits.
 
-    One file for both would have small requests wait for what is written of large ones.
+    With one file for both, small requests would wait while large ones are written.
     """
 
     path: str
@@ -22,7 +22,7 @@ class StoreFile:
 
     @property
     def words(self) -> list[str]:
-        """It as arguments of a command, which all on the machine can read: an address is told by another way."""
+        """Command-line arguments for it. Anyone on the machine can read those, so they hold no database address."""
         return ["-" if is_address(self.path) else self.path, str(self.limits.max_bytes), str(self.limits.max_age_days)]
 
     @classmethod
@@ -35,5 +35,5 @@ class StoreFile:
 
     @cached_property
     def opened(self) -> Store:
-        """It, for the gateway to find in it what a worker has archived."""
+        """The opened store, in which the gateway finds what a worker archived."""
         return open_store(self.path, self.limits)

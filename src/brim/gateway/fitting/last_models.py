@@ -1,6 +1,6 @@
-"""The models that were used last: by each client, and at each provider, where the last one is the default.
+"""The models used last, by each client and at each provider, where the last one is the default.
 
-Both are kept in the store, so that they are known after a restart and to all gateways on it.
+Both are in the store, so they survive restarts and are shared by all gateways.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from brim.deadline import OutOfTime
 from brim.sessions.tenancy import scoped
 from brim.stores.protocol import Store
 
-# Names are chosen by whoever sends requests: of very many the oldest are forgotten, and read again when they are used.
+# Clients choose the names. Beyond this many the oldest leave memory, and are read from the store when used again.
 MOST_NAMES: Final = 5_000
 OPERATOR: Final = ""
 """Whose last models are those of all tenants together."""
@@ -22,7 +22,7 @@ LastKey = tuple[str, str, str]
 
 
 class LastModels:
-    """Remembers models by client and by provider. `in_time` does a look into the store beside the event loop."""
+    """Remembers models by client and by provider. `in_time` makes a store call off the event loop."""
 
     def __init__(self, store: Store, in_time: Callable[..., Awaitable[Any]]) -> None:
         self._store = store
@@ -30,11 +30,11 @@ class LastModels:
         self._known: dict[LastKey, str] = {}
 
     def of_client(self, client: str, tenant: str) -> str:
-        """The model that a client of a tenant used last; empty if it has not been here since the start."""
+        """The model that a tenant's client used last; empty if it sent nothing since the start."""
         return self._known.get(("client", tenant, client), "")
 
     async def find(self, kind: str, name: str, tenant: str) -> str:
-        """The last model of a "client" or at a "provider", also from before the start; empty if there is none."""
+        """The last model of a "client" or at a "provider", even from before the start; empty if there is none."""
         key = kind, tenant, name
         if name and key not in self._known:
             try:
@@ -46,22 +46,22 @@ class LastModels:
         return self._known.get(key, "")
 
     def restore(self, providers: list[str]) -> None:
-        """Know the operator's defaults of these providers again; waits for the store."""
+        """Load the operator's defaults for these providers; waits for the store."""
         for name in providers:
             kept = self._store.get_value(default_place(name))
             if kept:
                 self._put(("provider", OPERATOR, name), kept.decode())
 
     def clients(self, tenant: str | None = None) -> dict[str, str]:
-        """The model that each client used last since the start: those of a tenant, or of all."""
+        """The model that each client used last since the start, of one tenant or of all."""
         return self._listed("client", lambda whose: tenant in (None, whose))
 
     def defaults(self, tenant: str | None = None) -> dict[str, str]:
-        """The model that was used last at each provider: by a tenant, or (None) by all of them together."""
+        """The model used last at each provider, by one tenant or (None) by all together."""
         return self._listed("provider", lambda whose: whose == (OPERATOR if tenant is None else tenant))
 
     def used(self, client: str, provider: str, tenant: str, model: str) -> dict[str, bytes]:
-        """Remember what was used; the values to be kept in the store, none where that is no news."""
+        """Remember what was used, and return the values to keep in the store, if any are new."""
         keys: list[LastKey] = [("client", tenant, client)] if client else []
         if provider:
             keys += [("provider", whose, provider) for whose in {tenant, OPERATOR}]
