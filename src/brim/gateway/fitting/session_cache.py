@@ -1,4 +1,4 @@
-"""The sessions that are held in memory, bounded by their number and by their size; the store has the others'."""
+"""The sessions held in memory, bounded in number and size; the store has the rest."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from brim.stores.protocol import Store
 from brim.tokens.actuals import Actuals
 
 MOST_LIVE = 64
-# Bytes of messages in all live sessions; parsed and placed in views they take about three times that.
+# Bytes of messages in all live sessions; parsed and in views they take about three times as much memory.
 LIVE_BYTES = 4 << 20
-# Bytes of messages in the sessions used last, which may hold search indexes: those take 20 to 30 times that. The others
-# rest, and read their messages again when something is looked for in them.
+# Bytes of messages in the sessions used last, which may hold search indexes of 20 to 30 times that size. The others
+# drop theirs, and read their messages again when something is searched for in them.
 AWAKE_BYTES = 1 << 20
-# So long the event loop may wait for a lock that is held for a look-up at most.
+# Longest wait of the event loop for a lock that is only ever held for a look-up.
 ABANDON_SECONDS = 0.05
 
 
 def apart(
     conversation: Conversation, model: Model, budget: int | None, policy: Policy, actuals: Actuals, recall: str
 ) -> Session:
-    """A session like the one that a new conversation gets, of which nothing is kept: for what is only tried."""
+    """A temporary session like a new conversation's, for dry runs; nothing of it is kept."""
     return Session(
         model=model,
         budget=budget,
@@ -39,23 +39,23 @@ def apart(
 
 
 class LiveSessions(SessionRouter):
-    """Sessions of which the least used are let go when those in memory have become too many or too large."""
+    """Live sessions; the least recently used leave memory when there are too many or they are too large."""
 
     def __init__(self, store: Store) -> None:
         super().__init__(store, live=MOST_LIVE)
         self._most_bytes = LIVE_BYTES
         self._awake_bytes = AWAKE_BYTES
-        self._sizes: dict[str, tuple[int, int]] = {}  # of each session: messages, and bytes in them
+        self._sizes: dict[str, tuple[int, int]] = {}  # per session: messages and their bytes
         self._bytes = 0
-        self._awake: OrderedDict[str, int] = OrderedDict()  # those that may hold an index, with their bytes
+        self._awake: OrderedDict[str, int] = OrderedDict()  # sessions that may hold an index, with their bytes
 
     @property
     def size(self) -> int:
-        """Bytes of messages in the sessions that are live."""
+        """Bytes of messages in all live sessions."""
         return self._bytes
 
     def grown(self, session: Session) -> None:
-        """A session has taken a request: weigh it, and let go of others if they are too large together."""
+        """Update the size of a session that took a request, and drop others if the total is too large."""
         with self._lock:
             if session.id in self._live:
                 self._weigh(session)
@@ -64,7 +64,7 @@ class LiveSessions(SessionRouter):
                 self._forget(next(iter(self._live)))
 
     def abandon(self, id: str) -> None:
-        """Let go of a session that a thread is stuck in; where that thread holds this lock too, it stays."""
+        """Drop a session in which a thread is stuck, unless that thread also holds this lock."""
         if self._lock.acquire(timeout=ABANDON_SECONDS):
             try:
                 if id in self._live:
@@ -73,7 +73,7 @@ class LiveSessions(SessionRouter):
                 self._lock.release()
 
     def _wake(self, id: str) -> None:
-        """Note that a session was used, and let those rest that were not for longest."""
+        """Mark a session as used, and have the least recently used ones drop their indexes."""
         self._awake[id] = self._sizes[id][1]
         self._awake.move_to_end(id)
         taken = sum(self._awake.values())
@@ -88,7 +88,7 @@ class LiveSessions(SessionRouter):
         self._bytes -= self._sizes.pop(id, (0, 0))[1]
 
     def _weigh(self, session: Session) -> None:
-        """Add what a session has grown by since it was used last."""
+        """Add the growth of a session since its last use."""
         count, size = before = self._sizes.get(session.id, (0, 0))
         if len(session.log) < count:
             count = size = 0

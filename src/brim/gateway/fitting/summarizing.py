@@ -1,7 +1,7 @@
-"""Summaries by a model for the gateway's sessions: asked for after a response, used from the next compaction on.
+"""Summaries by a model for the gateway's sessions: requested after a response, used from the next compaction on.
 
-Nothing here is on the way of a request, unless `summarizer.wait` says so. What cannot be made leaves the summary
-without a model where it is.
+None of this delays a request, unless `summarizer.wait` is set. If a summary can't be made, the one made without a
+model stays.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from brim.summaries.llm import FRAME, LlmSummarizer
 from brim.tokens.actuals import UsageRecord
 from brim.tokens.tokenizers import tokenizer
 
-# The input of one call: at least, where nothing is known of the model, and where its window is larger.
+# Tokens of input per call: the minimum, the value for unknown models, and the maximum.
 LEAST, UNKNOWN, MOST = 1_000, 8_000, 64_000
-# So many calls at once: summaries must not crowd out the requests that they are made for.
+# Concurrent calls, so that summaries don't crowd out the requests they are for.
 TOGETHER = 2
 RETRIES = 1
 FAMILY = "o200k"
 
 
 class Summarizing:
-    """What sessions ask for summaries; its calls are counted like any other, and end with the gateway."""
+    """Makes summaries for sessions; its calls count as usage like any other, and end with the gateway."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class Summarizing:
         self._ids = itertools.count(1)
 
     async def summarize(self, messages: Sequence[Message], previous: str, tokens: int) -> str | None:
-        """A verified summary, or None; as long as the settings say, whatever a session would ask for."""
+        """A verified summary, or None; as long as the settings allow, whatever the session asks for."""
         task = asyncio.current_task()
         assert task is not None
         self._running.add(task)
@@ -81,7 +81,7 @@ class Summarizing:
         return text
 
     def _asker(self) -> LlmSummarizer:
-        """For one summary: the window of the model may have been learnt since the last one."""
+        """Made anew for each summary, because the model's window may have been learned since the last one."""
         model = self._find(self._settings.model, self._target.name)
         window = max(LEAST, min(MOST, model.max_input(self._settings.max_tokens))) if model else UNKNOWN
         family = model.family if model else FAMILY
@@ -98,7 +98,7 @@ class Summarizing:
         )
 
     async def _asked(self, model: Model | None, count: CountText, system: str, text: str, tokens: int) -> str:
-        """One call, noted whether it is answered or not: what it took is part of the usage."""
+        """Make one call and record its usage, whether it is answered or not."""
         body: Mapping[str, Any] | None = None
         at, estimated = time.time(), FRAME + count(system) + count(text)
         try:
@@ -131,14 +131,14 @@ class Summarizing:
         )
 
     def _warn(self, problem: str) -> None:
-        """Say once that summaries fail, not with every turn; again when they had worked meanwhile."""
+        """Log that summaries fail once, not with every turn; log again if they worked in between."""
         if not self._warned:
             self._warned = True
             stands = "summaries without a model stand in"
             tell("no summary", logging.WARNING, upstream=self._target.name, problem=problem[:300], instead=stands)
 
     async def close(self) -> None:
-        """Stop what is being made; nothing is lost by that."""
+        """Cancel summaries in progress; nothing is lost."""
         running = list(self._running)
         for task in running:
             task.cancel()
@@ -146,7 +146,7 @@ class Summarizing:
 
 
 def summarizer_target(settings: Settings, targets: Sequence[Target]) -> Target | None:
-    """Whom to ask for summaries, by the settings; None where they are switched off. Raises BadSetting."""
+    """The upstream to ask for summaries, from the settings; None if they are switched off. Raises BadSetting."""
     wanted = settings.summarizer
     if not wanted.enabled:
         return None

@@ -17,7 +17,7 @@ MOST_NARROWED: Final = 500
 
 
 class UpstreamModels:
-    """Finds models; the same name at the same upstream gives the same object, because counters are kept by it."""
+    """Finds models. The same name at the same upstream gives the same object, because counters are cached by it."""
 
     def __init__(self, catalog: Catalog, learned: Learned) -> None:
         self.catalog = catalog
@@ -39,7 +39,7 @@ class UpstreamModels:
         return self._learned.window(upstream, tenant, name)
 
     def opened(self, conversation: Conversation) -> Model | None:
-        """A model that nothing is known of, where the request itself says how large a window it opens."""
+        """An unknown model, if the request itself states the window to open."""
         name, window = conversation.model, conversation.window
         if not name or window is None:
             return None
@@ -63,7 +63,7 @@ class UpstreamModels:
         return known[1]
 
     def learn_window(self, name: str, upstream: str, window: int, tenant: str = "") -> None:
-        """An upstream has said how long its context is; it is believed where it is the smaller one."""
+        """Keep the window that an upstream stated, if it is smaller than the known one."""
         known = self.find(name, upstream, tenant)
         if known is None or window < known.window:
             self._learned.state_window(upstream, tenant, name, window)

@@ -1,1 +1,1 @@
-"""What a client may use: virtual keys in place of a provider's own, with budgets and rates."""
+"""Limits per client: virtual keys that replace a provider's own, with budgets and rates."""

@@ -1,4 +1,4 @@
-"""Who may send a request: whether a virtual key is one, and what is left of the allowances of a key or a tenant."""
+"""Admission of requests: checks virtual keys, and the allowances of keys and tenants."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from brim.stores.protocol import Store
 if TYPE_CHECKING:
     from brim.stores.counters import SharedCounters
 
-# So long a key is taken as it was read: a revoked one is refused after so many seconds, by every gateway.
+# Seconds to cache a key; after this long, every gateway refuses a revoked one.
 FRESH_SECONDS: Final = 2.0
 _MOST_KNOWN: Final = 5_000
-# The account of everyone where all clients are joined.
+# The shared account if all clients are joined into one tenant.
 _EVERYONE: Final = "everyone"
 
 
 class Admission:
-    """Lets requests in. `in_time` does a look into the store beside the event loop."""
+    """Admits requests. `in_time` makes a store call off the event loop."""
 
     def __init__(
         self,
@@ -44,9 +44,9 @@ class Admission:
         self._shared = shared
 
     async def admit(self, secret: str, tenant: str, limits: TenantLimits) -> Grant | None:
-        """Let a request in: by its virtual key, or else by the limits of tenants. None where nothing limits it.
+        """Admit a request under its virtual key or its tenant's limits. None if nothing limits it.
 
-        Raises Refused for a key that is none; Limited where a rate or budget is used up, or too many are in work.
+        Raises Refused for an invalid key; Limited if a rate or budget is used up, or too many requests are in flight.
         """
         key = None
         if secret:
@@ -82,7 +82,7 @@ class Admission:
 
 
 class Grant:
-    """One request that was let in: its place, and what it is expected to take until it is known what it took."""
+    """One admitted request: its place among those in flight, and its reserved tokens until the usage is known."""
 
     __slots__ = ("_account", "_admission", "_held", "_limits", "_place", "key", "secret")
 
@@ -95,7 +95,7 @@ class Grant:
         self._place: str | None = None
 
     async def enter(self) -> None:
-        """Take a place among the requests in work and one of the rate. Raises Limited."""
+        """Take a place among the requests in flight and count towards the rate. Raises Limited."""
         limits, admission = self._limits, self._admission
         if limits.in_work:
             self._place = await admission.running.enter(self._account, limits.in_work)
@@ -113,7 +113,7 @@ class Grant:
             raise
 
     async def reserve(self, tokens: int) -> None:
-        """Hold so many tokens of the budget. Raises Limited where they are not left."""
+        """Reserve tokens of the budget. Raises Limited if not enough are left."""
         budget, spending = self._limits.budget, self._admission.spending
         if budget is None:
             return
@@ -125,7 +125,7 @@ class Grant:
             raise _used_up(budget, "tokens", "insufficient_quota")
 
     def settle(self, tokens: int) -> None:
-        """Note what it took, and hold nothing any more."""
+        """Record the usage and release the reservation."""
         self._leave()
         held, self._held = self._held, None
         if held is not None:

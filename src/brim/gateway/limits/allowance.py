@@ -1,4 +1,4 @@
-"""So much of something in each period of time, as people write it."""
+"""Allowances per period of time, in the form people write them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from brim.errors import BadSetting
 
 _WRITTEN: Final = re.compile(r"(\d+(?:\.\d+)?)([kMG]?)/(minute|hour|day|month)")
 _TIMES: Final = {"": 1, "k": 1_000, "M": 1_000_000, "G": 1_000_000_000}
-# How the time is written of which all moments of a period have the same.
+# A time format that is the same for all moments of a period.
 _SLOTS: Final = {"minute": "%Y%m%dT%H%M", "hour": "%Y%m%dT%H", "day": "%Y%m%d", "month": "%Y%m"}
 _SECONDS: Final = {"minute": 60, "hour": 3_600, "day": 86_400}
 
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """At most so much in a minute, hour, day or month of UTC."""
+    """A maximum per minute, hour, day or month in UTC."""
 
     most: int
     period: str
@@ -29,11 +29,11 @@ class Allowance:
         return f"{self.most}/{self.period}"
 
     def slot(self, at: float) -> str:
-        """The name of the period that a moment is in. Example: a day of 2026-11-18 -> "20261118" """
+        """The name of the period that contains a moment. Example: a day of 2026-11-18 -> "20261118" """
         return strftime(_SLOTS[self.period], gmtime(at))
 
     def seconds_left(self, at: float) -> int:
-        """Whole seconds until the next period begins, at least one."""
+        """Whole seconds until the next period, at least one."""
         if self.period != "month":
             return max(1, math.ceil(_SECONDS[self.period] - at % _SECONDS[self.period]))
         now = gmtime(at)
@@ -42,7 +42,7 @@ class Allowance:
 
 
 def allowance(text: str, name: str) -> Allowance:
-    """Read an allowance; BadSetting under this name where it is none. Example: "5M/month" -> 5,000,000 in a month"""
+    """Parse an allowance; BadSetting with this name if it is invalid. Example: "5M/month" -> 5,000,000 in a month"""
     found = _WRITTEN.fullmatch(text.strip())
     most = int(float(found[1]) * _TIMES[found[2]]) if found else 0
     if found is None or most < 1:

@@ -1,7 +1,7 @@
-"""How many requests of each account are in work, on all gateways of one store.
+"""Counts the requests in flight per account, over all gateways on one store.
 
-Each process writes its own number and reads those of the others. With shared counters the number is exact; without,
-together they may pass a limit by what begins within `FRESH_SECONDS` and one flush of the journal.
+Each process writes its own number and reads the others'. With shared counters the total is exact; without them, the
+gateways together may exceed a limit by what starts within `FRESH_SECONDS` plus one flush of the journal.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from brim.stores.protocol import Store
 if TYPE_CHECKING:
     from brim.stores.counters import SharedCounters
 
-# A process tells its numbers again so often; those that are older than STALE_SECONDS are of one that is gone.
+# How often a process repeats its numbers; numbers older than STALE_SECONDS belong to a process that is gone.
 BEAT_SECONDS, STALE_SECONDS = 10.0, 30
 _NAME: Final = "in_work."
 
 
 class Running:
-    """The requests in work of one process. `keep` writes a value a moment later, or deletes it; `in_time` reads."""
+    """The requests in flight in one process. `keep` writes or deletes a value a moment later; `in_time` reads."""
 
     def __init__(
         self,
@@ -45,10 +45,10 @@ class Running:
         self._telling: set[asyncio.Task[Any]] = set()
 
     async def enter(self, account: str, most: int) -> str | None:
-        """A place for a request, to be given to `leave`; None where so many are in work already."""
+        """A place for a request, to pass to `leave`; None if the limit is reached."""
         member = f"{self._process}.{next(self._number)}"
         own = self._own.setdefault(account, set())
-        own.add(member)  # before anything is waited for: two that come at once must not both find the last place
+        own.add(member)  # before any await, so that two concurrent requests can't both take the last place
         try:
             let_in = await self._shared.enter(account, [member], most) if self._shared is not None else None
             if let_in is None:
@@ -87,7 +87,7 @@ class Running:
         self._keep(f"{_NAME}{account}.{self._process}", b"%d %d" % (count, time.time()) if count else None)
 
     def _again(self) -> None:
-        """Tell all numbers again, so that they do not grow stale, while there are any."""
+        """Repeat all numbers while there are any, so that they don't become stale."""
         self._beat = None
         for account, members in self._own.items():
             self._tell(account)
@@ -102,13 +102,13 @@ class Running:
         task.add_done_callback(self._telling.discard)
 
     async def _elsewhere(self, account: str) -> int:
-        """How many the other processes have in work, as far as the store knows."""
+        """How many requests the other processes have in flight, according to the store."""
         known, at = self._others.get(account, (0, 0.0))
         if self._store is None or time.monotonic() - at <= FRESH_SECONDS:
             return known
         try:
             found = await self._in_time(self._store.values, f"{_NAME}{account}.")
-        except (Exception, OutOfTime) as problem:  # what is known so far still holds
+        except (Exception, OutOfTime) as problem:  # keep using what is known
             incidents.note("store", problem)
             return known
         known = 0

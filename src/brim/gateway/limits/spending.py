@@ -1,8 +1,8 @@
-"""What was used of allowances, by all gateways on one store.
+"""Tracks how much of each allowance is used, over all gateways on one store.
 
-Each process writes only its own number and reads those of the others, so none waits for another and none is lost. What
-the others have used in the last moments is not known here: together they may pass an allowance by what they use in
-`FRESH_SECONDS` and one flush of the journal. With shared counters they never do.
+Each process writes only its own number and reads the others', so none waits for another and nothing is lost. The
+others' latest usage isn't known here: together they may exceed an allowance by what they use in `FRESH_SECONDS` plus
+one flush of the journal. With shared counters they never do.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from brim.stores.protocol import Store
 if TYPE_CHECKING:
     from brim.stores.counters import SharedCounters
 
-# So long the numbers of others are taken as they were read.
+# Seconds to cache the other processes' numbers.
 FRESH_SECONDS: Final = 1.0
 _SPENT: Final = "spent."
 
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """So much of an allowance that a request may use."""
+    """The part of an allowance reserved for one request."""
 
     key: str
     kind: str
@@ -40,7 +40,7 @@ class Reservation:
 
 
 class Spending:
-    """The numbers of one process. `keep` writes a value a moment later; `in_time` does a look into the store."""
+    """The numbers of one process. `keep` writes a value a moment later; `in_time` makes a store call."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Spending:
         self._reading: dict[str, asyncio.Lock] = {}
 
     async def used(self, key: str, kind: str, allowed: Allowance) -> int:
-        """What was used of an allowance in its present period, as far as is known."""
+        """How much of an allowance was used in the current period, as far as is known."""
         now = time.time()
         period, slot = _name(key, kind), allowed.slot(now)
         async with self._reading.setdefault(period, asyncio.Lock()):
@@ -72,7 +72,7 @@ class Spending:
         return self._own.get(name, 0) + self._others.get(name, 0)
 
     async def take(self, key: str, kind: str, allowed: Allowance, amount: int) -> Reservation | None:
-        """Hold so much of an allowance until it is known what was used; None where it is not left."""
+        """Reserve part of an allowance until the usage is known; None if not enough is left."""
         used = await self.used(key, kind, allowed)
         now = time.time()
         name, fits = f"{kind}.{allowed.slot(now)}", None
@@ -88,9 +88,9 @@ class Spending:
         return Reservation(key, kind, allowed, name, amount)
 
     def settle(self, held: Reservation, amount: int) -> None:
-        """Note what was used of what was held."""
+        """Record how much of a reservation was used."""
         self._held[f"{held.key}.{held.name}"] -= held.amount
-        self._held += Counter()  # what holds nothing goes
+        self._held += Counter()  # removes the empty entries
         if amount:
             self.add(held.key, held.kind, held.allowed, amount)
         if self._shared is not None and amount != held.amount:
@@ -100,13 +100,13 @@ class Spending:
             task.add_done_callback(self._telling.discard)
 
     def add(self, key: str, kind: str, allowed: Allowance, amount: int) -> None:
-        """Note that so much more was used."""
+        """Record additional usage."""
         name = f"{_name(key, kind)}{allowed.slot(time.time())}."
         self._own[name] = self._own.get(name, 0) + amount
         self._keep(name + self._process, b"%d" % self._own[name])
 
     async def _look(self, period: str, slot: str) -> None:
-        """Read what the others have used, and forget what was used in periods that are over."""
+        """Read the others' usage, and forget usage of past periods."""
         assert self._store is not None
         try:
             kept: Mapping[str, bytes] = await self._in_time(_present, self._store, period, slot)
@@ -122,7 +122,7 @@ class Spending:
 
 
 def _present(store: Store, period: str, slot: str) -> dict[str, bytes]:
-    """What is kept of the present period; what is kept of those before it is deleted."""
+    """The stored values of the current period; those of past periods are deleted."""
     current, found = f"{period}{slot}.", store.values(period)
     for name in found:
         if name[: len(current)] < current:
@@ -131,7 +131,7 @@ def _present(store: Store, period: str, slot: str) -> dict[str, bytes]:
 
 
 def spent(store: Store, key: str, kind: str, allowed: Allowance) -> int:
-    """What all gateways on a store have written of an allowance in its present period."""
+    """The usage of an allowance in the current period, as written by all gateways on a store."""
     return sum(map(int, store.values(f"{_name(key, kind)}{allowed.slot(time.time())}.").values()))
 
 

@@ -1,4 +1,4 @@
-"""What each tenant may use, as the settings say; a virtual key has limits of its own."""
+"""The limits of each tenant, from the settings; a virtual key has its own limits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from brim.settings import GatewaySettings
 
 @dataclass(frozen=True, slots=True)
 class TenantLimits:
-    """What a tenant may use over all gateways; `in_work` requests at once, 0 for any number."""
+    """The limits of a tenant over all gateways; `in_work` is the number of concurrent requests, 0 for no limit."""
 
     budget: Allowance | None = None
     rate: Allowance | None = None

@@ -1,6 +1,6 @@
-"""Keys that Brim gives to clients in place of a provider's own. The store holds their hashes alone.
+"""Keys that Brim issues to clients instead of the provider's own. The store holds only their hashes.
 
-A key is 256 random bits: nobody finds it from its SHA-256, and no salt or slow hash would add to that.
+A key is 256 random bits. Nobody can find it from its SHA-256, so a salt or slow hash would add nothing.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from brim.stores.protocol import Store
 PREFIX: Final = "brim-vk-"
 _KEPT: Final = "virtual_key."
 _SECRET_BYTES: Final = 32
-# Digits of its hash by which people name a key.
+# Digits of its hash that serve as a key's id.
 _ID_DIGITS: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
 class VirtualKey:
-    """What is known of a key: all but the key."""
+    """The data of a key, without the key itself."""
 
     id: str
     name: str
@@ -40,7 +40,7 @@ class VirtualKey:
 def create_key(
     store: Store, upstream: str, *, name: str = "", budget: Allowance | None = None, rate: Allowance | None = None
 ) -> tuple[str, VirtualKey]:
-    """A new key, which is told this once, and what is kept of it."""
+    """Create a key; returns the secret, which is shown only once, and the data that is kept."""
     secret = PREFIX + secrets.token_urlsafe(_SECRET_BYTES)
     digest = _digest(secret)
     made = VirtualKey(digest[:_ID_DIGITS], name, upstream, budget, rate, time.time())
@@ -51,20 +51,20 @@ def create_key(
 
 
 def find_key(store: Store, secret: str) -> VirtualKey | None:
-    """The key with this secret, unless it is revoked or never was."""
+    """The key with this secret, unless it is revoked or doesn't exist."""
     digest = _digest(secret)
     kept = store.get_value(_KEPT + digest)
     return _read(digest, kept) if kept is not None else None
 
 
 def virtual_keys(store: Store) -> list[VirtualKey]:
-    """All keys, the oldest first."""
+    """All keys, oldest first."""
     found = [_read(name.removeprefix(_KEPT), kept) for name, kept in store.values(_KEPT).items()]
     return sorted(found, key=lambda key: key.created)
 
 
 def revoke_key(store: Store, named: str) -> VirtualKey:
-    """Revoke the key with this id or name. Raises NotFound where there is not exactly one."""
+    """Revoke the key with this id or name. Raises NotFound unless there is exactly one."""
     kept = store.values(_KEPT)
     found = [(name, _read(name.removeprefix(_KEPT), value)) for name, value in kept.items()]
     meant = [(name, key) for name, key in found if named in (key.id, key.name)]
@@ -76,7 +76,7 @@ def revoke_key(store: Store, named: str) -> VirtualKey:
 
 
 def secret_of(scope: Mapping[str, Any]) -> str:
-    """The virtual key that a request carries; empty if it has none."""
+    """The virtual key in a request; empty if it has none."""
     begin = PREFIX.encode()
     return next((one.decode("latin-1") for one in credentials(scope, None) if one.startswith(begin)), "")
 

@@ -1,7 +1,7 @@
-"""Numbers over time: sums of turns by five minutes, model, client and tenant, kept in the store hour by hour.
+"""Numbers over time: sums of turns per five minutes, model, client and tenant, stored by the hour.
 
-Every process writes under a slot of its own, so that many gateways share a store without waiting for each other; who
-reads adds the slots up. No content is in it.
+Every process writes to its own slot, so that many gateways share a store without waiting for each other; readers add
+the slots up. It contains no content.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ import msgspec
 from brim.gateway.observe.turns import GatewayTurn
 
 BUCKET, HOUR, HALF, DAY = 300, 3_600, 43_200, 86_400
-# A gateway elsewhere has written what was in its hands after so many seconds.
+# Seconds after which other gateways have surely written their numbers.
 LATE = 60
-# Hours older than this are deleted, a day at a time.
+# Older hours are deleted, a day at a time.
 KEPT_DAYS = 31
-# So many rows are kept of an hour; what models and clients would make beyond them is added up under one name. A row
+# Rows per hour; further models and clients are added up under one name. A row
 # takes about 120 bytes, so that an hour never takes more than 250 KB.
 MOST_ROWS = 2_000
 OTHERS = "(others)"
-# Processes of one day that have a slot; later ones keep their numbers in memory.
+# Processes per day that get a slot; further ones keep their numbers in memory.
 MOST_SLOTS = 200
 
 FIELDS: Final = (
     "requests", "failed", "tokens_before", "tokens_after", "overflows_avoided", "fitted", "refits", "recalls",
     "input", "cached", "output", "cost_usd", "saved_usd", "errors", "compared", "over_upper", "added_ms",
 )  # fmt: skip
-Key = tuple[int, str, str, str]  # when the bucket begins, model, client, tenant
+Key = tuple[int, str, str, str]  # start of the bucket, model, client, tenant
 UseByKey = dict[Key, list[float]]
 
 
 class ValueStore(Protocol):
-    """The part of a store that this needs."""
+    """The part of a store that the history needs."""
 
     def get_value(self, name: str) -> bytes | None: ...
 
@@ -46,7 +46,7 @@ class ValueStore(Protocol):
 
 
 class Slots:
-    """A number for each process that writes on a day, the same each time the process asks."""
+    """Assigns each process that writes on a day a number, always the same one."""
 
     def __init__(self, store: ValueStore, process: str) -> None:
         self._store = store
@@ -54,7 +54,7 @@ class Slots:
         self._mine: dict[int, int] = {}
 
     def mine(self, day: int) -> int | None:
-        """This process's slot of a day; None where all are taken."""
+        """This process's slot of a day; None if all are taken."""
         if day not in self._mine:
             for slot in range(MOST_SLOTS):
                 if self._store.claim_value(_slot(day, slot), self._process) == self._process:
@@ -63,7 +63,7 @@ class Slots:
         return self._mine.get(day)
 
     def count(self, day: int) -> int:
-        """How many processes have written on a day."""
+        """How many processes wrote on a day."""
         for slot in range(MOST_SLOTS):
             if self._store.get_value(_slot(day, slot)) is None:
                 return slot
@@ -71,21 +71,21 @@ class Slots:
 
 
 class History:
-    """Takes turns as they end. `flush` and what reads may be called from any thread; they may wait for the store."""
+    """Takes turns as they end. `flush` and the readers are thread-safe and may wait for the store."""
 
     def __init__(self, store: ValueStore | None, process: str) -> None:
         self._store = store
         self._slots = Slots(store, process) if store is not None else None
         self._lock = threading.Lock()
         self._own: dict[int, UseByKey] = {}  # by hour
-        self._before: dict[int, UseByKey] = {}  # what this process's slot held when its hour was first written
-        self._past: dict[tuple[int, int], UseByKey] = {}  # hours that are over, by hour and slot
-        self._wide: dict[tuple[int, int, int], UseByKey] = {}  # sums of what is over, by start, length and width
+        self._before: dict[int, UseByKey] = {}  # what this process's slot held before it first wrote that hour
+        self._past: dict[tuple[int, int], UseByKey] = {}  # past hours, by hour and slot
+        self._wide: dict[tuple[int, int, int], UseByKey] = {}  # sums of past time, by start, length and width
         self._changed: set[int] = set()
         self._cleared = 0
 
     def add(self, turn: GatewayTurn) -> None:
-        """Add an ended turn. Nothing here waits."""
+        """Add an ended turn. Never blocks."""
         at = int(turn.at)
         with self._lock:
             rows = self._own.setdefault(at // HOUR * HOUR, {})
@@ -100,7 +100,7 @@ class History:
                 self._wide.clear()
 
     def flush(self) -> None:
-        """Write the hours that have changed."""
+        """Write the hours that changed."""
         if self._store is None or self._slots is None:
             return
         with self._lock:
@@ -128,7 +128,7 @@ class History:
         self._store.put_value(_name(hour, slot), msgspec.json.encode(listed))
 
     def _clear(self, now: int) -> None:
-        """Forget in memory what is written and over, and in the store, once a day, what is too old."""
+        """Drop written past hours from memory and, once a day, old hours from the store."""
         with self._lock:
             for hour in [hour for hour in self._own if hour < now - 2 * DAY and hour not in self._changed]:
                 self._own.pop(hour, None)
@@ -148,9 +148,9 @@ class History:
                 self._store.put_value(_slot(old, slot), None)
 
     def rows(self, since: float, until: float, width: int = BUCKET) -> Iterator[tuple[Key, Sequence[float]]]:
-        """The sums of a time in buckets of at most `width` seconds, of all processes that share the store.
+        """The sums over a time in buckets of at most `width` seconds, over all processes on the store.
 
-        What is over is added up once for each width, so that a month is read as fast as it can be drawn.
+        Past time is added up once per width, so that a month is read as fast as it can be drawn.
         """
         first, now = int(since) // HOUR * HOUR, int(until)
         hour = first
@@ -163,7 +163,7 @@ class History:
             hour += DAY if whole_day else HOUR
 
     def _over(self, start: int, length: int, width: int, now: int) -> UseByKey:
-        """The sums of an hour or a day in buckets of this width; kept where nothing more can come."""
+        """The sums of an hour or a day in buckets of this width; cached once nothing more can come."""
         known = self._wide.get((start, length, width))
         if known is not None:
             return known
@@ -199,7 +199,7 @@ class History:
 
 
 def summed(rows: Iterator[tuple[Key, Sequence[float]]] | Sequence[tuple[Key, Sequence[float]]]) -> dict[str, float]:
-    """All rows as one, by field. Example: summed([])["requests"] -> 0"""
+    """All rows added up, by field. Example: summed([])["requests"] -> 0"""
     whole = [0.0] * len(FIELDS)
     for _, values in rows:
         for place, value in enumerate(values):
@@ -232,7 +232,7 @@ def _add(rows: UseByKey, key: Key, values: Sequence[float]) -> None:
 
 
 def _decoded(value: bytes | None) -> UseByKey:
-    """The rows of an hour; those of an earlier version with other fields are left out."""
+    """The rows of an hour, without those that an earlier version wrote with other fields."""
     listed: list[list[Any]] = msgspec.json.decode(value) if value else []
     return {(row[0], row[1], row[2], row[3]): row[4:] for row in listed if len(row) == 4 + len(FIELDS)}
 

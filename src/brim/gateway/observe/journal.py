@@ -1,4 +1,4 @@
-"""What happened: the last turns, running totals, and what the store is to keep of them."""
+"""The journal: the last turns, running totals, and what goes to the store."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from brim.gateway.observe.turns import GatewayTurn
 from brim.tokens.actuals import UsageRecord
 
 MOST_TURNS = 2_000
-# Turns whose messages are held in memory for the dashboard's diff and slider.
+# Turns whose messages stay in memory for the dashboard's diff and slider.
 MOST_CONTENTS, MOST_BYTES = 200, 4 << 20
-# Turns whose plan is held with everything that it was made from.
+# Turns whose plan stays in memory with everything it was made from.
 MOST_PLANS = 8
 FLUSH_SECONDS = 0.5
-# So many usage records wait for a store that does not take them.
+# Usage records that may wait for a store that is failing.
 MOST_WAITING = 50_000
 
 
 class Keeper(ValueStore, Protocol):
-    """The part of a store that the journal writes to."""
+    """The part of a store that the journal needs."""
 
     def add_usages(self, records: Sequence[UsageRecord]) -> None: ...
 
 
 class Journal:
-    """Takes finished turns. Writing to the store happens in a thread, a moment later and many at once."""
+    """Takes finished turns, and writes them to the store in batches from a thread."""
 
     def __init__(self, metrics: Metrics, keeper: Keeper | None = None, process: str = "") -> None:
         self.metrics = metrics
@@ -57,17 +57,17 @@ class Journal:
             self._task = asyncio.get_running_loop().create_task(self._write())
 
     def hold(self, turns: int, size: int) -> None:
-        """Hold the messages of so many turns, of so many bytes together, for the dashboard."""
+        """Set how many turns, and how many bytes, of messages stay in memory for the dashboard."""
         self._most = turns, size
 
     def opened(self, turn: GatewayTurn, size: int) -> None:
-        """A turn with a body of so many bytes has begun: its content is held while it is among the last."""
+        """Note that a turn with a body of this size began; its content stays in memory while it is among the last."""
         self._contents.append((turn, size))
         self._held += size
         self._let_go()
 
     def _let_go(self) -> None:
-        """Let go of the oldest contents while there are too many or they are too large together."""
+        """Drop the oldest contents while there are too many or the total is too large."""
         turns, size = self._most
         while len(self._contents) > turns or (self._held > size and len(self._contents) > 1):
             old, freed = self._contents.popleft()
@@ -75,9 +75,9 @@ class Journal:
             old.forget()
 
     def planned(self, turn: GatewayTurn) -> None:
-        """A turn was changed to fit; of an old one only what tells of its plan is kept, not all it was made from.
+        """Note that a turn was changed to fit. For old turns only the report stays, not what the plan was made from.
 
-        Its content is as large as what came, which may be many times what is sent.
+        That content is as large as the original request, which may be many times what was sent.
         """
         self._plans.append(turn)
         if self._contents and self._contents[-1][0] is turn and turn.original is not None:
@@ -88,7 +88,7 @@ class Journal:
             self._let_go()
 
     def finish(self, turn: GatewayTurn) -> None:
-        """Note a turn that has ended, however it did."""
+        """Note that a turn ended, whatever the outcome."""
         self.recent.append(turn)
         while len(self._plans) > MOST_PLANS:
             self._plans.popleft().let_go()
@@ -109,7 +109,7 @@ class Journal:
                 queue.put_nowait(turn)
 
     def keep_usage(self, record: UsageRecord) -> None:
-        """Write the numbers of a call that is no turn with the next flush."""
+        """Write the usage of a call that isn't a turn with the next flush."""
         if self._keeper is not None:
             self._waiting.append(record)
             self._wake.set()
@@ -121,7 +121,7 @@ class Journal:
             self._wake.set()
 
     def watch(self) -> asyncio.Queue[GatewayTurn | None]:
-        """A queue of turns as they finish, and of None when no more come; hand it to `unwatch` at the end."""
+        """A queue of turns as they finish, ending with None; pass it to `unwatch` when done."""
         queue: asyncio.Queue[GatewayTurn | None] = asyncio.Queue(1_000)
         self._watchers.add(queue)
         return queue
@@ -130,7 +130,7 @@ class Journal:
         self._watchers.discard(queue)
 
     def end_watching(self) -> None:
-        """Tell all who watch that it is over."""
+        """Tell all watchers that it is over."""
         for queue in self._watchers:
             if queue.full():
                 queue.get_nowait()
@@ -143,7 +143,7 @@ class Journal:
             self._wake.clear()
             try:
                 await asyncio.to_thread(self._flush)
-            except Exception as problem:  # the outermost handler of this task: one bad write must not end all others
+            except Exception as problem:  # the task's outermost handler: one bad write must not end all later ones
                 incidents.note("store", problem)
                 self.metrics.add("brim_faults_total", ("store",))
 
@@ -164,7 +164,7 @@ class Journal:
         self.history.flush()
 
     def restore(self, now: float) -> list[GatewayTurn]:
-        """The last turns that the store knows, as the recent ones; to be called in a thread, before any other comes."""
+        """Load the last turns from the store; call it in a thread, before any new turn."""
         if self._turn_log is None:
             return []
         turns = self._turn_log.restore(now, MOST_TURNS)
@@ -172,7 +172,7 @@ class Journal:
         return turns
 
     async def close(self) -> None:
-        """Write what is waiting, and stop."""
+        """Write everything that is waiting, and stop."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)

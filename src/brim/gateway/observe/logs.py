@@ -1,4 +1,4 @@
-"""Structured logs: one JSON object a line, with digests and sizes; content only where it is asked for, redacted."""
+"""Structured logs: one JSON object a line, with digests and sizes; content only on request, and redacted."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from typing import Any, Final
 import msgspec
 
 log = logging.getLogger("brim.gateway")
-# Keys are masked whatever the settings say.
+# Keys are always masked, whatever the settings say.
 _KEYS: Final = re.compile(
     r"\b(?:sk|pk|rk|gsk|xai|csk|pplx|r8|nvapi|fw)[-_][\w-]{8,}|AIza[\w-]{20,}|\bgh[pousr]_\w{16,}|\bhf_\w{16,}"
     r"|\bAKIA[A-Z0-9]{12,}|\beyJ[\w-]{10,}\.[\w.-]+|(?i:bearer)\s+[^\s\"']{6,}"
 )
 MASK: Final = "[redacted]"
-# So many frames of a trace are logged.
+# Frames of a trace to log.
 DEEPEST: Final = 12
 
 
 class Redaction:
-    """Masks what looks like a key, and what the settings' patterns match.
+    """Masks anything that looks like a key or matches the settings' patterns.
 
     Example: Redaction([r"\\d{4}-\\d{4}"])("card 1234-5678") -> "card [redacted]"
     """
@@ -39,7 +39,7 @@ class Redaction:
         return text
 
     def deep(self, value: Any) -> Any:
-        """The same for every text inside a JSON value."""
+        """Mask every text inside a JSON value."""
         if isinstance(value, str):
             return self(value)
         if isinstance(value, dict):
@@ -56,7 +56,7 @@ def tell(kind: str, level: int = logging.INFO, **fields: Any) -> None:
 
 
 class Lines(logging.Formatter):
-    """A record as one line of JSON."""
+    """Formats a record as one line of JSON."""
 
     def __init__(self, redact: Redaction) -> None:
         super().__init__()
@@ -84,9 +84,9 @@ class Words(Lines):
 
 
 def trace_of(problem: BaseException) -> list[str]:
-    """Where an exception came from, the innermost place last, and what led to it first.
+    """Where an exception came from: its causes first, the innermost place last.
 
-    Neither its message nor lines of source are told: a message may quote what a client sent.
+    It contains neither messages nor source lines, because a message may quote what a client sent.
     Example: ["KeyError", "brim/apis/api.py:91 message", "brim/apis/api.py:60 want"]
     """
     chain: list[BaseException] = [problem]
@@ -106,7 +106,7 @@ def _short(path: str) -> str:
 
 
 def set_up(redact: Redaction, level: int = logging.INFO) -> logging.Handler:
-    """Write the gateway's logs to standard error; return the handler, so that a reload can replace it."""
+    """Log to standard error; returns the handler, so that a reload can replace it."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(Words(redact) if sys.stderr.isatty() else Lines(redact))
     for name in ("brim", "uvicorn.error"):

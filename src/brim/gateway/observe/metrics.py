@@ -1,4 +1,4 @@
-"""Numbers for Prometheus, written by hand: counters and histograms with few labels, none from content."""
+"""Metrics for Prometheus, written by hand: counters and histograms with few labels, none from content."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from brim.incidents import KINDS
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 _ADDED = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
 _ERRORS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
-# Models that clients make up must not fill the memory.
+# So that model names made up by clients can't fill the memory.
 MOST_SERIES = 2_000
-# So many turns wait to be entered.
+# Turns to collect before they are added.
 MOST_TURNS = 256
 
 Labels = tuple[str, ...]
@@ -56,19 +56,19 @@ class Metrics:
     """Counters and histograms by name and labels."""
 
     def __init__(self) -> None:
-        self._turns: list[GatewayTurn] = []  # that have ended and are not told of yet
+        self._turns: list[GatewayTurn] = []  # ended turns that aren't added yet
         self._counters: dict[str, dict[Labels, float]] = {name: {} for name in _COUNTERS}
         self._histograms: dict[str, dict[Labels, list[float]]] = {name: {} for name in _HISTOGRAMS}
         self.running = 0
 
     def ended(self, turn: GatewayTurn) -> None:
-        """Note a turn that has ended. Many are entered at once, which takes a third of the time."""
+        """Note an ended turn. Adding many at once takes a third of the time."""
         self._turns.append(turn)
         if len(self._turns) >= MOST_TURNS:
             self._settle()
 
     def _settle(self) -> None:
-        """Enter the turns that have ended under the names by which they are told."""
+        """Add the ended turns to the counters and histograms."""
         turns, self._turns = self._turns, []
         alike: dict[tuple[str, str, int, TurnOutcome], list[GatewayTurn]] = {}
         for turn in turns:
@@ -133,7 +133,7 @@ class Metrics:
         return sum(self._counters[name].values())
 
     def render(self) -> str:
-        """The text exposition format."""
+        """The metrics in Prometheus' text format."""
         self._settle()
         return "\n".join([*self._lines(), ""])
 

@@ -1,4 +1,4 @@
-"""What the JSON API shows of sessions while content is not to be shown: digests and sizes in the place of texts."""
+"""Views of sessions without content: digests and sizes in place of texts."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""OpenTelemetry by the GenAI conventions: a span and some measurements for each turn, made when the turn has ended.
+"""OpenTelemetry by the GenAI conventions: a span and some measurements per turn, made when it ends.
 
-Nothing of a request's content is in them. docs/telemetry.md lists every name.
+They contain no request content. docs/telemetry.md lists every name.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ try:
 except ImportError as problem:  # pragma: no cover, the extra is not installed
     raise MissingExtra("OpenTelemetry", "otel") from problem
 
-# Every name in one place: the conventions still move.
+# Every name in one place, because the conventions still change.
 NAMES: Final = {
     "operation": "gen_ai.operation.name",
     "provider": "gen_ai.provider.name",
@@ -54,7 +54,7 @@ NAMES: Final = {
     "avoided_counter": "brim.overflows.avoided",
     "refits_counter": "brim.overflows.refitted",
 }
-# The bounds that the conventions ask for.
+# The bounds that the conventions require.
 TOKEN_BOUNDS: Final = [4**power for power in range(14)]
 SECOND_BOUNDS: Final = [0.01 * 2**power for power in range(14)]
 FIT_BOUNDS: Final = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0]
@@ -137,7 +137,7 @@ def _details(turn: GatewayTurn) -> dict[str, Any]:
 
 
 def exporting() -> Telemetry:
-    """Send to the collector that the standard OTEL_… variables name."""
+    """Export to the collector named by the standard OTEL_… variables."""
     resource = Resource.create({"service.name": "brim"})
     tracers = TracerProvider(resource=resource)
     tracers.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))

@@ -1,6 +1,6 @@
-"""The numbers of the last turns in the store, so that sessions and their turns are there after a restart.
+"""Keeps the numbers of the last turns in the store, so that sessions and turns survive a restart.
 
-A ring of small values for each process and day: what is written is as much as has come, and what is kept has a bound.
+Each process and day has a ring of small values: writes are proportional to the turns, and storage is bounded.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import msgspec
 from brim.gateway.observe.history import DAY, Slots, ValueStore
 from brim.gateway.observe.turns import GatewayTurn
 
-# Turns in one value, and values in a ring: 2,048 turns of a process and day, about 300 bytes each.
+# Turns per value and values per ring: 2,048 turns per process and day, about 300 bytes each.
 CHUNK, RING = 32, 64
-# New fields stand at the end: an earlier edition's turns lack them.
+# New fields go at the end, because turns of an earlier version lack them.
 FIELDS = (
     "id", "number", "session", "at", "api", "model", "upstream", "client", "tenant", "streamed", "before", "after",
     "upper", "limit", "window", "archived", "changed", "refits", "recalls", "recalled", "status", "outcome", "note",
@@ -21,7 +21,7 @@ FIELDS = (
 
 
 class TurnLog:
-    """Takes turns as they end. `flush` and `restore` wait for the store, so they belong in a thread."""
+    """Takes turns as they end. `flush` and `restore` wait for the store, so call them in a thread."""
 
     def __init__(self, store: ValueStore, process: str) -> None:
         self._store = store
@@ -36,7 +36,7 @@ class TurnLog:
         del self._waiting[: -CHUNK * RING]
 
     def flush(self) -> None:
-        """Write the turns that have come since the last time."""
+        """Write the turns since the last flush."""
         waiting, self._waiting = self._waiting, []
         if not waiting:
             return
@@ -50,12 +50,12 @@ class TurnLog:
             if len(self._open) >= CHUNK:
                 self._put(day, slot)
                 self._number, self._open = self._number + 1, []
-            turn.fixed()  # is worked out while its content is held
+            turn.fixed()  # must be computed while the content is in memory
             self._open.append([msgspec.to_builtins(getattr(turn, name)) for name in FIELDS])
         self._put(day, slot)
 
     def _begin(self, day: int, slot: int) -> None:
-        """Go on behind what an earlier process wrote in this slot today."""
+        """Continue after what an earlier process wrote to this slot today."""
         known = [number for number, _ in self._chunks(day, slot)]
         self._day, self._number, self._open = day, max(known, default=-1) + 1, []
 
@@ -63,7 +63,7 @@ class TurnLog:
         value = msgspec.json.encode([self._number, self._open])
         self._store.put_value(_name(day, slot, self._number % RING), value)
         old = day - 2 * DAY
-        if not self._number:  # the first of a day takes the place of one that nobody restores any more
+        if not self._number:  # the first of a day replaces one that is no longer restored
             for place in range(RING):
                 self._store.put_value(_name(old, slot, place), None)
 
@@ -72,13 +72,13 @@ class TurnLog:
         for place in range(RING):
             value = self._store.get_value(_name(day, slot, place))
             if value is None:
-                break  # a ring is filled from its beginning
+                break  # a ring is filled from the start
             number, rows = msgspec.json.decode(value)
             found.append((number, rows))
         return found
 
     def restore(self, now: float, most: int) -> list[GatewayTurn]:
-        """The last turns of today and yesterday, of all processes, the oldest first."""
+        """The last turns of today and yesterday, of all processes, oldest first."""
         today = int(now) // DAY * DAY
         turns: list[GatewayTurn] = []
         for day in (today - DAY, today):

@@ -1,4 +1,4 @@
-"""One turn: what a request was, what was sent for it, what came of it. Numbers here; content stays in memory."""
+"""A turn: a request, what was sent for it, and the outcome. Numbers can be stored; content stays in memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TurnOutcome = Literal["running", "done", "refused", "failed", "gone", "incomplet
 
 
 class GatewayTurn(msgspec.Struct, eq=False):
-    """A request that passed through. `original` and `sent` are its conversation before and after; `report` says why."""
+    """A request that passed through. `original` and `sent` are the conversation before and after; `report` says why."""
 
     id: str
     number: int
@@ -72,9 +72,9 @@ class GatewayTurn(msgspec.Struct, eq=False):
 
     @property
     def used(self) -> float:
-        """The share of the limit that was sent: as it was counted, or as the provider counted it where that is known.
+        """The share of the limit that was used: by the provider's count if known, otherwise by Brim's.
 
-        What a provider adds to a request of its own accord, such as files, is not in the limit.
+        What a provider adds by itself, such as files, doesn't count towards the limit.
         """
         if not self.limit:
             return 0.0
@@ -82,7 +82,7 @@ class GatewayTurn(msgspec.Struct, eq=False):
         return (told if 0 < told <= self.upper else self.after) / self.limit
 
     def fixed(self) -> int:
-        """Tokens of it that no plan can shorten, worked out once; 0 while there is room, as then nobody minds them."""
+        """Tokens that no plan can shorten, computed once; 0 while there is room, because then they don't matter."""
         if self.stays is None and self.after >= FULL * self.limit > 0 and self.sent is not None and self.found:
             counter = Counter(self.found, self.sent.api)
             share = must_stay(self.sent, counter) / max(1, counter.total(self.sent))
@@ -95,7 +95,7 @@ class GatewayTurn(msgspec.Struct, eq=False):
 
     @property
     def original(self) -> Conversation | None:
-        """The conversation as it came, while it is among the last; read when it is first asked for."""
+        """The conversation as received, parsed on first use; only while the turn is among the last."""
         if self.came is None and self.unread is not None:
             body, self.unread = self.unread, None
             try:
@@ -106,31 +106,31 @@ class GatewayTurn(msgspec.Struct, eq=False):
 
     @property
     def sent(self) -> Conversation | None:
-        """The conversation as it was sent, while it is among the last."""
+        """The conversation as sent; only while the turn is among the last."""
         return self.went or self.original
 
     def forget(self) -> None:
-        """Let go of all content; the numbers stay."""
+        """Drop all content; the numbers stay."""
         self.came = self.went = self.unread = self.fitted = self.told = self.made = None
 
     @property
     def overflowing(self) -> bool:
-        """Whether the request as it came would not have fitted."""
+        """Whether the original request would have overflowed."""
         return bool(self.limit) and self.before > self.limit
 
     @property
     def error(self) -> float | None:
-        """How far the count was off; None where nothing was counted. Example: counted 103, actual 100 -> 0.03"""
+        """How far the count was off; None if nothing was counted. Example: counted 103, actual 100 -> 0.03"""
         if self.about or not self.usage or not self.usage.input or not self.after:
             return None
         return self.after / self.usage.input - 1
 
     @property
     def report(self) -> Report | None:
-        """What became of every item as it was sent; made when it is first asked for, None if it is not known any more.
+        """What happened to every item, computed on first use; None if that is no longer known.
 
-        A request that passed as it was can be planned once more: the same comes out. One that was changed cannot, as
-        its session has gone on, and another plan is not what was sent.
+        An unchanged request can be planned again with the same result. A changed one can't: its session has moved on,
+        and a new plan wouldn't be what was sent.
         """
         if self.made is None and self.fitted is not None:
             self.made = self._as_counted(self.fitted.report)
@@ -141,17 +141,17 @@ class GatewayTurn(msgspec.Struct, eq=False):
         return self.made
 
     def let_go(self) -> None:
-        """Keep what tells of the plan, and let go of all that it was made from."""
+        """Keep the report, and drop everything the plan was made from."""
         if self.told is None:
             self.told = _known(self.report)
         self.fitted = None
 
     def _as_counted(self, report: Report) -> Report:
-        """The report with the counts of its time: what was learnt since would give others."""
+        """The report with the counts of its time; what was learned since would change them."""
         return replace(report, before=self.before, after=self.after) if self.after else report
 
     def planned_at(self, budget: int, policy: Policy | None = None) -> fitting.Fitted:
-        """The same request at another budget, by its own policy or another."""
+        """The same request planned at another budget, by its own policy or another."""
         assert self.original is not None
         conversation = self.original
         return fitting.fit(
@@ -165,7 +165,7 @@ class GatewayTurn(msgspec.Struct, eq=False):
         )
 
     def settle(self, usage: Usage | None, before_last: int, extra: Sequence[Usage] = ()) -> None:
-        """Take the provider's numbers and what they cost; `extra` is what recalls took on top."""
+        """Record the provider's usage and its cost; `extra` is the usage of recalls on top."""
         self.usage = usage
         prices = self.found.prices if self.found else None
         if usage is not None and prices is not None:
@@ -174,7 +174,7 @@ class GatewayTurn(msgspec.Struct, eq=False):
             self.saved = (saving_of(self, usage, prices, before_last) if self.changed else 0.0) - recalls
 
     def as_dict(self) -> dict[str, Any]:
-        """The numbers, for the JSON API; no content."""
+        """The numbers for the JSON API, without content."""
         return {
             "id": self.id,
             "number": self.number,
@@ -227,7 +227,7 @@ def _usage(usage: Usage | None) -> dict[str, int] | None:
 
 
 def slim(conversation: Conversation) -> Conversation:
-    """The conversation without the body that it came from: its messages are shared with every other turn's."""
+    """The conversation without its body; its messages are shared with other turns."""
     return Conversation(
         conversation.api,
         conversation.messages,
@@ -240,13 +240,13 @@ def slim(conversation: Conversation) -> Conversation:
 
 
 def cost_of(usage: Usage, prices: Prices) -> float:
-    """USD for one request: fresh, cached and written input at their own prices."""
+    """The cost of one request in USD, with fresh, cached and written input at their own prices."""
     fresh = max(0, usage.input - usage.cached - usage.written)
     return prices.cost(fresh, usage.cached, usage.written, usage.output)
 
 
 def saving_of(turn: GatewayTurn, usage: Usage, prices: Prices, before_last: int) -> float:
-    """USD less than sending everything, net of cache effects.
+    """The saving in USD over sending everything, net of cache effects.
 
     Sending everything would have read the whole of the last request from the cache, if this provider caches at all:
     so a compaction that loses the cache shows as a loss here until it has paid for itself.

@@ -1,1 +1,1 @@
-"""One request of a client, on to its provider and back."""
+"""Takes one client request to its provider and back."""

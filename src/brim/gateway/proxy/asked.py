@@ -1,4 +1,4 @@
-"""What a body says besides its content: its model, and whether its answer is to be streamed."""
+"""The model that a body names, and whether its answer should be streamed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class AskedFor(msgspec.Struct):
-    """The rest of the body is skipped."""
+    """The fields to read; the rest of the body is skipped."""
 
     model: str = ""
     stream: bool | None = None
@@ -16,7 +16,7 @@ _decoder = msgspec.json.Decoder(AskedFor)
 
 
 def peek(content: bytes) -> AskedFor:
-    """The model and the kind of answer; a body that tells neither is the upstream's to judge."""
+    """The model and the kind of answer; a body without either is for the upstream to judge."""
     try:
         return _decoder.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -5,8 +5,8 @@ does in between (cookies, redirects, headers of its own, a task and timers for e
 time of a small request and 17% to that of a stream (both clients behind one upstream in one run, by a
 script that is not kept here: 0.155 ms became 0.215 ms, 1.79 ms became 2.10 ms).
 
-A request is written at most once. Nothing that an upstream may have read is sent again, whatever becomes of the
-connection: a call that was charged and a call that was never seen look the same from here.
+A request is written at most once. Nothing that an upstream may have read is sent again, whatever happens to the
+connection, because a call that was charged and one that was never seen look the same from here.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ except ImportError as problem:  # pragma: no cover, the extra is not installed
 
 Headers = list[tuple[bytes, bytes]]
 OutgoingBody = bytes | AsyncIterator[bytes] | None
-# Lines and fields of an answer's head may be so long.
+# The longest line or field of an answer's head.
 LONGEST_FIELD: Final = 32_768
-# So much of an answer is taken in before it is passed on; a slow reader stops it at twice that.
+# Bytes of an answer to buffer; reading pauses at twice this if the client is slow.
 READ_AHEAD: Final = 1 << 16
-# Bodies up to this size are sent together with their head.
+# Bodies up to this size are sent in one write with their head.
 JOINED: Final = 1 << 16
-# Whether the connection of this task's last request had served another before.
+# Whether this task's last request used a kept-alive connection.
 _kept: ContextVar[bool] = ContextVar("kept", default=False)
 
 
 class _Connector(aiohttp.TCPConnector):
-    """Tells new connections from kept ones: an upstream may have closed a kept one since it was used last."""
+    """Distinguishes new connections from kept-alive ones, which the upstream may have closed since their last use."""
 
     async def _create_connection(self, req: Any, traces: Any, timeout: Any) -> Any:
         _kept.set(False)
@@ -51,7 +51,7 @@ class _Connector(aiohttp.TCPConnector):
 
 
 class _Origin(aiohttp.ClientRequest):
-    """Where connections go to, in the form in which a connector is asked for one."""
+    """The destination of a connection, in the form that the connector expects."""
 
     @cached_property
     def connection_key(self) -> Any:
@@ -59,7 +59,7 @@ class _Origin(aiohttp.ClientRequest):
 
 
 class Client:
-    """Connections to upstreams, kept alive and shared. It follows no redirects and adds no headers."""
+    """Kept-alive, shared connections to upstreams. Follows no redirects and adds no headers."""
 
     def __init__(self, *, connect_timeout: float, read_timeout: float, connections: int) -> None:
         self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=connect_timeout)
@@ -69,10 +69,10 @@ class Client:
         self.connector = _Connector(limit=connections, limit_per_host=connections, ttl_dns_cache=300)
 
     async def send(self, method: str, url: str, headers: Headers, body: OutgoingBody) -> UpstreamResponse:
-        """Send a request; the answer's head is there when this returns. Raises UpstreamFault."""
+        """Send a request, and return once the head of the answer is there. Raises UpstreamFault."""
         host = url.partition("://")[2].partition("/")[0].partition("?")[0]
         try:
-            base, _, query = url.partition("?")  # a query may hold a key, which is not to be remembered
+            base, _, query = url.partition("?")  # a query may contain a key, which must not be remembered
             place, path = _place(base)
             host = f"{place.host}:{place.port}"
             head = _head(method, place, f"{path}?{query}" if query else path, headers, body)
@@ -81,9 +81,9 @@ class Client:
             raise fault_of(problem, host) from None
 
     async def _connected(self, place: URL) -> Connection:
-        """A connection on which nothing of this request was written yet.
+        """A connection to which nothing of this request was written yet.
 
-        Kept ones that the upstream has closed meanwhile are let go; what is made anew is taken as it is.
+        Kept-alive connections that the upstream closed meanwhile are dropped; new ones are used as they are.
         """
         origin = self._origins.get(place)
         if origin is None:
@@ -96,7 +96,7 @@ class Client:
             connection.close()
 
     async def _sent(self, connection: Connection, method: str, head: bytes, body: OutgoingBody) -> UpstreamResponse:
-        """Send on a connection of its own and wait for the head of the answer."""
+        """Send on this connection and wait for the head of the answer."""
         protocol = connection.protocol
         assert protocol is not None
         answer = UpstreamResponse(connection, self._silence)
@@ -141,9 +141,9 @@ class Client:
 
 
 def _is_open(connection: Connection) -> bool:
-    """Whether an idle connection can still be written to; the system knows of its end before the loop has looked.
+    """Whether an idle connection is still usable; the operating system knows about its end before the event loop does.
 
-    Whatever has come on it unasked (an end, a reset, bytes of nobody's answer) makes it unfit.
+    Anything that arrived unasked (an end, a reset, stray bytes) makes it unusable.
     """
     transport = connection.transport
     if transport is None or transport.is_closing():
@@ -163,14 +163,14 @@ async def _upload(writer: StreamWriter, body: AsyncIterator[bytes]) -> None:
 
 
 def _uploaded(task: asyncio.Task[None], protocol: Any) -> None:
-    """Whoever waits for the answer learns that the request was not wholly sent."""
+    """Tell whoever waits for the answer that the request was not fully sent."""
     if not task.cancelled() and task.exception() is not None:
         protocol.set_exception(aiohttp.ClientConnectionError("the request was not wholly sent"))
 
 
 @lru_cache(1_024)
 def _place(url: str) -> tuple[URL, str]:
-    """Where a server is, and what it is asked for. Example: "http://a:8080/v1/models" -> http://a:8080, /v1/models"""
+    """A URL's server and path. Example: "http://a:8080/v1/models" -> http://a:8080, /v1/models"""
     found = URL(url, encoded=True)
     if found.scheme not in ("http", "https") or not found.raw_host:
         raise ValueError("no address of a server")
@@ -181,7 +181,7 @@ _CHUNKED: Final = b"\r\ntransfer-encoding: chunked\r\n\r\n"
 
 
 def _head(method: str, place: URL, path: str, headers: Headers, body: OutgoingBody) -> bytes:
-    """The head of a request. Raises ValueError where it would be read as something else than it says."""
+    """The head of a request. Raises ValueError if a server could read it as something else."""
     lines = [f"{method} {path} HTTP/1.1\r\nhost: {place.host_port_subcomponent}".encode()]
     lines += [b"%b: %b" % pair for pair in headers]
     if isinstance(body, bytes) or (body is None and method not in ("GET", "HEAD", "OPTIONS")):

@@ -1,4 +1,4 @@
-"""Compaction that a client of the Responses API asks for: by the upstream if it can, else by Brim, without a model."""
+"""Compaction requested by a Responses client: done by the upstream if it can, otherwise by Brim without a model."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ from brim.models import Model
 if TYPE_CHECKING:
     from brim.gateway.proxy.exchange import Exchange
 
-# What a compaction leaves of the budget, as everywhere (`sessions`).
+# The share of the budget to compact to, as in sessions.
 COMPACT_TO: Final = 0.6
-# What an upstream says that does not know what is asked; other refusals are about the key, the account or the hour.
+# Statuses of an upstream that doesn't know compaction; other errors are about the key, the account or the load.
 UNKNOWN: Final = (400, 404, 405, 415, 422, 500, 501)
-# So much of an answer is held back to see whether it has the item: summaries are far shorter.
+# Bytes of an answer to hold back to see whether it has the item; summaries are far shorter.
 LONGEST: Final = 8 << 20
-# A little more than what must stay, where that is above what a compaction aims at.
+# A little more than what must stay, if that exceeds the target of the compaction.
 MARGIN: Final = 1.02
 STAND_IN: Final = "gpt-4o"
 EVENTS: Final = (b"content-type", b"text/event-stream; charset=utf-8")
 
 
 async def whole(incoming: bodies.Incoming, limit: int) -> bytes:
-    """What a body says, also where it is large, packed and in pieces."""
+    """The content of a body, even if it is large, compressed and in pieces."""
     return await asyncio.to_thread(_joined, incoming, limit) if incoming.large else incoming.content
 
 
 def _joined(incoming: bodies.Incoming, limit: int) -> bytes:
-    """One that cannot be unpacked is as it is: whoever fits it says what is wrong."""
+    """A body that can't be unpacked stays as it is; fitting it will report what is wrong."""
     raw = b"".join(incoming.pieces)
     try:
         return bodies.unpack(raw, incoming.packing, limit, limit) if incoming.packing else raw
@@ -51,7 +51,7 @@ def _joined(incoming: bodies.Incoming, limit: int) -> bytes:
 
 
 async def opened(incoming: bodies.Incoming, said: bytes) -> bodies.Incoming:
-    """The request with Brim's own compaction items as messages: no upstream knows them."""
+    """The request with Brim's own compaction items turned into messages, because no upstream knows them."""
     if not compaction.holds_ours(said):
         return incoming
     content = await asyncio.to_thread(_opened, said)
@@ -64,7 +64,7 @@ def _opened(content: bytes) -> bytes:
 
 
 async def compact(exchange: Exchange, incoming: bodies.Incoming, before: bytes) -> None:
-    """Answer a request for compaction. `before` is the body as the client sent it, with items of earlier ones."""
+    """Answer a request for compaction. `before` is the body as sent, with the items of earlier compactions."""
     asked = peek(before)
     target = exchange.target_of(asked.model)
     access.check_key(exchange.headers, exchange.options, target)
@@ -81,7 +81,7 @@ async def compact(exchange: Exchange, incoming: bodies.Incoming, before: bytes) 
 
 
 async def _by_upstream(exchange: Exchange, incoming: bodies.Incoming) -> bool:
-    """Ask the upstream; whether the client was answered. One that does not know compaction is asked once."""
+    """Ask the upstream; returns whether the client was answered. An upstream without compaction is asked only once."""
     out = await exchange.fitted(incoming)
     if out is None:
         return True
@@ -157,7 +157,7 @@ async def _by_brim(exchange: Exchange, before: bytes, target: Target) -> bytes:
 
 
 def _asked_for(exchange: Exchange, body: dict[str, Any]) -> list[Any]:
-    """The items to compact. Raises Refused where there are none."""
+    """The items to compact. Raises Refused if there are none."""
     given = body.get("input")
     items = given if exchange.route.kind == "compact" else compaction.without_trigger(given)
     items = [{"role": "user", "content": items}] if isinstance(items, str) else items
@@ -167,7 +167,7 @@ def _asked_for(exchange: Exchange, body: dict[str, Any]) -> list[Any]:
 
 
 def _fitted(items: list[Any], model: Model, limit: int, seconds: float) -> fitting.Fitted:
-    """The items in the share of the budget that a compaction leaves, or of what they take, if that is less."""
+    """The items, compacted to the target share of the budget, or of their own size if that is less."""
     body = {"model": model.name, "input": items}
     given: dict[str, Any] = {"model": model, "api": "openai_responses", "fit_timeout": seconds, "reserve": 0}
     try:

@@ -1,4 +1,4 @@
-"""Why an upstream could not be asked, in words that name its host and the cause, never a path, a header or a key."""
+"""Explains why an upstream could not be reached: names the host and the cause, never a path, a header or a key."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ except ImportError as problem:  # pragma: no cover, the extra is not installed
 
 
 def fault_of(problem: Exception, host: str) -> UpstreamFault:
-    """The fault that a client is told of.
+    """The fault to report to the client.
 
     Example: an unknown name -> 502 "the upstream cannot be reached: DNS lookup of api.x.ai failed (…)"
     """
@@ -51,7 +51,7 @@ def _cause(problem: Exception, host: str) -> str:
 
 
 def _reason(problem: BaseException) -> str:
-    """The system's own word for it. Example: "Name or service not known", "certificate has expired" """
+    """The operating system's own words for it. Example: "Name or service not known", "certificate has expired" """
     if isinstance(problem, ssl.SSLCertVerificationError):
         return str(problem.verify_message)
     if isinstance(problem, ssl.SSLError):

@@ -1,4 +1,4 @@
-"""What a client says to Brim itself: the `x-brim-…` headers of a request, and whose session it is."""
+"""What a client tells Brim: the `x-brim-…` headers of a request, and the session it belongs to."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FALSE: Final = frozenset({"", "0", "false", "no", "off"})
 _NAMES: Final = frozenset(
     b"x-brim-bypass x-brim-budget x-brim-policy x-brim-dry-run x-brim-session x-brim-token x-brim-pin".split()
 )
-# Where clients put the id of a conversation, the most telling first.
+# Headers in which clients put a conversation's id, the most specific first.
 _SESSION: Final = (
     b"x-brim-session",
     b"x-claude-code-session-id",
@@ -39,7 +39,7 @@ _PRODUCT: Final = re.compile(r"^[A-Za-z][\w.+-]{0,40}(?:/Python|/JS|/Go)?")
 
 @dataclass(frozen=True, slots=True)
 class Controls:
-    """Per-request control. Example: x-brim-budget: 8000 -> Controls(budget=8000)"""
+    """Controls of one request. Example: x-brim-budget: 8000 -> Controls(budget=8000)"""
 
     bypass: bool = False
     dry_run: bool = False
@@ -56,7 +56,7 @@ class Controls:
 
 
 def controls_of(headers: Mapping[bytes, bytes], policy: Policy, tenant: str = "") -> Controls:
-    """Read the control headers; Refused (400) names one that says something it may not."""
+    """Read the control headers; Refused (400) names an invalid one."""
     session = "" if _SESSIONS.isdisjoint(headers) else next(filter(None, (one(headers, name) for name in _SESSION)), "")
     agent = headers.get(b"user-agent", b"")
     if _NAMES.isdisjoint(headers):
@@ -114,7 +114,7 @@ def _pins(text: str, policy: Policy) -> tuple[str, ...]:
 
 
 def _id(text: str) -> str:
-    """An id as it may stand in addresses and logs: as given if it is plain, else its digest."""
+    """An id that is safe in URLs and logs: as given if it is plain, otherwise its digest."""
     if not text or _ID.match(text):
         return text
     return hashlib.sha256(text.encode("latin-1", "replace")).hexdigest()[:32]
@@ -122,6 +122,6 @@ def _id(text: str) -> str:
 
 @lru_cache(256)
 def _client(agent: bytes) -> str:
-    """The product of a user agent. Example: b"claude-cli/2.0.14 (external, cli)" -> "claude-cli" """
+    """The product in a user agent. Example: b"claude-cli/2.0.14 (external, cli)" -> "claude-cli" """
     found = _PRODUCT.match(agent.decode("latin-1").strip())
     return found.group() if found else ""

@@ -1,4 +1,4 @@
-"""Models from upstreams: asked for now and then, learnt from what passes, remembered for the next start."""
+"""Models of upstreams: requested periodically, learned from passing answers, remembered for the next start."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from brim.models import Catalog, Model, discover
 from brim.models.families import FAMILIES, Family
 
 REFRESH_SECONDS: Final = 900.0
-# A server that is not up yet is asked again so soon, then half as often each time.
+# A server that isn't up yet is asked again after this long, doubling each time.
 RETRY_SECONDS: Final = 5.0
-# So many models of one upstream are asked about, if their vocabulary is not known.
+# Models per upstream to probe if their vocabulary is unknown.
 MOST_PROBED: Final = 20
-# Where the copy of a list keeps what was found out about a model.
+# The key under which the saved list keeps what probing found out about a model.
 _FOUND: Final = "brim_family"
 LARGEST: Final = 16 << 20
 Keep = Callable[[str, bytes], None]
 
 
 class Discovery:
-    """Asks upstreams for their models. What is known without an answer is the copy of the last one."""
+    """Asks upstreams for their models. Until one answers, its last saved answer is used."""
 
     def __init__(self, client: Client, targets: Iterable[Target], catalog: Catalog, keep: Keep) -> None:
         self.client = client
@@ -56,12 +56,12 @@ class Discovery:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def remember(self, target: Target, body: bytes | None) -> None:
-        """Take the copy of an earlier answer."""
+        """Load the saved answer."""
         if body:
             self.learn(target, body, keep=False)
 
     def go_on_from(self, before: Discovery) -> None:
-        """Take all that was learnt from upstreams that are still there, at the same address."""
+        """Take over what was learned from upstreams that still exist at the same address."""
         places = {(target.name, target.base_url) for target in before.targets}
         for target in self.targets:
             if (target.name, target.base_url) not in places:
@@ -72,7 +72,7 @@ class Discovery:
                 self._identified(target, name, family)
 
     def _take(self, target: Target, stated: list[Model]) -> list[Model]:
-        """Know the models that an upstream states the limits of; those that the settings leave to it."""
+        """Add the models whose limits an upstream states, except those that the settings define."""
         found = self._catalog.learn(stated)
         if found:
             self.learnt[target.name] = [model.name for model in found]
@@ -80,7 +80,7 @@ class Discovery:
         return found
 
     def learn(self, target: Target, body: bytes, keep: bool = True) -> int:
-        """Learn from a `/models` answer; how many models state their limits in it."""
+        """Learn from a `/models` answer; returns how many models state their limits."""
         try:
             listed = msgspec.json.decode(body)
             found = self._take(target, discover(listed, provider=target.name, api=_api(target)))
@@ -94,7 +94,7 @@ class Discovery:
         return len(found)
 
     def _identified(self, target: Target, name: str, family: Family) -> None:
-        """Take what was found out about the vocabulary of a model, where nothing was known of it."""
+        """Apply what probing found out about a model's unknown vocabulary."""
         self._families.setdefault(target.name, {})[name] = family
         if self._family(target, name) == "estimate":
             self._catalog.add(replace(self._catalog.find(f"{target.name}/{name}"), family=family))
@@ -106,7 +106,7 @@ class Discovery:
             return ""
 
     def wanted(self, upstream: str, headers: Iterable[tuple[bytes, bytes]], token: bytes | None = None) -> None:
-        """A request named a model that nothing is known of: ask, with the client's own key, for the next time."""
+        """A request named an unknown model: ask about it with the client's own key, for the next request."""
         target = next((one for one in self.targets if one.name == upstream), None)
         if target is None or upstream in self._asking:
             return
@@ -128,7 +128,7 @@ class Discovery:
             self._asking.clear()
 
     async def _ask(self, target: Target, headers: Pairs) -> bool:
-        """Ask an upstream for its models; whether it answered."""
+        """Ask an upstream for its models; returns whether it answered."""
         asking, there = ASKING[_api(target)], {name for name, _ in headers}
         own = [(name.encode(), value.encode()) for name, value in asking.headers()]
         headers = [*headers, *(pair for pair in own if pair[0] not in there)]
@@ -137,7 +137,7 @@ class Discovery:
                 "GET", target.address(asking.models, "", _api(target)), headers, None
             ) as answer:
                 if answer.status != 200:
-                    return answer.status < 500  # one that is starting answers 503
+                    return answer.status < 500  # a server that is starting answers 503
                 body = await answer.read(LARGEST)
         except UpstreamFault as fault:
             tell("models", logging.DEBUG, upstream=target.name, fault=fault.message)
@@ -148,7 +148,7 @@ class Discovery:
         return True
 
     async def _probe(self, target: Target, headers: Pairs, body: bytes) -> None:
-        """Find out the vocabularies that nothing is known of, and keep them with the list."""
+        """Probe for unknown vocabularies, and save the results with the list."""
         try:
             listed = msgspec.json.decode(body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -158,7 +158,7 @@ class Discovery:
         for entry in unknown[:MOST_PROBED]:
             family = await family_at(self.client, target, headers, entry["id"])
             if family is None and not told:
-                return  # it does not count on request, or in a way that is not known
+                return  # it doesn't count on request, or not in a known way
             if family is not None:
                 self._identified(target, entry["id"], family)
                 entry[_FOUND] = told[entry["id"]] = family
@@ -168,7 +168,7 @@ class Discovery:
 
 
 def _entries(listed: Any) -> Iterator[dict[str, Any]]:
-    """The models of a list that have a name."""
+    """The named models of a list."""
     found = listed.get("data") if isinstance(listed, Mapping) else listed
     return (entry for entry in found or () if isinstance(entry, dict) and isinstance(entry.get("id"), str))
 
@@ -178,5 +178,5 @@ def _api(target: Target) -> str:
 
 
 def key_of(target: Target) -> str:
-    """Where the copy of a target's models is kept."""
+    """The store key of a target's saved models."""
     return f"models.{target.name}"

@@ -1,4 +1,4 @@
-"""The client's side of an exchange: what is sent back to it, and what Brim says of itself in headers."""
+"""The client's side of an exchange: the answer, and Brim's own headers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ABOUT_LINE = b"x-brim-count: about\r\n"
 
 
 class ClientSide:
-    """Writes an answer to a client by ASGI."""
+    """Writes an answer to a client over ASGI."""
 
     def __init__(self, send: Callable[[Any], Awaitable[None]]) -> None:
         self.send = send
@@ -26,7 +26,7 @@ class ClientSide:
         self.turn: GatewayTurn | None = None
 
     def brim_headers(self) -> Pairs:
-        """What Brim tells the client of what it did."""
+        """The headers that tell the client what Brim did."""
         turn = self.turn
         if turn is None:
             return []
@@ -46,7 +46,7 @@ class ClientSide:
         return found
 
     def brim_lines(self) -> bytes | None:
-        """The same as the bytes that it comes to, for a server that takes them so; None where that is not plain."""
+        """The same as raw bytes, for a server that accepts those; None if that isn't straightforward."""
         turn = self.turn
         if turn is None or turn.note or not turn.session.isprintable():
             return None
