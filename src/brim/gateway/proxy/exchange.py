@@ -45,12 +45,12 @@ from brim.models.discovery import with_default
 if TYPE_CHECKING:
     from brim.gateway.server.app import Gateway
 
-# So many bytes of a message or an answer are written to a log that was asked for.
+# Bytes of a request or an answer to log when content logging is on.
 LONGEST_LOGGED = 100_000
 
 
 class Exchange(ClientSide):
-    """Reads, fits, sends, relays; and notes what came of it."""
+    """Reads, fits, sends and relays one request, and records the outcome."""
 
     def __init__(
         self,
@@ -79,17 +79,17 @@ class Exchange(ClientSide):
         self._lookout = Lookout(receive, headers, gateway.lookouts, gateway.options.gateway.body_timeout)
         self._gates: Gates | None = None
         self.grant: Grant | None = None
-        self._compacted_there = False  # what the upstream then reports is of less than what was sent
-        self.fell_back = False  # nothing is learnt of the first upstream from what another one reports
+        self._compacted_there = False  # then the upstream's usage is for less than what was sent
+        self.fell_back = False  # usage from another upstream teaches nothing about the first
         self._held = gateway.holding.by(tenant)
 
     @property
     def key(self) -> VirtualKey | None:
-        """The virtual key that the request came with."""
+        """The virtual key in the request."""
         return self.grant.key if self.grant is not None else None
 
     async def run(self) -> None:
-        """Serve the request. Faults become answers in the provider's shape; nothing is raised."""
+        """Serve the request. Faults become answers in the provider's form; nothing is raised."""
         self._lookout.begin()
         try:
             limits = self.options.tenant_limits if self.route.kind != "models" else UNLIMITED
@@ -116,7 +116,7 @@ class Exchange(ClientSide):
                 self._gates.leave(self.tenant)
 
     async def _served(self) -> None:
-        """Fit what came, and send it; a client of the Responses API may ask for a compaction instead."""
+        """Fit the request and send it, or answer a Responses client that asks for a compaction."""
         incoming = await self._read()
         if apis.APIS[self.api].compacts:
             said = await compacting.whole(incoming, self.options.gateway.body_limit)
@@ -126,13 +126,13 @@ class Exchange(ClientSide):
                 return
             del said
         outgoing = await self.fitted(incoming)
-        # No name here holds what came: it goes when the answer begins, which may be streamed for minutes.
+        # Keep no reference to the body, so that it is freed when the answer begins, which may stream for minutes.
         del incoming
         if outgoing is not None:
             await self._exchange(outgoing)
 
     async def _read(self) -> bodies.Incoming:
-        """The body. Only who has sent it takes a place among the requests in work."""
+        """Read the body. A request counts as in flight only once its body is there."""
         incoming = await bodies.read(
             self.receive,
             self.headers,
@@ -150,19 +150,19 @@ class Exchange(ClientSide):
         self._gates = gates
 
     async def _cancelled(self) -> None:
-        """The work was stopped: because the client left, because its body did not come, or from outside."""
-        if not self._lookout.stopped:
+        """The task was cancelled: the client left, its body didn't arrive, or something else cancelled it."""
+        if not self._lookout.take_cancellation():
             self._finish("failed")
             raise asyncio.CancelledError
         if self._lookout.slow:
             await self.fail(bodies.too_slow())
             return
-        # A client that leaves after the last event has all it wanted.
+        # A client that leaves after the last event got all it wanted.
         ended = self.reader is not None and self.started and self.reader.ended
         self._finish("done" if ended else "gone")
 
     async def _passed(self) -> None:
-        """Relay a request that is not fitted: the body is streamed through as it comes."""
+        """Relay a request that isn't fitted, streaming its body through."""
         await self._enter()
         target = self.target_of(self.route.model)
         access.check_key(self.headers, self.options, target)
@@ -179,7 +179,7 @@ class Exchange(ClientSide):
         try:
             answer = await self.send_upstream(target, headers, body.pieces() if body else None)
         except UpstreamFault:
-            if body is not None and body.problem is not None:  # the upload was at fault, not the upstream
+            if body is not None and body.problem is not None:  # the upload failed, not the upstream
                 raise body.problem from None
             raise
         async with answer:
@@ -191,7 +191,7 @@ class Exchange(ClientSide):
                 await self.relay(answer, [])
 
     def target_of(self, model: str) -> Target:
-        """The upstream of this request. Where a path tells no API and none speaks the likely one, it is the first."""
+        """The upstream of this request; the first one if the path names no API and none offers the likely one."""
         targets, host = self.options.targets, self.route.host
         if self.key is not None:
             return self._granted(self.key.upstream, host, model)
@@ -202,7 +202,7 @@ class Exchange(ClientSide):
         return choose(targets, host if host in spoken else self.api, model, self.route.upstream)
 
     def _granted(self, name: str, host: str, model: str) -> Target:
-        """The upstream that a virtual key is for; Brim's own key is used there, or nothing is sent."""
+        """The upstream that a virtual key is for. Brim's own key is used there, or nothing is sent."""
         if self.route.upstream not in ("", name):
             raise Refused(403, f"this virtual key is for the upstream {name!r} alone", "upstream_not_allowed")
         target = choose(self.options.targets, host or self.api, model, name)
@@ -211,7 +211,7 @@ class Exchange(ClientSide):
         return target
 
     async def _models(self, answer: UpstreamResponse, target: Target) -> None:
-        """Relay a list of models, and learn their windows from it. The one that was used last is marked as default."""
+        """Relay a list of models, marking the one used last as default, and learn their windows."""
         body = await answer.read(16 << 20)
         if not answer.header("content-encoding"):
             self.gateway.discovery.learn(target, body)
@@ -229,12 +229,12 @@ class Exchange(ClientSide):
         return self.gateway.client.send(self.scope["method"], url, headers, body)
 
     async def fitted(self, incoming: bodies.Incoming) -> Outgoing | None:
-        """The request as it is to be sent; None where it was answered here, because it cannot be made to fit."""
+        """The request to send; None if it can't be made to fit and was answered here."""
         if incoming.large:
             return await fit_large(self, incoming)
         controls = controls_of(self.headers, self.options.policy, self.tenant)
         content = incoming.content
-        # Whatever the model, there may be only one place to go to: then the body is read once, by the fit.
+        # If only one upstream is possible, the body is parsed only once, by the fit.
         told = self.route.upstream or controls.bypass or self.key is not None
         target = None if told else self.options.only.get(self.route.host or self.api)
         asked = peek(content) if target is None else AskedFor()
@@ -257,7 +257,7 @@ class Exchange(ClientSide):
                 content, target = moved
         result = self.result
         if result is None:
-            content = incoming.content  # nothing is offered in a request that Brim could not read
+            content = incoming.content  # no recall tool in a request that Brim couldn't parse
         sent = content if result is None or controls.dry_run else result.body
         assert self.turn is not None
         if result is not None:
@@ -271,13 +271,13 @@ class Exchange(ClientSide):
             self._compacted_there = sent is not plain and not apis.APIS[self.api].edits_context
         self.turn.added_ms = (time.perf_counter() - self.began) * 1e3
         if sent is incoming.content:
-            sent = incoming.raw  # as it came, packed or not
+            sent = incoming.raw  # as received, compressed or not
         else:
             headers = [pair for pair in headers if pair[0] != b"content-encoding"]
         return Outgoing(target, headers, sent, content, controls)
 
     async def fit(self, content: bytes, target: Target, controls: Controls) -> FitResult | None:
-        """Fit the request. One that cannot be read is forwarded as it came, or refused, by setting."""
+        """Fit the request. One that can't be parsed is forwarded unchanged or refused, as `fail_open` says."""
         with incidents.collected() as found:
             try:
                 return await self._fit_anyhow(content, target, controls)
@@ -287,14 +287,14 @@ class Exchange(ClientSide):
                 raise Refused(400, str(problem)[:300], "nested_too_deep") from None
             except BadBody as problem:
                 self.unfitted(f"not fitted, {problem}", 400)
-            except BrimError as problem:  # settings that make no sense for it: no limit, so nothing to hold
+            except BrimError as problem:  # settings that make no sense for this request: there is no limit to enforce
                 raise Refused(500, f"not fitted, {problem}"[:300], "not_fitted") from None
             finally:
                 self.survived(found)
         return None
 
     async def _fit_anyhow(self, content: bytes, target: Target, controls: Controls) -> FitResult:
-        """Fit the request; where Brim fails at that, by the plain planner. What is too large is never forwarded."""
+        """Fit the request; if that fails, use the plain planner. An oversized request is never forwarded."""
         settings, fitter = self.options.gateway, self.gateway.fitter
         given = (content, self.api, self.route.model, target.name, controls)
         unread = settings.fail == "open" and not settings.log_content
@@ -316,7 +316,7 @@ class Exchange(ClientSide):
             raise Refused(500, f"not fitted, {incident.fingerprint} inside Brim", "not_fitted") from None
 
     def survived(self, found: list[Incident]) -> None:
-        """Count faults that the request survived, and say so in its note."""
+        """Count the faults that the request survived, and mention them in its log entry."""
         for incident in found:
             self.gateway.metrics.add("brim_faults_total", (incident.kind,))
         if found and self.turn is not None:
@@ -330,7 +330,7 @@ class Exchange(ClientSide):
             raise Refused(status, note[:300], "not_fitted")
 
     async def _exchange(self, out: Outgoing) -> None:
-        """Send; refit once if the upstream says too long; relay."""
+        """Send, refit once if the upstream says "too long", and relay."""
         if self.grant is not None:
             await self.grant.reserve(self.result.after if self.result is not None else 0)
         answer = await first_answer(self, out)
@@ -355,7 +355,7 @@ class Exchange(ClientSide):
                 await self.relay(answer, held)
 
     async def _refit(self, over: overflow.ReportedOverflow, out: Outgoing) -> bytes | tuple[bytes, ...] | None:
-        """The request fitted below what the upstream stated; None where that cannot be done."""
+        """The request fitted below what the upstream stated; None if that isn't possible."""
         turn = self.turn
         if self.result is None or out.controls.dry_run or turn is None:
             return None
@@ -374,7 +374,7 @@ class Exchange(ClientSide):
             except BrimError as problem:
                 turn.note = f"not refitted, {problem}"[:300]
                 return None
-            except (Exception, OutOfTime) as problem:  # the client gets what the upstream said
+            except (Exception, OutOfTime) as problem:  # the client gets the upstream's answer
                 incident = incidents.note("timeout" if isinstance(problem, OutOfTime) else "planning", problem)
                 turn.note = f"not refitted, {incident.fingerprint} inside Brim"[:300]
                 return None
@@ -388,7 +388,7 @@ class Exchange(ClientSide):
         return body
 
     async def relay(self, answer: UpstreamResponse, held: list[bytes]) -> None:
-        """Stream an answer to the client as it comes, looking at it in passing."""
+        """Stream an answer to the client, reading its usage in passing."""
         if self.turn is not None:
             self.turn.status = answer.status
             self.reader = streamed_usage.reader_for(
@@ -409,7 +409,7 @@ class Exchange(ClientSide):
         self.done()
 
     def _begin(self, answer: UpstreamResponse) -> Awaitable[None]:
-        """Start the answer: the upstream's headers, and Brim's own, ready made where the server takes them so."""
+        """Start the answer with the upstream's headers and Brim's own, as raw bytes if the server accepts those."""
         headers = returned(answer.headers)
         add = self.scope.get("extensions", {}).get(LINES)
         lines = self.brim_lines() if add is not None else None
@@ -420,7 +420,7 @@ class Exchange(ClientSide):
         return self.start(answer.status, headers)
 
     async def _rest(self, answer: UpstreamResponse, feed: Callable[[bytes], None], left: int) -> bool:
-        """Relay what comes, so many bytes or (if negative) to the end; whether the last piece was told to be it."""
+        """Relay this many bytes, or (if negative) to the end; returns whether the last piece was marked as the last."""
         read, at_end, send = answer.next, answer.at_end, self.send
         with answer.faults():
             answer.waiting = True
@@ -433,7 +433,7 @@ class Exchange(ClientSide):
         return left == 0
 
     def _overheard(self, feed: Callable[[bytes], None]) -> Callable[[bytes], None]:
-        """Keep a copy of the beginning of an answer, for a log that was asked for."""
+        """Keep a copy of the beginning of an answer for content logging."""
 
         def both(chunk: bytes) -> None:
             feed(chunk)
@@ -443,10 +443,10 @@ class Exchange(ClientSide):
         return both
 
     def _log_content(self, turn: GatewayTurn) -> None:
-        """Write prompt and answer to the log, which masks what is to be masked."""
+        """Log prompt and answer; the log masks secrets."""
         asked = [message.text[:LONGEST_LOGGED] for message in turn.sent.messages] if turn.sent else []
         said = b"".join(self.spoken)[:LONGEST_LOGGED].decode("utf-8", "replace")
-        # The request as it came, whole, so that `brim replay` can take it from the log.
+        # The whole original request, so that `brim replay` can read it from the log.
         came = apis.value_of(self.result.original) if self.result and self.result.number is None else None
         about: dict[str, Any] = {"session": turn.session, "turn": turn.number, "api": turn.api, "model": turn.model}
         tell("content", **about, body=came, request=asked, answer=said)
@@ -462,7 +462,7 @@ class Exchange(ClientSide):
             self._finish("done")
 
     async def fail(self, fault: ExchangeFault) -> None:
-        """End with an error in the provider's shape; an answer that has begun is cut, lest it be taken as whole."""
+        """End with an error in the provider's form. An answer that has begun is cut off, not ended."""
         if isinstance(fault, UpstreamFault):
             self.gateway.metrics.add("brim_faults_total", (fault.code or "upstream",))
         if self.turn is not None:
@@ -481,7 +481,7 @@ class Exchange(ClientSide):
         self._finish("refused" if isinstance(fault, Refused) else "failed")
 
     async def too_long(self, refusal: BudgetTooSmall) -> None:
-        """The provider's own words for a prompt that cannot be made to fit, with what Brim knows in headers."""
+        """Answer in the provider's own words that the prompt can't be made to fit, with Brim's numbers in headers."""
         turn = self.turn
         assert turn is not None
         found = self.gateway.fitter.models.find(turn.model, turn.upstream, self.tenant)
@@ -537,7 +537,7 @@ class Exchange(ClientSide):
         turn.fitted, turn.told = result.fitted, result.told
         if result.fitted is not None:
             self.gateway.journal.planned(turn)
-            result.fitted = result.told = None  # they hold the whole log, which a long answer must not
+            result.fitted = result.told = None  # they hold the whole log, and answers may be long
         if result.model is None:
             turn.note = f"not fitted, nothing is known of the model {turn.model!r}"[:300]
             self.gateway.discovery.wanted(turn.upstream, self.scope["headers"], self.gateway.token_bytes)
@@ -548,7 +548,7 @@ class Exchange(ClientSide):
         self._used_model(turn.client, "", turn.model)
 
     def _used_model(self, client: str, provider: str, model: str) -> None:
-        """Remember what a client, or a provider, was used with last."""
+        """Remember the model that a client, or a provider, was used with last."""
         for name, value in self.gateway.fitter.last_models.used(client, provider, self.tenant, model).items():
             self.gateway.journal.keep_value(name, value)
 
@@ -559,7 +559,7 @@ class Exchange(ClientSide):
         turn.outcome = outcome
         turn.total_ms = (time.perf_counter() - self.began) * 1e3
         last = self.reader.usage() if self.reader is not None else None
-        # The first round is the request that was fitted; what recalls took after it is paid for, and teaches nothing.
+        # The first round is the fitted request; later rounds, from recalls, cost money but teach nothing.
         found, extra = (self.rounds[0], [*self.rounds[1:], last]) if self.rounds else (last, [])
         result = self.result
         if result is not None:
@@ -568,7 +568,7 @@ class Exchange(ClientSide):
         else:
             turn.usage = found
         self.gateway.journal.finish(turn)
-        if turn.status == 200:  # a model that a provider does not have is nobody's choice
+        if turn.status == 200:  # a model that the provider doesn't have isn't a choice
             self._used_model("", turn.upstream, turn.model)
         if self.options.gateway.log_content:
             self._log_content(turn)
@@ -583,7 +583,7 @@ class Exchange(ClientSide):
             self.gateway.fitter.summarize(result.live)
 
     def _used(self) -> int:
-        """The tokens that all rounds took, by what the provider reported, or else what was counted of the input."""
+        """The tokens of all rounds, as the provider reported them, otherwise the counted input."""
         if self.turn is None or self.turn.status != 200:
             return 0
         last = self.reader.usage() if self.reader is not None else None
@@ -591,7 +591,7 @@ class Exchange(ClientSide):
         return sum(one.input + one.output for one in reported) if reported else self.turn.after
 
     def _learn(self, result: FitResult, tokens: int) -> bool:
-        """Learn what the provider reported; whether it was believed. Faults on the way are counted."""
+        """Learn from the reported usage; returns whether it was believed. Faults on the way are counted."""
         with incidents.collected() as found:
             believed = self.gateway.fitter.record(result, tokens)
         self.survived(found)
@@ -599,10 +599,10 @@ class Exchange(ClientSide):
 
 
 def _ignore(_: bytes) -> None:
-    """Nothing is learnt from answers of routes that are not fitted."""
+    """Nothing is learned from answers of routes that aren't fitted."""
 
 
 def _largest(refusal: BudgetTooSmall) -> bytes:
-    """What must stay and how large it is, as a header may say it. Example: b"pinned user messages[2] 454" """
+    """The largest part that must stay, with its size, for a header. Example: b"pinned user messages[2] 454" """
     told = "; ".join(f"{what} {tokens}" for what, tokens in refusal.must_stay[:4])
     return told.encode("ascii", "replace").translate(None, bytes(range(32)))

@@ -1,6 +1,6 @@
-"""Another upstream for a request whose own failed before the first byte of its answer, where a setting names one.
+"""Sends a request to another upstream, if a setting names one, when its own failed before the first byte of the answer.
 
-It is a second request: the first upstream may have read, and charged, what it did not answer. Neither gets it twice.
+This is a second request: the first upstream may have read and charged the one it didn't answer. Neither gets it twice.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 async def first_answer(exchange: Exchange, out: Outgoing) -> UpstreamResponse:
-    """The answer of the request's upstream; where that fails and another may have the request, of that one.
+    """The answer of the request's upstream, or of the fallback if that fails.
 
-    `out` then names the other upstream, so that whatever is sent after this goes there too.
+    `out` then names the fallback, so that everything sent later goes there too.
     """
     first, other = out.target, fallback_of(exchange, out)
     try:
@@ -41,9 +41,9 @@ async def first_answer(exchange: Exchange, out: Outgoing) -> UpstreamResponse:
 
 
 def fallback_of(exchange: Exchange, out: Outgoing) -> Target | None:
-    """The upstream that may have a request if its own fails: it has a key of its own, the model, and as large a window.
+    """The fallback for a request, which needs its own key, the model, and a window at least as large.
 
-    A virtual key is for one upstream alone, so its requests have none.
+    A virtual key is for one upstream only, so its requests have no fallback.
     """
     turn, result = exchange.turn, exchange.result
     if not out.target.fallback or exchange.key is not None or turn is None:
@@ -57,13 +57,13 @@ def fallback_of(exchange: Exchange, out: Outgoing) -> Target | None:
             return None
     try:
         access.check_key(exchange.headers, exchange.options, other)
-    except Refused:  # a page of any origin may not spend that key
+    except Refused:  # not just any web page may spend that key
         return None
     return other
 
 
 def _turn_to(exchange: Exchange, out: Outgoing, other: Target, why: str) -> None:
-    """Send what comes now to another upstream, with its key and none of the client's; and say so."""
+    """Switch to another upstream, with its key instead of the client's, and log it."""
     turn, first = exchange.turn, out.target.name
     assert turn is not None
     secret = [pair for pair in out.headers if is_key_header(pair[0]) or pair[0] == b"cookie"]

@@ -1,4 +1,4 @@
-"""What can go wrong between a client and its provider, each with the status that tells it.
+"""What can go wrong between a client and its provider, each with its HTTP status.
 
 ExchangeFault
 ├── Refused        the request cannot be taken: too large, malformed, forbidden, no upstream
@@ -23,7 +23,7 @@ class ExchangeFault(BrimError):
 
 
 class Refused(ExchangeFault):
-    """The request is not taken; the message says why and what would be, `retry_after` in how many seconds it may be."""
+    """The request is refused. The message says why and what would work; `retry_after` is in seconds."""
 
     def __init__(self, status: int, message: str, code: str = "", *, retry_after: int = 0) -> None:
         super().__init__(status, message, code)
@@ -39,7 +39,7 @@ class Limited(Refused):
 
 
 class UpstreamFault(ExchangeFault):
-    """The provider did not answer, or not to the end."""
+    """The provider did not answer, or not completely."""
 
 
 class ClientGone(BrimError):

@@ -1,4 +1,4 @@
-"""Headers on their way through: what is hop-by-hop stays here, the rest is an open list."""
+"""Headers on their way through: hop-by-hop ones stop here, all others pass."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HOP = frozenset(
     b"connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding "
     b"upgrade".split()
 )
-# Made anew for the other side, or meant for Brim alone. A cookie belongs to Brim's own pages.
+# Rewritten for the other side, or meant for Brim only. Cookies belong to Brim's own pages.
 _OURS = _HOP | frozenset(b"host content-length expect cookie origin referer forwarded via".split())
 _FROM_UPSTREAM = _HOP | frozenset(b"alt-svc set-cookie".split())
 
@@ -50,13 +50,13 @@ def forwarded(
 
 
 def _is_password(value: bytes) -> bool:
-    """Whether an authorization is HTTP's basic one; schemes are written in any case (RFC 9110, 11.1)."""
+    """Whether this is HTTP basic authorization; schemes are case-insensitive (RFC 9110, 11.1)."""
     return value.split(None, 1)[:1] != [] and value.split(None, 1)[0].lower() == b"basic"
 
 
 @lru_cache(1_024)
 def _kind(name: bytes) -> Literal["keep", "drop", "key", "packing", "connection"]:
-    """What becomes of a client's header on its way upstream."""
+    """How to treat a client's header on its way upstream."""
     if name == b"connection":
         return "connection"
     if name in _OURS or name.startswith((b"x-brim-", b"x-forwarded-", b"sec-fetch-")):
@@ -67,7 +67,7 @@ def _kind(name: bytes) -> Literal["keep", "drop", "key", "packing", "connection"
 
 
 def returned(headers: Iterable[tuple[bytes, bytes]], *, changed: bool = False) -> Pairs:
-    """The headers to give back to the client; the length goes where the body is made anew."""
+    """The headers to return to the client, without the length if the body is rewritten."""
     kept: Pairs = []
     named: frozenset[bytes] = frozenset()
     for name, value in headers:
@@ -84,16 +84,16 @@ def returned(headers: Iterable[tuple[bytes, bytes]], *, changed: bool = False) -
 
 @lru_cache(1_024)
 def _given_back(name: bytes) -> bytes:
-    """A header of an upstream as the client gets it; empty if it does not."""
+    """An upstream's header in the form the client gets; empty if it is dropped."""
     lower = name.lower()
     if lower == b"connection":
         return lower
-    # Which pages may read an answer is the gateway's to say, and twice the same header is an error to a browser.
+    # The gateway decides which pages may read an answer, and browsers reject a repeated header.
     return b"" if lower in _FROM_UPSTREAM or lower.startswith((b"x-brim-", b"access-control-")) else lower
 
 
 def _named(value: bytes) -> frozenset[bytes]:
-    """The headers that a connection header makes hop-by-hop."""
+    """The headers that a Connection header makes hop-by-hop."""
     if value.lower() in (b"keep-alive", b"close"):
         return frozenset()
     return frozenset(part.strip().lower() for part in value.split(b","))
@@ -111,5 +111,5 @@ def with_beta(headers: Pairs, beta: str) -> Pairs:
 
 
 def one(headers: Mapping[bytes, bytes], name: bytes) -> str:
-    """A header as text; empty if it is not there."""
+    """A header as text; empty if it is missing."""
     return headers.get(name, b"").decode("latin-1").strip()

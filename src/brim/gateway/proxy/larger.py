@@ -1,4 +1,4 @@
-"""A model with a larger window for a request that cannot be made to fit its own, where a setting names one."""
+"""Sends a request that can't be made to fit to a model with a larger window, if a setting names one."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
 async def fitted_larger(
     exchange: Exchange, content: bytes, target: Target, controls: Controls
 ) -> tuple[bytes, Target] | None:
-    """The request for the larger model and where that is, once it is fitted; None where no setting or model helps.
+    """The request fitted for the larger model, and its upstream; None if there is no such setting or model.
 
-    A budget that the client gave itself stays its budget, and a model of which nothing is known would be sent anything.
+    A budget that the client set itself still applies. Models without a known window don't qualify.
     """
     turn, name = exchange.turn, exchange.turn.model if exchange.turn is not None else ""
     entry = exchange.options.settings.models.get(name)
@@ -37,10 +37,10 @@ async def fitted_larger(
     try:
         other = exchange.target_of(larger)
         access.check_key(exchange.headers, exchange.options, other)
-    except Refused:  # no upstream has that model, or the client may not use it: what it hears is that this is too long
+    except Refused:  # no upstream has that model, or the client may not use it; it is told that the prompt is too long
         return None
     if other.name != target.name and other.key is None:
-        return None  # the client's key is for the upstream that it asked
+        return None  # the client's key is for the original upstream
     here, there = fitter.models.find(name, target.name, tenant), fitter.models.find(larger, other.name, tenant)
     if there is None or (here is not None and there.window <= here.window):
         return None
@@ -51,7 +51,7 @@ async def fitted_larger(
         exchange.result = await exchange.fit(content, other, controls)
     except BudgetTooSmall:
         return None
-    if exchange.result is None:  # it could not be read, and is never sent as it came
+    if exchange.result is None:  # it couldn't be parsed, and is never sent unchanged
         return None
     turn.model, turn.upstream = larger, other.name
     turn.note = f"sent to {larger!r}: what must stay does not fit into {name!r}"[:300]

@@ -10,7 +10,7 @@ from brim.gateway.proxy.upstreams import Target
 
 
 class Outgoing(msgspec.Struct, eq=False):
-    """A request as it is to be sent, and what it was made of, unpacked, for the case that it must be made anew."""
+    """A request ready to send, and the uncompressed original in case it must be made again."""
 
     target: Target
     headers: Pairs
@@ -20,5 +20,5 @@ class Outgoing(msgspec.Struct, eq=False):
     controls: Controls
 
     def answered(self) -> None:
-        """Let go of the bodies: neither is sent again."""
+        """Drop both bodies; neither is sent again."""
         self.body = self.content = b""

@@ -1,4 +1,4 @@
-"""Recognising "too long" in what upstreams answer, and the sizes that they state."""
+"""Recognises "prompt too long" in upstreams' answers, with the sizes they state."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from brim.gateway.proxy.upstream_response import UpstreamResponse
 
 @dataclass(frozen=True, slots=True)
 class ReportedOverflow:
-    """An upstream says that the prompt is too long. Sizes are what it states, None where it does not."""
+    """An upstream says that the prompt is too long. Sizes that it doesn't state are None."""
 
     tokens: int | None
     window: int | None
@@ -28,7 +28,7 @@ _CODES = {
     "string_above_max_length",
 }
 _N = r"(\d[\d,_]{0,11})"
-# (pattern, group of the prompt's size, group of the limit); 0 where the wording does not state it.
+# (pattern, group of the prompt's size, group of the limit); 0 if the wording doesn't state it.
 _WORDINGS: tuple[tuple[re.Pattern[str], int, int], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), tokens, window)
     for pattern, tokens, window in (
@@ -60,23 +60,23 @@ _WORDINGS: tuple[tuple[re.Pattern[str], int, int], ...] = tuple(
     )
 )
 _STATUSES = (400, 413, 422, 500)
-# So much of an error answer is held back and read.
+# Bytes of an error answer to hold back and read.
 LONGEST = 65_536
-# So much of the beginning of a stream is held back.
+# Bytes at the beginning of a stream to hold back.
 LONGEST_HELD = 1 << 20
-# How long the first events of a stream are held back to see whether they tell of an overflow.
+# How long to hold back the first events of a stream to see whether they report an overflow.
 HOLD_SECONDS = 1.0
 
 
 def may_tell(answer: UpstreamResponse, api: str) -> bool:
-    """Whether an answer is of a kind that can say that the prompt is too long."""
+    """Whether an answer is of a kind that can report an overflow."""
     if answer.status >= 400:
         return True
     return APIS[api].streams_overflow and answer.header("content-type").startswith("text/event-stream")
 
 
 async def told(answer: UpstreamResponse) -> tuple[ReportedOverflow | None, list[bytes]]:
-    """Whether an answer that may tell it says that the prompt is too long, and what was read to find out."""
+    """The overflow that such an answer reports, if any, and what was read to find out."""
     if answer.status >= 400:
         held = await _beginning(answer)
         return read(answer.status, b"".join(held)), held
@@ -84,7 +84,7 @@ async def told(answer: UpstreamResponse) -> tuple[ReportedOverflow | None, list[
 
 
 async def _beginning(answer: UpstreamResponse) -> list[bytes]:
-    """As much of an error as is looked at; what comes after it is for the client, however large it is."""
+    """The part of an error to examine; the rest goes to the client, however large it is."""
     held: list[bytes] = []
     size = 0
     async for chunk in answer.chunks():
@@ -96,7 +96,7 @@ async def _beginning(answer: UpstreamResponse) -> list[bytes]:
 
 
 async def _told_in_stream(answer: UpstreamResponse) -> tuple[ReportedOverflow | None, list[bytes]]:
-    """The Responses API tells of an overflow inside a stream: hold back the events before the first output."""
+    """The Responses API reports an overflow inside a stream, so hold back the events before the first output."""
     held: list[bytes] = []
     try:
         async with asyncio.timeout(HOLD_SECONDS):
@@ -109,12 +109,12 @@ async def _told_in_stream(answer: UpstreamResponse) -> tuple[ReportedOverflow | 
                 if so_far.count(b"\nevent: ") > 1 or len(so_far) > LONGEST_HELD:
                     break
     except TimeoutError:
-        pass  # the model is thinking: no overflow comes this late
+        pass  # the model is thinking; an overflow would have come by now
     return None, held
 
 
 def read(status: int, body: bytes) -> ReportedOverflow | None:
-    """The overflow that an error answer tells of; None if it is about something else.
+    """The overflow that an error answer reports; None if it is about something else.
 
     Example: read(400, b'{"error": {"message": "prompt is too long: 9 tokens > 5 maximum"}}') -> Overflow(9, 5)
     """
@@ -138,7 +138,7 @@ def read(status: int, body: bytes) -> ReportedOverflow | None:
 
 
 def _innermost(value: Any) -> dict[str, Any]:
-    """The object with the message, inside whatever wraps it."""
+    """The object with the message, inside any wrappers."""
     for _ in range(6):
         if isinstance(value, list) and value:
             value = value[0]

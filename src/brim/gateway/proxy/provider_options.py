@@ -1,4 +1,4 @@
-"""Options of providers that Brim can switch on: their own context management."""
+"""Switches on the providers' own context management."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from brim.gateway.proxy.headers import Pairs, with_beta
 from brim.settings import ContextManagement, ModelEntry
 
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
-# What is switched on, by the names or globs of models; the first that matches decides.
+# What to switch on, by model names or globs; the first match decides.
 Edits = Sequence[tuple[str, ContextManagement]]
 
 
 def edits_of(models: Mapping[str, ModelEntry], patterns: Sequence[str]) -> Edits:
-    """What the settings switch on: for single models as their tables say, then for the models of the patterns."""
+    """What the settings switch on: first for single models by their tables, then for model patterns."""
     own = {name: entry.context_management for name, entry in models.items()}
     found = [(name, wanted) for name, wanted in own.items() if wanted is not None]
     return (*found, *((pattern, ContextManagement()) for pattern in patterns))
 
 
 def prepared(body: bytes, headers: Pairs, model: str, switched_on: Edits, api: str) -> tuple[bytes, Pairs]:
-    """The request with context management switched on, where the model is meant and the client has not said itself."""
+    """The request with context management switched on, if that is set for the model and not by the client."""
     wanted = next((wanted for pattern, wanted in switched_on if fnmatch.fnmatchcase(model, pattern)), None)
     options = APIS[api].context_options
     value, betas = options(wanted) if wanted is not None and options is not None else (None, ())

@@ -1,4 +1,4 @@
-"""Routes: what a path asks for, in which API."""
+"""Routes: the API and the action that a path asks for."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RouteKind = Literal["fit", "compact", "models", "pass"]
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A place of a provider's API. `model` is set where the path names it, `api` is "" where only headers tell."""
+    """A destination in a provider's API. `model` is set if the path names it; `api` is "" if only headers tell."""
 
     kind: RouteKind
     api: str
@@ -30,12 +30,12 @@ class Route:
 
 
 _FITTED = {"/responses": "openai_responses", "/messages": "anthropic"}
-# Also behind a project, as Vertex has it.
+# Also below a project, as at Vertex.
 _GEMINI = re.compile(rf"^(?:/[^/]+)*?{VERSION}/(?:[\w.-]+/){{0,8}}models/([^/:]+):(\w+)$")
 _AZURE = re.compile(r"/deployments/([^/]+)/chat/completions$")
 _OLLAMA = re.compile(r"^/api/(?:chat|generate|embed|embeddings|tags|ps|show|pull|push|create|copy|delete|version)$")
 _NAMED = re.compile(r"^/up/([A-Za-z0-9_.-]{1,64})(/.*)$")
-# What a browser asks of any server that it shows a page of.
+# Requested by browsers from any server.
 _BROWSERS = ("/favicon.ico", "/robots.txt")
 _LONGEST = 2_048
 
@@ -44,7 +44,7 @@ _LONGEST = 2_048
 def route_of(method: str, path: str) -> Route | None:
     """The route of a request path as it stands on the wire; None if it is a browser's own question.
 
-    Whatever stands before a known endpoint, it is fitted; what is not known passes.
+    Known endpoints are fitted under any prefix; unknown paths pass through.
     Example: route_of("POST", "/v1/messages") -> Route("fit", "anthropic", "/v1/messages")
     Example: route_of("POST", "/up/groq/v1/chat/completions").upstream -> "groq"
     """
@@ -74,7 +74,7 @@ def _plain(method: str, path: str) -> Route:
 
 
 def _below(method: str, path: str, rest: str, version: str, host: str) -> Route:
-    """The route of what stands right behind a version, or without one at the beginning."""
+    """The route of a path right after the version, or at its beginning if it has none."""
     if method == "POST" and rest in _FITTED:
         return Route("fit", _FITTED[rest], path, host=host)
     if method == "POST" and rest == "/responses/compact":
@@ -90,7 +90,7 @@ def _below(method: str, path: str, rest: str, version: str, host: str) -> Route:
 
 
 def _check(path: str) -> None:
-    """Refuse paths that would be read differently on the other side."""
+    """Refuse paths that the other side could interpret differently."""
     decoded = unquote(path)
     bad = (
         len(path) > _LONGEST
@@ -104,7 +104,7 @@ def _check(path: str) -> None:
 
 
 def api_of(route: Route, headers: Mapping[bytes, bytes]) -> str:
-    """The API of a request; headers tell where the path does not."""
+    """The API of a request, from the path or else the headers."""
     if route.api:
         return route.api
     if b"anthropic-version" in headers or (b"x-api-key" in headers and b"authorization" not in headers):

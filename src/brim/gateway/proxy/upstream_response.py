@@ -1,4 +1,4 @@
-"""An upstream's answer on its connection, and the end of those that fall silent. Only `client` knows aiohttp too."""
+"""An upstream's answer on its connection, with a timeout for silence. Only `client` uses aiohttp besides this."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ except ImportError as problem:  # pragma: no cover, the extra is not installed
 
 
 class Faults:
-    """Turns what goes wrong in a block into UpstreamFault. It holds nothing, so one serves all."""
+    """Turns errors in a block into UpstreamFault. It has no state, so one instance serves all."""
 
     __slots__ = ()
 
@@ -39,7 +39,7 @@ _FAULTS: Final = Faults()
 
 
 class UpstreamResponse:
-    """An answer: when `begun` its head is here, and its body comes as it is read."""
+    """An answer: after `begun` its head is there, and its body arrives as it is read."""
 
     __slots__ = (
         "_connection", "_content", "_protocol", "_transport", "at_end", "fields", "headers", "next", "quiet", "seen",
@@ -64,7 +64,7 @@ class UpstreamResponse:
         self.at_end: Callable[[], bool]
 
     async def begun(self) -> None:
-        """Wait for the head; what comes before it (1xx) says nothing."""
+        """Wait for the head, skipping informational (1xx) responses."""
         while True:
             message, content = await self._protocol.read()
             if not 100 <= message.code <= 199 or message.code == 101:
@@ -79,7 +79,7 @@ class UpstreamResponse:
         content.on_eof(self._ended)
 
     def _ended(self) -> None:
-        """The whole answer has come: the connection is the next one's, unless the request was not wholly sent."""
+        """The answer is complete: the connection can be reused, unless the request wasn't fully sent."""
         connection = self._connection
         if connection is None or self._protocol.upgraded:
             return
@@ -91,13 +91,13 @@ class UpstreamResponse:
             connection.release()
 
     def _stop_upload(self) -> bool:
-        """Send no more of the request; whether there was more to send."""
+        """Stop sending the request; returns whether there was more to send."""
         return self.upload is not None and self.upload.cancel()
 
     def silent(self, now: float, most: float) -> bool:
-        """Whether nothing has come for so long although someone waits for it; then it ends with an error."""
+        """Whether nothing arrived for this long although someone is waiting; the answer then ends with an error."""
         content = self._content
-        # As long as the request is still being taken, the upstream is not silent.
+        # While the upstream is still taking the request, it isn't silent.
         seen = content.total_bytes if content is not None else -self._transport.get_write_buffer_size()
         if not self.waiting or seen != self.seen or (self.upload is not None and not self.upload.done()):
             self.seen, self.quiet = seen, now
@@ -111,11 +111,11 @@ class UpstreamResponse:
         return found
 
     def faults(self) -> Faults:
-        """What goes wrong while the body is read, as UpstreamFault."""
+        """Turns errors while reading the body into UpstreamFault."""
         return _FAULTS
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """The body as it arrives; what is not read is not fetched, so a slow reader slows the upstream."""
+        """The body as it arrives. Nothing is fetched ahead of the reader, so a slow client slows the upstream."""
         with self.faults():
             self.waiting = True
             while chunk := await self.next():
@@ -136,7 +136,7 @@ class UpstreamResponse:
         return b"".join(found)
 
     def close(self) -> None:
-        """Let go: a connection whose answer was not read to its end is cut, which tells the upstream to stop."""
+        """Release the connection; if the answer wasn't read to its end, cut it, which tells the upstream to stop."""
         connection = self._connection
         if connection is not None:
             self._connection = None
@@ -154,7 +154,7 @@ class UpstreamResponse:
 
 
 class Silence:
-    """Ends answers in which nothing comes any more. A timer for each would be set anew with each piece."""
+    """Ends answers that fall silent, by one shared timer: one per answer would be reset with every piece."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -164,7 +164,7 @@ class Silence:
         self._timer: asyncio.TimerHandle | None = None
 
     def watch(self, answer: UpstreamResponse) -> float:
-        """Look after an answer until it is forgotten; the time from which on it is."""
+        """Watch an answer until it is forgotten; returns the time from which it is watched."""
         self._watched[answer] = None
         if self._timer is None:
             self._timer = self._loop.call_later(self._step, self._look)
@@ -185,6 +185,6 @@ class Silence:
 
 
 def kind_of(problem: BaseException) -> str:
-    """What went wrong, without addresses or headers. Example: ClientConnectorError -> "connector error" """
+    """The kind of an error, without addresses or headers. Example: ClientConnectorError -> "connector error" """
     name = type(problem).__name__.removeprefix("Client")
     return "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in name).strip()

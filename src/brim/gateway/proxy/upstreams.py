@@ -1,6 +1,6 @@
-"""Upstreams: which provider a request goes to, at which address, with whose key.
+"""Upstreams: the provider that a request goes to, its address, and the key to use.
 
-Only what is configured can be reached: a request names an upstream or a model, never an address.
+Only configured upstreams can be reached: a request names an upstream or a model, never an address.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from brim.errors import BadSetting
 from brim.gateway.proxy.faults import Refused
 from brim.settings import Settings, UpstreamSettings
 
-# Where the providers' own SDKs go; used after those that are configured.
+# The addresses that the providers' SDKs use; tried after the configured ones.
 KNOWN = (
     ("openai", "https://api.openai.com/v1", OPENAI),
     ("anthropic", "https://api.anthropic.com", frozenset({"anthropic"})),
@@ -27,7 +27,7 @@ _KEY_HEADERS = (b"authorization", b"x-api-key", b"x-goog-api-key", b"api-key")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One upstream: where it is, what it speaks, and the key that Brim adds (None: the client's own is used)."""
+    """One upstream: its address, its APIs, and the key that Brim adds (None: the client's own is used)."""
 
     name: str
     base_url: str
@@ -42,7 +42,7 @@ class Target:
         return not self.models or any(fnmatch.fnmatchcase(model, pattern) for pattern in self.models)
 
     def address(self, path: str, query: str, api: str = "openai_chat") -> str:
-        """The URL of a request. A path in the base address stands for what is before the endpoint.
+        """The URL of a request. A path in the base address replaces the part before the endpoint.
 
         Example: base https://api.groq.com/openai/v1, path /v1/models -> https://api.groq.com/openai/v1/models
         """
@@ -53,7 +53,7 @@ class Target:
 
     @property
     def root(self) -> str:
-        """Where the server itself is, without a version. Example: http://127.0.0.1:8080/v1 -> http://127.0.0.1:8080"""
+        """The address of the server, without a version. Example: http://127.0.0.1:8080/v1 -> http://127.0.0.1:8080"""
         return without_version(self.base_url)
 
     @property
@@ -63,7 +63,7 @@ class Target:
 
     @property
     def own_api(self) -> str:
-        """The API that it is asked for its models in."""
+        """The API in which to ask it for its models."""
         return next(name for name in ASKING if name in self.apis)
 
     def key_headers(self, api: str) -> list[tuple[bytes, bytes]]:
@@ -74,9 +74,9 @@ class Target:
 
 
 def targets_of(settings: Settings, given: str = "") -> tuple[Target, ...]:
-    """The upstreams in force: the one given for this run, else those of the settings and then the providers' own.
+    """The upstreams in force: the one given for this run, otherwise those of the settings, then the providers' own.
 
-    The providers' own are left out where a setting says `only`, and each where one of its name is configured.
+    `only` leaves the providers' own out; configuring an upstream of the same name replaces one.
     """
     if given:
         return (Target("upstream", given, ALL),)
@@ -99,7 +99,7 @@ def _target(name: str, entry: UpstreamSettings, settings: Settings) -> Target:
 
 
 def _check_fallback(name: str, entry: UpstreamSettings, settings: Settings) -> None:
-    """Raises BadSetting where the upstream that is named could never take a request of this one."""
+    """Raises BadSetting if the named fallback could never serve a request of this upstream."""
     setting, other = f"upstreams.{name}.fallback", settings.upstreams.get(entry.fallback)
     if other is None or entry.fallback == name:
         raise BadSetting(setting, f"{entry.fallback!r} is not another upstream of the settings: see [upstreams]")
@@ -111,9 +111,9 @@ def _check_fallback(name: str, entry: UpstreamSettings, settings: Settings) -> N
 
 
 def choose(targets: Sequence[Target], api: str, model: str, name: str = "") -> Target:
-    """The upstream for a request: the one its path names, else the first that speaks its API and has the model.
+    """The upstream for a request: the one its path names, otherwise the first that offers its API and has the model.
 
-    A request that names no model goes to the first that speaks its API.
+    A request without a model goes to the first that offers its API.
     """
     if name:
         for target in targets:
@@ -130,7 +130,7 @@ def choose(targets: Sequence[Target], api: str, model: str, name: str = "") -> T
 
 
 def only_targets(targets: Sequence[Target]) -> dict[str, Target]:
-    """The upstream of each API whose first serves whatever model."""
+    """For each API, its first upstream if that one serves any model."""
     speaking = {api: [target for target in targets if api in target.apis] for api in sorted(ALL)}
     return {api: found[0] for api, found in speaking.items() if found and not found[0].models}
 
@@ -140,7 +140,7 @@ def _names(targets: Iterable[Target]) -> str:
 
 
 def without(query: str, secret: str | None) -> str:
-    """A query without what holds a secret. Example: "alt=sse&key=SECRET" -> "alt=sse" """
+    """A query string without secrets. Example: "alt=sse&key=SECRET" -> "alt=sse" """
     if secret is None or not query or secret not in unquote_plus(query):
         return query
     return urlencode([pair for pair in parse_qsl(query, keep_blank_values=True) if not any(secret in x for x in pair)])
@@ -151,6 +151,6 @@ def is_key_header(name: bytes) -> bool:
 
 
 def lacking_keys(settings: Settings) -> Mapping[str, str]:
-    """The upstreams whose key is named but not set, with the variable. Example: {"groq": "GROQ_API_KEY"}"""
+    """The upstreams whose key variable isn't set, with the variable. Example: {"groq": "GROQ_API_KEY"}"""
     named = {name: entry.key_env for name, entry in settings.upstreams.items() if entry.key_env}
     return {name: variable for name, variable in named.items() if settings.secret(variable) is None}

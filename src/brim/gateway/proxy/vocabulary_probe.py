@@ -1,6 +1,6 @@
-"""Asking a server how it counts: which vocabulary a model has that no table knows.
+"""Asks a server how it counts, to identify the vocabulary of an unknown model.
 
-llama.cpp, vLLM, SGLang and TGI count texts at `/tokenize`. What is sent there is Brim's own, never a client's.
+llama.cpp, vLLM, SGLang and TGI count texts at `/tokenize`. Only Brim's own texts are sent there, never a client's.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LARGEST = 1 << 20
 
 
 async def family_at(client: Client, target: Target, headers: Pairs, model: str) -> Family | None:
-    """The family of a model by what its server makes of a few texts; None where it does not say, or is no known one."""
+    """A model's family by its server's counts of a few texts; None if it doesn't say or no known family matches."""
     counts = []
     for text in PROBES:
         found = await _count(client, target, headers, model, text)
@@ -31,7 +31,7 @@ async def family_at(client: Client, target: Target, headers: Pairs, model: str) 
 
 
 async def _count(client: Client, target: Target, headers: Pairs, model: str, text: str) -> int | None:
-    # Each server reads the name that it knows and leaves the others.
+    # Each server reads the field name it knows and ignores the others.
     asked = {"model": model, "content": text, "prompt": text, "inputs": text, "add_special_tokens": False}
     named = [*headers, (b"content-type", b"application/json")]
     try:
@@ -42,7 +42,7 @@ async def _count(client: Client, target: Target, headers: Pairs, model: str, tex
 
 
 def counted(body: bytes) -> int | None:
-    """How many tokens an answer tells of. Example: b'{"tokens": [1, 2]}' -> 2; b'[{"id": 1}]' -> 1"""
+    """The number of tokens in an answer. Example: b'{"tokens": [1, 2]}' -> 2; b'[{"id": 1}]' -> 1"""
     try:
         told: Any = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -1,4 +1,4 @@
-"""Putting the tools into a request: always at the same place, so that the prefix stays."""
+"""Adds the recall tools to a request, always at the same place so that the prefix is stable."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from brim.conversation import decode, encode
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _list = msgspec.json.Decoder(list[msgspec.Raw])
 _TOOLS = {api: [encode(definition(api, name)) for name in TOOLS] for api in APIS}
-# A tool of one of those names. Inside a text, which may speak of it, quotes are escaped.
+# A tool with one of those names. A text that mentions it would have escaped quotes.
 _NAMED = re.compile(rb'"name"\s*:\s*"(?:%b)"' % "|".join(TOOLS).encode())
 
 
 def offered(content: bytes, api: str, streamed: bool, query: bytes) -> bytes:
-    """The request with the tools after the client's own. A body that cannot be read is the upstream's to judge.
+    """The request with the tools after the client's own. A body that can't be parsed is for the upstream to judge.
 
     Left alone are requests whose answers cannot be continued: several choices at once, and Gemini streams that are
     one JSON list.
@@ -58,7 +58,7 @@ def extended(body: bytes, list_field: str, added: list[Any]) -> bytes:
 
 
 def _split(body: bytes) -> dict[str, msgspec.Raw]:
-    """The fields of a body; lone surrogates are legal in JSON, and msgspec does not take them."""
+    """The fields of a body; JSON allows lone surrogates, but msgspec doesn't accept them."""
     try:
         return _fields.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

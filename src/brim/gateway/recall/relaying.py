@@ -1,4 +1,4 @@
-"""The loop: relay an answer, and where the model asks to recall, answer it and go on with what it says next."""
+"""The recall loop: relays an answer, and when the model asks to recall, answers it and continues."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
 
 ROUNDS: Final = 6
 LARGEST_ANSWER: Final = 64 << 20
-# A recalled part may take so much of what is free; framing and the model's next words need the rest.
+# Share of the free room for a recalled part; framing and the model's next words need the rest.
 SHARE: Final = 0.5
-# So many earlier messages are looked into for a query.
+# Earlier messages to examine for a query.
 FOUND: Final = 8
 
 
 async def relay_with_recall(
     exchange: Exchange, answer: UpstreamResponse, held: list[bytes], target: Target, headers: Pairs, body: bytes
 ) -> None:
-    """Relay an answer to the client, recalls answered on the way.
+    """Relay an answer to the client, answering recalls on the way.
 
-    `held` is what was read of it already, `body` the request that it answers.
+    `held` is what was already read of it, `body` the request it answers.
     """
     packed = answer.header("content-encoding") not in ("", "identity")
-    if packed:  # asked for unpacked, and packed all the same: nothing can be read in it
+    if packed:  # compressed although we asked for uncompressed, so it can't be read
         await exchange.relay(answer, held)
         return
     plain = [pair for pair in headers if pair[0] != b"content-encoding"]
@@ -127,7 +127,7 @@ class _Loop:
         return await exchange.send_upstream(self.target, self.headers, self.body)
 
     async def _recalled_in_time(self, arguments: Any) -> str:
-        """What was asked for; a store that fails or hangs costs this answer, and not the one of the model."""
+        """The recalled content. If the store fails or hangs, only this recall is lost, not the model's answer."""
         with incidents.collected() as found:
             try:
                 return await self.exchange.gateway.fitter.in_time(self._recalled, arguments)
@@ -152,13 +152,13 @@ class _Loop:
         return text
 
     def _keep_usage(self, reader: streamed_usage.UsageReader) -> None:
-        """The first round is the request that was fitted; what the others took is paid for, but teaches nothing."""
+        """The first round is the fitted request; the others cost money but teach nothing."""
         found = reader.usage()
         if found is not None:
             self.exchange.rounds.append(found)
 
     async def _broken(self, answer: UpstreamResponse) -> None:
-        """The continuation failed after the client had a part: tell it as an event that its SDK raises on."""
+        """The continuation failed after the client received a part, so send an event on which its SDK raises."""
         body = await answer.read(1 << 20)
         self.exchange.note_status(answer.status)
         text = f"the upstream answered {answer.status} in the middle of a recall"
@@ -167,7 +167,7 @@ class _Loop:
 
 
 class _Earlier:
-    """What a conversation said before, for the tool."""
+    """A conversation's earlier content, for the tool."""
 
     def __init__(self, fitter: Fitter, live: Live) -> None:
         self._fitter = fitter

@@ -1,4 +1,4 @@
-"""What the tool answers: a page of an archived content, or the lines of earlier messages that match."""
+"""The recall tool's answers: a page of archived content, or matching lines of earlier messages."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from brim.recall import asked, matching, page
 
 
 class ArchiveSource(Protocol):
-    """Where recalled content comes from."""
+    """The source of recalled content."""
 
     def get(self, handle: str) -> str | None: ...
 
     def search(self, query: str) -> dict[str, str]:
-        """Earlier messages about something, each under a label."""
+        """Earlier messages that match a query, each under a label."""
 
     def handles(self) -> list[str]: ...
 
 
 def answer(source: ArchiveSource, arguments: Any, budget: int, count: CountText) -> str:
-    """What a call is answered with, in at most `budget` tokens.
+    """The answer to a call, in at most `budget` tokens.
 
     Example: answer(source, {"handle": "brim:3f2a9c01"}, 2_000, count) -> the content behind it, or its first page
     """

@@ -1,1 +1,1 @@
-"""The ASGI server: who may ask, how much at once, starting and stopping."""
+"""The ASGI server: access, concurrency, starting and stopping."""

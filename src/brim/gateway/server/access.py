@@ -1,6 +1,6 @@
-"""Who may use the gateway: anyone on loopback, the holder of the access token everywhere else.
+"""Who may use the gateway: anyone on loopback, and only holders of the access token from elsewhere.
 
-A page of another origin may use it only where that origin is allowed, whatever else it has.
+A page of another origin may use it only if that origin is allowed, whatever else it presents.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from brim.gateway.server.options import Options, is_loopback
 from brim.gateway.server.origins import foreign_origin
 from brim.gateway.server.tenant import JOINED, Tenants, password
 
-# What changes nothing, and what a page of another origin cannot read without CORS headers.
+# Methods that change nothing, whose answers a page of another origin can't read without CORS headers.
 _SAFE = ("GET", "HEAD", "OPTIONS")
-# Of Brim's own addresses those that say nothing of anybody's requests.
+# Brim's own paths that reveal nothing about anyone's requests.
 _OPEN = ("/healthz", "/readyz")
 
 
 def check(
     headers: Mapping[bytes, bytes], options: Options, method: str = "GET", *, own: bool = False, keyed: bool = False
 ) -> None:
-    """Refuse (401, 403) whoever may not be here; `own` says that one of Brim's own addresses is asked for.
+    """Refuse (401, 403) unauthorised callers; `own` means that the path is one of Brim's own.
 
-    A virtual key stands for the access token where one is given (`keyed`): whether it is known is seen later.
+    A virtual key (`keyed`) replaces the access token; whether it is valid is checked later.
 
     Without a token, names other than loopback's are refused, so that no web page can reach the gateway by pointing a
     name of its own at it, and so are requests that a browser says come from another site.
@@ -56,7 +56,7 @@ def check_origin(origin: bytes, options: Options) -> None:
 
 
 def check_key(headers: Mapping[bytes, bytes], options: Options, target: Target) -> None:
-    """Refuse that just any page spends a key that Brim adds: where all origins are allowed, it must bring something."""
+    """Don't let any page spend a key that Brim adds: if all origins are allowed, a request needs a credential."""
     origin = foreign_origin(headers)
     if origin is not None and target.key is not None and options.token is None and _anyone(origin, options):
         text = f"pages of any origin (*) may not use Brim's own key for {target.name!r} without an access token"
@@ -64,7 +64,7 @@ def check_key(headers: Mapping[bytes, bytes], options: Options, target: Target) 
 
 
 def _anyone(origin: bytes, options: Options) -> bool:
-    """Whether an origin is allowed only because all are."""
+    """Whether an origin is allowed only because all origins are."""
     return origin.lower() not in options.origins.named
 
 
@@ -76,7 +76,7 @@ def _check_host(headers: Mapping[bytes, bytes]) -> None:
 
 @lru_cache(256)
 def _served(host: bytes) -> bool:
-    """Whether a host name is loopback's, or there is none."""
+    """Whether a host name is a loopback name or missing."""
     name = host.decode("latin-1").strip()
     return not name or is_loopback(_name(name))
 
@@ -95,9 +95,9 @@ def is_operator(headers: Mapping[bytes, bytes], options: Options) -> bool:
 
 
 def viewer(headers: Mapping[bytes, bytes], options: Options, tenants: Tenants, tenant: str) -> str | None:
-    """Whose sessions a request to Brim's own addresses may see: its tenant's, or (None) those of all.
+    """Whose sessions a request to Brim's own paths may see: its tenant's, or (None) everyone's.
 
-    All are for the holder of the operator's token. Where there is none, they are for whoever brings no API key.
+    The holder of the operator's token sees everyone's. Without a token, so does anyone who presents no API key.
     """
     if options.operator is not None:
         return None if is_operator(headers, options) else tenant
@@ -105,7 +105,7 @@ def viewer(headers: Mapping[bytes, bytes], options: Options, tenants: Tenants, t
 
 
 def check_viewer(viewer: str | None, path: str, options: Options) -> None:
-    """Refuse pages and numbers of all tenants to one of them."""
+    """Refuse to show a tenant the pages and numbers of all tenants."""
     if viewer is None or path in _OPEN or path.startswith("/brim/v1/"):
         return
     if options.operator is not None:
@@ -114,7 +114,7 @@ def check_viewer(viewer: str | None, path: str, options: Options) -> None:
 
 
 def check_page(headers: Mapping[bytes, bytes], method: str, path: str) -> None:
-    """Refuse that a page of another origin changes something in the dashboard, also one that may use the gateway."""
+    """Refuse changes in the dashboard from a page of another origin, even one that may use the gateway."""
     if method not in _SAFE and not path.startswith("/brim/v1/") and foreign_origin(headers) is not None:
         raise Refused(403, "only the dashboard's own pages may change settings", "cross_site")
 

@@ -1,4 +1,4 @@
-"""The ASGI application: proxy routes by hand, everything of Brim's own through Starlette."""
+"""The ASGI application: proxy routes are handled directly, Brim's own pages and API through Starlette."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 DashboardMaker = Callable[[Views], ASGIApp]
 _OWN = ("/brim", "/metrics", "/healthz", "/readyz")
-# Brim's answers where clients of a compression service look for them; no provider has these.
+# Paths at which clients of a compression service expect answers; no provider uses them.
 _COMPRESSING = ("/v1/compress", "/v1/retrieve/")
 _NO_WEBSOCKET = (
     "the gateway speaks HTTP, not WebSocket: open realtime sessions at the provider's own address "
@@ -59,7 +59,7 @@ _DRAINING = "the gateway is shutting down and takes no more requests: send this 
 
 
 class Gateway:
-    """Everything that lives as long as the gateway, and the entry of every request.
+    """Everything that lives as long as the gateway, and the entry point of every request.
 
     `store` keeps usage, models and calibration over restarts; without one they live in memory. `large_store` is the
     file of the processes that large bodies are handled in.
@@ -117,13 +117,13 @@ class Gateway:
         return Summarizing(options.settings.summarizer, options.summarizer, self.fitter.models.find, self.journal)
 
     def beside(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do something that no request waits for."""
+        """Run something in the background."""
         task = asyncio.get_running_loop().create_task(work)
         self._beside.add(task)
         task.add_done_callback(self._beside.discard)
 
     def next_id(self) -> str:
-        """A name for a request that no other process gives."""
+        """A request id that is unique across processes."""
         return f"{self._boot}{next(self._ids):08x}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -151,7 +151,7 @@ class Gateway:
             if is_preflight(method, headers):
                 return self._preflight(headers, send)
             own = path.startswith(_OWN)
-            keyed = not own and not path.startswith(_COMPRESSING) and secret_of(scope) != ""  # looked up with its route
+            keyed = not own and not path.startswith(_COMPRESSING) and secret_of(scope) != ""  # checked later
             access.check(headers, self.options, method, own=own, keyed=keyed)
             tenant = self.tenants.of(scope, self.options)
             if headers.get(b"upgrade", b"").lower() == b"websocket":
@@ -171,7 +171,7 @@ class Gateway:
             if route is None:
                 raise Refused(404, f"{path} is nothing that a provider has", "unknown_route")
         except Refused as refused:
-            if path == "/readyz":  # balancers hold no token: they are told yes or no, and nothing of the store
+            if path == "/readyz":  # balancers have no token; they get yes or no, and nothing about the store
                 return self._readiness(send)
             return _refuse(refused, send)
         if self.draining:
@@ -179,7 +179,7 @@ class Gateway:
         return self._proxy(Exchange(self, scope, receive, send, headers, route, tenant))
 
     def _preflight(self, headers: dict[bytes, bytes], send: Send) -> Awaitable[None]:
-        """Answer what a browser asks before a request; it sends no token with that."""
+        """Answer a browser's preflight request, which carries no token."""
         origin = foreign_origin(headers)
         if origin is not None:
             access.check_origin(origin, self.options)
@@ -200,7 +200,7 @@ class Gateway:
         return _answer(send, 200 if taking else 503, b'{"ready":true}' if taking else b'{"ready":false}')
 
     async def _root(self, headers: dict[bytes, bytes], method: str, send: Send, prefix: str) -> None:
-        """`HEAD /` is how clients ask whether anyone is there; people are sent to the dashboard."""
+        """Clients probe with `HEAD /`; people are redirected to the dashboard."""
         if method == "GET" and b"text/html" in headers.get(b"accept", b""):
             await _answer(send, 307, b"", [(b"location", f"{prefix}/brim/".encode())])
         else:
@@ -215,7 +215,7 @@ class Gateway:
         await send({"type": "lifespan.shutdown.complete"})
 
     async def start(self) -> None:
-        """Open connections and begin to learn; the models that were known last time are known at once."""
+        """Open connections and start discovery; models known from the last run are available immediately."""
         self._connect(self.options)
         await self._restore()
         self.journal.start()
@@ -227,20 +227,20 @@ class Gateway:
         self.ready = True
 
     def _remember(self, store: Store, options: Options) -> None:
-        """Know the upstreams' models and defaults of earlier processes; waits for the store."""
+        """Load the models and defaults saved by earlier processes; waits for the store."""
         for target in options.targets:
             self.discovery.remember(target, store.get_value(key_of(target)))
         self.fitter.last_models.restore([target.name for target in options.targets])
 
     async def _restore(self) -> None:
-        """Know the sessions of earlier processes; where the store cannot tell of them, go on without."""
+        """Load the sessions of earlier processes; if the store fails, continue without them."""
         try:
             self.fitter.conversations.restore(await asyncio.to_thread(self.journal.restore, time.time()))
-        except Exception as problem:  # numbers for people to look at must not keep requests from being served
+        except Exception as problem:  # statistics must not keep requests from being served
             incidents.note("store", problem)
 
     def _bound(self, options: Options) -> None:
-        """Bound what is in work at once; what is counts by the old bounds to its end."""
+        """Set the concurrency limits; requests in flight count under the old ones until they end."""
         settings = options.gateway
         self.gates = Gates(settings.concurrency, settings.tenant_concurrency)
         self.holding = Holding(settings.held_bytes, settings.tenant_bytes)
@@ -255,7 +255,7 @@ class Gateway:
         self.discovery = Discovery(self.client, options.targets, self.fitter.models.catalog, self.journal.keep_value)
 
     async def reload(self, options: Options) -> None:
-        """Take new options; requests in work end by the old ones. Where it listens and what it learnt stays."""
+        """Apply new options; requests in flight finish under the old ones. The address and what was learned stay."""
         client, discovery, summarizing = self.client, self.discovery, self.summarizing
         self.options = options
         self.redact = Redaction(options.gateway.redact)
@@ -273,7 +273,7 @@ class Gateway:
         if summarizing is not None:
             await summarizing.close()
         tell("reloaded", upstreams=[target.name for target in options.targets])
-        # The old connections are needed until the requests on them have ended.
+        # The old connections are needed until their requests end.
         self._closing = asyncio.get_running_loop().create_task(self._close_later(client))
 
     async def _close_later(self, client: Client) -> None:
@@ -281,12 +281,12 @@ class Gateway:
         await client.close()
 
     def drain(self) -> None:
-        """Take no more requests, and end the streams that would go on for ever."""
+        """Stop accepting requests, and end the streams that would never end by themselves."""
         self.draining = True
         self.journal.end_watching()
 
     async def drained(self) -> None:
-        """Return when no request is in work."""
+        """Wait until no request is in flight."""
         await self._idle.wait()
 
     async def close(self) -> None:
@@ -307,17 +307,17 @@ class Gateway:
 
 
 def _shared_counters(options: Options) -> SharedCounters | None:
-    """The counters in Valkey, where the settings name one; its driver is an extra."""
+    """The counters in Valkey, if the settings name one; its driver is an extra."""
     place = options.settings.cache_place
     return import_module("brim.stores.counters").SharedCounters(place) if place else None
 
 
 def _process() -> str:
-    """A name that no other process has: several may serve one port, and containers share names and numbers."""
+    """A name unique to this process: several may serve one port, and containers share host names and process ids."""
     return f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
 
 
-# What goes along with a refusal: a browser asks for the token, a client comes again, or not on this connection.
+# Headers of a refusal: browsers ask for the token, clients retry, or close the connection.
 _WITH_REFUSAL = {
     401: [(b"www-authenticate", b'Basic realm="brim"')],
     501: [(b"connection", b"close")],

@@ -1,7 +1,7 @@
-"""Request bodies: read within limits, unpacked without falling for bombs, and told apart by their size.
+"""Request bodies: read within limits, decompressed safely, and sorted by size.
 
-What is small, or was mostly here before, is one string of bytes. What is large and new stays in the pieces in which it
-came: joining, unpacking and reading it would hold up every other request, and is a worker's.
+A body that is small or mostly known becomes one bytes object. A large new one stays in the pieces in which it arrived:
+joining, decompressing and parsing it would hold up every other request, so a worker does that.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from brim.gateway.proxy.faults import ClientGone, Refused
 
 try:
     import brotli  # type: ignore[import-untyped]
-except ImportError:  # then br bodies are refused
+except ImportError:  # brotli bodies are then refused
     brotli = None
 
 _STEP: Final = 1 << 16
-_WINDOW_LOG: Final = 27  # the memory that a zstd frame may ask for: 128 MiB
-# Bodies up to this size are read by the gateway itself: no step of it holds the interpreter for more than about 3 ms.
+_WINDOW_LOG: Final = 27  # the memory that a zstd frame may require: 128 MiB
+# The gateway itself parses bodies up to this size: no step holds the interpreter for more than about 3 ms.
 LARGE: Final = 1 << 19
-# Larger ones too, up to this size, where most of their bytes were here before.
+# It also parses larger ones, up to this size, if most of their bytes are known.
 MOSTLY_KNOWN: Final = 8 << 20
-# Packed bodies up to this size are unpacked at once: no more than `LARGE` bytes come of it, in two milliseconds.
+# Compressed bodies up to this size are decompressed right away: at most `LARGE` bytes result, in two milliseconds.
 AT_ONCE: Final = 1 << 14
-# Text packs to a tenth, and what repeats itself to a hundredth. Beyond so many bytes nothing honest packs to less.
+# Text compresses to a tenth, and repetition to a hundredth. Beyond this size no honest body compresses further.
 HONEST_BYTES, HONEST_RATIO = 4 << 20, 100
 
 
 class Incoming(msgspec.Struct, frozen=True):
-    """A body as it came (`raw`, maybe packed) and what it says (`content`), or, if it is large, its `pieces`."""
+    """A body as received (`raw`, maybe compressed) and decompressed (`content`), or, if it is large, its `pieces`."""
 
     raw: bytes
     content: bytes
@@ -44,12 +44,12 @@ class Incoming(msgspec.Struct, frozen=True):
 
     @property
     def large(self) -> bool:
-        """Whether it is for a worker."""
+        """Whether a worker should handle it."""
         return bool(self.pieces)
 
 
 class TooMuch(Exception):
-    """What is unpacked is more than was asked for."""
+    """Decompressing gives more than was asked for."""
 
 
 def _unknown(_: bytes) -> bool:
@@ -64,7 +64,7 @@ async def read(
     hold: Callable[[int], None] | None = None,
     known: Callable[[bytes], bool] = _unknown,
 ) -> Incoming:
-    """Read and unpack a body. Raises Refused (413, 415, 400) or ClientGone; how long it waits is the caller's.
+    """Read and decompress a body. Raises Refused (413, 415, 400) or ClientGone; timeouts are up to the caller.
 
     `hold` is told of every byte that is kept, and may refuse. `known` says, in a thread, of a large body whether most
     of it was here before.
@@ -97,7 +97,7 @@ async def read(
 
 
 def _opened(found: list[bytes], packing: str, limit: int, known: Callable[[bytes], bool]) -> Incoming:
-    """A large body: whole where most of it was here before, else in pieces."""
+    """A large body: whole if most of it is known, otherwise in pieces."""
     if sum(map(len, found)) <= MOSTLY_KNOWN:
         raw = b"".join(found)
         try:
@@ -110,7 +110,7 @@ def _opened(found: list[bytes], packing: str, limit: int, known: Callable[[bytes
 
 
 async def pieces(receive: Receive, headers: Mapping[bytes, bytes], limit: int) -> AsyncIterator[bytes]:
-    """A body piece by piece, never more than `limit` bytes of it."""
+    """A body piece by piece, at most `limit` bytes."""
     _check_stated(headers, limit)
     size = 0
     while True:
@@ -134,7 +134,7 @@ def _check_stated(headers: Mapping[bytes, bytes], limit: int) -> None:
 
 
 class Upload:
-    """A body that is passed on while it comes; `problem` says why it broke off."""
+    """A body that is passed on as it arrives; `problem` says why it broke off."""
 
     def __init__(self, receive: Receive, headers: Mapping[bytes, bytes], limit: int) -> None:
         self.problem: Refused | ClientGone | None = None
@@ -158,9 +158,9 @@ def too_large(limit: int) -> Refused:
 
 
 def unpack(raw: bytes, packing: str, limit: int, enough: int | None = None) -> bytes:
-    """Unpack a body of at most `limit` bytes, however small it was packed. Raises TooMuch beyond `enough` bytes.
+    """Decompress a body to at most `limit` bytes. Raises TooMuch beyond `enough` bytes.
 
-    It is unpacked step by step, and what grows beyond what honest bodies do is refused as soon as it has.
+    This happens step by step, and a body that grows beyond any honest ratio is refused right then.
     Example: unpack(gzip.compress(b"hi"), "gzip", 100) -> b"hi"
     """
     unpackers = {"gzip": _zlib, "x-gzip": _zlib, "deflate": _zlib, "br": _brotli, "zstd": _zstd}
@@ -188,7 +188,7 @@ def unpack(raw: bytes, packing: str, limit: int, enough: int | None = None) -> b
 
 
 def _zlib(raw: bytes) -> Iterator[bytes]:
-    # Deflate comes with and without its header; 47 takes gzip and zlib, -15 takes the bare form.
+    # Deflate comes with and without a header; 47 accepts gzip and zlib, -15 the bare form.
     modes = (47,) if raw[:1] in (b"\x1f", b"\x78") else (47, -15)
     for number, mode in enumerate(modes, 1):
         unpacker = zlib.decompressobj(mode)

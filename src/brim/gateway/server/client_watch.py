@@ -1,4 +1,4 @@
-"""A look-out for the client of an exchange: whether its body comes, and whether it stays for the answer."""
+"""Watches an exchange's client: whether its body arrives in time, and whether it stays for the answer."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Final
 
 from starlette.types import Receive
 
-# An exchange that is over in a moment needs no look-out.
+# Shorter exchanges need no watching.
 SOON: Final = 0.02
-# Bytes a second that an upload must come with, on top of the seconds that every one may take.
+# The slowest upload, in bytes a second, on top of the seconds that every upload may take.
 SLOWEST_UPLOAD: Final = 50_000
 
 
 class Lookouts:
-    """Those of the exchanges that have just begun. One timer serves them all: most need none."""
+    """Lookouts of exchanges that just began. They share one timer, because most end before they need one."""
 
     def __init__(self) -> None:
-        self._new: dict[Lookout, float] = {}  # the oldest first
+        self._new: dict[Lookout, float] = {}  # oldest first
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, lookout: Lookout) -> None:
@@ -42,7 +42,7 @@ class Lookouts:
 
 
 class Lookout:
-    """Cancels the task that made it when the client leaves (`gone`) or its body does not come in time (`slow`)."""
+    """Cancels the task that made it when the client leaves (`gone`) or its body is late (`slow`)."""
 
     __slots__ = (
         "_all", "_headers", "_receive", "_seconds", "_task", "_timer", "_waiting", "_watcher", "gone", "has_body",
@@ -64,7 +64,7 @@ class Lookout:
         self._all.add(self)
 
     def uploaded(self) -> None:
-        """The body is here: from now on only the client's leaving is of interest."""
+        """The body has arrived; from now on only watch for the client leaving."""
         self.has_body = True
         if self._waiting:
             self.end()
@@ -75,11 +75,10 @@ class Lookout:
         for one in (self._timer, self._watcher):
             if one is not None:
                 one.cancel()
-        self._timer = self._watcher = None  # a cancelled task refers to this object, which would keep both
+        self._timer = self._watcher = None  # a cancelled task refers to this object; the cycle would keep both alive
 
-    @property
-    def stopped(self) -> bool:
-        """Whether the task was cancelled from here; it may then go on to say so."""
+    def take_cancellation(self) -> bool:
+        """Undo the cancellation if it came from here, so that the task can report it; returns whether it did."""
         if not self.gone and not self.slow:
             return False
         if self._task is not None:
@@ -87,7 +86,7 @@ class Lookout:
         return True
 
     def look(self) -> None:
-        """Begin to watch: the exchange takes longer than a moment."""
+        """Start watching, because the exchange takes longer."""
         loop = asyncio.get_running_loop()
         if self.has_body:
             self._watcher = loop.create_task(self._watch())

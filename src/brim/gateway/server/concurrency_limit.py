@@ -1,4 +1,4 @@
-"""What bounds the requests in work: a gate that lets so many in at once, and the bytes of bodies that are held."""
+"""Limits on concurrent work: the number of requests in flight, and the bytes of their bodies."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from brim.gateway.proxy.faults import Refused
 
 
 class Gate:
-    """Half of what asyncio's semaphore costs where there is room, which is nearly always."""
+    """A semaphore at half the cost of asyncio's while places are free, which is nearly always."""
 
     def __init__(self, places: int) -> None:
         self._free = places
         self._waiting: deque[asyncio.Future[None]] = deque()
 
-    def full(self) -> bool:
-        """Take a place, if one is free. Where it is full, `wait` takes it."""
+    def try_acquire(self) -> bool:
+        """Take a place if one is free; otherwise `wait` for one."""
         if self._free > 0:
             self._free -= 1
-            return False
-        return True
+            return True
+        return False
 
     async def wait(self) -> None:
         place = asyncio.get_running_loop().create_future()
@@ -29,7 +29,7 @@ class Gate:
             await place
         except asyncio.CancelledError:
             if place.done() and not place.cancelled():
-                self.leave()  # it had come just now: it is the next one's
+                self.leave()  # the place was just given to this task; pass it on
             raise
 
     def leave(self) -> None:
@@ -42,7 +42,7 @@ class Gate:
 
 
 class Gates:
-    """The requests in work: so many at once, and so many of one tenant. The others wait in order."""
+    """The requests in flight, limited in total and per tenant. Others wait in order."""
 
     def __init__(self, places: int, each: int) -> None:
         self._all = Gate(places)
@@ -51,16 +51,16 @@ class Gates:
         self._inside: Counter[str] = Counter()
 
     async def enter(self, tenant: str) -> None:
-        """Take a place: first among the tenant's own, so that those who wait there keep no one else waiting."""
+        """Take a place, first among the tenant's own, so that a waiting tenant keeps nobody else waiting."""
         self._inside[tenant] += 1
         own = self._each.get(tenant)
         if own is None:
             own = self._each[tenant] = Gate(self._places)
         try:
-            if own.full():
+            if not own.try_acquire():
                 await own.wait()
             try:
-                if self._all.full():
+                if not self._all.try_acquire():
                     await self._all.wait()
             except asyncio.CancelledError:
                 own.leave()
@@ -81,7 +81,7 @@ class Gates:
 
 
 class Holding:
-    """The bytes of bodies that are in memory, of all tenants together and of each."""
+    """The bytes of bodies in memory, in total and per tenant."""
 
     def __init__(self, most: int, most_each: int) -> None:
         self._most, self._most_each = most, most_each
@@ -96,7 +96,7 @@ class Holding:
         return HeldPlace(self, tenant)
 
     def grow(self, tenant: str, size: int) -> None:
-        """Take so many bytes more. Raises Refused (429), where the tenant or all together hold too many."""
+        """Add bytes. Raises Refused (429) if the tenant, or all together, hold too many."""
         mine = self._each[tenant] + size
         if (mine > self._most_each and self._each[tenant]) or (self._all + size > self._most and self._all):
             whose = "all clients" if mine <= self._most_each else "this client"
@@ -114,7 +114,7 @@ class Holding:
 
 
 class HeldPlace:
-    """What one request holds."""
+    """The bytes that one request holds."""
 
     __slots__ = ("_holding", "_size", "_tenant")
 
@@ -124,7 +124,7 @@ class HeldPlace:
         self._size = 0
 
     def add(self, size: int) -> None:
-        """Hold so many bytes more. Raises Refused."""
+        """Add bytes. Raises Refused."""
         if size:
             self._holding.grow(self._tenant, size)
             self._size += size

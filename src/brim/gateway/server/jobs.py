@@ -1,6 +1,6 @@
-"""What the gateway and its worker processes say to each other: small values, and bodies in pieces behind them.
+"""Messages between the gateway and its worker processes: small values, followed by bodies in pieces.
 
-Both ends are Brim, and the socket between them has no name that another could open.
+Both ends are Brim, and the socket between them has no name that anyone else could open.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from brim.incidents import Incident
 from brim.models import Model
 from brim.planning.policies.policy import Policy
 
-# So much of a body is read at once: no copy of it takes longer than a tenth of a millisecond.
+# Bytes of a body per read; copying them takes at most a tenth of a millisecond.
 STEP: Final = 1 << 18
 _HEAD: Final = struct.Struct("!QQ")
 
 
 @dataclass(frozen=True, slots=True)
 class ReadJob:
-    """Read a body, which follows, and say what it asks for."""
+    """Read the body that follows, and say what it asks for."""
 
     api: str
     packing: str
@@ -36,7 +36,7 @@ class ReadJob:
 
 @dataclass(frozen=True, slots=True)
 class BodyAsks:
-    """What a body asks for besides its content, and its bytes when it is unpacked."""
+    """What a body asks for, and its decompressed size."""
 
     model: str = ""
     stream: bool = False
@@ -45,7 +45,7 @@ class BodyAsks:
 
 @dataclass(frozen=True, slots=True)
 class FitJob:
-    """Fit the body that was read."""
+    """Fit the body that was just read."""
 
     model: Model | None
     upstream: str
@@ -58,7 +58,7 @@ class FitJob:
 
 @dataclass(frozen=True, slots=True)
 class RefitJob:
-    """Fit the last body again, below what its upstream stated."""
+    """Fit the last body again, below the size that its upstream stated."""
 
     number: int
     model: Model | None
@@ -71,7 +71,7 @@ class RefitJob:
 
 @dataclass(frozen=True, slots=True)
 class LearnJob:
-    """Learn what the provider says the last request took."""
+    """Learn from the provider's usage for the last request."""
 
     number: int
     tokens: int
@@ -79,7 +79,7 @@ class LearnJob:
 
 @dataclass(frozen=True, slots=True)
 class FitDone:
-    """What a fit came to; where `changed` the new body follows."""
+    """The result of a fit; if `changed`, the new body follows."""
 
     number: int
     live: str
@@ -103,14 +103,14 @@ class FitDone:
 
 @dataclass(frozen=True, slots=True)
 class JobFailed:
-    """Why nothing came of it: the error of Brim that is to be raised, or the name of another one."""
+    """Why a job failed: the Brim error to raise, or the name of another error."""
 
     kind: str
     given: tuple[Any, ...] = ()
 
 
 class Channel:
-    """One end of the socket. Raises EOFError where the other end is gone, TimeoutError where it is silent."""
+    """One end of the socket. Raises EOFError if the other end is gone, TimeoutError if it is silent."""
 
     def __init__(self, end: socket.socket) -> None:
         self._end = end
@@ -125,7 +125,7 @@ class Channel:
             raise EOFError from None
 
     def receive(self, patient: Callable[[], bool] = lambda: False) -> tuple[Any, list[bytes]]:
-        """What the other end says next. While it is silent it is waited for as long as `patient` says so."""
+        """The next message from the other end; waits as long as `patient` says so."""
         size, more = _HEAD.unpack(b"".join(self._pieces(_HEAD.size, patient)))
         value = pickle.loads(b"".join(self._pieces(size, patient)))
         return value, list(self._pieces(more, patient))

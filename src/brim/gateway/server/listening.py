@@ -1,4 +1,4 @@
-"""Taking the port, before anything else starts."""
+"""Binds the port before anything else starts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from brim.errors import BadSetting
 
 
 def bound_to(host: str, port: int, *, shared: bool = False) -> socket.socket:
-    """A socket that has the port, alone or with other processes of the same user; BadSetting if it is taken."""
+    """A socket bound to the port, exclusively or shared with the user's other processes; BadSetting if it is taken."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     found = socket.socket(family, socket.SOCK_STREAM)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

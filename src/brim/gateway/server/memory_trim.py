@@ -1,4 +1,4 @@
-"""Giving memory that is free back to the system: the C library keeps what lies between what is still used."""
+"""Returns free memory to the system; the C library keeps free pages that lie between used ones."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from collections.abc import Callable
 from pathlib import Path
 
 SECONDS = 5.0
-# A process that has grown by less since it was trimmed last has little to give back.
+# A process that grew by less since the last trim has little to return.
 GROWN = 4 << 20
-# Numbers of glibc's malloc.h. Threads share so many heaps, as each keeps its own free memory; and what is as large as a
-# body is given back when it is let go, which glibc otherwise does less and less.
+# Constants of glibc's malloc.h. Limit the heaps, because each keeps its own free memory; and always return memory as
+# large as a body when it is freed, which glibc otherwise does less and less.
 M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
 LARGE, HEAPS = 128 << 10, 2
 
 
 def keep_little() -> bool:
-    """Have the C library keep little of what is free; False where it cannot be told so."""
+    """Tell the C library to keep little free memory; False if it can't be told."""
     tell = _offered("mallopt")
     return tell is not None and bool(tell(M_ARENA_MAX, HEAPS)) and bool(tell(M_MMAP_THRESHOLD, LARGE))
 
 
 def trim() -> bool:
-    """Give free pages back; False where the C library does not offer that."""
+    """Return free pages; False if the C library doesn't offer that."""
     give_back = _offered("malloc_trim")
     if give_back is None:
         return False
@@ -40,7 +40,7 @@ def _offered(name: str) -> Callable[..., int] | None:
 
 
 def resident() -> int:
-    """Bytes of memory that the process holds; 0 where the system does not tell."""
+    """The process's resident memory in bytes; 0 if the system doesn't say."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
@@ -48,7 +48,7 @@ def resident() -> int:
 
 
 class Trimming:
-    """Looks every so many seconds whether the process has grown, and then trims, in a thread."""
+    """Checks periodically whether the process has grown, and then trims in a thread."""
 
     def __init__(self, seconds: float = SECONDS, grown: int = GROWN) -> None:
         self._seconds = seconds

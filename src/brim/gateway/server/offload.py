@@ -1,8 +1,8 @@
-"""Large bodies in processes of their own: unpacked, read, counted and planned where no other request waits for it.
+"""Handles large bodies in worker processes: decompressed, parsed, counted and planned without delaying other requests.
 
-A process starts when it is first needed and ends when nothing was there for it for a while. Each tenant has one that is
-always its own choice, so its large bodies come one after the other: it holds one core at most, and its sessions stay
-where they are. One that hangs or dies is ended and costs its own request alone.
+A worker starts when it is first needed and ends after idling for a while. Each tenant always uses the same worker, so
+its large bodies are handled one after the other: it uses at most one core, and its sessions stay in one place. A worker
+that hangs or dies is replaced and costs only its own request.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from brim.gateway.fitting.large_store import StoreFile
 from brim.gateway.proxy.faults import Refused
 from brim.gateway.server.jobs import BodyAsks, Channel, FitDone, JobFailed, LearnJob, ReadJob
 
-# A process that has nothing to do ends after so many seconds, and after fewer if it holds so much memory.
+# Seconds after which an idle worker ends, and fewer for one that holds LARGE_MEMORY.
 LINGER, LINGER_LARGE, LARGE_MEMORY = 15.0, 3.0, 300 << 20
-# Times `large_timeout`, which is time of computing, that may pass on the clock: beside a load of 13 on two cores a
-# worker had a seventh of a core. How often it is looked at, in seconds.
+# `large_timeout` is computing time; up to WAITING times that may pass on the clock. At a load of 13 on two cores a
+# worker had a seventh of a core. LOOK is how often it is checked, in seconds.
 WAITING, LOOK = 4, 1.0
-# So many large bodies of one tenant may wait for their turn.
+# Large bodies of one tenant that may wait in line.
 MOST_WAITING: Final = 4
 
 
@@ -41,7 +41,7 @@ class WorkerFault(BrimError):
 
 
 class Process:
-    """A worker and the socket to it. Its methods wait, and are called in a thread."""
+    """A worker and the socket to it. Its methods block, so call them in a thread."""
 
     def __init__(self, store: StoreFile | None, seconds: float) -> None:
         ours, theirs = socket.socketpair()
@@ -56,7 +56,7 @@ class Process:
             self._channel.send(store.path)
 
     def ask(self, job: Any, pieces: Sequence[bytes] = ()) -> tuple[Any, list[bytes]]:
-        """Have a job done. Raises EOFError, and TimeoutError after so many seconds of computing."""
+        """Have a job done. Raises EOFError, or TimeoutError after this many seconds of computing."""
         began, computed = time.monotonic(), self.computed()
 
         def patient() -> bool:
@@ -68,7 +68,7 @@ class Process:
         return self._channel.receive(patient)
 
     def computed(self) -> float:
-        """Seconds of processor time that it has taken; where the system does not tell, the clock."""
+        """The processor time it used, in seconds; if the system doesn't say, the time on the clock."""
         try:
             words = Path(f"/proc/{self._process.pid}/stat").read_bytes().rpartition(b")")[2].split()
         except OSError:
@@ -80,7 +80,7 @@ class Process:
         return self._process.poll() is None
 
     def memory(self) -> int:
-        """Bytes that it holds; 0 where the system does not tell."""
+        """Its memory in bytes; 0 if the system doesn't say."""
         try:
             words = Path(f"/proc/{self._process.pid}/statm").read_text().split()
         except OSError:
@@ -91,14 +91,14 @@ class Process:
         self._process.kill()
 
     def end(self) -> None:
-        """End it, and wait until it has."""
+        """End it and wait for that."""
         self._process.kill()
         self._process.wait()
         self._channel.close()
 
 
 class WorkerPlace:
-    """Where one worker runs, if it does."""
+    """The slot of one worker, running or not."""
 
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
@@ -107,24 +107,24 @@ class WorkerPlace:
 
 
 class Visit:
-    """One request at a worker: what it asks for first, then its fit."""
+    """One request at a worker: first what it asks for, then its fit."""
 
     def __init__(self, offload: Offload, place: WorkerPlace) -> None:
         self._offload = offload
         self._place = place
 
     async def read(self, job: ReadJob, pieces: Sequence[bytes]) -> BodyAsks:
-        """Have a body read. Raises Refused."""
+        """Have the worker read a body. Raises Refused."""
         asked: BodyAsks = (await self._offload.done(self._place, job, pieces))[0]
         return asked
 
     async def fit(self, job: Any) -> tuple[FitDone | None, list[bytes]]:
-        """Have what was read fitted. Raises BadBody, BudgetTooSmall, Refused, WorkerFault."""
+        """Have the body fitted. Raises BadBody, BudgetTooSmall, Refused, WorkerFault."""
         return await self._offload.done(self._place, job)
 
 
 class Offload:
-    """The workers of a gateway. Without a file that both can open, what they archive is sent back to it."""
+    """The workers of a gateway. Without a shared file, they send what they archive back to it."""
 
     def __init__(self, store: StoreFile | None, *, workers: int, seconds: float) -> None:
         self.store = store
@@ -135,12 +135,12 @@ class Offload:
 
     @property
     def processes(self) -> int:
-        """How many run."""
+        """How many workers are running."""
         return sum(place.process is not None for place in self._places)
 
     @asynccontextmanager
     async def visit(self, tenant: str) -> AsyncIterator[Visit]:
-        """Wait for the tenant's turn. Raises Refused (429) where too many of its bodies wait already."""
+        """Wait for the tenant's turn. Raises Refused (429) if too many of its bodies are waiting already."""
         if self._waiting[tenant] > MOST_WAITING:
             raise Refused(429, "too many large requests at once: send this one again in a moment", "too_many_large")
         self._waiting[tenant] += 1
@@ -159,12 +159,12 @@ class Offload:
                 del self._waiting[tenant]
 
     async def done(self, place: WorkerPlace, job: Any, pieces: Sequence[bytes] = ()) -> tuple[Any, list[bytes]]:
-        """Have a job done by the worker of a place, whose lock is held."""
+        """Have a job done by the worker in a slot whose lock is held."""
         loop = asyncio.get_running_loop()
         asking = loop.run_in_executor(self._threads, self._ask, place, job, pieces)
         try:
             answer, rest = await asyncio.shield(asking)
-        except asyncio.CancelledError:  # the client is gone: its work ends too
+        except asyncio.CancelledError:  # the client is gone, so its work ends too
             await self._stop(place, asking)
             raise
         except (EOFError, TimeoutError, OSError) as problem:
@@ -178,7 +178,7 @@ class Offload:
         return answer, rest
 
     async def learn(self, tenant: str, number: int, tokens: int) -> None:
-        """Tell the worker what a request took, unless it is at work on another."""
+        """Tell the worker the usage of a request, unless it is busy with another."""
         place = self._place(tenant)
         if place.process is None or place.lock.locked():
             return
@@ -189,7 +189,7 @@ class Offload:
         return self._places[crc32(tenant.encode()) % len(self._places)]
 
     def _ask(self, place: WorkerPlace, job: Any, pieces: Sequence[bytes]) -> tuple[Any, list[bytes]]:
-        if place.process is not None and not place.process.alive:  # it has ended while nothing was there for it
+        if place.process is not None and not place.process.alive:  # it ended while idle
             place.process.end()
             place.process = None
         if place.process is None:
@@ -197,9 +197,9 @@ class Offload:
         return place.process.ask(job, pieces)
 
     async def _stop(self, place: WorkerPlace, asking: asyncio.Future[Any]) -> None:
-        """End a worker that hangs, is dead, or is not needed any more, and let the thread go that waits for it."""
+        """End a worker that hangs, died or is no longer needed, and release the thread that waits for it."""
         while not asking.done():
-            if place.process is not None:  # it may just be about to start
+            if place.process is not None:  # it may be about to start
                 place.process.kill()
             await asyncio.wait([asking], timeout=0.05)
         if not asking.cancelled():
@@ -212,14 +212,14 @@ class Offload:
             await asyncio.get_running_loop().run_in_executor(None, process.end)
 
     def _linger(self, place: WorkerPlace) -> None:
-        """Keep a worker for a while: the next request of the same conversation finds what it needs there."""
+        """Keep a worker for a while, because the next request of the conversation needs what it has in memory."""
         process = place.process
         if process is not None:
             seconds = LINGER_LARGE if process.memory() > LARGE_MEMORY else LINGER
             place.timer = asyncio.get_running_loop().call_later(seconds, self._leave, place)
 
     def _leave(self, place: WorkerPlace) -> None:
-        """End a worker that nothing was there for. Whoever comes now starts another."""
+        """End an idle worker. The next request starts another."""
         if place.process is not None and not place.lock.locked():
             process, place.process = place.process, None
             asyncio.get_running_loop().run_in_executor(None, process.end)
@@ -233,7 +233,7 @@ class Offload:
 
 
 def _raised(failed: JobFailed) -> Exception:
-    """The error that a worker told of."""
+    """The error that a worker reported."""
     if failed.kind == "budget":
         return BudgetTooSmall(*failed.given)
     if failed.kind == "body":
@@ -244,5 +244,5 @@ def _raised(failed: JobFailed) -> Exception:
 
 
 def report_of(data: bytes) -> Any:
-    """The report of a fit as a worker wrote it."""
+    """A fit's report, read from a worker's JSON."""
     return pickle.loads(data)

@@ -1,4 +1,4 @@
-"""What the gateway runs with: the settings, resolved once at the start and again at each reload."""
+"""The gateway's options: its settings, resolved at the start and again at each reload."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HEADER_BYTES: Final = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Everything that a request is handled by. A reload makes a new one and swaps it in."""
+    """Everything that determines how a request is handled. A reload replaces it with a new one."""
 
     gateway: GatewaySettings
     targets: tuple[Target, ...]
@@ -47,7 +47,7 @@ class Options:
     tenant_limits: TenantLimits = UNLIMITED
 
     def catalog(self) -> Catalog:
-        """The models that are known, with what the settings say of them."""
+        """The catalog of models, including those in the settings."""
         found = Catalog()
         for name, entry in self.settings.models.items():
             found.override(name, entry.given())
@@ -59,12 +59,12 @@ class Options:
 
     @property
     def guarded(self) -> bool:
-        """Whether a token is asked for."""
+        """Whether an access token is required."""
         return self.token is not None
 
 
 def options_of(settings: Settings, *, upstream: str = "", clear_tool_uses: tuple[str, ...] = ()) -> Options:
-    """Options from settings. Raises BadSetting, also where it would listen away from loopback without a token."""
+    """Options from settings. Raises BadSetting, also for listening beyond loopback without a token."""
     gateway = settings.gateway
     token = _token(settings, "gateway.access_token_env", gateway.access_token_env)
     operator = _token(settings, "gateway.operator_token_env", gateway.operator_token_env)
@@ -95,7 +95,7 @@ def options_of(settings: Settings, *, upstream: str = "", clear_tool_uses: tuple
 
 
 def _token(settings: Settings, setting: str, variable: str) -> str | None:
-    """The token in the variable that a setting names; None where it names none. Raises BadSetting."""
+    """The token in the variable that a setting names; None if it names none. Raises BadSetting."""
     if not variable:
         return None
     token = settings.secret(variable)
@@ -107,7 +107,7 @@ def _token(settings: Settings, setting: str, variable: str) -> str | None:
 
 
 def _proxies(gateway: GatewaySettings, token: str | None) -> tuple[Network, ...]:
-    """The networks of the proxies that may name a tenant. Raises BadSetting where anyone could."""
+    """The networks of proxies that may name a tenant. Raises BadSetting if anyone could."""
     if gateway.tenant_header and gateway.join_tenants:
         raise BadSetting("gateway.tenant_header", "names tenants, and gateway.join_tenants joins them: set one of both")
     if gateway.tenant_header and token is None and not gateway.trusted_proxies:

@@ -1,4 +1,4 @@
-"""Web pages and Electron apps as clients: which origins may call the gateway, and the CORS headers they are given."""
+"""Web pages and Electron apps as clients: which origins may call the gateway, and their CORS headers."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from starlette.types import Send
 from brim.errors import BadSetting
 from brim.gateway.proxy.headers import Pairs
 
-# Scheme, host and port alone: what a browser sends as `Origin`.
+# Scheme, host and port only, as browsers send `Origin`.
 _ORIGIN: Final = re.compile(r"^([a-z][a-z0-9+.-]*)://([^\s/?#@\\:]*|\[[0-9a-f:.]+\])(?::(\d{1,5}))?$")
 _DEFAULT_PORTS: Final = {"http": "80", "https": "443"}
 _METHODS: Final = b"GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
-# Names of headers as HTTP spells them (RFC 9110, 5.6.2), in a list.
+# A list of header names (RFC 9110, 5.6.2).
 _HEADER_NAMES: Final = re.compile(rb"^[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:[ \t]*,[ \t]*[!#$%&'*+.^_`|~0-9A-Za-z-]+)*$")
-# Chromium keeps a preflight for two hours at most, whatever it is told.
+# Chromium caches a preflight for at most two hours.
 _MAX_AGE: Final = b"7200"
 
 
 @dataclass(frozen=True, slots=True)
 class Origins:
-    """The origins that may call the gateway besides its own: some by name, or `any`."""
+    """The origins besides the gateway's own that may call it: listed ones, or `any`."""
 
     named: frozenset[bytes] = frozenset()
     any: bool = False
@@ -37,7 +37,7 @@ class Origins:
         return self.any or origin.lower() in self.named
 
     def headers(self, origin: bytes | None) -> Pairs:
-        """What every answer carries, errors and streams too. Credentials of the browser are never asked for."""
+        """The headers of every answer, including errors and streams. Browser credentials are never allowed."""
         found: Pairs = [(b"vary", b"Origin")] if self.named else []
         if origin is not None and self.allow(origin):
             named = origin.lower() in self.named
@@ -46,7 +46,7 @@ class Origins:
         return found
 
     def added_to(self, send: Send, origin: bytes | None) -> Send:
-        """Send answers with these headers."""
+        """A `send` that adds these headers to answers."""
         added = self.headers(origin)
 
         async def sending(message: Any) -> None:
@@ -58,7 +58,7 @@ class Origins:
 
 
 def origins_of(given: Iterable[str]) -> Origins:
-    """The origins of the setting. Raises BadSetting for what no browser would send.
+    """The origins of the setting. Raises BadSetting for a value that no browser would send.
 
     Example: ("app://obsidian.md", "http://localhost:3000") -> both by name; ("*",) -> any
     """
@@ -79,9 +79,9 @@ def _origin(text: str) -> str:
 
 
 def foreign_origin(headers: Mapping[bytes, bytes]) -> bytes | None:
-    """The origin of the page that sends a request; None where it is the gateway's own, or no page sends it."""
+    """The origin of the page that sends a request; None if it is the gateway's own or there is no page."""
     origin = headers.get(b"origin")
-    # A page cannot write `sec-fetch-site`: behind a proxy that changes the host name, only it tells a page of ours.
+    # Pages can't forge `sec-fetch-site`; behind a proxy that changes the host name, only it identifies our own pages.
     if origin is None or headers.get(b"sec-fetch-site") == b"same-origin":
         return None
     scheme, _, place = origin.lower().partition(b"://")
@@ -94,9 +94,9 @@ def is_preflight(method: str, headers: Mapping[bytes, bytes]) -> bool:
 
 
 def preflight(headers: Mapping[bytes, bytes]) -> Pairs:
-    """What an allowed origin is told it may send: any method, and the headers that it asks for.
+    """The answer to an allowed origin's preflight: any method, and the headers that it asks for.
 
-    A page of a public site that calls a private address is asked about too; the answer says yes where it must.
+    For a public page that calls a private address, the answer also grants private network access.
     """
     asked = headers.get(b"access-control-request-headers", b"").strip()
     found: Pairs = [

@@ -1,8 +1,8 @@
-"""Threads in which requests are planned: a few, replaced when one hangs, and never more than a few that do.
+"""The threads that plan requests: a few, replaced when one hangs, with a limit on hanging ones.
 
-Planning that loops is ended inside its own thread (`brim.deadline`). What blocks outside Python, a store on a dead
-disk, cannot be ended: its thread is left behind and another takes its place. While as many as `MOST_LOST` are left
-behind, nothing more is planned: each request goes to the plain planner at once, and no thread is added.
+Planning that loops is ended inside its own thread (`brim.deadline`). A call that blocks outside Python, such as a store
+on a dead disk, can't be ended: its thread is abandoned and replaced. While `MOST_LOST` threads are abandoned, no more
+are added and every request goes straight to the plain planner.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import Any, NamedTuple, TypeVar
 from brim.deadline import OutOfTime
 
 T = TypeVar("T")
-# As many as there were before: planning holds the interpreter, so more of them only wait for each other.
+# Planning holds the interpreter, so more threads would only wait for each other.
 THREADS = 2
-# So many may hang at once. Each holds its stack and one request.
+# Threads that may hang at once. Each holds its stack and one request.
 MOST_LOST = 8
 
 
@@ -30,7 +30,7 @@ class _Job(NamedTuple):
 
 
 class PlanningThreads:
-    """Runs work beside the event loop, and gives up on it after a while."""
+    """Runs work off the event loop, and gives up on it after a while."""
 
     def __init__(self) -> None:
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
@@ -39,11 +39,11 @@ class PlanningThreads:
         self._lock = threading.Lock()
 
     async def run(self, seconds: float, work: Callable[..., T], *given: Any) -> T:
-        """What `work` gives or raises; `OutOfTime` if it takes longer than so many seconds once it has begun."""
+        """The result of `work`; raises OutOfTime if it takes longer than this many seconds after it started."""
         if self.lost >= MOST_LOST:
             raise OutOfTime
         loop = asyncio.get_running_loop()
-        context = contextvars.copy_context()  # who collects incidents
+        context = contextvars.copy_context()  # carries the collector of incidents
         job = _Job(lambda: context.run(work, *given), loop.create_future(), loop.create_future())
         with self._lock:
             if self._threads < THREADS:
@@ -61,16 +61,16 @@ class PlanningThreads:
         raise OutOfTime
 
     def _found(self, done: asyncio.Future[Any]) -> None:
-        """A thread that was given up has ended its work after all."""
+        """An abandoned thread finished after all."""
         if not done.cancelled():
-            done.exception()  # nobody waits for it
+            done.exception()  # nobody is waiting for it
         with self._lock:
             self.lost -= 1
             self._threads += 1
 
     def _start(self) -> None:
         self._threads += 1
-        # A daemon: what hangs must not keep the process from ending.
+        # A daemon thread, so that a hanging one doesn't keep the process from ending.
         threading.Thread(target=self._work, name="brim-plan", daemon=True).start()
 
     def _work(self) -> None:
@@ -79,13 +79,13 @@ class PlanningThreads:
             _tell(loop, job.begun, None, None)
             try:
                 found = job.work()
-            except BaseException as problem:  # whoever waits for it gets it, whatever it is
+            except BaseException as problem:  # passed on to whoever waits for the result
                 _tell(loop, job.done, None, problem)
             else:
                 _tell(loop, job.done, found, None)
             del job
             with self._lock:
-                if self._threads > THREADS:  # it was replaced while it hung
+                if self._threads > THREADS:  # it was replaced while it was hanging
                     self._threads -= 1
                     return
 
@@ -104,5 +104,5 @@ def _tell(loop: asyncio.AbstractEventLoop, future: asyncio.Future[Any], found: A
 
     try:
         loop.call_soon_threadsafe(settle)
-    except RuntimeError:  # the loop has ended: nobody waits
+    except RuntimeError:  # the loop has ended, so nobody is waiting
         return

@@ -1,6 +1,6 @@
-"""uvicorn's HTTP protocol with limits of its own: the size of heads, the time that each may take, and connections.
+"""uvicorn's HTTP protocol with limits on the size of heads, the time each may take, and the number of connections.
 
-The head of an answer goes out together with what follows it at once: one system call less for every request.
+The head of an answer is sent together with what directly follows it, which saves a system call per request.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ try:
 except ImportError as problem:  # pragma: no cover, the extra is not installed
     raise MissingExtra("the gateway", "gateway") from problem
 
-# An extension of ASGI: what takes lines that are to stand at the end of the next head. uvicorn looks at each header for
-# several times as long as it takes to write them all.
+# An ASGI extension that accepts raw lines for the end of the next head. uvicorn's checks of each header take
+# several times as long as writing all of them.
 LINES = "brim.lines"
-# Answers up to this size are joined with their head.
+# Answers up to this size are sent together with their head.
 JOINED = 1 << 16
 _TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-type: application/json\r\n"
@@ -39,7 +39,7 @@ _TOO_MANY = (
 
 
 class Doors:
-    """The connections that are open, of all peers together and of each; `settings` are asked anew each time."""
+    """The open connections, in total and per peer; `settings` are read anew each time."""
 
     def __init__(self, settings: Callable[[], Settings]) -> None:
         self._settings = settings
@@ -51,7 +51,7 @@ class Doors:
         return self._settings().head_timeout
 
     def enter(self, peer: str) -> bool:
-        """Let a connection in; False if there are too many."""
+        """Admit a connection; False if there are too many."""
         settings = self._settings()
         if self._all >= settings.connections or self._each[peer] >= settings.peer_connections:
             return False
@@ -67,9 +67,9 @@ class Doors:
 
 
 class Corked:
-    """A transport that holds the head of an answer back until its body, or until nothing else is to be done.
+    """A transport that holds back the head of an answer until its body arrives or the loop is idle.
 
-    It knows of asyncio's transports what uvicorn's protocol uses.
+    It implements the parts of asyncio's transports that uvicorn's protocol uses.
     """
 
     __slots__ = (
@@ -93,7 +93,7 @@ class Corked:
         self.resume_reading = transport.resume_reading
 
     def add(self, lines: bytes) -> None:
-        """Have these lines at the end of the next head."""
+        """Add these lines to the end of the next head."""
         self._lines = lines
 
     def write(self, data: bytes) -> None:
@@ -121,7 +121,7 @@ class Corked:
 
 
 class LimitedProtocol(HttpToolsProtocol):
-    """Cuts connections whose heads are too large or come too slowly, the first one as every later one."""
+    """Cuts connections whose heads are too large or too slow, on the first request and on every later one."""
 
     def __init__(self, *given: Any, doors: Doors, **named: Any) -> None:
         super().__init__(*given, **named)
@@ -153,10 +153,10 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         if self._peer is None:
-            return  # it was not let in
+            return  # it wasn't admitted
         self._arrived = len(data)
         super().data_received(data)
-        # What comes while no request is served begins one, and has so long to get to the end of its head.
+        # Bytes that arrive while no request is being served start one, which has this long to complete its head.
         if self._deadline is None and (self._in_head or not self._serving):
             self._start_timer()
         if self._in_head:
@@ -172,7 +172,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._stop_timer()
         self._in_head = False
-        # Only where a piece was large enough is it worth adding up what of it was headers.
+        # Adding up the header bytes is only worthwhile if a piece was large enough.
         large = self._header_bytes + self._arrived > HEADER_BYTES
         self._header_bytes = 0
         if large and len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > HEADER_BYTES:

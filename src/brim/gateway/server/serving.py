@@ -1,4 +1,4 @@
-"""Running the gateway: uvicorn, signals, draining and reloads."""
+"""Runs the gateway: uvicorn, signals, draining and reloads."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ except ImportError as problem:  # pragma: no cover, the extra is not installed
     raise MissingExtra("the gateway", "gateway") from problem
 
 BACKLOG = 2_048
-# A thread that plans lets the loop have its turn after so long. With Python's 5 ms a request that needs ten turns waits
+# A planning thread yields to the event loop after this long. With Python's 5 ms, a request that needs ten turns waits
 # 50 ms beside it.
 SWITCH_SECONDS = 0.0005
-# The part of the drain time that is kept for connections to close, and what is cut at its end to be noted.
+# Part of the drain time reserved for closing connections and recording what was cut off.
 CLOSING_SECONDS = 1
 
 
@@ -71,7 +71,7 @@ class Server(uvicorn.Server):
         self._reload = reload
 
     def handle_exit(self, sig: int, frame: object) -> None:
-        """The first signal drains, the second stops at once."""
+        """The first signal drains, the second stops immediately."""
         if self.should_exit:
             self.force_exit = True
             if self._loop is not None:
@@ -82,13 +82,13 @@ class Server(uvicorn.Server):
         self.stop()
 
     def stop(self) -> None:
-        """End: running requests are given their time, then the rest is cut. May be called from any thread."""
+        """Stop: running requests get the drain time, then the rest is cut off. Thread-safe."""
         self.should_exit = True
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._stop.set)
 
     async def main_loop(self) -> None:
-        """Sleep until it is time to end; uvicorn would wake ten times a second."""
+        """Sleep until it is time to stop; uvicorn would wake ten times a second."""
         self._loop = asyncio.get_running_loop()
         self.ready.set()
         if not self.should_exit:
@@ -96,24 +96,24 @@ class Server(uvicorn.Server):
         await self._drain()
 
     async def _drain(self) -> None:
-        """Let running requests end in their time. Until then the port stays open: `/readyz` tells of it."""
+        """Give running requests the drain time. Until then the port stays open, and `/readyz` says so."""
         self.gateway.drain()
         waiting = {asyncio.ensure_future(self.gateway.drained()), asyncio.ensure_future(self._now.wait())}
-        # A little is left for what comes after, so that all is over when the time is.
+        # Leave a little for the steps after this, so that everything ends in time.
         seconds = max(0.0, self.gateway.options.gateway.shutdown_grace - 1.25 * CLOSING_SECONDS)
         _, late = await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         for task in late:
             task.cancel()
 
     def listen(self, *, shared: bool = False) -> socket.socket:
-        """Bind first, so that a free port is known before anything starts; BadSetting if it is taken."""
+        """Bind the port before anything starts; BadSetting if it is taken."""
         settings = self.gateway.options.gateway
         found = bound_to(settings.host, settings.port, shared=shared)
-        found.listen(BACKLOG)  # whoever comes before everything is up waits a moment
+        found.listen(BACKLOG)  # early clients wait until everything is up
         return found
 
     def _parent_gone(self) -> None:
-        """The process that looks after this one has ended, and was not able to say so."""
+        """The parent process ended without being able to say so."""
         if not os.read(sys.stdin.fileno(), 1):
             asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
             self.handle_exit(signal.SIGTERM, None)
@@ -126,7 +126,7 @@ class Server(uvicorn.Server):
         await self.serve(sockets=[bound])
 
     def _on_hup(self) -> None:
-        """Read the settings again; if they are bad, the ones in force stay."""
+        """Reload the settings; if they are invalid, keep the current ones."""
         assert self._reload is not None
         try:
             options = self._reload()
@@ -146,7 +146,7 @@ def serve(
     otel: bool = False,
     shared: bool = False,
 ) -> None:
-    """Serve by settings until a signal ends it; HUP loads them again. The port may be `shared` with other processes."""
+    """Serve until a signal ends it; HUP reloads the settings. The port may be `shared` with other processes."""
 
     def resolved(settings: Settings) -> Options:
         return options_of(settings, upstream=upstream, clear_tool_uses=clear_tool_uses)
@@ -167,14 +167,14 @@ def serve(
     server = Server(gateway, lambda: resolved(load({})))
     bound = server.listen(shared=shared)
     if shared:
-        print("ready", flush=True)  # for the process that looks after it
+        print("ready", flush=True)  # for the parent process
     else:
         say_where(bound)
     run(server, bound, shared=shared)
 
 
 def _reload_all() -> None:
-    """Have all processes that serve this port load the settings: the one that looks after them tells them."""
+    """Have all processes on this port reload the settings, through their parent."""
     os.kill(os.getppid(), signal.SIGHUP)
 
 
@@ -183,7 +183,7 @@ def limits_of(settings: Settings) -> Limits:
 
 
 def dashboard() -> DashboardMaker | None:
-    """What makes the pages, where they are installed."""
+    """The dashboard application, if it is installed."""
     if importlib.util.find_spec("brim.dashboard.app") is None:
         return None
     maker: DashboardMaker = importlib.import_module("brim.dashboard.app").create
@@ -194,7 +194,7 @@ def run(server: Server, bound: socket.socket, *, shared: bool = False) -> None:
     """Serve until a signal ends it."""
     set_up(server.gateway.redact)
     keep_little()
-    # What is loaded now stays: the collector need not walk it with every request's garbage.
+    # What is loaded now stays, so the garbage collector need not walk it with every collection.
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)

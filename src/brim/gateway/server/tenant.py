@@ -1,7 +1,7 @@
-"""Whose request it is: the tenant, a keyed hash of the credential that a client sends.
+"""The tenant of a request: a keyed hash of the client's credential.
 
-The key is random and lives in the store, so that restarts and all gateways on one store agree on a tenant, and nobody
-who sees one can test guesses at the credential behind it.
+The key is random and kept in the store, so that all gateways on a store agree on a tenant, also after restarts, and
+nobody who sees a tenant's name can test guesses at its credential.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 KEY: Final = "tenant.key"
 KEY_BYTES: Final = 32
-# 80 bits, as 16 letters and digits: nobody finds a credential with the hash of another's by trying.
+# 80 bits, as 16 letters and digits: nobody can find a credential that collides with another's.
 HASH_BYTES: Final = 10
-# Every place in which a client of a provider sends its key, and Brim's own.
+# Every header in which clients send a provider's key, and Brim's own.
 _HEADERS: Final = frozenset((b"authorization", b"x-api-key", b"x-goog-api-key", b"api-key", b"x-brim-token"))
 _FIELDS: Final = frozenset((b"key", b"access_token"))
 _CREDENTIAL: Final = b"brim.credential"
@@ -37,7 +37,7 @@ JOINED: Final = ""
 
 
 class Tenants:
-    """Tells the tenant of a request.
+    """Determines the tenant of a request.
 
     Example: Tenants(store).of(scope, options) -> "mzxw6ytboi4dkmjq"
     """
@@ -49,7 +49,7 @@ class Tenants:
         """The tenant of those who send no credential of their own."""
 
     def of(self, scope: Mapping[str, Any], options: Options) -> str:
-        """The tenant of a request that may be here; Refused (400) where it names two."""
+        """The tenant of an admitted request; Refused (400) if it names two."""
         if options.gateway.join_tenants:
             return JOINED
         if options.gateway.tenant_header and _trusted(scope, options):
@@ -66,9 +66,9 @@ class Tenants:
 
 
 def credentials(scope: Mapping[str, Any], token: str | None) -> list[bytes]:
-    """The secrets that a request carries, without the access token that all clients share.
+    """The secrets in a request, without the access token, which all clients share.
 
-    All of them: a client cannot choose which of two keys tells whose it is. Where they stand does not matter.
+    All of them count, wherever they are, so that a client can't choose which of two keys identifies it.
     """
     shared = token.encode() if token is not None else b""
     found = {_secret(value, shared) for name, value in scope["headers"] if name in _HEADERS}
@@ -79,7 +79,7 @@ def credentials(scope: Mapping[str, Any], token: str | None) -> list[bytes]:
 
 
 def _secret(value: bytes, shared: bytes) -> bytes:
-    """What a header holds. Example: b"Bearer sk-1" -> b"sk-1"; the access token where it is a browser's password"""
+    """The secret in a header. Example: b"Bearer sk-1" -> b"sk-1"; the access token where it is a browser's password"""
     scheme, _, rest = value.strip().partition(b" ")
     kind, rest = scheme.lower(), rest.strip()
     if kind == b"bearer":
@@ -88,7 +88,7 @@ def _secret(value: bytes, shared: bytes) -> bytes:
 
 
 def password(value: bytes) -> bytes:
-    """The password of HTTP basic authentication, by which a browser can hold the access token."""
+    """The password of HTTP basic authentication, which is how browsers send the access token."""
     try:
         return base64.b64decode(value, validate=True).partition(b":")[2]
     except binascii.Error:
@@ -96,7 +96,7 @@ def password(value: bytes) -> bytes:
 
 
 def _named(headers: Iterable[tuple[bytes, bytes]], wanted: bytes) -> bytes:
-    """The value of the header that names the tenant. Two of them are a client's beside its proxy's."""
+    """The value of the header that names the tenant. Two of them mean that a client added its own to the proxy's."""
     given = [value.strip() for name, value in headers if name == wanted]
     if len(given) > 1:
         raise Refused(400, f"{wanted.decode()}: given more than once", "bad_header")
@@ -104,7 +104,7 @@ def _named(headers: Iterable[tuple[bytes, bytes]], wanted: bytes) -> bytes:
 
 
 def _trusted(scope: Mapping[str, Any], options: Options) -> bool:
-    """Whether this request may name its tenant: it comes from a known proxy, or, without any, holds the token."""
+    """Whether this request may name its tenant: it comes from a known proxy or, if none is set, carries the token."""
     if not options.proxies:
         return options.guarded
     peer = scope.get("client")

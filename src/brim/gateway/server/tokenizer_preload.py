@@ -1,6 +1,6 @@
-"""What is loaded at the start, in a thread: compactors, and tokenizers of the models that were used last or are named.
+"""Loads compactors, and tokenizers of recently used or configured models, in a thread at the start.
 
-The first request of a process then does not wait for its own, nor do others beside it: compactors take 0.3 seconds.
+This way the first request doesn't wait for them, and neither do others: compactors take 0.3 seconds.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from brim.errors import MissingExtra
 from brim.gateway.fitting.fitter import Fitter
 from brim.gateway.server.options import Options
 
-# So many families: each takes 20 to 50 MB, and loads in a moment when it is asked for.
+# Families to preload: each takes 20 to 50 MB, and others load quickly on demand.
 MOST_FAMILIES = 2
-# Usage records that are looked at, the newest first.
+# Usage records to examine, newest first.
 LOOKED_AT = 200
 
 
 class Warming:
-    """Loads beside everything else, once."""
+    """Loads in the background, once."""
 
     def __init__(self, fitter: Fitter, options: Options) -> None:
         self._fitter = fitter
@@ -36,11 +36,11 @@ class Warming:
         for family in self.families():
             self._fitter.load(family)
         for kind in content.KINDS:
-            with contextlib.suppress(MissingExtra):  # content of that kind is then plain text
+            with contextlib.suppress(MissingExtra):  # that kind of content is then treated as plain text
                 content.module_of(kind)
 
     def families(self) -> list[str]:
-        """The likely families, the likeliest first."""
+        """The likely families, most likely first."""
         found: dict[str, None] = {}
         for upstream, name in dict.fromkeys(self._names()):
             model = self._fitter.models.find(name, upstream)
@@ -51,7 +51,7 @@ class Warming:
         return list(found)
 
     def _names(self) -> Iterator[tuple[str, str]]:
-        """Upstreams and models: as they were used last, then as the settings name them (patterns name none)."""
+        """Upstreams and models: first those used last, then those in the settings (patterns name none)."""
         yield from ((used.provider, used.model) for used in self._fitter.store.usage(limit=LOOKED_AT))
         yield from (("", name) for name in self._options.settings.models)
         for target in self._options.targets:

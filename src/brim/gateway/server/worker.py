@@ -1,7 +1,7 @@
-"""A process that reads and fits large bodies, one after the other, so that no other request waits for them.
+"""A worker process that parses and fits large bodies one after the other, so that no other request waits for them.
 
-It is started by `offload` with one end of a socket and ends when the other end is closed. It fits with the same code as
-the gateway, in sessions of its own; where the gateway's store is a file it opens that too.
+`offload` starts it with one end of a socket, and it ends when the other end closes. It uses the same code as the
+gateway, with its own sessions; if the gateway's store is a file, it opens that too.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ try:
 except ImportError:  # pragma: no cover, Windows
     resource = None  # type: ignore[assignment]
 
-# Below the gateway: whoever waits for a small request goes first.
+# Lower priority than the gateway, so that small requests go first.
 NICE: Final = 10
-# A body of 64 MB takes at most about 2 GB to read and plan; what asks for more than this is refused.
+# A body of 64 MB takes at most about 2 GB to parse and plan; a request that needs more than this is refused.
 MOST_MEMORY: Final = 6 << 30
-# Planning of a large body that takes longer is ended, and the plain planner takes over; counting comes on top.
+# Planning a large body stops after this, and the plain planner takes over. Counting comes on top.
 FIT_SECONDS: Final = 8.0
-# Reports that are longer when they are written are not kept by the gateway.
+# The gateway doesn't keep longer reports.
 LONGEST_REPORT: Final = 1 << 20
-# The newest handles that the gateway is told of with a fit: of 40,000 messages all of them take it 6 ms to read.
+# Handles to report to the gateway with a fit, newest first; reading those of 40,000 messages would take it 6 ms.
 MOST_HANDLES: Final = 2_000
 
 
@@ -66,7 +66,7 @@ class ToldModels(UpstreamModels):
 
 
 class LargeBodies:
-    """What is done for the other end."""
+    """Does the jobs that the gateway sends."""
 
     def __init__(self, path: str | None, limits: Limits) -> None:
         self._fitter = Fitter(Policy.named("agent"), Catalog(), open_store(path, limits), fit_timeout=FIT_SECONDS)
@@ -78,7 +78,7 @@ class LargeBodies:
         self._last: FitResult | None = None
 
     def do(self, job: Any, pieces: Sequence[bytes]) -> tuple[Any, Sequence[bytes]]:
-        """The answer to a job, and the body that goes with it."""
+        """The answer to a job, and the body that belongs to it."""
         try:
             if isinstance(job, ReadJob):
                 return self._asked(job, pieces), ()
@@ -114,7 +114,7 @@ class LargeBodies:
         return BodyAsks(found.model, found.stream is True, len(self._content))
 
     def _fitted_anyhow(self, job: FitJob) -> tuple[FitDone, Sequence[bytes]]:
-        """The body that was read, fitted; where Brim fails at that, by the plain planner."""
+        """Fit the body that was read; if that fails, use the plain planner."""
         fitter = self._fitter
         fitter.policy, fitter.recall = job.policy, job.recall
         self._only.told = self._same(job.model)
@@ -138,7 +138,7 @@ class LargeBodies:
         return self._told(self._last, job.ship)
 
     def _content_of(self, job: FitJob) -> bytes:
-        """The body, with the recall tool where that is offered."""
+        """The body, with the recall tool if that is offered."""
         read = self._read
         assert read is not None
         if job.recall == "tool" and not job.controls.dry_run and read.api in RECALLING:
@@ -164,7 +164,7 @@ class LargeBodies:
             self._fitter.record(self._last, job.tokens)
 
     def _same(self, model: Model | None) -> Model | None:
-        """The same object for the same model each time, as counters go by it."""
+        """The same object for equal models, because counters are cached by it."""
         return None if model is None else self._models.setdefault(model, model)
 
     def _told(self, result: FitResult, ship: bool) -> tuple[FitDone, Sequence[bytes]]:
@@ -192,7 +192,7 @@ class LargeBodies:
 
 
 def serve(end: socket.socket, path: str | None = None, limits: Limits = Limits()) -> None:  # noqa: B008
-    """Work until the other end is closed."""
+    """Work until the other end closes."""
     channel = Channel(end)
     if path == "-":
         path = str(channel.receive()[0])
@@ -206,8 +206,8 @@ def serve(end: socket.socket, path: str | None = None, limits: Limits = Limits()
 
 
 def main() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the gateway ends it
-    logging.disable(logging.CRITICAL)  # what goes wrong is told to the gateway, whose log masks what is to be masked
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the gateway stops this process
+    logging.disable(logging.CRITICAL)  # faults are reported to the gateway, whose log masks secrets
     if hasattr(os, "nice"):
         os.nice(NICE)
     if resource is not None and sys.platform == "linux":
