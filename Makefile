@@ -97,7 +97,7 @@ haproxy: $(READY)
 # Needs Claude Code, Codex, opencode, aider, llm, the SDKs and a llama.cpp server: `tests/real/install FOLDER`.
 CLIENTS ?= .clients
 real-clients: $(READY)
-	CLIENTS=$(CLIENTS) $(BIN)/pytest -s -p no:cacheprovider tests/real/sdks.py tests/real/tool_loops.py tests/real/wrapped_agents.py tests/real/codex_compaction.py tests/real/js_clients.py tests/real/command_line.py $(ARGS)
+	CLIENTS=$(CLIENTS) $(BIN)/pytest -s -p no:cacheprovider tests/real/sdks.py tests/real/tool_loops.py tests/real/wrapped_agents.py tests/real/setup_agents.py tests/real/codex_compaction.py tests/real/js_clients.py tests/real/command_line.py $(ARGS)
 
 # The pure-Python wheel, made without a compiler and used in an environment of its own.
 wheel: $(READY)

@@ -73,13 +73,48 @@ def test_setup_keeps_what_stands_in_a_configuration(run: Run, home: Path) -> Non
     assert opencode["provider"]["openai"]["options"] == {"timeout": 5, "baseURL": f"{URL}/v1"}
 
 
+def test_undo_keeps_what_an_agent_wrote_into_its_configuration_since(run: Run, home: Path) -> None:
+    settings, own = home / AGENTS["opencode"].file, json.loads(OWN["opencode"])
+    settings.parent.mkdir(parents=True)
+    settings.write_text(OWN["opencode"])
+    run("setup", "opencode")
+    changed = json.loads(settings.read_text())
+    changed["provider"]["openai"]["options"]["timeout"] = 9
+    settings.write_text(json.dumps({"$schema": "s", **changed}))
+    done = run("setup", "opencode", "--undo")
+    assert (done.code, "changed since stays" in done.out) == (0, True)
+    own["provider"]["openai"]["options"]["timeout"] = 9
+    assert json.loads(settings.read_text()) == {"$schema": "s", **own}
+
+
+def test_undo_keeps_the_lines_that_were_written_since(run: Run, home: Path) -> None:
+    path = home / AGENTS["codex"].file
+    path.parent.mkdir(parents=True)
+    path.write_text(OWN["codex"])
+    run("setup", "codex")
+    path.write_text(path.read_text() + '\n[projects."/work"]\ntrust_level = "trusted"\n')
+    assert run("setup", "codex", "--undo").code == 0
+    found = tomllib.loads(path.read_text())
+    assert found == {**tomllib.loads(OWN["codex"]), "projects": {"/work": {"trust_level": "trusted"}}}
+
+
+def test_an_agents_own_layout_of_the_same_values_is_no_change(run: Run, home: Path) -> None:
+    path = home / AGENTS["claude"].file
+    path.parent.mkdir(parents=True)
+    path.write_text(OWN["claude"])
+    run("setup", "claude")
+    path.write_text(json.dumps(json.loads(path.read_text()), indent=4))
+    assert run("setup", "claude", "--undo").code == 0
+    assert path.read_text() == OWN["claude"]
+
+
 def test_undo_does_not_lose_what_was_changed_since_unless_it_is_told_to(run: Run, home: Path) -> None:
-    run("setup", "gemini")
-    path = home / AGENTS["gemini"].file
-    path.write_text("MINE=1\n")
-    assert run("setup", "gemini", "--undo").code == 2
-    assert path.read_text() == "MINE=1\n"
-    assert run("setup", "gemini", "--undo", "--force").code == 0
+    run("setup", "codex")
+    path = home / AGENTS["codex"].file
+    path.write_text('model_provider = "mine"\n')
+    assert run("setup", "codex", "--undo").code == 2
+    assert path.read_text() == 'model_provider = "mine"\n'
+    assert run("setup", "codex", "--undo", "--force").code == 0
     assert not path.exists()
 
 

@@ -12,26 +12,13 @@ from typing import Any
 
 import pytest
 
-from brim.gateway.proxy import overflow
-from brim.testing import Call, FakeProvider, Say
-from brim.testing.http import Answer
-from brim.testing.replies import Seen
+from brim.testing import Call, Say
 from tests.real.clients import SAYS, ClaudeCode, Client, Codex, Opencode, Place
 from tests.real.command_line import INSTALLED, WINDOW, at, brim, note, turns_of
+from tests.real.counting_provider import CountingProvider
 
 CALLS = 8
 LINES = 1_200
-
-
-class CountingProvider(FakeProvider):
-    """Knows how often it said that a prompt is too long."""
-
-    overflows = 0
-
-    def _chat(self, seen: Seen, api: str, name: str, action: str) -> Answer:
-        answer = super()._chat(seen, api, name, action)
-        self.overflows += overflow.read(answer.status, b"".join(answer.pieces)) is not None and answer.status == 400
-        return answer
 
 
 class LoopingClaudeCode(ClaudeCode):

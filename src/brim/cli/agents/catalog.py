@@ -54,6 +54,8 @@ def _opencode_providers(url: str) -> dict[str, Any]:
 
 def _opencode(text: str, url: str) -> str:
     settings = _json(text, "opencode.json")
+    if not settings:  # opencode writes this line into a configuration that has none
+        settings["$schema"] = "https://opencode.ai/config.json"
     providers = settings.setdefault("provider", {})
     for name, given in _opencode_providers(url).items():
         known = providers.setdefault(name, {})
