@@ -28,9 +28,11 @@ from brim.content.json.records import (
     NUMBER,
     TEXT,
     Column,
+    Path,
     Records,
     is_records,
     kind_of,
+    named_rows,
     records,
     shown,
 )  # fmt: skip
@@ -66,7 +68,7 @@ _MOST = 20_000
 class Single:
     """A field outside of lists, or a list of plain values."""
 
-    key: str
+    path: Path
     order: int
     values: list[str]
     rank: int
@@ -168,7 +170,7 @@ class _RowPage:
     def __init__(self, value: Any, before: list[tuple[str, str]], room: Room, said: Container[str]) -> None:
         self.room = room
         self.said = said
-        self.singles = [Single(key, number - len(before), [text], 1) for number, (key, text) in enumerate(before)]
+        self.singles = [Single((key,), number - len(before), [text], 1) for number, (key, text) in enumerate(before)]
         self.tables: list[Records] = []
         self.brief = room.tokens < BRIEF
         self.terms = query_match.terms(room.query)
@@ -179,27 +181,26 @@ class _RowPage:
     # Reading
 
     def _walk(self, value: Any) -> None:
-        waiting: list[tuple[str, Any, int]] = [("", value, 0)]
-        found: dict[str, Single] = {}
-        totals: dict[str, int] = {}
+        waiting: list[tuple[Path, Any]] = [((), value)]
+        found: dict[Path, Single] = {}
+        totals: dict[Path, int] = {}
         order = 0
         while waiting and order < _MOST:
-            path, inside, depth = waiting.pop()
+            path, inside = waiting.pop()
             order += 1
-            if isinstance(inside, str) and (read := _json_in(inside)) is not None and depth < _DEEPEST:
+            if isinstance(inside, str) and (read := _json_in(inside)) is not None and len(path) < _DEEPEST:
                 inside = read
             if isinstance(inside, (dict, list)) and is_records(inside):
-                self.tables.append(records(inside, path, order, self._looked_at(inside)))
+                rows = named_rows(inside)
+                self.tables.append(records(rows, path, order, self._looked_at(rows)))
             elif isinstance(inside, dict):
-                waiting += reversed(
-                    [(f"{path}.{key}" if path else key, each, depth + 1) for key, each in inside.items()]
-                )
+                waiting += reversed([((*path, key), each) for key, each in inside.items()])
             elif isinstance(inside, list):
-                waiting += reversed([(path, each, depth + 1) for each in inside[:_MOST]])
+                waiting += reversed([(path, each) for each in inside[:_MOST]])
                 totals[path] = totals.get(path, 0) + len(inside)
             elif text := shown(inside):
                 kind = kind_of(inside, text)  # one hash is what names its object; a column of them is not
-                rank = self._rank(path, CODE if kind == HASH else kind)
+                rank = self._rank(_last(path), CODE if kind == HASH else kind)
                 one = found.setdefault(path, Single(path, order, [], rank))
                 one.rank = max(one.rank, rank)
                 one.values.append(text)
@@ -207,16 +208,16 @@ class _RowPage:
         for one in self.singles:
             fresh = [value for value in one.values if value not in self.said]
             one.values = one.whole = fresh
-            one.total = max(totals.get(one.key, 0), len(one.values))
+            one.total = max(totals.get(one.path, 0), len(one.values))
         self.singles = [one for one in self.singles if one.values]
 
-    def _looked_at(self, rows: Any) -> list[int] | None:
+    def _looked_at(self, rows: Sequence[tuple[str, Any]]) -> list[int] | None:
         """The rows of a long list that could be shown: those that the query names, the first and the last."""
         number, most = len(rows), max(_LOOKED_AT, self.room.tokens // _ROW)
         if number <= most:
             return None
         tail = int(most * _TAIL)
-        texts = [f"{row}\n" for row in (rows.values() if isinstance(rows, dict) else rows)] if self.terms else []
+        texts = [f"{row}\n" for _, row in rows] if self.terms else []
         chosen = {
             *range(most - tail),
             *range(number - tail, number),
@@ -277,16 +278,22 @@ class _RowPage:
             for table in self.tables
             if table.columns  # rows of empty lists and objects have none
         ]
-        left = self._name_rows(tables, left)
+        # Fields beside tables get a part of a room that is too small for both.
+        beside = min(
+            left // 3, sum(self._size(f"; {_last(one.path)}: {one.values[0][:NAME]}") for one in self.singles[:20])
+        )
+        left = self._name_rows(tables, left, beside)
+        kept: list[Single] = []
+        left -= self._take_names(beside if tables else 0, kept)
+        taken = {one.order for one in kept}
         units: list[tuple[int, int, Single | Column, Shown | None]] = [
-            (one.rank, one.order, one, None) for one in self.singles
+            (one.rank, one.order, one, None) for one in self.singles if one.order not in taken
         ]
         for table in tables:
             for column in table.table.columns:
                 if column.filled and column not in table.columns:
                     rank = self._rank(column.key, column.kind) + (2 if column.constant and column.kind != TEXT else 0)
                     units.append((rank, table.table.order, column, table))
-        kept: list[Single] = []
         open_tables = {id(table) for table in tables}
         for _, _, one, held in sorted(units, key=lambda unit: unit[:2]):
             if left < 3:
@@ -302,7 +309,17 @@ class _RowPage:
             self._lengthen(kept, tables, left)
         return sorted(kept, key=lambda each: each.order), [table for table in tables if table.rows]
 
-    def _name_rows(self, tables: list[Shown], left: int) -> int:
+    def _take_names(self, beside: int, kept: list[Single]) -> int:
+        """Show codes and names that stand beside tables before the tables' columns, outer ones first."""
+        left = beside
+        names = [one for one in self.singles if one.rank <= _RANKS[TEXT]]
+        for one in sorted(names, key=lambda one: (one.rank, len(one.path), one.order)):
+            if left < 3:
+                break
+            left -= self._take_single(one, left, kept)
+        return beside - left
+
+    def _name_rows(self, tables: list[Shown], left: int, beside: int) -> int:
         """Give every table the rows that fit with what names them; texts that name are cut at a sentence's length."""
         costs: list[list[int]] = []
         wanted = []
@@ -314,8 +331,6 @@ class _RowPage:
             head = self._size(self._table_head(table)) + 2
             costs.append(rows)
             wanted.append(head + sum(rows))
-        # Fields beside tables get a part of a room that is too small for both.
-        beside = min(left // 3, sum(self._size(f"; {one.key}: {one.values[0][:NAME]}") for one in self.singles[:20]))
         for table, rows, given in zip(tables, costs, shares(wanted, max(0, left - beside)), strict=True):
             room = given - self._size(self._table_head(table)) - 2
             if sum(rows) > room:
@@ -332,7 +347,7 @@ class _RowPage:
                 table.cut[column.order, row] = _start(column.values[row])
 
     def _take_single(self, one: Single, left: int, kept: list[Single]) -> int:
-        used = self._size(f"; {one.key.rpartition('.')[2]}:") + 1
+        used = self._size(f"; {_last(one.path)}:") + 1
         values: list[str] = []
         # A long list leaves half of the room to other fields, and gets what they leave.
         most = left if len(one.whole) <= _FEW else left // 2
@@ -359,6 +374,8 @@ class _RowPage:
 
     def _take_column(self, one: Column, left: int, held: Shown) -> int:
         """Show a column, of the first rows where there is not room for all; a constant once, with the head."""
+        if any(one.values == other.values for other in held.columns):
+            return 0  # it says again what another column does
         head = self._size(f", {one.key}")
         if one.constant:
             cost = head + self._size(f": {_start(one.values[0])}")
@@ -419,7 +436,7 @@ class _RowPage:
 
     def _table_head(self, table: Shown) -> str:
         one = table.table
-        key = one.key.rpartition(".")[2]
+        key = _name(one.path, [each.path for each in self.tables])
         size = f"{plural(one.number, 'row')} × {plural(len(one.columns), 'field')}"
         names = ", ".join(column.key or "key" for column in table.columns)
         same = "; ".join(f"{column.key}: {_start(column.values[0])}" for column in table.constants)
@@ -444,8 +461,8 @@ class _RowPage:
         return f"{size} {self.room.mark(', '.join(gone) or 'parts of texts')}"
 
     def _written(self, kept: list[Single], tables: list[Shown]) -> str:
-        names = [one.key.rpartition(".")[2] for one in kept]
-        fields = "; ".join(f"{_key(one, names)}: {_listed(one)}" if one.key else _listed(one) for one in kept)
+        paths = [one.path for one in kept]
+        fields = "; ".join(f"{_name(one.path, paths)}: {_listed(one)}" if one.path else _listed(one) for one in kept)
         out = [fields] if fields else []
         for table in tables:
             out.append(self._table_head(table))
@@ -460,10 +477,14 @@ class _RowPage:
         return f"{body} {head}" if self.brief else f"{head}\n{body}"
 
 
-def _key(one: Single, names: list[str]) -> str:
-    """The last key of a field, with the one above it where two fields share it."""
-    last = one.key.rpartition(".")[2]
-    return last if names.count(last) == 1 else ".".join(one.key.split(".")[-2:])
+def _name(path: Path, among: Sequence[Path]) -> str:
+    """The last key of a path, with the one above it where two of them share it."""
+    shared = sum(each[-1:] == path[-1:] for each in among) > 1
+    return ".".join(path[-2:] if shared else path[-1:])
+
+
+def _last(path: Path) -> str:
+    return path[-1] if path else ""
 
 
 def _listed(one: Single) -> str:

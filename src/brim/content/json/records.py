@@ -23,6 +23,8 @@ _ALIKE = 0.5
 # Names may be shared by a few rows.
 _DISTINCT = 0.9
 CODE, TEXT, NUMBER, DATE, LINK, LONG, FLAG, HASH = range(8)
+# The keys that lead to a value: a key may hold any sign.
+Path = tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -43,7 +45,7 @@ class Column:
 class Records:
     """A list of records: where it stands, its columns, and those that identify a row."""
 
-    key: str
+    path: Path
     order: int
     number: int
     columns: list[Column]
@@ -77,33 +79,45 @@ def kind_of(leaf: Any, text: str) -> int:
 
 
 def is_records(value: Any) -> bool:
-    """Whether a value is a list of records of one shape, or maps their names to them."""
-    rows = list(value.values()) if isinstance(value, dict) else value
-    if not isinstance(rows, list) or len(rows) < 2 or not all(isinstance(row, dict) and row for row in rows):
-        return False
+    """Whether a value is a list of records of one shape, or maps names to such records or to lists of them."""
     if isinstance(value, list):
-        return True
+        return len(value) > 1 and all(isinstance(row, dict) and row for row in value)
+    if not isinstance(value, dict) or len(value) < 2:
+        return False
+    listed = all(isinstance(row, list) for row in value.values())
+    rows = [row for each in value.values() for row in each] if listed else list(value.values())
+    if len(rows) < 2 or not all(isinstance(row, dict) and row for row in rows):
+        return False
     first = set(rows[0])
     shared = first.intersection(*rows[1:8])
-    return len(shared) >= _ALIKE * len(first) and (len(rows) > 2 or len(shared) > 1)
+    return len(shared) >= _ALIKE * len(first) and (len(rows) > 2 or len(shared) > 1) and (not listed or len(value) > 2)
 
 
-def records(value: Any, key: str, order: int, rows: Sequence[int] | None = None) -> Records:
+def named_rows(value: Any) -> list[tuple[str, dict[str, Any]]]:
+    """The records of a value that `is_records`, each with the name that it stands under; "" in a list.
+
+    Example: {"1.0": [{"file": "a"}], "1.1": [{"file": "b"}]} -> [("1.0", {"file": "a"}), ("1.1", {"file": "b"})]
+    """
+    if isinstance(value, list):
+        return [("", row) for row in value]
+    return [(name, row) for name, each in value.items() for row in (each if isinstance(each, list) else (each,))]
+
+
+def records(
+    rows: Sequence[tuple[str, dict[str, Any]]], path: Path, order: int, chosen: Sequence[int] | None
+) -> Records:
     """The table of a list of records, of chosen rows where there are too many to show."""
-    named = list(value) if isinstance(value, dict) else []
-    items = list(value.values()) if named else list(value)
-    number = len(items)
-    places = range(number) if rows is None else rows
+    places = range(len(rows)) if chosen is None else chosen
     columns: dict[str, Column] = {}
     kinds: dict[str, dict[int, int]] = {}
     for at, place in enumerate(places):
-        cells = [("", place_key, 0) for place_key in named[place : place + 1]]
-        for path, leaf, depth in [*cells, *_cells(items[place])]:
+        name, row = rows[place]
+        for key, leaf, depth in [*([("", name, 0)] if name else []), *_cells(row)]:
             text = shown(leaf)
-            one = columns.get(path)
+            one = columns.get(key)
             if one is None:
-                one = columns[path] = Column(path, len(columns), depth)
-                kinds[path] = {}
+                one = columns[key] = Column(key, len(columns), depth)
+                kinds[key] = {}
             if not text:
                 continue
             one.values += [""] * (at - len(one.values))
@@ -113,15 +127,15 @@ def records(value: Any, key: str, order: int, rows: Sequence[int] | None = None)
                 one.values.append(text)
                 one.filled += 1
             kind = kind_of(leaf, text)
-            kinds[path][kind] = kinds[path].get(kind, 0) + 1
-    for path, one in columns.items():
+            kinds[key][kind] = kinds[key].get(kind, 0) + 1
+    for key, one in columns.items():
         one.values += [""] * (len(places) - len(one.values))
         if one.filled:
-            one.kind = max(kinds[path], key=lambda kind: (kinds[path][kind], kind))
+            one.kind = max(kinds[key], key=lambda kind: (kinds[key][kind], kind))
             one.constant = one.filled == len(places) > 1 and len(set(one.values)) == 1
             one.distinct = len({value for value in one.values if value}) / one.filled
     listed = list(columns.values())
-    return Records(key, order, number, listed, _naming(listed, number))
+    return Records(path, order, len(rows), listed, _naming(listed, len(rows)))
 
 
 def _naming(columns: Sequence[Column], number: int) -> list[Column]:
