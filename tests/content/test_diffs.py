@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from rooms import budgets, count, is_verbatim, room, stays_inside, texts
+from rooms import budgets, count, room, stays_inside, texts
 
 from brim.content import diffs as diff
 
@@ -40,7 +40,7 @@ def test_the_list_of_files_is_complete_and_counted():
 
 def test_hunks_about_the_query_come_first_with_their_headers():
     got = diff.extract(PATCH, room(300, query="what changed in module_4"))
-    assert "+++ b/src/module_4.py\n" in got
+    assert "src/module_4.py +6 -3\n@@ -1,13 +1,14 @@ def part_0():\n" in got
     assert "+new value 0 in src/module_4.py\n" in got
     assert "+new value 0 in src/module_1.py\n" not in got
 
@@ -56,7 +56,28 @@ def test_kept_lines_are_verbatim():
     got = diff.extract(file_diff("a.py", 30), room(300))
     head, _, body = got.partition("\n")
     assert head == "[1 file changed: +60 -30]"
-    assert is_verbatim(body, file_diff("a.py", 30))
+    header, _, hunks = body.partition("\n")
+    assert header == "a.py +60 -30"
+    *kept, mark = hunks.split("\n")
+    written = iter(file_diff("a.py", 30).split("\n"))
+    assert all(line in written for line in kept)
+    assert mark.startswith("[… ")
+
+
+def test_what_is_missing_is_said_in_one_place():
+    got = diff.extract(PATCH, room(300, handle="brim:3f2a"))
+    assert got.count("…") == 1
+    assert got.endswith(" lines, brim:3f2a]")
+
+
+def test_the_commits_of_a_log_with_patches_keep_their_subjects():
+    commits = "".join(
+        f"commit {i:040x}\nAuthor: A <a@b.c>\nDate:   Mon\n\n    Change part {i}\n\n{file_diff(f'src/m{i}.py')}\n"
+        for i in range(1, 9)
+    )
+    got = diff.extract(commits, room(500))
+    for i in range(1, 9):
+        assert f" Change part {i}\nsrc/m{i}.py +6 -3\n" in got
 
 
 def test_many_files_are_listed_by_folder():

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice, pairwise
 
 from brim.content import listings, plain_text
+from brim.content.commands import history
 from brim.content.selection import Bundle, by_lines, fits, keep, lines, plural
 from brim.content.types import Room
 from brim.relevance import query_match
@@ -51,27 +52,73 @@ class File:
 
 
 def extract(text: str, room: Room) -> str:
-    """The list of changed files and the most telling lines of their hunks, within the room.
+    """Commits and changed files with their counts, and below each the most telling lines of its hunks.
 
-    Example: -> "[2 files changed: +31 -4]\\na.py +30 -4\\nb.md +1 -0\\n\\ndiff …\\n@@ …\\n-old\\n+new\\n[… 20 lines]"
+    Example: -> "[2 files changed: +31 -4]\na.py +30 -4\n@@ -1,9 +1,35 @@\n-old\n+new\nb.md +1 -0\n[… 20 of 40 lines]"
     """
     if room.tokens <= 0:
         return ""
     if fits(text, room):
         return text
-    pieces = lines(text) if len(text) <= _LONGEST else []
-    found = files(pieces)
-    if not found or max(map(len, pieces)) > room.tokens * 6:
+    written = lines(text) if len(text) <= _LONGEST else []
+    found = files(written)
+    if not found or max(map(len, written)) > room.tokens * 6:
         return plain_text.extract(text, room)
     listed = _list(found, room)
     taken = room.count(listed)
     if taken > room.tokens:
         return plain_text.extract(text, room)
+    patch = _rewritten(written, found)
+    first = [] if "\n" in listed[:-1] else [file.first for file in patch.files]
     left = replace(room, tokens=room.tokens - taken)
-    order = list(_order(pieces, found, room.query))
-    body = keep(pieces, lambda: iter(order), left, by_lines(pieces))
+    order = [*((index,) for index in [*patch.titles, *first]), *_order(patch, room.query)]
+
+    def missing(gaps: list[tuple[int, int]]) -> str:
+        return f"{sum(end - first for first, end in gaps):,} of {plural(len(patch.pieces), 'line')}"
+
+    body = keep(patch.pieces, lambda: iter(order), left, by_lines(patch.pieces), small="", total=missing)
     made = f"{listed}{body}"
     return made if body and room.count(made) <= room.tokens else listed.rstrip("\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """A diff as it is shown: each commit and each file has one line for its header."""
+
+    pieces: list[str]
+    files: list[File]
+    titles: list[int]  # the lines that name commits
+
+
+def _rewritten(written: Sequence[str], found: Sequence[File]) -> Patch:
+    patch = Patch([], [], [])
+    _add_around(written[: found[0].first], patch)
+    for file in found:
+        shown = replace(file, first=len(patch.pieces), hunks=[])
+        patch.files.append(shown)
+        patch.pieces.append(file.summary() + "\n")
+        end = file.first
+        for hunk in file.hunks:
+            first = len(patch.pieces)
+            patch.pieces.extend(written[hunk.first : hunk.end])
+            shown.hunks.append(Hunk(first, len(patch.pieces)))
+            end = hunk.end
+        if end > file.first:
+            _add_around(written[end : file.end], patch)
+    return patch
+
+
+def _add_around(between: Sequence[str], patch: Patch) -> None:
+    """What stands before and between files: of a commit one line with its hash and subject, then its message."""
+    bare = [line.rstrip("\n") for line in between]
+    commits = {commit.first: commit for commit in history.entries(bare)}
+    subjects = {commit.subject for commit in commits.values()}
+    for index, line in enumerate(bare):
+        if index in commits:
+            patch.titles.append(len(patch.pieces))
+            patch.pieces.append(f"commit {history.titled(commits[index], bare)}\n")
+        elif index not in subjects and not history.is_dull(line):
+            patch.pieces.append(between[index])
 
 
 def files(pieces: Sequence[str]) -> list[File]:
@@ -142,20 +189,18 @@ def _read_hunk(pieces: Sequence[str], at: int, file: File, header: re.Match[str]
 
 
 def _list(found: Sequence[File], room: Room) -> str:
-    """The complete list of files, or their folders with counts where that is too much of the room."""
+    """How much changed; with the folders of the files where a line for each is too much of the room."""
     added, removed = sum(one.added for one in found), sum(one.removed for one in found)
     head = f"[{plural(len(found), 'file')} changed: +{added} -{removed}]\n"
-    whole = head + "".join(one.summary() + "\n" for one in found) + "\n"
-    if len(found) == 1:
+    if room.count("".join(one.summary() + "\n" for one in found)) <= room.tokens * 0.6:
         return head
-    if room.count(whole) <= room.tokens * 0.6:
-        return whole
     share = replace(room, tokens=int(room.tokens * 0.5) - room.count(head))
     return f"{head}{listings.extract(''.join(one.path + chr(10) for one in found), share)}\n\n"
 
 
-def _order(pieces: Sequence[str], found: Sequence[File], query: str) -> Iterator[Bundle]:
+def _order(patch: Patch, query: str) -> Iterator[Bundle]:
     """Changed lines of all hunks, the best hunks first, then the context nearest to them."""
+    pieces, found = patch.pieces, patch.files
     scores = query_match.scores(pieces, query)
     hunks = [(file, hunk) for file in found for hunk in file.hunks]
     matched = [_score(scores, file, hunk) for file, hunk in hunks]
@@ -185,13 +230,12 @@ def _order(pieces: Sequence[str], found: Sequence[File], query: str) -> Iterator
 
 def _score(scores: Mapping[int, float], file: File, hunk: Hunk) -> float:
     """How much a hunk speaks of the query: the best of its lines, and the name of its file."""
-    name = max((scores.get(index, 0.0) for index in range(file.first, min(file.first + 6, hunk.first))), default=0.0)
-    return name + max((scores.get(index, 0.0) for index in range(hunk.first, hunk.end)), default=0.0)
+    best = max((scores.get(index, 0.0) for index in range(hunk.first, hunk.end)), default=0.0)
+    return scores.get(file.first, 0.0) + best
 
 
 def _lines(pieces: Sequence[str], file: File, hunk: Hunk, changed: bool) -> Iterator[Bundle]:
     """The lines of a hunk, each bound to the headers that say where it belongs."""
-    header = tuple(index for index in range(file.first, file.hunks[0].first) if _names(pieces[index]))
     inside = range(hunk.first + 1, hunk.end)
     marked = [index for index in inside if pieces[index][:1] in ("+", "-")]
     if changed:
@@ -200,11 +244,7 @@ def _lines(pieces: Sequence[str], file: File, hunk: Hunk, changed: bool) -> Iter
         near = {index: _distance(index, marked) for index in inside if pieces[index][:1] not in ("+", "-")}
         wanted = sorted(near, key=lambda index: (near[index], index))
     for index in wanted:
-        yield (*header, hunk.first, index)
-
-
-def _names(line: str) -> bool:
-    return line.startswith(("diff --git ", "--- ", "+++ ", "Index: ", "rename "))
+        yield (file.first, hunk.first, index)
 
 
 def _distance(index: int, marked: Sequence[int]) -> int:

@@ -90,7 +90,8 @@ class Selection:
     """Pieces, which of them are kept, and what they cost.
 
     `describe(first, end)` names the pieces of a gap ("74 lines"); `indent` stands before its mark. `small` is the
-    mark of all gaps but the one with the handle; where it has no number ("[…]"), `total` gives that of all gaps.
+    mark of all gaps but the one with the handle; where it has no number ("[…]"), `total` gives that of all gaps. Where
+    it is empty, `total` stands at the end for all of them.
     """
 
     def __init__(
@@ -112,7 +113,7 @@ class Selection:
         self.history: list[Bundle] = []
         self._sizes: dict[int, int] = {}
         self._whole = room.count(room.mark(describe(0, len(pieces)))) + 1
-        self._gap = room.count("\n" + small.format(describe(0, max(1, len(pieces) // 2))))
+        self._gap = room.count("\n" + small.format(describe(0, max(1, len(pieces) // 2)))) if small else 0
         # One gap, over everything, is what an empty selection is: that one carries the handle.
         self.used = self._whole
 
@@ -192,6 +193,9 @@ class Selection:
             return "".join(self.pieces)
         # Bare signs say no number, so one mark says it for all of them.
         in_all = self.total(gaps) if self.total else ""
+        if not self.small:
+            kept = "".join(piece for piece, is_kept in zip(self.pieces, self.kept, strict=True) if is_kept)
+            return f"{kept}{'' if kept.endswith(chr(10)) or not kept else chr(10)}{self.room.mark(in_all)}"
         biggest = max(gaps, key=lambda gap: (gap[1] - gap[0], -gap[0])) if self.room.handle or in_all else None
         out: list[str] = []
         at = 0

@@ -37,21 +37,21 @@ def extract(text: str, room: Room) -> str:
     if fits(text, room):
         return text
     lines = text.split("\n")
-    entries = list(_entries(lines))
-    if room.tokens < 8 or not entries:
+    found = list(entries(lines))
+    if room.tokens < 8 or not found:
         return least(room, plural(len(lines), "line"))
     made = list(lines)
-    for entry in entries:
-        made[entry.first] = _titled(entry, lines)
-    firsts = [entry.first for entry in entries]
-    said = {entry.subject for entry in entries} | set(firsts)
-    rest = [index for index in range(len(lines)) if index not in said and not _is_dull(lines[index])]
+    for entry in found:
+        made[entry.first] = titled(entry, lines)
+    firsts = [entry.first for entry in found]
+    said = {entry.subject for entry in found} | set(firsts)
+    rest = [index for index in range(len(lines)) if index not in said and not is_dull(lines[index])]
     stats = [index for index in rest if _STAT.match(lines[index])]
     tiers = [matching(made, room, 0.3), Tier(firsts), Tier(stats, 0.5), Tier(rest), Tier(head_and_tail(made))]
-    return pack(made, tiers, room, head=_head(entries), gap="", head_share=0.4)
+    return pack(made, tiers, room, head=_head(found), gap="", head_share=0.4)
 
 
-def _entries(lines: Sequence[str]) -> Iterator[Commit]:
+def entries(lines: Sequence[str]) -> Iterator[Commit]:
     entry: Commit | None = None
     for index, line in enumerate(lines):
         if COMMIT.match(line):
@@ -72,13 +72,13 @@ def _entries(lines: Sequence[str]) -> Iterator[Commit]:
         yield entry
 
 
-def _titled(entry: Commit, lines: Sequence[str]) -> str:
+def titled(entry: Commit, lines: Sequence[str]) -> str:
     if entry.subject == entry.first:
         return entry.title
     return f"{entry.title} {lines[entry.subject].strip(' *|')}" if entry.subject >= 0 else entry.title
 
 
-def _is_dull(line: str) -> bool:
+def is_dull(line: str) -> bool:
     return not line.strip() or GRAPH.match(line) is not None or _FIELD.match(line) is not None
 
 
