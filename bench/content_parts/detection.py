@@ -21,7 +21,7 @@ import brim
 WANTED: dict[str, str] = {
     "git-log": "history", "git-log-stat": "history", "git-log-oneline": "history", "git-log-patch": "history diff",
     "git-status": "text", "git-status-short": "tree table text", "git-diff": "diff", "git-diff-stat": "table tree",
-    "git-show": "diff history", "git-blame": "code matches table", "git-branch": "table tree text",
+    "git-show": "diff history", "git-blame": "blame", "git-branch": "table tree text",
     "ls-long": "tree table", "ls-recursive": "tree", "ls-long-recursive": "tree", "ls": "tree", "find": "tree",
     "find-ls": "tree table", "tree": "tree", "du": "tree table csv", "ps": "table", "df": "table", "env": "code",
     "grep": "matches tree", "grep-context": "matches", "rg": "matches", "pip-list": "table", "pip-freeze": "code tree text",

@@ -75,8 +75,49 @@ def test_a_table_keeps_its_header_and_the_row_that_is_asked_for():
 
 def test_a_search_shows_a_match_of_every_file_before_a_second_of_any():
     got = brim.compact(GREP, 200).text
-    assert got.startswith("[search, 199 matches in 9 files]")
-    assert all(f"src/brim/part_{n}.py:" in got for n in range(9))
+    assert got.startswith("[search, 199 matches in 9 files under src/brim/]")
+    assert all(f"\npart_{n}.py (2" in got for n in range(9))
+
+
+def test_a_text_that_many_files_share_is_shown_once_with_how_often():
+    lines = [f"src/part_{n}.py:{at}:{text}" for n in range(30) for at, text in ((1, "import re"), (9, f"run({n})"))]
+    got = brim.compact("\n".join(lines), 300).text
+    assert got.count("import re") == 1
+    assert "import re (×30)" in got
+    assert got.count("run(") > 10
+
+
+BLAME = "\n".join(
+    f"{name} (Ana Lopez {day} 02:00:45 +0000 {n:3}) line_{n} = {n}"
+    for name, day, first in (("6d739e07", "2026-11-16", 1), ("4bf9fbe2", "2026-11-18", 31))
+    for n in range(first, first + 30)
+)
+
+
+def test_blame_names_every_commit_with_its_lines():
+    got = brim.compact(BLAME, 200).text
+    assert got.startswith("[git blame, 60 lines of 2 commits]\n6d739e07 Ana Lopez 2026-11-16: 1-30\n")
+    assert "\n4bf9fbe2 Ana Lopez 2026-11-18: 31-60\n" in got
+    assert "\n1) line_1 = 1\n" in got
+    assert got.count("…") == 1
+
+
+HELP = "Usage: dock [OPTIONS] COMMAND\n\nCommands:\n" + "".join(
+    f"  verb{n}      Do the thing number {n} to what is named, and say what came of it\n" for n in range(40)
+)
+
+
+def test_a_help_text_names_every_command_before_it_explains_any():
+    got = brim.compact(HELP, 200).text
+    assert "Usage: dock [OPTIONS] COMMAND" in got
+    assert all(f"verb{n}" in got for n in range(40))
+
+
+def test_rows_unlike_the_others_outlast_the_usual_ones():
+    rows = [f"root {n:5} 0.0 0.0 0 0 ? I< 04:12 0:00 [kworker/{n}]" for n in range(2, 200)]
+    rows[120] = "ana 122 97.5 8.1 605979 120442 pts/1 R 04:15 2:04 python train.py"
+    table = "USER PID %CPU %MEM VSZ RSS TTY STAT START TIME COMMAND\n" + "\n".join(rows)
+    assert "python train.py" in brim.compact(table, 200, "table").text
 
 
 def test_what_is_missing_is_said_in_one_place():

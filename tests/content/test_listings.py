@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rooms import budgets, count, room, stays_inside, texts
 
+import brim
 from brim.content import listings
 from brim.errors import NotDecodable
 
@@ -78,7 +79,9 @@ def test_an_extract_keeps_every_folder_with_counts_and_the_asked_for_names():
     for i in range(7):
         assert f"src/app/part_{i}: " in got
     assert "module_77.py" in got
-    assert " files" in got
+    assert got.startswith("[")
+    assert " files in " in got
+    assert got.count("…") == 1
     assert got.count("brim:3f2a") == 1
 
 
@@ -90,9 +93,48 @@ def test_deep_folders_join_those_above_when_there_is_little_room():
 
 
 def test_a_drawn_tree_is_read_as_paths():
-    assert listings.as_paths(DRAWN)[:4] == ["docs", "docs/guide.md", "docs/images", "docs/images/a.png"]
+    assert [one.path for one in listings.as_entries(DRAWN)[:4]] == [
+        "docs",
+        "docs/guide.md",
+        "docs/images",
+        "docs/images/a.png",
+    ]
 
 
 def test_other_text_is_not_decodable():
     with pytest.raises(NotDecodable):
         listings.decode("src/a.py\n")
+
+
+LONG = """/work/app:
+total 24
+drwxr-xr-x  4 ana staff  4096 Nov 19 04:16 .
+drwxr-xr-x 12 ana staff  4096 Nov 19 04:12 ..
+-rw-r--r--  1 ana staff  3355 Nov 19 04:16 main file.py
+lrwxrwxrwx  1 ana staff    11 Nov 19 04:16 now -> /etc/now.d
+drwxr-xr-x  2 ana staff  4096 Nov 19 04:16 web
+
+/work/app/web:
+total 8
+drwxr-xr-x 2 ana staff 4096 Nov 19 04:16 .
+drwxr-xr-x 4 ana staff 4096 Nov 19 04:16 ..
+-rw-r--r-- 1 ana staff  917 Jan  2  2024 index.ts
+"""
+
+
+def test_a_long_listing_becomes_names_and_sizes_by_folder():
+    assert [(one.path, one.size) for one in listings.as_entries(LONG)] == [
+        ("/work/app/main file.py", "3355"),
+        ("/work/app/now", "11"),
+        ("/work/app/web/", "4096"),
+        ("/work/app/web/index.ts", "917"),
+    ]
+    got = brim.compact(LONG, 60).text
+    assert got == "[3 files in 2 folders under /work/app/]\nmain file.py 3355, now 11\nweb: index.ts 917"
+
+
+def test_what_find_lists_with_sizes_becomes_names():
+    lines = [f"  {i}  4 -rw-r--r--   1 root  root  {i} Nov 16 09:01 /etc/app/part_{i}.conf" for i in range(90)]
+    got = brim.compact("\n".join(lines), 600, archive={}).text
+    assert got.startswith("[90 files in 1 folder under /etc/app/] [… names only, brim:")
+    assert all(f"part_{i}.conf" in got for i in range(90))

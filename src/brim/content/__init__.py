@@ -37,6 +37,7 @@ KINDS: dict[str, str] = {
     "build": "commands.build",
     "history": "commands.history",
     "matches": "commands.matches",
+    "blame": "commands.blame",
     "table": "commands.columns",
     "manual": "commands.manual",
     "trace": "logs.traces",

@@ -20,6 +20,8 @@ from brim.relevance import query_match
 _LONGEST = 6_000_000
 _HEADER = re.compile(r"#brim tree (paths|ls|drawn (\d))(?: under (\S+))?: [^\n]*\n")
 _SEPARATORS = (" ", ", ", " | ", "\t")
+# Names nearest to the root say most about a project; but so many of every folder come before more of any.
+_TURN = 5
 _TELL = {" ": "spaces", ", ": "commas", " | ": "bars", "\t": "tabs"}
 _STYLES = (
     ("│   ", "    ", "├── ", "└── "),
@@ -28,6 +30,13 @@ _STYLES = (
     ("│  ", "   ", "├─ ", "└─ "),
 )
 _DRAWN = re.compile(r"((?:│   |│\u00a0\u00a0 |\|   |    |│  |   )*)(├── |└── |\|-- |`-- |├─ |└─ )(.*)")
+
+# A line of `ls -l` or `find -ls`: the mode, links, owner, group, size, date and name.
+_LONG = re.compile(
+    r"^[ \d]*(?P<mode>[bcdlps-][rwxsStT-]{9})[.+@]? +\d+ +\S+ +\S+ +(?P<size>[\d.]+[KMGTP]?|\d+, +\d+) "
+    r"+(?:\S+ +\d+ +[\d:]+|\d{4}-\d\d-\d\d \d\d:\d\d\S*(?: [+-]\d+)?) (?P<name>.+)$",
+    re.M,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +121,7 @@ def _header(kind: str, separator: str, text: str, root: str = "") -> str:
 
 def _dense_paths(text: str) -> str | None:
     paths = text.removesuffix("\n").split("\n")
-    root = _root(paths)
+    root = root_of(paths)
     groups = _groups([path[len(root) :] for path in paths])
     separator = _separator([name for group in groups for name in group.names])
     if separator is None or len(paths) < 3 or any(": " in group.folder for group in groups):
@@ -124,8 +133,8 @@ def _dense_paths(text: str) -> str | None:
     return _header("paths", separator, text, root) + "\n".join(rows)
 
 
-def _root(paths: Sequence[str]) -> str:
-    """The folder that all paths lie under, if it is worth taking out. Example: "/home/ana/app/" """
+def root_of(paths: Sequence[str]) -> str:
+    """The folder that all paths lie under, if it is worth writing once. Example: "/home/ana/app/" """
     first, last = min(paths), max(paths)
     size = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
     root = first[: first.rfind("/", 0, size) + 1]
@@ -211,7 +220,7 @@ def _draw(body: str, style: tuple[str, str, str, str]) -> str:
 def extract(text: str, room: Room) -> str:
     """The dense form if it fits; else folders with counts and as many names as there is room for.
 
-    Example: -> "src: app.py [… 40 files]\\nsrc/web: [… 12 files]"
+    Example: -> "[52 files in 2 folders under app/; 51 names not shown]\nsrc: app.py +39 .py\nsrc/web: 12 .ts"
     """
     if room.tokens <= 0:
         return ""
@@ -220,33 +229,63 @@ def extract(text: str, room: Room) -> str:
     made = dense(text)
     if made is not None and fits(made, room):
         return made
-    paths = as_paths(text) if len(text) <= _LONGEST else []
-    if len(paths) < 3:
+    entries = as_entries(text) if len(text) <= _LONGEST else []
+    if len(entries) < 3:
         return plain_text.extract(text, room)
-    by_folder: dict[str, list[str]] = {}
-    for path in paths:
-        folder, name = _split(path)
-        by_folder.setdefault(folder, []).append(name)
+    root = root_of([one.path for one in entries])
+    by_folder: dict[str, list[ListingEntry]] = {}
+    for one in entries:
+        folder, name = _split(one.path[len(root) :])
+        by_folder.setdefault(folder, []).append(ListingEntry(name, one.size))
     # A folder's own entry says nothing that its line does not.
     folders = set(by_folder)
     for folder, names in by_folder.items():
         inside = f"{folder}/" if folder else ""
-        names[:] = [name for name in names if (inside + name.rstrip("/")) not in folders]
-    return _filled({folder: names for folder, names in by_folder.items() if names}, room)
+        names[:] = [one for one in names if (inside + one.path.rstrip("/")) not in folders]
+    return _filled({folder: names for folder, names in by_folder.items() if names}, root, room)
 
 
-def as_paths(text: str) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class ListingEntry:
+    """A path or name of a list, and its size where the list has it."""
+
+    path: str
+    size: str = ""
+
+
+def as_entries(text: str) -> list[ListingEntry]:
     """The paths of a tree or list, however it is written; [] if it cannot be told."""
+    if long := _long_entries(text):
+        return long
     if _dense_drawn(text) is not None:
-        return _drawn_paths(text)
+        return list(map(ListingEntry, _drawn_paths(text)))
     if _dense_ls(text) is not None:
-        found: list[str] = []
+        found: list[ListingEntry] = []
         for block in text.removesuffix("\n").split("\n\n"):
             head, *names = block.split("\n")
-            found.extend(f"{head[:-1]}/{name}" for name in names)
+            found.extend(ListingEntry(f"{head[:-1]}/{name}") for name in names)
         return found
     rows = [row for row in text.split("\n") if row.strip()]
-    return rows if rows and sum("/" in row for row in rows) > 0.5 * len(rows) else []
+    return list(map(ListingEntry, rows)) if rows and sum("/" in row for row in rows) > 0.5 * len(rows) else []
+
+
+def _long_entries(text: str) -> list[ListingEntry]:
+    """What `ls -l`, `ls -lR` and `find -ls` list, a folder with a slash at its end; [] where most lines are no such."""
+    if not _LONG.search(text, 0, 4_000):
+        return []
+    found: list[ListingEntry] = []
+    folder, other = "", 0
+    for line in text.split("\n"):
+        entry = _LONG.match(line)
+        if entry is None:
+            if line.endswith(":"):
+                folder = line[:-1].rstrip("/") + "/"
+            other += bool(line) and not line.endswith(":") and not line.startswith("total ")
+            continue
+        name = entry["name"].split(" -> ")[0]
+        if name not in (".", ".."):
+            found.append(ListingEntry(folder + name + "/" * (entry["mode"][0] == "d"), entry["size"]))
+    return found if len(found) > 2 * other else []
 
 
 def _drawn_paths(text: str) -> list[str]:
@@ -264,58 +303,65 @@ def _drawn_paths(text: str) -> list[str]:
     return found
 
 
-def _filled(by_folder: dict[str, list[str]], room: Room) -> str:
+def _filled(by_folder: dict[str, list[ListingEntry]], root: str, room: Room) -> str:
     """Folders, deep ones joined to those above until all fit, then names by relevance and depth."""
+    total = sum(map(len, by_folder.values()))
+    of = f"{plural(total, 'file')} in {plural(len(by_folder), 'folder')}{' under ' + root if root else ''}"
+    for sized in (True, False):
+        every = {folder: _names(names, sized) for folder, names in by_folder.items()}
+        seen = "sizes and names only" if sized else "names only"
+        head = f"[{of}]" if not room.handle else f"[{of}] {room.mark(seen)}"
+        whole = "\n".join([head, *(_row(folder, names, names) for folder, names in every.items())])
+        if len(whole) < room.tokens * 8 and room.fits(whole):
+            return whole
     depth = max((folder.count("/") for folder in by_folder), default=0)
     while True:
         joined: dict[str, list[str]] = {}
-        for folder, names in by_folder.items():
+        for folder, listed in by_folder.items():
             top = "/".join(folder.split("/")[: depth + 1])
             rest = folder[len(top) + 1 :]
-            joined.setdefault(top, []).extend(f"{rest}/{name}" if rest else name for name in names)
-        rows = {folder: _row(folder, [], names, "") for folder, names in joined.items()}
-        if room.count("\n".join(rows.values())) <= room.tokens * 0.7 or depth < 0:
+            joined.setdefault(top, []).extend(f"{rest}/{one.path}" if rest else one.path for one in listed)
+        rows = [_row(folder, [], names) for folder, names in joined.items()]
+        if room.count("\n".join(rows)) <= room.tokens * 0.7 or depth < 0:
             break
         depth -= 1
-    text = _with_names(joined, rows, room)
-    total = sum(map(len, by_folder.values()))
-    return text if text else least(room, f"{plural(total, 'file')} in {plural(len(by_folder), 'folder')}")
+    return _with_names(joined, of, room) or least(room, of)
 
 
-def _row(folder: str, shown: Sequence[str], names: Sequence[str], handle: str) -> str:
+def _names(entries: Sequence[ListingEntry], sized: bool) -> list[str]:
+    return [f"{one.path} {one.size}," if sized and one.size else one.path for one in entries]
+
+
+def _row(folder: str, shown: Sequence[str], names: Sequence[str]) -> str:
+    """Example: "src: app.py +39 .py" """
     left = len(names) - len(shown)
-    mark = f"[… {plural(left, 'file')}{_endings(names, shown) if not shown else ''}{handle}]" if left else ""
-    inside = " ".join([*shown, mark] if mark else shown)
-    return f"{folder}: {inside}" if folder else inside
+    more = f"{'+' if shown else ''}{left}{_endings(names) if not shown else ''}" if left else ""
+    inside = " ".join([*shown, more] if more else shown).rstrip(",")
+    return f"{folder or '.'}: {inside}" if folder or not shown else inside
 
 
-def _endings(names: Sequence[str], shown: Sequence[str]) -> str:
-    """The usual endings of the names. Example: ": .py .md" """
+def _endings(names: Sequence[str]) -> str:
+    """The usual endings of the names. Example: " .py .md" """
     found = Counter(name.rsplit(".", 1)[1] for name in names if "." in name[1:] and "/" not in name.rsplit(".", 1)[1])
     most = [f".{ending}" for ending, number in found.most_common(2) if number > 0.2 * len(names) and len(ending) < 8]
-    return ": " + " ".join(most) if most and len(names) > 2 else ""
+    return " " + " ".join(most) if most and len(names) > 2 else ""
 
 
-def _with_names(joined: dict[str, list[str]], rows: dict[str, str], room: Room) -> str:
+def _with_names(joined: dict[str, list[str]], of: str, room: Room) -> str:
     folders = list(joined)
     entries = [(folder, name) for folder in folders for name in joined[folder]]
     scores = query_match.scores([f"{folder}/{name}\n" for folder, name in entries], room.query)
-    # Names nearest to the root say most about a project.
-    ranking = sorted(
-        range(len(entries)),
-        key=lambda index: (-scores.get(index, 0.0), (entries[index][0] + "/" + entries[index][1]).count("/"), index),
-    )
-    handle = f", {'recall ' if room.recall else ''}{room.handle}" if room.handle else ""
+    nth = [number // _TURN for folder in folders for number in range(len(joined[folder]))]
+    deep = [f"{folder}/{name}".count("/") for folder, name in entries]
+    ranking = sorted(range(len(entries)), key=lambda index: (-scores.get(index, 0.0), nth[index], deep[index], index))
 
     def shown(most: int) -> str:
         chosen: dict[str, list[str]] = {folder: [] for folder in folders}
         for index in sorted(ranking[:most]):
             folder, name = entries[index]
             chosen[folder].append(name)
-        told = max(folders, key=lambda folder: (len(joined[folder]) - len(chosen[folder]), folder))
-        return "\n".join(
-            _row(folder, chosen[folder], joined[folder], handle if folder == told else "") for folder in folders
-        )
+        mark = room.mark(f"{plural(len(entries) - most, 'name')} not shown")
+        return "\n".join([f"[{of}] {mark}", *(_row(folder, chosen[folder], joined[folder]) for folder in folders)])
 
     if room.count(shown(0)) > room.tokens:
         return ""

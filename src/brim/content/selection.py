@@ -74,6 +74,17 @@ def plural(number: int, noun: str) -> str:
     return f"{number:,} {noun[:-1] + 'ies' if noun.endswith('ry') else noun + 's'}"
 
 
+def ranges(numbers: Iterable[int]) -> str:
+    """Numbers in their order, neighbours as a range. Example: 7, 12, 13, 14 -> "7,12-14" """
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 2 else ",".join(map(str, run)) for run in runs)
+
+
 def least(room: Room, left_out: str) -> str:
     """The shortest honest thing to say when nothing fits: the mark, a bare sign, or nothing."""
     for text in (room.mark(left_out), f"[… {left_out}]", "[…]", "…"):

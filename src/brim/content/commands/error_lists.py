@@ -10,10 +10,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import takewhile
 from typing import NamedTuple
 
 from brim.content.commands.diagnostics import Diagnostic
+from brim.content.listings import root_of
+from brim.content.selection import ranges
 from brim.content.types import Room
 
 _QUOTED = re.compile(r"(?<!\w)'[^'\n]{1,300}'(?!\w)|`[^`\n]{1,300}`|‘[^’\n]{1,300}’|\"[^\"\n]{1,300}\"")
@@ -40,7 +41,7 @@ def listed(errors: Sequence[Diagnostic], lines: Sequence[str], tokens: int, room
         if room.count("\n".join(rows)) <= share * tokens:
             return Listed(rows, len(errors), way is _as_reported)
     said = _told_apart(errors)
-    root = _root([one.path for one in errors])
+    root = root_of([one.path for one in errors])
     head = [f"{root}:"] if root else []
     errors = [replace(one, path=one.path.removeprefix(root)) for one in errors]
     groups: dict[str, list[Diagnostic]] = {}
@@ -59,14 +60,6 @@ def listed(errors: Sequence[Diagnostic], lines: Sequence[str], tokens: int, room
         else:
             high = number - 1
     return best
-
-
-def _root(paths: Sequence[str]) -> str:
-    """The folder that all paths begin with, if it is worth writing once. Example: ["/w/a/x.c", "/w/b.c"] -> "/w/" """
-    folders = {tuple(path.split("/")[:-1]) for path in paths}
-    shared = takewhile(lambda parts: len(set(parts)) == 1, zip(*folders, strict=False))
-    root = "".join(f"{parts[0]}/" for parts in shared)
-    return root if len(folders) > 1 and len(root) > 3 else ""
 
 
 def _as_reported(errors: Sequence[Diagnostic], lines: Sequence[str]) -> Iterator[str]:
@@ -186,15 +179,7 @@ def _once_each(errors: Sequence[Diagnostic], _lines: Sequence[str]) -> Iterator[
 
 
 def _numbers(group: Sequence[Diagnostic]) -> str:
-    """The lines of a group, neighbours as a range. Example: 7, 12, 13, 14 -> "7,12-14" """
-    lines = sorted({int(at) for one in group if (at := one.at.partition(":")[0])})
-    ranges: list[list[int]] = []
-    for line in lines:
-        if ranges and line == ranges[-1][-1] + 1:
-            ranges[-1].append(line)
-        else:
-            ranges.append([line])
-    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 2 else ",".join(map(str, run)) for run in ranges)
+    return ranges({int(at) for one in group if (at := one.at.partition(":")[0])})
 
 
 def _grouped(

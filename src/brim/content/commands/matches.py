@@ -1,64 +1,128 @@
-"""What a search found: one match of every file first, those of the query before them, then the others in turn.
+"""What a search found: each file once, below it its matches; a text that many lines share is shown once.
 
-Example: 300 lines "path:line:text" -> "[search, 300 matches in 41 files]\\n<the first of each file>\\n…[… 259 …]"
+Example: 300 lines "path:line:text" ->
+         "[search, 300 matches in 41 files under src/]\na.py (12)\n 8: import re (×40)\n…[… 259 of 300 matches]"
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 from brim.content import line_groups
-from brim.content.detect.command_patterns import MATCH, MATCH_BELOW, PATH_ALONE
-from brim.content.line_packing import Tier, head_and_tail, matching, pack
-from brim.content.selection import fits, least, plural
+from brim.content.detect.command_patterns import MATCH, MATCH_BELOW, MATCH_COUNT, PATH_ALONE
+from brim.content.listings import root_of
+from brim.content.selection import Bundle, by_lines, fits, keep, least, plural
 from brim.content.types import Room
+from brim.relevance import query_match
 
 dense = line_groups.dense
 decode = line_groups.decode
 
-# Matches of one file beyond this many wait until every other file has shown as many.
-_ROUNDS = 12
+# The names of all files come before their matches where they take at most this share of the room.
+_NAMES = 0.5
+_WIDEST = 0.25  # of the room, for one line
+_LONGEST = 4_000_000
+
+
+@dataclass(slots=True)
+class SearchedFile:
+    """The lines of one file that were found: what stands before each text, the text, and whether it is a match."""
+
+    path: str
+    found: list[tuple[str, str, bool]] = field(default_factory=list)
 
 
 def extract(text: str, room: Room) -> str:
-    """Paths with their first matches, then more of each file in turn, until the room is full."""
+    """Files with how many matches each has, then matches in turn, those that say what no other says first."""
     if fits(text, room):
         return text
-    lines = text.split("\n")
-    if room.tokens < 8:
-        return least(room, plural(len(lines), "line"))
-    files = by_file(lines)
-    found = sum(map(len, files.values()))
-    named = [index for index, line in enumerate(lines) if PATH_ALONE.match(line)]
-    tiers = [
-        matching(lines, room, 0.4),
-        Tier(named, 0.4),
-        Tier(_in_turn(list(files.values()))),
-        Tier(head_and_tail(lines)),
-    ]
-    head = f"[search, {plural(found, 'match')} in {plural(max(1, len(files)), 'file')}]"
-    return pack(lines, tiers, room, head=head, gap="")
+    files = by_file(text[:_LONGEST].split("\n"))
+    number = sum(is_match for file in files for *_, is_match in file.found)
+    if room.tokens < 8 or not number:
+        return least(room, plural(text.count("\n") + 1, "line"))
+    paths = [file.path for file in files if file.path]
+    root = root_of(paths) if len(paths) > 1 else ""
+    alike = Counter(said.strip() for file in files for _, said, is_match in file.found if is_match)
+    pieces: list[str] = []
+    matches: list[list[Bundle]] = []
+    context: list[Bundle] = []
+    longest = max(80, int(room.tokens * _WIDEST * 4))
+    shown: set[str] = set()
+    for file in files:
+        header: Bundle = ()
+        if file.path:
+            header = (len(pieces),)
+            pieces.append(f"{file.path[len(root) :]}{f' ({n})' if (n := sum(m for *_, m in file.found)) > 1 else ''}\n")
+        own: list[tuple[int, Bundle]] = []
+        for place, said, is_match in file.found:
+            times = alike[said.strip()]
+            again = f" (×{times})" if is_match and times > 2 else ""
+            bundle = (*header, len(pieces))
+            pieces.append(f"{' ' if header else ''}{place}{_clipped(said, longest)}{again}\n")
+            if not is_match:
+                context.append(bundle)
+            elif not again or said.strip() not in shown:
+                own.append((times, bundle))
+            shown.add(said.strip())
+        matches.append([bundle for _, bundle in sorted(own, key=lambda one: one[0])])
+    names = [(index,) for index, piece in enumerate(pieces) if piece[0] != " "] if paths else []
+    under = f" under {root}" if root else ""
+    head = f"[search, {plural(number, 'match')} in {plural(max(1, len(files)), 'file')}{under}]\n"
+    left = Room(room.tokens - room.count(head), room.count, room.handle, room.recall, room.query)
+
+    def missing(gaps: list[tuple[int, int]]) -> str:
+        lines = sum(pieces[at][0] == " " or not paths for first, end in gaps for at in range(first, end))
+        return f"{lines:,} of {plural(sum(len(file.found) for file in files), 'line')}"
+
+    if room.count("".join(pieces[index] for (index,) in names)) > room.tokens * _NAMES:
+        names = []
+    order = [*_asked(pieces, matches, room.query), *names, *_in_turn(matches), *context]
+    return head + keep(pieces, lambda: iter(order), left, by_lines(pieces), small="", total=missing)
 
 
-def by_file(lines: Sequence[str]) -> dict[str, list[int]]:
-    """The numbers of the lines that match, by their path; context lines and separators are left out."""
-    files: dict[str, list[int]] = {}
+def _clipped(said: str, longest: int) -> str:
+    said = said.rstrip()
+    return said if len(said) <= longest else said[:longest] + "…"
+
+
+def by_file(lines: Sequence[str]) -> list[SearchedFile]:
+    """The files of a search: `path:3:text`, numbered lines below paths or of one file, or `path:count`."""
+    files: dict[str, SearchedFile] = {}
     path = ""
-    for index, line in enumerate(lines):
-        found = MATCH.match(line)
-        if found is not None and found.group(1):
-            files.setdefault(line[: found.start(1) - 1], []).append(index)
-        elif MATCH_BELOW.match(line):
-            files.setdefault(path, []).append(index)
+    for line in lines:
+        if found := MATCH.match(line):
+            sign, number = (":", found[1]) if found[1] else ("-", found[2])
+            path = line[: found.start(1 if found[1] else 2) - 1]
+            one = (f"{number}{sign} ", line[found.end() :], bool(found[1]))
+        elif found := MATCH_BELOW.match(line):
+            sign = line[found.end(1)]
+            one = (f"{found[1]}{sign} ", line[found.end() :], sign == ":")
+        elif MATCH_COUNT.match(line):
+            path, _, number = line.rpartition(":")
+            one = ("", number, True)
         elif PATH_ALONE.match(line):
             path = line
-    return files
+            continue
+        else:
+            continue
+        files.setdefault(path, SearchedFile(path)).found.append(one)
+    return list(files.values())
 
 
-def _in_turn(files: Sequence[Sequence[int]]) -> Iterator[int]:
-    for round_ in range(_ROUNDS):
-        for indices in files:
-            if round_ < len(indices):
-                yield indices[round_]
-    for indices in files:
-        yield from indices[_ROUNDS:]
+def _asked(pieces: Sequence[str], matches: Sequence[Sequence[Bundle]], query: str) -> Iterator[Bundle]:
+    bundles = {bundle[-1]: bundle for own in matches for bundle in own}
+    yield from (bundles[index] for index in list(query_match.ranked(pieces, query))[:40] if index in bundles)
+
+
+def _in_turn(matches: Sequence[Sequence[Bundle]]) -> Iterator[Bundle]:
+    """The first match of every file, the second of every file, and so on."""
+    waiting = [iter(own) for own in matches]
+    while waiting:
+        going = []
+        for one in waiting:
+            if (bundle := next(one, None)) is not None:
+                yield bundle
+                going.append(one)
+        waiting = going

@@ -378,7 +378,7 @@ def is_markdown_table(sample: Sample) -> bool:
 
 def is_wordy_log(sample: Sample) -> bool:
     """A log by what its lines say, whatever stands before it; code and settings repeat themselves too."""
-    if not repeats_phrases(sample.lines):
+    if not repeats_phrases(sample.lines) or structure.has_padded_columns(sample.lines):
         return False
     coded = sample.share(line_patterns.CODE_FIRM) >= 0.1 or sample.share(command_patterns.SET) >= 0.3
     return not coded and sample.share(line_patterns.LIST_ITEM) < 0.1
@@ -408,6 +408,10 @@ def is_history(sample: Sample) -> bool:
     return len(lines) >= 3 and subjects >= 0.8 * len(lines) and not sample.number(command_patterns.BLAME)
 
 
+def is_blame(sample: Sample) -> bool:
+    return len(sample.lines) > 2 and sample.share(command_patterns.BLAME) >= 0.8
+
+
 def is_matches(sample: Sample) -> bool:
     """What a search found: a path and a line number before each line, or numbered lines below paths."""
     lines = [line for line in sample.lines if line != "--"]
@@ -415,8 +419,6 @@ def is_matches(sample: Sample) -> bool:
         return False
     found = [line for line in lines if command_patterns.MATCH.match(line) and not line_patterns.LOG_LINE.match(line)]
     if len(found) >= 0.6 * len(lines):
-        return True
-    if sample.number(command_patterns.BLAME) >= 0.8 * len(lines):
         return True
     if sum(1 for line in lines if command_patterns.MATCH_COUNT.match(line)) >= 0.9 * len(lines):
         return True
@@ -450,7 +452,8 @@ def is_manual(sample: Sample) -> bool:
     if not sample.number(command_patterns.USAGE):
         explained = sample.number(command_patterns.EXPLAINED)
         return headings >= 1 and explained >= 0.3 * len(sample.lines) and indented >= 0.6 * len(sample.lines)
-    return (options >= 2 or headings >= 2) and indented + options >= 0.5 * len(sample.lines)
+    listed = options >= 2 or headings >= 2 or sample.share(command_patterns.EXPLAINED) >= 0.5
+    return listed and indented + options >= 0.5 * len(sample.lines)
 
 
 def is_table(sample: Sample) -> bool:
@@ -512,6 +515,7 @@ TESTS: tuple[tuple[str, Callable[[Sample], bool]], ...] = (
     ("test", is_test),
     ("build", is_build),
     ("trace", is_trace),
+    ("blame", is_blame),
     ("matches", is_matches),
     ("tree", is_tree),
     ("log", is_log),

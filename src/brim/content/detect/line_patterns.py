@@ -18,7 +18,7 @@ XML_START = re.compile(r"<\?xml\b|<!DOCTYPE\s|<([A-Za-z_][\w.:-]*)(?:\s[^<>]{0,2
 TAG = re.compile(r"</?[A-Za-z_][\w.:-]*(?:\s[^<>]{0,500})?/?>")
 
 TREE_LINE = re.compile(r"[│| \u00a0\t]*(?:[├└╰]─+|(?<=\|)--|`--|\+--|\\--)")
-LS_LINE = re.compile(r"(?:total \d+|[-dlcbps][-rwxsStT]{9}[.+@]? )")
+LS_LINE = re.compile(r"(?:total \d+|(?: *\d+ +\d+ )?[-dlcbps][-rwxsStT]{9}[.+@]? )")
 PATH_LINE = re.compile(
     r"(?:\d+[:.)] )?(?:[\w@+.,~$%=-]+(?: [\w@+.,~$%=-]+)?)?"
     r"(?:[/\\][\w@+.,~$%=()\[\]-]+(?: [\w@+.,~$%=-]+)?)+[/\\]?[*@=|>]?:?$"

@@ -12,6 +12,7 @@ _SAME_BORDER = 0.7  # of the lines have a border between columns here
 _PADDED = 0.4  # of the lines are padded with more than one space
 _SAME_HEAD = 0.6  # of the lines begin with a token of one mask
 _ROWS = 24  # rows that are looked at for borders
+_COLUMNS = 4  # of a table that says the same words in many rows
 _FEW_TEMPLATES = 0.5  # distinct templates for each line
 
 _DIGITS = re.compile(r"\d+")
@@ -47,6 +48,12 @@ def is_table(lines: Sequence[str]) -> bool:
     # Two columns have one border: a rule below the header, or padding nearly everywhere, shows that it is one.
     ruled = len(rows) < len(lines) or padded >= 0.8 * len(rows)
     return len(borders(rows)) >= (1 if ruled else 2)
+
+
+def has_padded_columns(lines: Sequence[str]) -> bool:
+    """Whether nearly all lines are padded into four columns or more: more than a log's fixed fields and its message."""
+    padded = sum(1 for line in lines if "   " in line.strip())
+    return padded >= 0.8 * len(lines) and len(borders(lines)) >= _COLUMNS - 1
 
 
 def _right_aligned(rows: Sequence[str]) -> bool:
