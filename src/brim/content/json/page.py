@@ -28,7 +28,7 @@ from brim.content.json.records import (
     NUMBER,
     TEXT,
     Column,
-    Path,
+    KeyPath,
     Records,
     is_records,
     kind_of,
@@ -68,7 +68,7 @@ _MOST = 20_000
 class Single:
     """A field outside of lists, or a list of plain values."""
 
-    path: Path
+    path: KeyPath
     order: int
     values: list[str]
     rank: int
@@ -181,9 +181,9 @@ class _RowPage:
     # Reading
 
     def _walk(self, value: Any) -> None:
-        waiting: list[tuple[Path, Any]] = [((), value)]
-        found: dict[Path, Single] = {}
-        totals: dict[Path, int] = {}
+        waiting: list[tuple[KeyPath, Any]] = [((), value)]
+        found: dict[KeyPath, Single] = {}
+        totals: dict[KeyPath, int] = {}
         order = 0
         while waiting and order < _MOST:
             path, inside = waiting.pop()
@@ -477,13 +477,13 @@ class _RowPage:
         return f"{body} {head}" if self.brief else f"{head}\n{body}"
 
 
-def _name(path: Path, among: Sequence[Path]) -> str:
+def _name(path: KeyPath, among: Sequence[KeyPath]) -> str:
     """The last key of a path, with the one above it where two of them share it."""
     shared = sum(each[-1:] == path[-1:] for each in among) > 1
     return ".".join(path[-2:] if shared else path[-1:])
 
 
-def _last(path: Path) -> str:
+def _last(path: KeyPath) -> str:
     return path[-1] if path else ""
 
 

@@ -24,7 +24,7 @@ _ALIKE = 0.5
 _DISTINCT = 0.9
 CODE, TEXT, NUMBER, DATE, LINK, LONG, FLAG, HASH = range(8)
 # The keys that lead to a value: a key may hold any sign.
-Path = tuple[str, ...]
+KeyPath = tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -45,7 +45,7 @@ class Column:
 class Records:
     """A list of records: where it stands, its columns, and those that identify a row."""
 
-    path: Path
+    path: KeyPath
     order: int
     number: int
     columns: list[Column]
@@ -104,7 +104,7 @@ def named_rows(value: Any) -> list[tuple[str, dict[str, Any]]]:
 
 
 def records(
-    rows: Sequence[tuple[str, dict[str, Any]]], path: Path, order: int, chosen: Sequence[int] | None
+    rows: Sequence[tuple[str, dict[str, Any]]], path: KeyPath, order: int, chosen: Sequence[int] | None
 ) -> Records:
     """The table of a list of records, of chosen rows where there are too many to show."""
     places = range(len(rows)) if chosen is None else chosen
