@@ -18,7 +18,7 @@ from brim.cli.terminal.parser import SuggestingParser, in_flags
 from brim.cli.terminal.writing import LINES, printable
 from brim.errors import BrimError
 
-# What a shell reports of a program that Ctrl-C ended.
+# The exit code that shells use for a program ended by Ctrl-C.
 INTERRUPTED = 130
 COMMANDS = {
     "demo": "count, fit and explain a sample conversation",
@@ -48,7 +48,7 @@ COMMANDS = {
     "version": "show the versions of Brim and Python",
     "bench": "measure Brim and the libraries beside it",
 }
-# Commands that stand in a folder of their own.
+# Commands that live in a sub-package.
 PLACES = {
     name: f"{folder}.{name}"
     for folder, names in (("agents", "wrap setup"), ("service", "serve top status usage keys store"))
@@ -72,18 +72,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; return its exit code: 0 done, 1 not found or not fitting, 2 wrong use or bad input."""
     try:
         return _guarded(list(sys.argv[1:] if argv is None else argv))
-    except KeyboardInterrupt:  # wherever it comes: while a module is loaded, or what is left is written
+    except KeyboardInterrupt:  # at any time, even while modules load or output is flushed
         return INTERRUPTED
 
 
 def _guarded(given: list[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # half of a surrogate pair is printed as JSON escapes it
+        if isinstance(stream, io.TextIOWrapper):  # a lone surrogate is printed as its JSON escape
             stream.reconfigure(errors="backslashreplace")
     try:
         try:
             return _run(given)
-        finally:  # after --help too, which leaves by SystemExit
+        finally:  # also after --help, which raises SystemExit
             sys.stdout.flush()
     except BrokenPipeError:  # the reader (head, less) has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -127,19 +127,19 @@ def _run(given: list[str]) -> int:
         return 2
     except BrokenPipeError:
         raise
-    except OSError as problem:  # a full disk, a device that fails
+    except OSError as problem:  # a full disk or a failing device
         place = problem.filename or getattr(args, "file", "")
         print(f"brim {given[0]}: {f'{place!r}: ' if place else ''}{problem.strerror or problem}", file=sys.stderr)
         return 2
 
 
 def module_of(name: str) -> Any:
-    """The module of a command, loaded now."""
+    """The module of a command; imports it."""
     return importlib.import_module(f"brim.cli.{PLACES.get(name, name)}")
 
 
 def parsed(given: list[str]) -> argparse.Namespace:
-    """A command line as its command reads it; of one that starts a program, `after` is what the program gets."""
+    """Parse a command line; for a command that starts a program, `after` holds the program's arguments."""
     command = module_of(given[0])
     parser = SuggestingParser(prog="brim")
     command.add(parser.add_subparsers(dest="command_name"))

@@ -1,4 +1,4 @@
-"""`brim bench`: measure Brim and the libraries beside it, on the same inputs and in one run."""
+"""`brim bench`: measure Brim and other libraries on the same inputs in one run."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def add(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     folder = suite()
-    sys.path.append(str(folder))  # last: its files must not stand before installed libraries of the same name
+    sys.path.append(str(folder))  # last, so that its files don't shadow installed libraries of the same name
     return int(importlib.import_module("suite").run(args))
 
 
 def suite() -> Path:
-    """The folder of the benchmarks, in the checkout that this Brim is installed from."""
+    """The benchmarks' folder in the checkout from which this Brim is installed."""
     folder = Path(brim.__file__).resolve().parent.parent.parent / "bench"
     if not (folder / "suite.py").is_file():
         raise NotFound(

@@ -1,4 +1,4 @@
-"""`brim completion`: what makes a shell complete the commands and flags of `brim`."""
+"""`brim completion`: print a script for shell completion of `brim`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def words() -> dict[str, list[str]]:
-    """The words that may follow each command: its flags, its subcommands, and what its arguments may be."""
+    """The words that may follow each command: its flags, subcommands and possible arguments."""
     return {name: _words_of(name) for name in COMMANDS}
 
 

@@ -96,7 +96,7 @@ def _model(args: argparse.Namespace, named: str) -> str:
     try:
         models.find(str(name))
     except UnknownModel as unknown:
-        if unknown.near:  # most likely a slip of the pen; what looks like no name at all is estimated
+        if unknown.near:  # most likely a typo; a name that resembles no other is estimated
             raise
     return str(name)
 
@@ -131,7 +131,7 @@ def _print(args: argparse.Namespace, count: Count, more: dict[str, Any]) -> None
 
 
 def _several(args: argparse.Namespace) -> int:
-    """Count every text file of what is named: files, folders with all that is in them, and patterns."""
+    """Count every text file among the named files, folders (recursively) and patterns."""
     files = list(dict.fromkeys(path for name in args.files for path in files_named(name)))
     model = _model(args, "")
     found: list[tuple[str, int]] = []
@@ -155,6 +155,6 @@ def _several(args: argparse.Namespace) -> int:
 
 
 def _shown(path: Path, named: list[str]) -> str:
-    """A file's name: in the only folder that was named, its place in it."""
+    """A file's name, relative to the folder if only one folder was named."""
     root = Path(named[0])
     return str(path.relative_to(root)) if len(named) == 1 and root.is_dir() else str(path)

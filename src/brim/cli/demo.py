@@ -1,4 +1,4 @@
-"""`brim demo`: a shipped agent run, counted, fitted and explained; what to look at when Brim is new to you."""
+"""`brim demo`: count, fit and explain a sample agent run, as a first look at Brim."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from brim.cli.terminal.writing import printable
 from brim.planning.reports.decisions import LAYERS, Decision, Report
 
 BUDGET = 8_000
-# Items below this many tokens are only counted in the short tree.
+# The short tree only counts items below this many tokens.
 LARGE = 90
 _EXAMPLES = """examples:
   brim demo                        count the sample, fit it into 8,000 tokens, say what was done
@@ -104,7 +104,7 @@ def _show_layers(console: Console, report: Report) -> None:
 
 
 def _tree(report: Report) -> Tree:
-    """The large items of each layer, and how many small ones there are beside them."""
+    """The large items of each layer, and the number of small ones."""
     tree = Tree(f"{len(report.decisions):,} items; those of {LARGE} tokens and more:")
     for layer, name in LAYERS.items():
         found = [decision for decision in report.decisions if decision.layer == layer]

@@ -1,4 +1,4 @@
-"""`brim doctor`: look at everything that Brim needs, and say what to fix."""
+"""`brim doctor`: check everything that Brim needs, and say what to fix."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ _EXAMPLES = """examples:
   brim doctor --offline  without asking the upstreams
   brim doctor --json
 """
-# What each extra brings, by a module of it.
+# A module of each extra, to see whether it is installed.
 EXTRAS = {
     "code": "tree_sitter", "html": "trafilatura", "gateway": "starlette", "mcp": "mcp", "otel": "opentelemetry.sdk",
 }  # fmt: skip
-# Signatures of requests and certificates stop holding at a few minutes of difference.
+# Request signatures and certificates fail when the clock is off by a few minutes.
 CLOCK_SECONDS = 120
 CheckState = Literal["ok", "note", "wrong"]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that was looked at. `fix` says what to do, where there is something to do."""
+    """The result of one check. `fix` says what to do, if anything."""
 
     what: str
     state: CheckState
@@ -148,7 +148,7 @@ def _upstreams(loaded: settings.Settings) -> Iterator[Finding]:
         try:
             with urllib.request.urlopen(upstream.base_url, timeout=5) as answer:
                 date = answer.headers.get("date")
-        except urllib.error.HTTPError as refused:  # it is there, and wants a key
+        except urllib.error.HTTPError as refused:  # the server is there and wants a key
             date = refused.headers.get("date")
         except (OSError, ValueError) as problem:
             yield Finding(

@@ -1,4 +1,4 @@
-"""`brim fit`: bring a request into a budget."""
+"""`brim fit`: bring a request within a budget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`brim init`: a brim.toml with every setting in it, each with its meaning, all of them comments."""
+"""`brim init`: write a brim.toml with every setting explained and commented out."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def commented() -> str:
-    """The file: a section, then a line of meaning and one of the default for each setting."""
+    """The file's text: each section with a description and the default of every setting."""
     parts, section = [_HEAD], ""
     for key, kind, default, meaning in settings.reference():
         name, _, field = key.rpartition(".")

@@ -90,7 +90,7 @@ def _add_servers(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_wrap(commands: Any) -> None:
-    """The flags that have a setting carry its name, and no default: the settings have it."""
+    """Flags for settings have the setting's name and no default, because the settings provide it."""
     parser = _sub(commands, "wrap", "run MCP servers and keep what they send within budgets", _WRAP_EXAMPLES)
     parser.add_argument(
         "--level", choices=("auto", *_LEVELS), help="how much a result says (auto: as the session fills)"
@@ -181,7 +181,7 @@ def _add_guide(commands: Any) -> None:
 
 
 def _does(command: str) -> Callable[[argparse.Namespace], int]:
-    """The command's work, imported when it is run: other commands do not pay for it."""
+    """The command's implementation, imported only when it runs."""
 
     def run(args: argparse.Namespace) -> int:
         code: int = getattr(importlib.import_module("brim.mcp.command"), command)(args)

@@ -1,4 +1,4 @@
-"""`brim models`: what Brim knows of models."""
+"""`brim models`: what Brim knows about models."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from brim.tokens.actuals import Actuals
 from brim.tokens.counter import Counter
 
 NUMBERS = ("window", "output", "input", "tokenizer", "in $", "cached $", "out $")
-# Below this width columns are left out; a listing that no terminal shows is this wide.
+# Below NARROW, columns are left out; output to a file or pipe is WIDE.
 NARROW, WIDE = 110, 160
 _EXAMPLES = """examples:
   brim models                  all of them
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
             print(json.dumps(dataclasses.asdict(model) | {"is_default": model.name in used_last.values()}))
         return 0 if found else 1
     if not found:
-        catalog.find(args.pattern)  # says which names are near
+        catalog.find(args.pattern)  # raises with similar names
         return 1
     console = Console()
     if not console.is_terminal:
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _used_last() -> dict[str, str]:
-    """The model that was used last at each provider, through a gateway on the store of the settings."""
+    """The model used last at each provider, by a gateway on the configured store."""
     loaded = settings.load()
     if not is_address(loaded.store_place) and not Path(loaded.store_place).expanduser().is_file():
         return {}
@@ -84,10 +84,10 @@ def _used_last() -> dict[str, str]:
 
 
 def _forget(name: str) -> int:
-    """Forget the usage that was reported of a model's vocabulary; a running gateway notices within a minute."""
+    """Forget the usage reported for a model's vocabulary; a running gateway notices within a minute."""
     try:
         kin = Counter(catalog.find(name), "openai_chat").kin
-    except UnknownModel:  # a gateway may have found it at its upstream
+    except UnknownModel:  # a gateway may have discovered it at its upstream
         kin = f"estimate/{name}"
     with named_store() as store:
         Actuals(store).forget(kin)
@@ -96,7 +96,7 @@ def _forget(name: str) -> int:
 
 
 def _table(models: Sequence[catalog.Model], used_last: Set[str], *, narrow: bool) -> Table:
-    """What models take and cost, those used last with a star; a narrow one has fewer columns, to show whole names."""
+    """A table of models' limits and prices, those used last with a star; a narrow one has fewer columns."""
     table = Table(box=None, header_style="bold")
     table.add_column("model", overflow="fold")
     table.add_column("provider", overflow="fold", max_width=12)

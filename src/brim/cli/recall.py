@@ -1,4 +1,4 @@
-"""`brim recall`: print what a handle stands for."""
+"""`brim recall`: print the archived content behind a handle."""
 
 from __future__ import annotations
 

@@ -26,13 +26,13 @@ from brim.replays import Progress as Done
 from brim.replays.result import counted
 from brim.replays.run import CACHE_MINUTES
 
-# So many problems are shown one by one; the others are counted.
+# Problems to show one by one; the others are counted.
 MOST = 10
-# How wide the tables are where there is no terminal to ask.
+# Width of the tables without a terminal.
 PLAIN_WIDTH = 130
-# So many outcomes stand side by side, and so many kinds of content below each other; --out has all.
+# Outcomes side by side, and kinds of content below each other; --out has all of them.
 MOST_COLUMNS, MOST_KINDS = 4, 8
-# So often a pipe is told how far it is.
+# Seconds between progress lines in a pipe.
 SECONDS = 10.0
 WINDOW = "window"
 _EXAMPLES = """examples:
@@ -145,7 +145,7 @@ def _policies(text: str) -> list[str]:
 
 
 def _policy(name: str, loaded: settings.Settings) -> Policy:
-    """A policy with the settings that brim.toml has for it: those of another policy may not stand in the same file."""
+    """A policy with its settings from brim.toml; settings of another policy may not be in the same file."""
     try:
         return policy_of(loaded, name).with_(budget=None)
     except BadSetting as problem:
@@ -153,7 +153,7 @@ def _policy(name: str, loaded: settings.Settings) -> Policy:
 
 
 class _Shown:
-    """Progress and problems on standard error: a bar on a terminal, a plain line now and then elsewhere."""
+    """Shows progress and problems on standard error: a bar on a terminal, an occasional line elsewhere."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -185,7 +185,7 @@ class _Shown:
 
 
 def show(console: Console, found: Replay) -> None:
-    """What a replay found, as tables and bars."""
+    """Show a replay's results as tables and bars."""
     models = ", ".join(f"{plain(name)} ({count:,})" for name, count in found.models.items())
     read = f"{counted(found.requests, 'request')} in {counted(found.conversations, 'conversation')}"
     console.print(f"[bold]{read}[/]: {models}", highlight=False)
@@ -244,7 +244,7 @@ def _bars(found: Replay) -> Table:
 
 
 def _kinds(outcomes: Sequence[ReplayOutcome]) -> Table:
-    """Tokens that left the prompt by kind of content, and of how many items that were compacted and archived."""
+    """Tokens that left the prompt by kind of content, with the numbers of compacted and archived items."""
     shown = outcomes[:MOST_COLUMNS]
     table = Table("left out of prompts", *(one.label for one in shown), box=None, header_style="bold")
     for column in table.columns[1:]:

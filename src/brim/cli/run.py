@@ -1,4 +1,4 @@
-"""`brim run`: run a command, print what it said in fewer tokens, and archive the rest."""
+"""`brim run`: run a command, print its output in fewer tokens, and archive the rest."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from brim.errors import BadInput
 from brim.settings.secrets import without_password
 from brim.stores.resilient import is_address, open_store
 
-# About two screens of text: what a coding agent can read between two steps.
+# About two screens of text, a comfortable amount for an agent between two steps.
 BUDGET = 2_000
-# What shells answer for a program that is not there, that may not be run, and that a signal ended.
+# Exit codes of shells for a program that doesn't exist, may not be run, or was ended by a signal.
 NOT_FOUND, NOT_ALLOWED, SIGNAL = 127, 126, 128
 _EXAMPLES = """examples:
   brim run -- pytest -x
@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _archive(path: str, kept: dict[str, str]) -> None:
-    """Keep what was left out under its handle; the output is printed even where the store cannot be used."""
+    """Archive what was left out under its handle; the output is printed even if the store fails."""
     if not is_address(path):
         Path(path).expanduser().parent.mkdir(parents=True, exist_ok=True)
     store = open_store(path)

@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     """0 when something matched or was listed, 1 when nothing matched."""
     if args.top < 1:
         raise BadSetting("--top", f"{args.top} files cannot be shown: give 1 or more")
-    docsearch = importlib.import_module("brim.docsearch")  # other commands do not pay for it
+    docsearch = importlib.import_module("brim.docsearch")  # so that other commands don't pay for it
     found = docsearch.search(
         args.dir,
         args.keywords,

@@ -1,4 +1,4 @@
-"""`brim sessions`: the conversations of a store: list, show, export, import, delete."""
+"""`brim sessions`: list, show, export, import and delete the conversations of a store."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _sub(commands: Any, name: str, help: str, run: Any) -> argparse.ArgumentPars
 
 
 def _found(store: Store, id: str) -> SessionRecord:
-    """The session of an id, or the only one that begins like it. Raises NotFound, BadInput."""
+    """The session with this id, or the only one whose id starts with it. Raises NotFound, BadInput."""
     whole = store.get_session(id)
     if whole is not None:
         return whole
@@ -152,7 +152,7 @@ def run_show(args: argparse.Namespace) -> int:
 
 
 def _log(store: Store, record: SessionRecord) -> list[Message]:
-    """The messages of a session, which are read without its model."""
+    """The messages of a session; reading them doesn't need its model."""
     api = apis.api_of(str(record.meta.get("api") or "openai_chat"))
     return replayed(store.records(record.id), api.messages.get)
 

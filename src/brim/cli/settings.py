@@ -1,4 +1,4 @@
-"""`brim settings`: what is in force, and where it comes from."""
+"""`brim settings`: show the settings in force and where they come from."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Commands that run coding agents through the gateway, and what is known of each agent."""
+"""Commands that run coding agents through the gateway, and the catalog of agents."""

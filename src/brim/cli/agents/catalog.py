@@ -1,4 +1,4 @@
-"""Coding agents that can be pointed at the gateway: how for one run, and where their own configuration is for good."""
+"""Coding agents that can be pointed at the gateway, for one run or permanently through their configuration."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 from brim.errors import BadInput
 
-# A table of Codex's configuration ends where the next begins. Codex asks a provider of the name OpenAI to compact its
-# history; of any other it asks for a summary by the model.
+# A table in Codex's configuration ends where the next one begins. Codex asks a provider named OpenAI to compact its
+# history; from any other it requests a summary by the model.
 CODEX_TABLE = "[model_providers.brim]"
 
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """One agent. `env` and `arguments` point one run at a gateway's address; `edited` does it to its file, for good.
+    """One agent. `env` and `arguments` point one run at a gateway; `edited` does so permanently in its file.
 
     `defaults` names a variable that holds the path of a file for one run, and what stands in that file; `also` is a
     second file that is edited for good, which says nothing of the address.
@@ -32,7 +32,7 @@ class Agent:
 
     @property
     def edits(self) -> tuple[tuple[str, Callable[[str, str], str]], ...]:
-        """The files that are edited for good, and how."""
+        """The files to edit permanently, and how."""
         return ((self.file, self.edited), *((self.also,) if self.also else ()))
 
 
@@ -78,7 +78,7 @@ def _codex_provider(url: str) -> str:
 
 
 def _codex(text: str, url: str) -> str:
-    """The provider is named before the first table, where top-level keys must stand, and described at the end."""
+    """Names the provider before the first table, where top-level keys must be, and describes it at the end."""
     lines = text.splitlines()
     tables = [number for number, line in enumerate(lines) if line.lstrip().startswith("[")]
     head = tables[0] if tables else len(lines)
@@ -93,7 +93,7 @@ def _codex(text: str, url: str) -> str:
 
 
 def _lines(separator: str, wanted: Callable[[str], dict[str, str]]) -> Callable[[str, str], str]:
-    """An edit of a file with one setting a line: those that are wanted replace those that are there."""
+    """An edit of a file with one setting per line, replacing existing values."""
 
     def edited(text: str, url: str) -> str:
         new = wanted(url)
@@ -107,7 +107,7 @@ def _gemini_env(url: str) -> dict[str, str]:
     return {"GOOGLE_GEMINI_BASE_URL": url}
 
 
-# gemini-cli knows no way to sign in where it is given another address, unless its settings name one.
+# With a custom address, gemini-cli can't sign in unless its settings name a method.
 GEMINI_SETTINGS = ".gemini/settings.json"
 GEMINI_KEY = "gemini-api-key"
 

@@ -1,4 +1,4 @@
-"""`brim setup`: point a coding agent at the gateway for good, and `--undo` to the byte."""
+"""`brim setup`: point a coding agent at the gateway permanently; `--undo` restores its files byte for byte."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
         raise BadInput("agent", f"{agent.name} is set up already: `brim setup {agent.name} --undo` first")
     url = (args.url or f"http://127.0.0.1:{settings.load().gateway.port}").rstrip("/")
     files, kept = [], []
-    for name, edited in agent.edits:  # all are made before one is written: an edit may be refused
+    for name, edited in agent.edits:  # compute all edits before writing any, because one may be refused
         path = Path.home() / name
         before = path.read_bytes() if path.exists() else None
         after = edited((before or b"").decode(), url).encode()
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         files.append((path, after))
         kept.append({"path": str(path), "before": held, "after": base64.b64encode(after).decode()})
     backup.parent.mkdir(parents=True, exist_ok=True)
-    backup.touch(mode=0o600)  # a configuration may hold a key
+    backup.touch(mode=0o600)  # a configuration may contain a key
     backup.write_text(json.dumps({"files": kept}))
     for path, after in files:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def backup_of(name: str) -> Path:
-    """Where the configuration of an agent is kept as it was."""
+    """The path of the backup of an agent's configuration."""
     return Path.home() / ".local/state/brim/setup" / f"{name}.json"
 
 

@@ -1,4 +1,4 @@
-"""`brim wrap`: a coding agent through the gateway for one run, without a trace of it afterwards."""
+"""`brim wrap`: run a coding agent through the gateway once, leaving nothing behind."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ def run(args: argparse.Namespace) -> int:
 
 @contextlib.contextmanager
 def _defaults(agent: Agent) -> Iterator[dict[str, str]]:
-    """The variable with the path of an agent's defaults for this run. Others may not write where it is."""
+    """The variable with the path of an agent's defaults for this run, in a folder that only this user can write to."""
     if agent.defaults is None:
         yield {}
         return
     variable, text = agent.defaults
-    if variable in os.environ:  # yours come first
+    if variable in os.environ:  # the user's own take precedence
         yield {}
         return
     place = Path.home() / ".local/state/brim"
@@ -75,7 +75,7 @@ def _defaults(agent: Agent) -> Iterator[dict[str, str]]:
 
 
 def _run(command: list[str], env: dict[str, str]) -> int:
-    """Run a program to its end; what the terminal interrupts is the program, not this."""
+    """Run a program to its end; Ctrl-C interrupts the program rather than this process."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         return subprocess.run(command, env=env, check=False, preexec_fn=_interruptible).returncode
@@ -89,7 +89,7 @@ def _interruptible() -> None:
 
 @contextlib.contextmanager
 def gateway(upstream: str | None) -> Iterator[str]:
-    """The address of the gateway that runs, or of one that is started and ended here."""
+    """The address of the running gateway, or of one that is started here and stopped afterwards."""
     known = settings.load().gateway
     url = f"http://127.0.0.1:{known.port}"
     if upstream is None and answers(url):
@@ -115,7 +115,7 @@ def gateway(upstream: str | None) -> Iterator[str]:
 
 
 def answers(url: str) -> bool:
-    """Whether a gateway of Brim is there."""
+    """Whether a Brim gateway answers there."""
     try:
         with urllib.request.urlopen(f"{url}/healthz", timeout=1) as answer:
             return b'"version"' in answer.read(4_096)

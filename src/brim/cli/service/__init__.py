@@ -1,1 +1,1 @@
-"""Commands that run the gateway and look after it: serving, watching, keys, the store."""
+"""Commands that run and manage the gateway: serving, watching, keys, the store."""

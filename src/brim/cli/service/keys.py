@@ -1,4 +1,4 @@
-"""`brim keys`: virtual keys, which clients use in place of a provider's own."""
+"""`brim keys`: manage virtual keys, which clients use instead of a provider's own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`brim serve`: the gateway, and with --demo something to see in it."""
+"""`brim serve`: run the gateway; --demo adds sample traffic to watch."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         start = Path(args.config) if args.config else None
         if start is not None and not start.is_file():
             raise BadSetting("--config", f"there is no file {args.config}")
-        # The sample is Brim's own text, so the demo's pages may show it.
+        # The sample is Brim's own text, so the demo may show content.
         given = {"host": args.host, "port": args.port, "recall": args.recall, "log_content": args.demo or None}
         gateway = {name: value for name, value in given.items() if value is not None}
         return settings.load(start, texts=texts, gateway=gateway)
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _several(args: argparse.Namespace, loaded: settings.Settings) -> int:
-    """Serve with several processes, which share the store too."""
+    """Serve with several processes that share the store."""
     serving = importlib.import_module("brim.gateway.server.serving")
     processes = importlib.import_module("brim.gateway.server.serving_processes")
     if args.workers < 1 or args.demo or args.memory:

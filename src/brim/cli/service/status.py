@@ -1,4 +1,4 @@
-"""`brim status`: how full the window of the last request was, for people and for status lines."""
+"""`brim status`: how full the last request's window was, for people and status lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`brim store`: set up, check, copy and clean what a gateway keeps."""
+"""`brim store`: set up, check, copy and clean a gateway's store."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _migrate(args: argparse.Namespace) -> int:
         before, after = import_module("brim.stores.postgres.schema").migrate_at(place)
         told = f"version {before} is now {after}" if before != after else f"version {after} already"
     else:
-        open_movable(place).close()  # a file is brought up whenever it is opened
+        open_movable(place).close()  # a file is migrated whenever it is opened
         told = "up to date"
     print(f"{without_password(place)}: {told}")
     return 0
@@ -80,7 +80,7 @@ def _check(args: argparse.Namespace) -> int:
     store = open_movable(place)
     try:
         sessions = records = size = 0
-        for session in store.exported():  # what is read is compared with its digest
+        for session in store.exported():  # reading compares content with its digest
             sessions, records = sessions + 1, records + len(session.records)
             size += sum(map(len, session.records)) + sum(map(len, session.blobs))
     finally:
@@ -132,7 +132,7 @@ def _erase(args: argparse.Namespace) -> int:
 
 
 def _erase_counters(cache: str, tenant: str) -> dict[str, int]:
-    """Delete a tenant's counters in Valkey; how many are left there."""
+    """Delete a tenant's counters in Valkey; returns how many are left."""
     counters = import_module("brim.stores.counters")
 
     async def erased() -> tuple[int, int]:

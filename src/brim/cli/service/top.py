@@ -1,4 +1,4 @@
-"""`brim top`: what the gateway does, live in a terminal."""
+"""`brim top`: watch the gateway live in a terminal."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def picture(live: dict[str, Any], sessions: list[dict[str, Any]]) -> Group:
-    """The whole view of one moment."""
+    """The whole view at one moment."""
     parts: list[Any] = [Text.from_markup(sentence(live)), _totals(live), Text()]
     return Group(*parts, _sessions(sessions, live["turns"]), Text(), _turns(live["turns"]))
 
 
 def sentence(live: dict[str, Any]) -> str:
-    """What the gateway has done since its start, as the dashboard says it."""
+    """What the gateway did since its start, in the dashboard's words."""
     saved = live["saved_usd"]
     money = f" and saved [bold]${saved:,.2f}[/]" if saved >= 0.005 else ""
     requests = plural(live["requests"], "request")
@@ -84,7 +84,7 @@ def _totals(live: dict[str, Any]) -> Table:
 
 
 def _sessions(sessions: list[dict[str, Any]], turns: list[dict[str, Any]]) -> Table:
-    """Each session with its window: what was sent, what came and was left out (▒), and what is free (░)."""
+    """Each session with its window: what was sent, what was left out (▒), and what is free (░)."""
     heads = ("session", "client", "model", "turns", "window", "")
     table = Table(*heads, box=None, header_style="bold", pad_edge=False)
     table.columns[3].justify = "right"

@@ -1,4 +1,4 @@
-"""`brim usage`: what was asked of models by day, as providers reported it."""
+"""`brim usage`: usage by day and model, as providers reported it."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def asked(url: str | None, days: int) -> list[dict[str, Any]]:
-    """Usage by day and model: the gateway's if one runs or is named, else that of the store."""
+    """Usage by day and model, from the gateway if one runs or is named, otherwise from the store."""
     try:
         found: list[dict[str, Any]] = Asker(url).get(f"usage?days={days}")["days"]
         return found
@@ -82,13 +82,13 @@ def asked(url: str | None, days: int) -> list[dict[str, Any]]:
 
 
 def since(rows: Iterable[dict[str, Any]], days: int) -> list[dict[str, Any]]:
-    """The rows of the last days (UTC), today included."""
+    """The rows of the last days (UTC), including today."""
     first = time.strftime("%Y-%m-%d", time.gmtime(time.time() - (days - 1) * DAY))
     return [row for row in rows if row["day"] >= first]
 
 
 def cost_of(row: Mapping[str, Any]) -> float | None:
-    """USD by list prices; None where the price is not known. What was written to a cache is taken as fresh."""
+    """The cost in USD by list prices; None if the price is unknown. Cache writes count as fresh input."""
     try:
         prices = models.find(str(row["model"])).prices
     except UnknownModel:

@@ -1,4 +1,4 @@
-"""Asking a running gateway, for the commands that show what it does."""
+"""Asks a running gateway, for the commands that show its state."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Asker:
         loaded = settings.load()
         gateway = loaded.gateway
         host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(gateway.host, gateway.host)
-        # The dashboard's address and the clients' base address mean the same gateway.
+        # Accept the dashboard's address and the clients' base address for the same gateway.
         self.url = (url or f"http://{host}:{gateway.port}").rstrip("/").removesuffix("/brim").removesuffix("/v1")
         if not self.url.startswith(("http://", "https://")):
             raise BadSetting("--url", f"{url!r} is not an address such as http://127.0.0.1:8787")
-        held = filter(None, (gateway.operator_token_env, gateway.access_token_env))  # the operator's sees all tenants
+        held = filter(None, (gateway.operator_token_env, gateway.access_token_env))  # the operator's sees all
         self._token = next(filter(None, map(loaded.secret, held)), None)
 
     def get(self, path: str) -> Any:

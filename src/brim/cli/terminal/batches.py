@@ -1,4 +1,4 @@
-"""Commands over the records of many files: their options, the progress bar, and what they print."""
+"""Commands over the records of many files: options, progress bar and output."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from brim.cli.terminal.writing import ERRORS, printable
 from brim.errors import BadInput
 from brim.settings import Settings
 
-# So many records that were left out are shown one by one; the others are counted.
+# Skipped records to show one by one; the others are counted.
 MOST = 10
 
 
@@ -43,14 +43,14 @@ def _jobs(text: str) -> int:
 
 
 def without_lines(args: argparse.Namespace) -> None:
-    """Refuse options that say nothing of one text. Raises BadInput."""
+    """Refuse options that make no sense for a single text. Raises BadInput."""
     for option in ("field", "out", "jobs", "ray"):
         if getattr(args, option):
             raise BadInput(f"--{option}", "says nothing without --lines")
 
 
 def run_batch(args: argparse.Namespace, task: BatchTask, loaded: Settings) -> int:
-    """Do a task with every record of the files that are named."""
+    """Run a task on every record of the named files."""
     if not args.files:
         raise BadInput("--lines", "needs files: many processes cannot share standard input")
     files = list(dict.fromkeys(str(path) for name in args.files for path in files_named(name)))
@@ -75,7 +75,7 @@ def run_batch(args: argparse.Namespace, task: BatchTask, loaded: Settings) -> in
 
 
 class _FoundFiles:
-    """Sums of what was done. Texts are results themselves and are printed as they come, as JSON lines."""
+    """Adds up the results. Result texts are printed as they arrive, as JSON lines."""
 
     def __init__(self, print_rows: bool) -> None:
         self.records = 0

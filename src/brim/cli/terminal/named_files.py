@@ -1,4 +1,4 @@
-"""The files that the arguments of a command name."""
+"""Resolves a command's file arguments."""
 
 from __future__ import annotations
 

@@ -15,14 +15,14 @@ from brim.stores.resilient import is_address, open_store
 
 
 def place_of(given: str | None) -> str:
-    """Where the store is. Example: place_of(None) -> "/home/me/.local/share/brim/brim.db" """
+    """The location of the store. Example: place_of(None) -> "/home/me/.local/share/brim/brim.db" """
     place = given or settings.load().store_place
     return place if is_address(place) else str(Path(place).expanduser())
 
 
 @contextmanager
 def named_store(given: str | None = None, *, new: bool = False) -> Iterator[Store]:
-    """The store, open. Raises NotFound where there is none, or none that can be used."""
+    """Open the store. Raises NotFound if there is none that can be used."""
     apply_settings()
     place = place_of(given)
     if not new and not is_address(place) and not Path(place).is_file():

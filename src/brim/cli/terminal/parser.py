@@ -1,4 +1,4 @@
-"""A parser whose errors name the flag that was meant, and problems of the library in the words of the command line."""
+"""An argument parser that suggests the intended flag, and rewords library errors for the command line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import difflib
 import re
 from typing import Any, NoReturn
 
-# What the library calls an argument, and the flag that stands for it.
+# Library arguments that correspond to a flag.
 _ARGUMENTS = re.compile(r"\b(budget|reserve|model|policy)=(?:brim\.\w+\(…\))?")
 _ONLY_PYTHON = re.compile(r",? and model=brim\.Model\(…\) one to a call")
 
@@ -34,5 +34,5 @@ class SuggestingParser(argparse.ArgumentParser):
 
 
 def in_flags(problem: str) -> str:
-    """A problem as the command line says it. Example: "raise budget=, shorten …" -> "raise --budget, shorten …" """
+    """A library error in terms of flags. Example: "raise budget=, shorten …" -> "raise --budget, shorten …" """
     return _ARGUMENTS.sub(r"--\1", _ONLY_PYTHON.sub("", problem))

@@ -1,4 +1,4 @@
-"""What the commands read: a file or standard input, as a text or as a request."""
+"""Reads the commands' input: a file or standard input, as a text or as a request."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def tokens(text: str) -> int:
 
 
 def reserved(text: str) -> int:
-    """A number of tokens that may also be none. Example: "0" -> 0; "1k" -> 1000"""
+    """A number of tokens that may be 0. Example: "0" -> 0; "1k" -> 1000"""
     return 0 if text.strip() == "0" else tokens(text)
 
 
 def read_bytes(name: str) -> bytes:
-    """What a file or standard input holds, without the mark of UTF-8 that some editors begin a file with."""
+    """The content of a file or standard input, without a UTF-8 byte order mark."""
     if name != "-":
         return Path(name).read_bytes().removeprefix(BOM)
     if sys.stdin.isatty():
@@ -50,13 +50,13 @@ def read_bytes(name: str) -> bytes:
 
 
 def names_model(request: Any) -> bool:
-    """Whether a request, as `request_in` finds it, says which model it is for."""
+    """Whether a request from `request_in` names its model."""
     value = _json(request) if isinstance(request, bytes) else request
     return isinstance(value, dict) and bool(value.get("model"))
 
 
 def as_text(data: bytes, name: str) -> str:
-    """The text of a file; what is not UTF-8 is replaced, and that is said."""
+    """The text of a file; invalid UTF-8 is replaced, with a warning."""
     try:
         return data.decode()
     except UnicodeDecodeError as problem:
@@ -72,9 +72,9 @@ def place_of(name: str) -> str:
 
 
 def request_in(data: bytes) -> Any | None:
-    """The request that a file holds: a body, or a list of messages; None if it is just text.
+    """The request in a file, a body or a list of messages; None if the file is just text.
 
-    A file with one JSON object a line, each a message, is a list of messages too.
+    A file with one JSON message per line is a list of messages too.
     """
     value = _json(data)
     if isinstance(value, list) and value and all(map(_is_message, value)):
@@ -85,7 +85,7 @@ def request_in(data: bytes) -> Any | None:
 
 
 def _json(data: bytes) -> Any | None:
-    """The JSON value of a file, or the list of its lines' values; None if it is no JSON."""
+    """The JSON value of a file, or the list of its lines' values; None if it isn't JSON."""
     if data.lstrip()[:1] not in (b"{", b"["):
         return None
     try:
@@ -111,14 +111,14 @@ def _lines(data: bytes) -> list[Any] | None:
 
 
 def need_request(name: str) -> Any:
-    """The request in a file. Raises BadInput, which says what is wrong with it and where."""
+    """The request in a file. Raises BadInput that says what is wrong and where."""
     data = read_bytes(name)
     found = request_in(data)
     if found is not None:
         return found
     value, place = _json(data), place_of(name)
     if isinstance(value, list) and any(map(_is_message, value)):
-        return value  # reading it says which message is none
+        return value  # parsing it will say which message is invalid
     if value is None and data.lstrip()[:1] in (b"{", b"["):
         raise BadInput(place, f"is not JSON ({json_problem(data)})")
     raise BadInput(
@@ -127,7 +127,7 @@ def need_request(name: str) -> Any:
 
 
 def json_problem(data: bytes) -> str:
-    """What keeps data that begins like JSON from being it; empty if nothing does, or if it is something else."""
+    """Why data that begins like JSON is invalid; empty if it is valid, or something else."""
     if data.lstrip()[:1] not in (b"{", b"[") or _json(data) is not None:
         return ""
     try:
@@ -144,7 +144,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 
 
 def apply_settings() -> settings.Settings:
-    """Load brim.toml and the environment; models that they describe are known from here on."""
+    """Load brim.toml and the environment, and add the models they describe to the catalog."""
     loaded = settings.load()
     for name, entry in loaded.models.items():
         models.override(name, entry.given())
@@ -152,7 +152,7 @@ def apply_settings() -> settings.Settings:
 
 
 def policy_of(loaded: settings.Settings, name: str | None = None) -> Policy:
-    """The policy of the settings, or another one with the settings that all have. Raises BadSetting."""
+    """The configured policy, or another one with the settings that all policies share. Raises BadSetting."""
     given = dict(loaded.policy)
     own = given.pop("name")
     if name not in (None, own):

@@ -23,7 +23,7 @@ FORMS = {
     "dropped": "dim",
     "summary": "magenta",
 }
-# How many items of a layer a terminal shows.
+# Items per layer to show.
 MOST = 40
 
 
@@ -39,12 +39,12 @@ def plural(count: int, one: str) -> str:
 
 
 def certainty(count: Count) -> str:
-    """How sure a count is; an exact one has no bound to tell. Example: "exact"; "estimated, at most 1,200" """
+    """How certain a count is; an exact one needs no bound. Example: "exact"; "estimated, at most 1,200" """
     return count.source if count.source == "exact" else f"{count.source}, at most {count.upper:,}"
 
 
 def plain(text: str, keep: str = "") -> str:
-    """Text of others for a console: printable, and brackets are no markup.
+    """Foreign text made safe for the console: printable, with brackets escaped.
 
     Example: plain("see [/INST]") -> "see \\[/INST]", which is shown as it was
     """

@@ -1,4 +1,4 @@
-"""What the commands write: all of their files or none, each whole; and texts that cannot control a terminal."""
+"""Writes the commands' output: all files or none, each atomically, and text that can't control the terminal."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pathlib import Path
 
 from brim.errors import BadInput
 
-# Half of a surrogate pair is written as JSON escapes it: no text file can hold it.
+# A lone surrogate is written as its JSON escape, because no text file can hold it.
 ERRORS = "backslashreplace"
-# What may stand in a text of several lines.
+# Control characters allowed in multi-line text.
 LINES = "\n\t"
 
 
 def printable(text: str, keep: str = "") -> str:
-    """Text of others for a terminal: what would control it is a space, but for the characters in `keep`.
+    """Foreign text made safe for a terminal: control characters become spaces, except those in `keep`.
 
     Example: printable("a\\x1b[2Jb") -> "a [2Jb"
     """
@@ -27,7 +27,7 @@ def printable(text: str, keep: str = "") -> str:
 
 
 def put(text: str) -> None:
-    """Write a result that is content itself: as it is into a file or a pipe, and printable in a terminal."""
+    """Write content: unchanged to a file or pipe, made printable on a terminal."""
     sys.stdout.write(printable(text, LINES) if in_terminal() else text)
 
 
@@ -36,7 +36,7 @@ def in_terminal() -> bool:
 
 
 def apart(*given: tuple[str, str | None]) -> None:
-    """Refuse two options that name one file, however each spells it. Raises BadInput."""
+    """Refuse two options that name the same file, however it is spelled. Raises BadInput."""
     seen: dict[object, str] = {}
     for option, name in given:
         if not name:
@@ -49,9 +49,9 @@ def apart(*given: tuple[str, str | None]) -> None:
 
 
 def write_all(texts: Mapping[str | None, str]) -> None:
-    """Write texts to the files that are named, all or none of them; a name that is None or empty is left out.
+    """Write texts to the named files, all or none; a name of None or "" is skipped.
 
-    Each goes to a file beside its own first, so that a full disk or a missing folder leaves what was there.
+    Each text first goes to a temporary file next to its target, so that a full disk leaves the old content.
     """
     waiting: list[tuple[str, str]] = []
     try:
@@ -75,12 +75,12 @@ def write_all(texts: Mapping[str | None, str]) -> None:
 def _into(name: str, text: str) -> None:
     try:
         Path(name).write_text(text + "\n", encoding="utf-8", errors=ERRORS)
-    except OSError as problem:  # what fails while it is written does not say where
+    except OSError as problem:  # errors during writing don't name the file
         raise type(problem)(problem.errno, problem.strerror, name) from None
 
 
 def _beside(name: str, text: str) -> str:
-    """Write a text to a new file in the same folder; its name. The rights are those of the file it will replace."""
+    """Write a text to a temporary file in the same folder, with the target's permissions; returns its name."""
     target = os.path.realpath(name)
     folder = os.path.dirname(target)
     try:
