@@ -1,1 +1,1 @@
-"""Where sessions, archives and learned sizes are kept."""
+"""Stores for sessions, archives and learned sizes."""

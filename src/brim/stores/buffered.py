@@ -1,4 +1,4 @@
-"""A store that goes on when what it keeps things in cannot be used: writes wait in memory until it can be again."""
+"""A store that keeps working when its file or database is unavailable: writes wait in memory until it is back."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ from brim.tokens.actuals import UsageRecord
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
-# After a failure the store is left alone for so long.
+# Seconds to wait after a failure before trying again.
 RETRY_SECONDS = 5.0
-# So many bytes of turns wait in memory for a store that cannot be written; then the oldest are let go.
+# Bytes of turns that may wait in memory for an unavailable store; beyond that, the oldest are dropped.
 MOST_WAITING = 64 << 20
-# So many records are read at once.
+# Records to read at once.
 BATCH = 512
 
 
 class Medium(Store, Protocol):
-    """What is written to: a file, or a database."""
+    """The underlying store: a file or a database."""
 
     def shown(self, session: str) -> Sequence[bytes]:
-        """The digests of the blobs that a session's state points to."""
+        """The digests of the blobs that a session's state refers to."""
 
 
 class Unusable(Exception):
-    """The store could not be used for what was wanted."""
+    """The underlying store was unavailable for an operation."""
 
 
 class _Waiting(NamedTuple):
-    """A write that the store did not take."""
+    """A write that is waiting for the store."""
 
     session: str
     size: int
@@ -49,7 +49,7 @@ class _Waiting(NamedTuple):
 
 
 class Buffered(ABC):
-    """A store in front of which writes wait in memory while it cannot take them.
+    """A store with a write buffer in memory for times when it is unavailable.
 
     They are read from there, and written in their order as soon as it can be used again. Those who derive from it say
     how it is opened, what can be wrong with it, and whether several threads may write to it at once.
@@ -58,7 +58,7 @@ class Buffered(ABC):
     faults: tuple[type[BaseException], ...] = (OSError,)
     bugs: tuple[type[BaseException], ...] = ()
     at_once = False
-    # Then it is not even read while it is left alone: each try of a network takes its time.
+    # Then it isn't even read while it is unavailable, because every attempt over a network takes time.
     remote = False
 
     def __init__(self, name: str) -> None:
@@ -85,19 +85,19 @@ class Buffered(ABC):
 
     @abstractmethod
     def _describe(self, error: BaseException) -> str:
-        """What is wrong, without anything of the content and without a secret."""
+        """What is wrong, without content or secrets."""
 
     def _renewed(self, error: BaseException) -> bool:
-        """Whether something new stands in its place after a damage, so that it may be tried once more."""
+        """Whether a damaged store was replaced by a new one, so that it is worth another try."""
         return False
 
     def _abandon(self) -> None:
-        """Let go of what could not be closed."""
+        """Drop a connection that could not be closed."""
         self._file = None
 
     @property
     def _disk(self) -> Medium:
-        """The store itself, which is opened now if it could not be before."""
+        """The underlying store, opened now if that failed before."""
         file = self._file
         if file is not None:
             return file  # without the lock, which a write may hold for long
@@ -157,7 +157,7 @@ class Buffered(ABC):
             try:
                 return self._on_disk(lambda disk: disk.load(wanted))
             except Unusable:
-                pass  # what is in memory can still be read
+                pass  # buffered data can still be read
         return gathered(self, wanted, self._shown)
 
     def _shown(self, session: str) -> Sequence[bytes]:
@@ -172,7 +172,7 @@ class Buffered(ABC):
         known = self._read(lambda disk: disk.get_session(turn.session) or replace(unread), unread)
         held = self._memory.get_session(turn.session)
         there = known.records + (held.records if held else 0)
-        # Where the file cannot be read nobody knows what it holds: the turn is taken as it is.
+        # If the file can't be read, its content is unknown, so accept the turn.
         if known is not unread and turn.expected is not None and turn.expected != there:
             return None
         base, read = known.records, known is not unread
@@ -180,7 +180,7 @@ class Buffered(ABC):
         return base + (self._memory.commit(replace(turn, epoch=None, expected=None)) or 0)
 
     def _commit_late(self, store: Store, turn: Turn, read: bool) -> int | None:
-        """Write a turn that had to wait: without what another writer has written of it meanwhile at its place.
+        """Write a turn that had to wait, without the part that another writer wrote in its place meanwhile.
 
         Where something else stands there, it is that writer's session. One that could not be `read` when the turn was
         made may hold anything: then the turn goes to its end.
@@ -265,7 +265,7 @@ class Buffered(ABC):
         return sorted(both.values(), key=lambda one: -one.at)[:limit]
 
     def usage_sums(self, since: float = 0.0) -> list[UsageSum]:
-        """What has been written; a record that waits in memory is not in it yet."""
+        """Sums of what was written; records still in memory aren't included."""
         return self._read(lambda disk: disk.usage_sums(since), self._memory.usage_sums(since))
 
     def get_value(self, name: str) -> bytes | None:
@@ -276,7 +276,7 @@ class Buffered(ABC):
         self._write("", len(value or b""), lambda store: store.put_value(name, value))
 
     def claim_value(self, name: str, value: bytes) -> bytes:
-        """A file that cannot be written may still be read: what it holds stands."""
+        """A file that can't be written may still be readable; its value counts."""
         known = self.get_value(name)
         return known if known is not None else self._write("", len(value), lambda store: store.claim_value(name, value))
 
@@ -314,7 +314,7 @@ class Buffered(ABC):
             return otherwise
 
     def _write(self, session: str, size: int, write: Callable[[Store], T]) -> T:
-        """Write to the file, or to memory and later to the file."""
+        """Write to the store, or to memory and later to the store."""
 
         def held() -> T:
             self._hold(_Waiting(session, size, write))
@@ -334,7 +334,7 @@ class Buffered(ABC):
             return otherwise()
 
     def _attempt_at_once(self, write: Callable[[Medium], T], otherwise: Callable[[], T]) -> T:
-        """The same without the lock: only one thread waits for a server that may be gone, the others go on."""
+        """The same without the lock: only one thread waits for a server that may be gone, and the others continue."""
         if self.degraded is None or self._answers():
             try:
                 return self._on_disk(write)
@@ -344,7 +344,7 @@ class Buffered(ABC):
             return otherwise()
 
     def _answers(self) -> bool:
-        """Whether a server that was gone is back, and has all that waited for it."""
+        """Whether a server that was gone is back and has received all waiting writes."""
         if time.monotonic() < self._retry_at or not self._probing.acquire(blocking=False):
             return False
         try:
@@ -398,7 +398,7 @@ class Buffered(ABC):
             log.warning("the store cannot be written and memory is full: %d turns are lost", dropped)
 
     def _caught_up(self) -> bool:
-        """Whether all that waits has been written; not tried for a while after a failure."""
+        """Whether all waiting writes are done; not tried for a while after a failure."""
         if time.monotonic() < self._retry_at:
             return False
         count = len(self._waiting)
@@ -411,7 +411,7 @@ class Buffered(ABC):
                 self._on_disk(self._waiting[0].write)
             except Unusable:
                 self._memory = _overlay()
-                for write in self._waiting:  # what was written meanwhile is in the file now
+                for write in self._waiting:  # writes that arrived meanwhile are in the store now
                     write.write(self._memory)
                 return False
             self._waiting.popleft()

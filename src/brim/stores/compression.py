@@ -1,7 +1,7 @@
-"""How turns are written: several in one compressed chunk, for a message alone is too short to compress.
+"""Compresses turns, several per chunk, because a single message is too short to compress well.
 
-Compression is zstd with a dictionary of phrases that any chat has, so that a first turn is small too. A frame
-carries a checksum: bytes that the disk changed are noticed.
+It uses zstd with a dictionary of phrases common to chats, so that a first turn is small too. Frames have a checksum,
+so corrupted bytes are noticed.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ import msgspec
 
 from brim import zstd
 
-# Content of so many bytes and more is kept once for all sessions, under its digest.
+# Content from this size on is stored once for all sessions, under its digest.
 SHARED_FROM = 4_096
-# So many turns at the end of a log stand alone; then they are packed with the chunk before, until that holds FULL.
+# Turns at the end of a log that stay separate; older ones are merged into the chunk before, until that holds FULL.
 OPEN_TURNS = 8
 FULL = 64 << 10
 LEVEL = 6
 
 
 class Damaged(Exception):
-    """What was read from the store is not what was written."""
+    """Data read from the store differs from what was written."""
 
 
 class Chunk(msgspec.Struct, array_like=True):
-    """A run of a session's records and blobs; a number stands for shared content."""
+    """A run of a session's records and blobs; shared content is represented by its number."""
 
     records: list[bytes | int]
     blobs: list[bytes | int]
 
     @property
     def shared(self) -> list[int]:
-        """The numbers of the shared contents in it, as often as they are in it."""
+        """The numbers of the shared contents in it, with repetitions."""
         return [entry for entry in (*self.records, *self.blobs) if isinstance(entry, int)]
 
 
 class Packer:
-    """Compresses and decompresses. Not safe for several threads at once."""
+    """Compresses and decompresses. Not thread-safe."""
 
     def __init__(self) -> None:
         options: dict[int, int] = {
@@ -67,7 +67,7 @@ class Packer:
         return self._chunk(self.unpack(data))
 
     def merge(self, parts: Sequence[bytes]) -> tuple[bytes, int]:
-        """One chunk of several in their order, and its size before compression."""
+        """Merge chunks in order; returns the chunk and its size before compression."""
         chunks = [self.read(part) for part in parts]
         merged = Chunk(
             [record for chunk in chunks for record in chunk.records],
@@ -85,5 +85,5 @@ class Packer:
 
 @cache
 def _phrases() -> zstd.ZstdDict:
-    """The words and phrases that compression starts from; stores depend on every byte of them."""
+    """The compression dictionary; stores depend on every byte of it."""
     return zstd.ZstdDict(files("brim.stores").joinpath("phrases.txt").read_bytes(), is_raw=True)

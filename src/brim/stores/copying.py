@@ -1,4 +1,4 @@
-"""Moving a store into another, row by row, and comparing both by digests afterwards."""
+"""Copies a store into another, row by row, and compares the two by digests."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from brim.stores.resilient import is_address
 from brim.stores.sqlite_moving import MovableSqlite
 from brim.tokens.actuals import UsageRecord
 
-# Usage records that are read and written at once; a store with more is copied in full all the same.
+# Usage records per batch.
 USAGE = 10_000_000
 BATCH = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class CopyReport:
-    """What was copied, and what was there already under the same id."""
+    """What was copied, and what already existed under the same id."""
 
     sessions: int = 0
     skipped: int = 0
@@ -32,7 +32,7 @@ class CopyReport:
 
 
 def open_movable(place: str, *, new: bool = False) -> Movable:
-    """The store at a path or an address, without anything in front of it. Raises NotFound."""
+    """The store at a path or address, without a buffer in front of it. Raises NotFound."""
     if is_address(place):
         opened: Movable = import_module("brim.stores.postgres.moving").MovablePostgres(place)
         return opened
@@ -43,7 +43,7 @@ def open_movable(place: str, *, new: bool = False) -> Movable:
 
 
 def copy(source: Movable, target: Movable, told: Callable[[int], object] = lambda _: None) -> CopyReport:
-    """Copy everything; what the target has already stays as it is there. `told` hears of every session."""
+    """Copy everything except what the target already has. `told` is called for every session."""
     taken = skipped = blobs = sizes = values = 0
     for number, session in enumerate(source.exported(), 1):
         kept = target.imported(session)
@@ -65,7 +65,7 @@ def copy(source: Movable, target: Movable, told: Callable[[int], object] = lambd
 
 
 def differences(source: Movable, target: Movable) -> list[str]:
-    """What of a store is not the same in another, as lines that a user can read; empty where nothing is lost."""
+    """The differences between two stores as readable lines; empty if nothing is lost."""
     there = {session.record.id: session.digest for session in target.exported()}
     found = [
         f"session {session.record.id} " + ("differs" if session.record.id in there else "is missing")
@@ -98,7 +98,7 @@ def _usage(store: Movable) -> set[object]:
 
 
 def check_tenant(tenant: str) -> str:
-    """A tenant's name. Raises BadInput for one that would name others too."""
+    """Check a tenant's name. Raises BadInput for one that would match others too."""
     if not tenant or "~" in tenant:
         raise BadInput("tenant", f"{tenant!r} is no tenant: it is the part of a session's id before the ~")
     return tenant

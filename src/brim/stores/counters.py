@@ -1,7 +1,7 @@
 """Counters that all gateways share in Valkey or Redis, so that limits hold exactly on many machines.
 
-They are never the only copy: each gateway also writes its own numbers to the store. What Valkey has lost is made good
-from there, as the least that a counter can stand at; while it cannot be reached the store alone tells.
+They are never the only copy: each gateway also writes its own numbers to the store. Those serve as a lower bound for
+a counter that Valkey lost, and replace the counters while Valkey can't be reached.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ except ImportError:
     raise MissingExtra("store.cache", "valkey") from None
 
 log = logging.getLogger(__name__)
-# A request waits so long for an answer at most, and after a failure Valkey is left alone for so long.
+# How long a request waits for Valkey, and how long Valkey is left alone after a failure, in seconds.
 PATIENCE, RETRY_SECONDS = 0.25, 1.0
-# Who is counted as in work is told again within this time, or was a gateway that is gone.
+# Requests in flight are reported again within this many seconds; older reports are from a gateway that is gone.
 STALE_SECONDS: Final = 30
 PREFIX: Final = "brim:"
 FAULTS: Final = (ValkeyError, OSError, TimeoutError)
-# A counter is never below what the store knows; it takes an amount only up to its most.
+# Raises a counter to what the store knows, then adds an amount if the total stays within the maximum.
 _TAKE: Final = """
 local held = math.max(tonumber(redis.call('GET', KEYS[1]) or '0'), tonumber(ARGV[1])) + tonumber(ARGV[2])
 if tonumber(ARGV[3]) > 0 and held > tonumber(ARGV[3]) then return 0 end
 redis.call('SET', KEYS[1], string.format('%.0f', held), 'EX', ARGV[4])
 return 1"""
-# Time is Valkey's own: the clocks of gateways differ.
+# Uses Valkey's clock, because the gateways' clocks differ.
 _ENTER: Final = """
 local now = tonumber(redis.call('TIME')[1])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
@@ -46,7 +46,7 @@ return 1"""
 
 
 class SharedCounters:
-    """Every method answers None while Valkey cannot be reached.
+    """Every method returns None while Valkey can't be reached.
 
     Example: await SharedCounters("valkey://cache.example:6379/0").take("acme", "requests.1200", 1, most=60, seconds=60)
     """
@@ -66,15 +66,15 @@ class SharedCounters:
     async def take(
         self, owner: str, name: str, amount: int, *, most: int = 0, least: int = 0, seconds: int
     ) -> bool | None:
-        """Add to a counter that ends in so many seconds, unless that makes it more than `most` (0: no limit).
+        """Add to a counter that expires in `seconds`, unless it would exceed `most` (0: no limit).
 
-        It stands at `least` at least.
+        The counter is at least `least`.
         """
         answer = await self._done(self._client.eval, _TAKE, 1, _key(owner, name), least, amount, most, seconds)
         return None if answer is None else answer == 1
 
     async def enter(self, owner: str, members: Iterable[str], most: int = 0) -> bool | None:
-        """Note requests as in work for some seconds, unless there are `most` already."""
+        """Count requests as in flight for some seconds, unless `most` are already."""
         key = _key(owner, "in-work")
         answer = await self._done(self._client.eval, _ENTER, 1, key, most, STALE_SECONDS, *members)
         return None if answer is None else answer == 1
@@ -83,7 +83,7 @@ class SharedCounters:
         await self._done(self._client.zrem, _key(owner, "in-work"), member)
 
     async def erase(self, owner: str) -> tuple[int, int]:
-        """Delete all counters of an owner: how many, and how many are left. Raises one of FAULTS."""
+        """Delete all counters of an owner; returns how many, and how many are left. Raises one of FAULTS."""
         gone = [await self._client.delete(key) async for key in self._named(owner)]
         return sum(gone), len([key async for key in self._named(owner)])
 

@@ -1,4 +1,4 @@
-"""What small values of a store say of a tenant: its limits, and its rows among the numbers of the last days."""
+"""Erases a tenant from a store's small values: its limits, and its rows in the statistics."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from brim.stores.moving import Movable
 
 
 def marks(tenant: str) -> tuple[str, ...]:
-    """How a tenant is named: before an id, in a row, and in the name of a value."""
+    """The forms in which a tenant's name appears: before an id, in a row, and in the name of a value."""
     return f"{tenant}~", f'"{tenant}"', f".{tenant}."
 
 
 def erase_values(store: Movable, tenant: str) -> int:
-    """Delete all values of a tenant, and its rows from those that tell of several; how many values it was in."""
+    """Delete all values of a tenant, and its rows from shared ones; returns how many values contained it."""
     taken = 0
     for name, value in store.value_rows():
         begin, quoted, inside = marks(tenant)
@@ -29,7 +29,7 @@ def erase_values(store: Movable, tenant: str) -> int:
 
 
 def without_rows(value: bytes, tenant: str) -> bytes | None:
-    """A value without the rows that name a tenant; None for one that is not made of rows.
+    """A value without the rows that name a tenant; None if it isn't made of rows.
 
     Example: without_rows(b'[7,[[1,"acme"],[2,"other"]]]', "acme") -> b'[7,[[2,"other"]]]'
     """
@@ -47,6 +47,6 @@ def _without(value: Any, tenant: str) -> Any:
 
 
 def _names(row: Any, tenant: str) -> bool:
-    """Whether a row names a tenant itself, and not only by a row inside it."""
+    """Whether a row itself, rather than a row inside it, names a tenant."""
     fields = row.values() if isinstance(row, dict) else row if isinstance(row, list) else ()
     return any(isinstance(one, str) and (one == tenant or one.startswith(f"{tenant}~")) for one in fields)

@@ -1,7 +1,7 @@
-"""What a store deletes when it is too large or its content too old: the least recently touched first.
+"""Eviction from a store that is too large or has old content, least recently used first.
 
-A session that was touched within the live time is never taken, nor what it refers to. Each step is a short
-transaction of its own, so other writers never wait long; what one call leaves, the next one takes.
+Recently used sessions, and what they refer to, are never evicted. Each step is a short transaction, so other writers
+never wait long; the next call continues where one stops.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from brim.stores.protocol import Evicted, Limits
 from brim.stores.retention import DAY, NAMES, days_of
 from brim.stores.sqlite_schema import LENGTH_BITS
 
-# When the file is too large, it is brought down to this share of the limit.
+# A file that is too large is brought down to this share of the limit.
 TARGET = 0.9
-# Rows that one step looks at, pages that one step gives back to the disk.
+# Rows examined per step, and pages returned to the disk per step.
 ROWS, PAGES = 2_000, 256
-# Of prefixes that end more than so many messages before the end of their conversation, one in eight is kept:
+# Of prefixes that end more than this many messages before the end of their conversation, one in eight is kept:
 # a branch that starts there is found a little earlier.
 EXACT = 48
-# Usage records hold no content and are what yearly costs are seen from.
+# Usage records hold no content and are needed to see yearly costs.
 USAGE_DAYS = 400
 
 Open = Callable[[], AbstractContextManager[sqlite3.Connection]]
 
 
 def used_bytes(db: sqlite3.Connection) -> int:
-    """The bytes of the file that hold something."""
+    """The bytes of the file that are in use."""
     pages, free, size = (
         db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
     )
@@ -49,7 +49,7 @@ class Eviction:
         self._swept: dict[str, int] = {}
 
     def run(self, now: float, seconds: float) -> Evicted:
-        """Evict for about so many seconds at most; what is left, the next run takes."""
+        """Evict for at most about this many seconds; the next run continues."""
         deadline = time.monotonic() + seconds
         with self._read() as db:
             over = used_bytes(db) > self._limits.max_bytes
@@ -62,7 +62,7 @@ class Eviction:
         return Evicted(sessions, blobs, rows)
 
     def _retained(self, own: Mapping[str, int], now: float, deadline: float) -> int:
-        """Delete what the tenants with days of their own have kept for longer."""
+        """Delete what tenants with their own retention have kept for longer than that."""
         taken = 0
         for tenant, days in own.items():
             before = min(now - self._limits.live_seconds, now - days * DAY)
@@ -79,7 +79,7 @@ class Eviction:
         return taken
 
     def _sessions(self, takes: _Rule, own: Sequence[str], deadline: float) -> int:
-        """Delete the oldest; those of tenants with days of their own only where there is too much."""
+        """Delete the oldest sessions; those of tenants with their own retention only if the store is too large."""
         taken = 0
         others = f"SELECT id, touched FROM sessions WHERE {_TENANT} NOT IN ({', '.join('?' * len(own))})"
         while not (taken and time.monotonic() > deadline):
@@ -92,7 +92,7 @@ class Eviction:
                     break
             with self._write() as db:
                 row = db.execute("SELECT touched FROM sessions WHERE id = ?", (oldest[0],)).fetchone()
-                if row is not None and takes(db, row[0]):  # another process may have touched it
+                if row is not None and takes(db, row[0]):  # another process may have used it
                     taken += sqlite_log.delete(db, self._packer, oldest[0])
         return taken
 
@@ -112,7 +112,7 @@ class Eviction:
         return taken
 
     def _rows(self, now: float, deadline: float) -> int:
-        """Delete rows that lead nowhere or are too old, some at a time, from where the last run stopped."""
+        """Delete dangling or old rows, some at a time, continuing where the last run stopped."""
         oldest = int(now // 86_400 - self._limits.max_age_days)
         taken = self._sweep("prefixes", _USELESS, deadline)
         taken += self._sweep("actuals", f"day < {oldest}", deadline)
@@ -142,7 +142,7 @@ class Eviction:
                 return taken
 
     def _shrink(self, deadline: float) -> None:
-        """Give free pages back to the disk, from the end of the file."""
+        """Return free pages at the end of the file to the disk."""
         while True:
             with self._read() as db:
                 if not db.execute("PRAGMA freelist_count").fetchone()[0]:
@@ -154,7 +154,7 @@ class Eviction:
 
 
 class _Rule:
-    """Whether something that was touched last at a time has to go."""
+    """Decides by the time of last use whether something must go."""
 
     def __init__(self, limits: Limits, now: float, target: float) -> None:
         self._live = now - limits.live_seconds

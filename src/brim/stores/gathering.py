@@ -1,4 +1,4 @@
-"""`load` by the smaller look-ups of a store for which they cost nothing: one in memory, or in a file beside it."""
+"""`load` made of single look-ups, for stores where those are cheap: in memory or in a local file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from brim.stores.protocol import LoadedSession, Store, Wanted
 
 
 def gathered(store: Store, wanted: Wanted, shown: Callable[[str], Sequence[bytes]]) -> LoadedSession:
-    """What is wanted, look-up by look-up; `shown` tells the digests of the blobs that a session's state points to."""
+    """Load what is wanted, look-up by look-up; `shown` gives the digests of the blobs a session's state refers to."""
     found, length = store.get_session(wanted.session) if wanted.session else None, 0
     if found is None and wanted.prefixes:
         known = store.find_prefix(wanted.prefixes)

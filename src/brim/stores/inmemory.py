@@ -26,7 +26,7 @@ from brim.stores.protocol import (
 from brim.stores.retention import DAY, retained
 from brim.tokens.actuals import UsageRecord
 
-# How many usage records a process keeps in memory.
+# Usage records to keep in memory.
 MOST_USAGE = 10_000
 
 
@@ -36,7 +36,7 @@ class _Session:
     created: float
     touched: float
     records: list[bytes] = field(default_factory=list)
-    blobs: dict[bytes, None] = field(default_factory=dict)  # digests, the newest last
+    blobs: dict[bytes, None] = field(default_factory=dict)  # digests, newest last
     prefixes: dict[bytes, None] = field(default_factory=dict)
     state: bytes | None = None
     shown: tuple[bytes, ...] = ()
@@ -72,13 +72,13 @@ class InMemoryStore:
         self._sessions: dict[str, _Session] = {}
         self._prefixes: dict[bytes, tuple[str, int]] = {}
         self._blobs: dict[bytes, bytes] = {}
-        self._loose: dict[bytes, float] = {}  # blobs of no session, and when they were last put
+        self._loose: dict[bytes, float] = {}  # blobs without a session, and when they were last stored
         self._refs: dict[bytes, int] = {}
         self._actuals: SizedLru[bytes, int] = SizedLru(200_000)
         self._usage: dict[str, UsageRecord] = {}
         self._values: dict[str, bytes] = {}
         self._size = 0
-        self._full = limits.max_bytes  # when to evict next: a little later if all that is kept is live
+        self._full = limits.max_bytes  # when to evict next; a little later if everything is live
 
     def put_session(self, session: str, meta: Mapping[str, Any]) -> None:
         with self._lock:
@@ -133,7 +133,7 @@ class InMemoryStore:
             return gathered(self, wanted, self.shown)
 
     def shown(self, session: str) -> tuple[bytes, ...]:
-        """The digests of the blobs that a session's state points to."""
+        """The digests of the blobs that a session's state refers to."""
         with self._lock:
             known = self._sessions.get(session)
             return known.shown if known else ()
@@ -287,17 +287,17 @@ class InMemoryStore:
             return Evicted(sessions, blobs)
 
     def close(self) -> None:
-        """Nothing to do: what is in memory goes with it."""
+        """Does nothing; memory is freed with the object."""
 
     def _open(self, session: str) -> _Session:
-        """The session, made if it is not there, marked as in use now."""
+        """The session, created if necessary and marked as used."""
         now = self._now()
         known = self._sessions.setdefault(session, _Session({}, now, now))
         known.touched = now
         return known
 
     def _of(self, session: str) -> dict[bytes, None]:
-        """The digests of a session's blobs, the newest last."""
+        """The digests of a session's blobs, newest last."""
         known = self._sessions.get(session)
         return known.blobs if known else {}
 

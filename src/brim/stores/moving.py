@@ -1,4 +1,4 @@
-"""What a store keeps, row by row: for copies into another, and to erase a tenant and see that nothing is left."""
+"""Row-by-row access to a store: to copy it, or to erase a tenant and verify that nothing is left."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SizeRow = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class ExportedSession:
-    """All that a store keeps of a session. Prefixes are 64 bits of their digests, with lengths."""
+    """Everything that a store keeps about a session. Prefixes are 64 bits of their digests, with lengths."""
 
     record: SessionRecord
     records: Sequence[bytes]
@@ -26,14 +26,14 @@ class ExportedSession:
 
     @property
     def turn(self) -> Turn:
-        """It as one turn of a session that is not there yet."""
+        """The session as a single turn of a new session."""
         prefixes = [(key.to_bytes(8, "big", signed=True), length) for key, length in self.prefixes]
         known = self.record
         return Turn(known.id, self.records, self.blobs, self.state, prefixes, known.meta, 0, self.shown)
 
     @property
     def digest(self) -> bytes:
-        """What two stores agree on if they keep the same of a session."""
+        """A digest that is equal in two stores with the same data about a session."""
         found = hashlib.sha256()
         one = self.record
         head = (one.id, dict(sorted(one.meta.items())), one.created, one.touched, one.owner, one.epoch, one.until)
@@ -44,13 +44,13 @@ class ExportedSession:
 
 
 class Movable(Store, Protocol):
-    """A store whose every row can be read and written as it is: SQLite and PostgreSQL."""
+    """A store with raw access to every row: SQLite and PostgreSQL."""
 
     def exported(self) -> Iterator[ExportedSession]:
         """Every session, one by one."""
 
     def imported(self, given: ExportedSession) -> bool:
-        """Keep a session as it was elsewhere; False if there is one of its id."""
+        """Store a session from elsewhere; False if its id already exists."""
 
     def size_rows(self) -> Iterator[list[SizeRow]]:
         """Known sizes, some at a time: key, tokens, day."""
@@ -60,12 +60,12 @@ class Movable(Store, Protocol):
     def value_rows(self) -> list[tuple[str, bytes]]: ...
 
     def loose_blobs(self) -> Iterator[tuple[float, bytes]]:
-        """Blobs of no session, with the time at which they were put."""
+        """Blobs without a session, with the time they were stored."""
 
     def put_loose_blob(self, at: float, data: bytes) -> None: ...
 
     def erase(self, tenant: str) -> int:
-        """Delete all sessions and values of a tenant; how many."""
+        """Delete all sessions and values of a tenant; returns how many."""
 
     def traces(self, tenant: str) -> dict[str, int]:
-        """Where anything of a tenant, or anything that belongs to no session, is left: by table."""
+        """What is left of a tenant, or belongs to no session, by table."""

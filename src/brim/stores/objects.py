@@ -14,19 +14,19 @@ from brim.errors import BadInput
 
 
 class ObjectStorage(Protocol):
-    """Where large contents lie. Every method may be called from any thread."""
+    """Storage for large contents. Must be thread-safe."""
 
     def put(self, name: str, data: bytes) -> None:
-        """Keep data under a new name; it is there for all who ask once this returns."""
+        """Store data under a new name, visible to everyone once this returns."""
 
     def get(self, name: str) -> bytes | None: ...
 
     def delete(self, name: str) -> None:
-        """Delete what is under a name, if there is anything."""
+        """Delete the data under a name, if there is any."""
 
 
 class ObjectFolder:
-    """Object storage in a folder that all gateways see.
+    """Object storage in a folder that all gateways share.
 
     Example: ObjectFolder(Path("/mnt/brim")).put("ba7816bf…", b"abc")
     """

@@ -1,8 +1,8 @@
-"""What memory needs of a store: sessions with an append-only log each, an archive, and a few small tables.
+"""The store protocol: sessions with an append-only log each, an archive, and a few small tables.
 
-A session's id begins with its tenant (see `tenancy`): what a session holds, no other tenant can name.
-A session's log is the truth; its state is derived from the log and may be missing. Everything that a turn
-writes goes in with one `commit`, so a crash loses the whole turn or none of it.
+A session's id begins with its tenant (see `tenancy`), so no other tenant can name its content. The log is the source
+of truth; the state is derived from it and may be missing. A turn writes everything with one `commit`, so a crash loses
+the whole turn or nothing.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any, Protocol
 
 from brim.tokens.actuals import UsageRecord
 
-# For so long after its last turn a session's lease is held. Nobody waits for it: it says who does work in the
+# How long a session's lease lasts after its last turn. Nobody waits for it: it says who does work in the
 # background, and a request that reaches another gateway takes it over.
 LEASE_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """All that one turn adds to a session, which is made if it is not there.
+    """Everything that one turn adds to a session; creates the session if necessary.
 
     `prefixes` are (digest of a conversation's first messages, how many) by which it is recognised again. `shown` are
     the digests of the blobs that the state points to; None leaves them as they were.
@@ -42,13 +42,13 @@ class Turn:
 
     @property
     def size(self) -> int:
-        """Bytes of content."""
+        """The bytes of content."""
         return sum(map(len, self.records)) + sum(map(len, self.blobs)) + len(self.state or b"")
 
 
 @dataclass(frozen=True, slots=True)
 class SessionRecord:
-    """What is known of a session without reading its log. Times are seconds since 1970.
+    """A session's data without its log. Times are seconds since 1970.
 
     `owner` wrote to it last and holds its lease until a time; `epoch` counts how often the owner changed. A writer that
     was paused meanwhile finds another epoch, and is refused.
@@ -67,7 +67,7 @@ class SessionRecord:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a request needs of a store before it is fitted.
+    """What a request needs from a store before it is fitted.
 
     The session is the one of this id, or else the one of the first of these prefixes that is known. Of its log the
     records from `start` on are wanted; if it holds none of those and its epoch is the given one, state and blobs are at
@@ -83,7 +83,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class LoadedSession:
-    """What `load` brings: a session's row, records from `start` on, its state and the blobs which that points to.
+    """The result of `load`: a session's row, records from `start` on, its state, and the blobs the state refers to.
 
     `length` is that of the prefix by which it was found. The sizes are not here: `get_actual` gives them from memory.
     """
@@ -111,7 +111,7 @@ class UsageSum:
 
 @dataclass(frozen=True, slots=True)
 class Evicted:
-    """What an eviction took."""
+    """What an eviction removed."""
 
     sessions: int = 0
     blobs: int = 0
@@ -120,7 +120,7 @@ class Evicted:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much a store keeps. A session touched in the last `live_seconds` is never taken from."""
+    """How much a store keeps. Sessions used in the last `live_seconds` are never evicted."""
 
     max_bytes: int = 1024**3
     max_age_days: float = 30
@@ -128,7 +128,7 @@ class Limits:
 
 
 class Store(Protocol):
-    """Where sessions live. Every method may be called from any thread.
+    """A store for sessions. All methods are thread-safe.
 
     `degraded` is None, or says why what is written now will not outlive the process. `remote` says whether a look-up
     costs a round trip: then sizes are loaded with the session, and not one by one.
@@ -141,51 +141,51 @@ class Store(Protocol):
     def degraded(self) -> str | None: ...
 
     def put_session(self, session: str, meta: Mapping[str, Any]) -> None:
-        """Make a session, or replace its meta data."""
+        """Create a session, or replace its metadata."""
 
     def get_session(self, session: str) -> SessionRecord | None: ...
 
     def sessions(self, limit: int = 50, *, before: float | None = None, query: str = "") -> list[SessionRecord]:
-        """The last touched sessions, newest first: touched before a time, with a text in their id or meta."""
+        """The sessions used most recently, newest first; filtered by time and by a text in their id or metadata."""
 
     def touch(self, session: str) -> None:
         """Mark a session as in use."""
 
     def fork_session(self, source: str, target: str, records: int) -> bool:
-        """Make a session with the first records and all the blobs of another.
+        """Create a session with the first records and all the blobs of another.
 
         False if the one is not there, or the other is.
         """
 
     def delete_session(self, session: str) -> bool:
-        """Delete a session and what only it refers to; False if it is not there."""
+        """Delete a session and everything only it refers to; False if it doesn't exist."""
 
     def load(self, wanted: Wanted) -> LoadedSession:
-        """All that a request needs, read at one moment: the one call before it is fitted."""
+        """Everything a request needs, as one consistent read: the one call before it is fitted."""
 
     def commit(self, turn: Turn) -> int | None:
-        """Write a turn at once, with all sizes that wait: the one call after a request was fitted.
+        """Write a turn atomically, with all waiting sizes: the one call after a request was fitted.
 
-        The number of its first record, or None if `expected` or `epoch` does not hold; then nothing is written.
+        Returns the number of its first record, or None, having written nothing, if `expected` or `epoch` doesn't match.
         """
 
     def records(self, session: str, start: int = 0) -> Iterator[bytes]:
         """The records of a session's log in order, from number `start` on."""
 
     def get_state(self, session: str) -> bytes | None:
-        """The state that was last committed."""
+        """The last committed state."""
 
     def find_prefix(self, digests: Sequence[bytes]) -> tuple[str, int] | None:
         """The session and length of the first digest that is known.
 
-        All of a conversation's last prefixes are known, of those long before its end only some.
+        A conversation's latest prefixes are all known, earlier ones only in part.
         """
 
     def put_blobs(self, blobs: Sequence[bytes], session: str | None = None) -> list[bytes]:
-        """Archive contents, for a session or for anyone who knows the digest; their digests."""
+        """Archive contents, for a session or for anyone who knows the digest; returns their digests."""
 
     def get_blob(self, digest: bytes, session: str | None = None) -> bytes | None:
-        """The content with this SHA-256, if a session is given one of its own."""
+        """The content with this SHA-256; with a session, only if it is the session's own."""
 
     def find_blob(self, prefix: str, session: str | None = None) -> bytes | None:
         """The newest content whose SHA-256 starts with these hex digits.
@@ -194,19 +194,19 @@ class Store(Protocol):
         """
 
     def get_actual(self, key: bytes) -> int | None:
-        """A known size, at once: the event loop asks for these, and for nothing else.
+        """A known size, immediately: the event loop asks for these and nothing else.
 
         A store over a network answers from memory: `load` brings the sizes that it is asked for.
         """
 
     def put_actual(self, key: bytes, tokens: int) -> None:
-        """Keep a size, at once: it waits in memory for the next commit, or for a thread that writes it."""
+        """Keep a size, immediately: it waits in memory for the next commit, or for a thread that writes it."""
 
     def add_usage(self, record: UsageRecord) -> None:
-        """Keep a usage record; one with the same request id replaces the one before."""
+        """Add a usage record, replacing one with the same request id."""
 
     def add_usages(self, records: Sequence[UsageRecord]) -> None:
-        """Keep many at once: all of them, or none if the process dies meanwhile."""
+        """Add many, atomically."""
 
     def usage(self, since: float = 0.0, model: str | None = None, limit: int = 1_000) -> list[UsageRecord]:
         """Usage records from a time on, newest first."""
@@ -220,16 +220,16 @@ class Store(Protocol):
         """Keep a small value by name; None deletes it."""
 
     def claim_value(self, name: str, value: bytes) -> bytes:
-        """Keep a value unless there is one of this name; the one that is kept, the same for all who claim it."""
+        """Store a value unless the name exists; returns the stored value, the same for everyone who claims it."""
 
     def values(self, prefix: str) -> dict[str, bytes]:
-        """The values whose names begin so, in the order of their names."""
+        """The values whose names have this prefix, ordered by name."""
 
     def size(self) -> int:
         """Bytes in use."""
 
     def evict(self) -> Evicted:
-        """Delete what is too old or too much, oldest first, and nothing that a live session refers to."""
+        """Delete old or excess content, oldest first, but nothing that a live session refers to."""
 
     def close(self) -> None: ...
 
@@ -240,7 +240,7 @@ def blob_digest(data: bytes) -> bytes:
 
 
 def prefix_range(prefix: str) -> tuple[int, int] | None:
-    """The first and last 64-bit number that starts with these hex digits; None if they are none.
+    """The range of 64-bit numbers that start with these hex digits; None if they aren't hex digits.
 
     Example: prefix_range("ba7816bf") -> (0xba7816bf00000000, 0xba7816bfffffffff)
     """

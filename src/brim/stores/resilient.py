@@ -1,4 +1,4 @@
-"""The store that a path or an address names: one that goes on when its file or its database cannot be used."""
+"""Opens the store at a path or address, as one that keeps working when its file or database is unavailable."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from brim.stores.sqlite_repair import BUGS, FAULTS, Now, describe, is_damage, op
 from brim.stores.sqlite_schema import identity
 
 log = logging.getLogger(__name__)
-# How an address of a database begins; anything else is a path.
+# Prefixes of database addresses; anything else is a path.
 ADDRESSES = ("postgresql://", "postgres://")
 
 
 def is_address(given: object) -> bool:
-    """Whether a store is named by the address of a database. Example: is_address("postgresql://db/brim") -> True"""
+    """Whether this is a database address. Example: is_address("postgresql://db/brim") -> True"""
     return isinstance(given, str) and given.startswith(ADDRESSES)
 
 
@@ -44,7 +44,7 @@ def open_store(
     if path is None:
         return InMemoryStore()
     if is_address(path):
-        # Its driver is an extra: it is loaded where such a store is asked for.
+        # Its driver is an extra, loaded only for such a store.
         opening = import_module("brim.stores.postgres.opening")
         opened: Store = opening.open_database(str(path), limits, objects, wait_for_disk=wait_for_disk)
         return opened
@@ -58,7 +58,7 @@ def open_store(
 
 
 class ResilientStore(Buffered):
-    """A SQLite store in front of which writes wait in memory while its file cannot take them."""
+    """A SQLite store with a write buffer in memory for times when its file is unavailable."""
 
     faults = FAULTS
     bugs = BUGS
@@ -79,14 +79,14 @@ class ResilientStore(Buffered):
             self._file.abandon()
 
     def _renewed(self, error: BaseException) -> bool:
-        """Whether there is a new file in place of a damaged one."""
+        """Whether a new file replaces a damaged one."""
         if not is_damage(error):
             return False
         with self._lock:
             disk = self._disk
             assert isinstance(disk, SqliteStore)
             if disk.moved():
-                return True  # another process, or thread, has done it: the next use opens the new one
+                return True  # another process or thread replaced it; the next use opens the new one
             path, file = disk.path, identity(disk.path)
             disk.abandon()
             try:

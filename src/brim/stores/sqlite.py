@@ -1,4 +1,4 @@
-"""The store in one SQLite file, which several processes may use at once."""
+"""The store in one SQLite file, for several processes at once."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ from brim.stores.sqlite_usage import add_usages, usage, usage_sums
 from brim.tokens.actuals import UsageRecord
 
 log = logging.getLogger(__name__)
-# For so long a look-up of an actual that found nothing is remembered; another process may have put it since.
+# Seconds to remember that an actual was missing; another process may have stored it since.
 MISS_SECONDS = 30.0
-# What is held in memory of actuals; each takes so much beside its key.
+# Bytes of actuals to hold in memory, and the overhead of each beside its key.
 ACTUALS_BYTES, HELD = 4 << 20, 230
-# So many actuals wait for the next commit before they are written by themselves.
+# Actuals that may wait for the next commit before they are written separately.
 MOST_WAITING = 1_000
-# Seconds that a look at actuals waits for a write that takes long; after one in vain the next do not wait for so long.
+# Seconds that reading actuals waits for a long write; after a wait in vain, the next ones don't wait for BUSY seconds.
 # They are asked for where all other requests wait too, and an estimate can stand in for each of them.
 SOON, BUSY = 0.05, 1.0
-# So many that were put meanwhile are kept.
+# New actuals to keep meanwhile.
 MOST_LATE = 10_000
-# The limits are looked at with the first commit and then after so many, for so long at most.
+# Commits between checks of the limits (the first commit checks too), and the most seconds a check takes.
 EVICT_EVERY, EVICT_SECONDS = 512, 0.01
-# So many digests are looked up by one statement.
+# Digests per statement.
 BATCH = 500
-# What stands for the identity of a file that was let go.
+# The identity of an abandoned file.
 _NO_FILE: tuple[int, int] | None = (0, 0)
 # Connections of a parent process, kept because closing one in a child would harm the parent's.
 _inherited: list[sqlite3.Connection] = []
 
 
 class SqliteStore:
-    """The store as a file. Raises sqlite3.Error or Damaged if the file cannot be used: see `open_store`."""
+    """The store as a file. Raises sqlite3.Error or Damaged if the file is unusable; see `open_store`."""
 
     remote = False
     degraded: str | None = None
@@ -116,7 +116,7 @@ class SqliteStore:
     def load(self, wanted: Wanted) -> LoadedSession:
         with self._lock:
             db = self._live()
-            db.execute("BEGIN")  # other processes write meanwhile: what is read is of one moment
+            db.execute("BEGIN")  # a consistent read while other processes write
             try:
                 return gathered(self, wanted, self.shown)
             finally:
@@ -192,14 +192,14 @@ class SqliteStore:
     # Actuals, usage, values
 
     def get_actual(self, key: bytes) -> int | None:
-        """What a provider said; None also while a write holds the file for long."""
+        """A provider's number; None if it is unknown, or while a write holds the file for long."""
         with self._soon() as free:
             if not free:
                 return None
             known = self._actuals.get(key)
             if known is not None and (known[0] is not None or time.monotonic() < known[1]):
                 return known[0]
-            # Asked for every message of a request: whether the file was moved is left to the next commit to see.
+            # Called for every message of a request, so the check whether the file was moved is left to the next commit.
             db = self._db if self._process == os.getpid() and self._file is not _NO_FILE else self._live()
             row = db.execute("SELECT tokens FROM actuals WHERE key = ?", (_short(key),)).fetchone()
             tokens = int(row[0]) if row else None
@@ -209,7 +209,7 @@ class SqliteStore:
         self._late.append((key, tokens))
         with self._soon() as free:
             if not free:
-                return  # it is taken with the next one
+                return  # the next commit writes it
             self._take_late()
             if len(self._waiting) >= MOST_WAITING and self._flushing.acquire(blocking=False):
                 threading.Thread(target=self._flush_now, name="brim-sizes", daemon=True).start()
@@ -230,7 +230,7 @@ class SqliteStore:
 
     @contextmanager
     def _soon(self) -> Iterator[bool]:
-        """The lock, if it can be had soon: says whether it is."""
+        """Try to take the lock for a short time; yields whether that worked."""
         waits = time.monotonic() >= self._busy_until
         free = self._lock.acquire(timeout=SOON if waits else 0.0)
         try:
@@ -246,7 +246,7 @@ class SqliteStore:
         with self._lock:
             if self._waiting or self._late:
                 with self._write():
-                    pass  # every write takes them along
+                    pass  # every write includes them
 
     def add_usage(self, record: UsageRecord) -> None:
         self.add_usages([record])
@@ -293,29 +293,29 @@ class SqliteStore:
             return used_bytes(db)
 
     def evict(self, seconds: float = 60.0) -> Evicted:
-        """Delete by age and size in short transactions, for so many seconds at most."""
+        """Delete by age and size in short transactions, for at most this many seconds."""
         with self._lock:
             return self._eviction.run(self._now(), seconds)
 
     def check(self) -> bool:
-        """Whether SQLite finds nothing wrong with the whole file; slow for a large one."""
+        """Whether SQLite finds the whole file intact; slow for a large one."""
         with self._read() as db:
             return bool(db.execute("PRAGMA quick_check(1)").fetchone() == ("ok",))
 
     def close(self) -> None:
-        """Write what waits and close the file; the last process to do so empties its write-ahead log."""
+        """Write what is waiting and close the file; the last process to do so empties the write-ahead log."""
         with self._lock:
             self.flush()
             self._db.close()
 
     def abandon(self) -> None:
-        """Let go of a file that cannot be used; the next use opens it again."""
+        """Drop an unusable file; the next use opens it again."""
         with self._lock:
             self._db.close()
             self._file = _NO_FILE
 
     def moved(self) -> bool:
-        """Whether another file, or none, is at the path of the one that was opened."""
+        """Whether the path now has another file, or none."""
         return identity(self.path) != self._file
 
     def _connect(self) -> None:
@@ -324,7 +324,7 @@ class SqliteStore:
         self._file = identity(self.path)
 
     def _live(self) -> sqlite3.Connection:
-        """The connection; a new one after a fork, or if the file was moved or deleted under it."""
+        """The connection, renewed after a fork or if the file was moved or deleted."""
         if os.getpid() != self._process:
             _inherited.append(self._db)
             self._connect()
@@ -340,7 +340,7 @@ class SqliteStore:
 
     @contextmanager
     def _write(self) -> Iterator[sqlite3.Connection]:
-        """A transaction that is written whole or not at all, with the actuals that wait."""
+        """An atomic transaction that includes the waiting actuals."""
         with self._lock:
             db = self._live()
             self._take_late()

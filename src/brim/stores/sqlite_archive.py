@@ -14,7 +14,7 @@ from brim.stores.sqlite_schema import SHIFT, key_of, signed
 
 
 def share(db: sqlite3.Connection, packer: Packer, data: bytes) -> int:
-    """Keep a content once, with one more reference to it; its number."""
+    """Store a content once and add a reference to it; returns its number."""
     digest = blob_digest(data)
     known = db.execute("UPDATE contents SET refs = refs + 1 WHERE digest = ? RETURNING no", (digest,)).fetchall()
     if known:
@@ -24,14 +24,14 @@ def share(db: sqlite3.Connection, packer: Packer, data: bytes) -> int:
 
 
 def release(db: sqlite3.Connection, numbers: Iterable[int]) -> None:
-    """Take one reference from each content; those without any are deleted."""
+    """Remove one reference from each content, deleting those without any."""
     for number in numbers:
         db.execute("UPDATE contents SET refs = refs - 1 WHERE no = ?", (number,))
         db.execute("DELETE FROM contents WHERE no = ? AND refs <= 0", (number,))
 
 
 def entry(db: sqlite3.Connection, packer: Packer, data: bytes) -> bytes | int:
-    """How a record or blob stands in a chunk: itself, or the number of a shared content."""
+    """A record's or blob's entry in a chunk: itself, or the number of a shared content."""
     return data if len(data) < SHARED_FROM else share(db, packer, data)
 
 
@@ -48,7 +48,7 @@ def resolve(db: sqlite3.Connection, packer: Packer, found: bytes | int) -> bytes
 def add_handles(
     db: sqlite3.Connection, packer: Packer, session: int, first: int, blobs: Sequence[bytes]
 ) -> list[bytes | int]:
-    """Note blobs as a session's, numbered from `first` on; the chunk entries of those that it did not have."""
+    """Add blobs to a session, numbered from `first` on; returns the chunk entries of the new ones."""
     entries: list[bytes | int] = []
     for data in blobs:
         place = (key_of(blob_digest(data)), session)
@@ -59,7 +59,7 @@ def add_handles(
 
 
 def put_loose(db: sqlite3.Connection, packer: Packer, data: bytes, now: float) -> bytes:
-    """Keep a blob that belongs to no session; its digest."""
+    """Store a blob that belongs to no session; returns its digest."""
     digest = blob_digest(data)
     key = key_of(digest)
     known = db.execute("SELECT at FROM handles WHERE key = ? AND session = 0", (key,)).fetchone()
@@ -71,14 +71,14 @@ def put_loose(db: sqlite3.Connection, packer: Packer, data: bytes, now: float) -
 
 
 def forget_loose(db: sqlite3.Connection, number: int) -> None:
-    """Let a content no longer be a blob of no session; it stays if a session refers to it."""
+    """Remove the loose blob of a content; the content stays if a session refers to it."""
     (digest,) = db.execute("UPDATE contents SET loose = NULL WHERE no = ? RETURNING digest", (number,)).fetchall()[0]
     db.execute("DELETE FROM handles WHERE key = ? AND session = 0", (key_of(digest),))
     release(db, [number])
 
 
 def get_blob(db: sqlite3.Connection, packer: Packer, digest: bytes, session: int | None = None) -> bytes | None:
-    """The blob of this digest: of any session and of none, or of one."""
+    """The blob with this digest, of any session or none, or of one session."""
     places = db.execute(
         "SELECT session, at FROM handles WHERE key = ? AND (? IS NULL OR session = ?)",
         (key_of(digest), session, session),
@@ -88,7 +88,7 @@ def get_blob(db: sqlite3.Connection, packer: Packer, digest: bytes, session: int
 
 
 def find_blob(db: sqlite3.Connection, packer: Packer, prefix: str, session: int | None) -> bytes | None:
-    """The newest blob whose digest starts with these hex digits: of any session and of none, or of one."""
+    """The newest blob whose digest starts with these hex digits, of any session or none, or of one session."""
     numbers = prefix_range(prefix)
     if numbers is None:
         return None
@@ -112,7 +112,7 @@ def _read(db: sqlite3.Connection, packer: Packer, session: int, at: int) -> byte
         (first, last, at),
     ).fetchone()
     if row is None:
-        return None  # the session is gone, its handle was not swept yet
+        return None  # the session is gone, but its handle isn't deleted yet
     chunk = packer.read(row[1])
     position = at - row[0]
     return resolve(db, packer, chunk.blobs[position]) if position < len(chunk.blobs) else None

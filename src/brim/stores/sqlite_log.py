@@ -1,6 +1,6 @@
 """The logs of sessions in SQLite: appended turn by turn, packed as they grow, read, forked and deleted.
 
-Every function runs inside a transaction of its caller.
+Every function runs inside its caller's transaction.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from brim.stores.sqlite_schema import LENGTH_BITS, SHIFT, key_of
 
 
 class Head(NamedTuple):
-    """A session's row, as far as appending needs it."""
+    """The part of a session's row that appending needs."""
 
     no: int
     turns: int
@@ -35,7 +35,7 @@ def head_of(db: sqlite3.Connection, session: str) -> Head | None:
 
 
 def owner_of(db: sqlite3.Connection, session: str | None) -> int | None:
-    """Whose blobs may be looked at: a session's number, one that none has where it is not there, None for all."""
+    """Whose blobs may be read: a session's number, an unused number if it doesn't exist, or None for all."""
     if session is None:
         return None
     head = head_of(db, session)
@@ -43,7 +43,7 @@ def owner_of(db: sqlite3.Connection, session: str | None) -> int | None:
 
 
 def open_session(db: sqlite3.Connection, session: str, now: float) -> Head:
-    """The session's row, made if it is not there."""
+    """The session's row, created if necessary."""
     known = head_of(db, session)
     if known is not None:
         return known
@@ -52,7 +52,7 @@ def open_session(db: sqlite3.Connection, session: str, now: float) -> Head:
 
 
 def append(db: sqlite3.Connection, packer: Packer, turn: Turn, now: float) -> int | None:
-    """Write a turn; the number of its first record, or None if the log is not as long as was expected."""
+    """Write a turn; returns the number of its first record, or None if the log has an unexpected length."""
     head = head_of(db, turn.session)
     if turn.expected is not None and turn.expected != (head.records if head else 0):
         return None
@@ -81,7 +81,7 @@ def append(db: sqlite3.Connection, packer: Packer, turn: Turn, now: float) -> in
 
 
 def _pack(db: sqlite3.Connection, packer: Packer, session: int, tail: int, turns: int) -> int:
-    """Make one row of those from `tail` on; where the next packing starts."""
+    """Merge the rows from `tail` on into one; returns where the next packing starts."""
     first, last = session << SHIFT | tail, session << SHIFT | turns
     rows = db.execute("SELECT data FROM chunks WHERE key >= ? AND key < ? ORDER BY key", (first, last))
     data, size = packer.merge([row[0] for row in rows.fetchall()])
@@ -105,7 +105,7 @@ def _describe(db: sqlite3.Connection, packer: Packer, session: int, turn: Turn) 
 
 
 def chunk_from(db: sqlite3.Connection, packer: Packer, session: str, record: int) -> tuple[int, Chunk] | None:
-    """The chunk with a record of this number, and the number of its first; None behind the last."""
+    """The chunk with this record, and the number of its first one; None after the last."""
     row = db.execute(
         "SELECT c.record, c.data FROM sessions s JOIN chunks c ON c.key >= s.no << 32 AND c.key < (s.no + 1) << 32"
         " WHERE s.id = ? AND s.records > ? AND c.record <= ? ORDER BY c.key DESC LIMIT 1",

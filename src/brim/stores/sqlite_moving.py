@@ -1,4 +1,4 @@
-"""Every row of the SQLite store as it is."""
+"""Raw access to every row of the SQLite store."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from brim.stores.moving import ExportedSession, SizeRow
 from brim.stores.sqlite import SqliteStore
 from brim.stores.sqlite_schema import LENGTH_BITS
 
-# Sizes that are read at once.
+# Sizes to read at once.
 SOME = 5_000
 _REST = (1 << LENGTH_BITS) - 1
-# What belongs to no session any more.
+# Rows that no longer belong to any session.
 _ORPHANS = {
     "chunks": "SELECT count(*) FROM chunks WHERE key >> 32 NOT IN (SELECT no FROM sessions)",
     "handles": "SELECT count(*) FROM handles WHERE session <> 0 AND session NOT IN (SELECT no FROM sessions)",
@@ -24,7 +24,7 @@ _ORPHANS = {
 
 
 class MovableSqlite(SqliteStore):
-    """A SQLite store whose rows can be read and written as they are."""
+    """A SQLite store with raw access to its rows."""
 
     def exported(self) -> Iterator[ExportedSession]:
         with self._read() as db:

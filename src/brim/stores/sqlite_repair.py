@@ -1,4 +1,4 @@
-"""What is done with a file that is damaged: it is moved aside, and what can be read of it is carried over."""
+"""Repairs a damaged file: moves it aside, and carries over what can be read of it."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from brim.tokens.actuals import UsageRecord
 
 try:
     import fcntl
-except ImportError:  # Windows, where a file that is in use cannot be renamed anyway
+except ImportError:  # Windows, where a file in use can't be renamed anyway
     fcntl = None  # type: ignore[assignment]
 
 log = logging.getLogger(__name__)
 Now = Callable[[], float]
-# What can be wrong with a file; BUGS are faults of the program instead, and are not hidden.
+# Errors that mean a bad file. BUGS are errors of the program instead, and aren't hidden.
 FAULTS = (sqlite3.DatabaseError, Damaged, OSError)
 BUGS = (sqlite3.ProgrammingError, sqlite3.IntegrityError, sqlite3.DataError, sqlite3.NotSupportedError)
 
 
 @dataclass(frozen=True, slots=True)
 class Salvaged:
-    """How many sessions were carried over whole, how many up to a damage, and how many were left."""
+    """How many sessions were carried over whole, in part, or not at all."""
 
     whole: int = 0
     cut: int = 0
@@ -62,7 +62,7 @@ def move_aside(path: Path, *, now: float | None = None) -> Path:
 
 
 def salvage(aside: Path, store: SqliteStore, *, seconds: float = 10.0) -> Salvaged:
-    """Carry sessions, the last touched first, over into a new store, for so many seconds at most."""
+    """Carry sessions over into a new store, most recently used first, for at most this many seconds."""
     whole = cut = left = 0
     deadline = time.monotonic() + seconds
     with closing(sqlite3.connect(aside, isolation_level=None)) as db:
@@ -84,12 +84,12 @@ def salvage(aside: Path, store: SqliteStore, *, seconds: float = 10.0) -> Salvag
 
 def _readable(db: sqlite3.Connection, query: str) -> Iterator[tuple[Any, ...]]:
     """The rows before the first damage."""
-    with suppress(sqlite3.DatabaseError):  # what stands behind it cannot be had
+    with suppress(sqlite3.DatabaseError):  # rows after it can't be read
         yield from db.execute(query)
 
 
 def _numbers(db: sqlite3.Connection) -> list[int]:
-    """The numbers of all sessions that are named in the index or in the table."""
+    """The numbers of all sessions in the index or the table."""
     queries = ("SELECT no FROM sessions ORDER BY touched DESC", "SELECT no FROM sessions NOT INDEXED")
     return list(dict.fromkeys(row[0] for query in queries for row in _readable(db, query)))
 
@@ -104,9 +104,9 @@ def _prefixes(db: sqlite3.Connection) -> dict[int, list[tuple[bytes, int]]]:
 
 
 def _turns(db: sqlite3.Connection, number: int, prefixes: list[tuple[bytes, int]]) -> tuple[list[Turn], bool]:
-    """A session as turns up to its first damage, and whether there is one.
+    """A session as turns up to its first damage, and whether it has any.
 
-    A state goes only with a whole log, for it is derived from that; so do the prefixes.
+    The state and the prefixes are kept only with a complete log, from which they are derived.
     """
     packer = Packer()
     turns: list[Turn] = []
@@ -118,25 +118,25 @@ def _turns(db: sqlite3.Connection, number: int, prefixes: list[tuple[bytes, int]
         known = packer.unpack(state) if state is not None else None
         turns.append(Turn(name, state=known, prefixes=prefixes, meta=decode(meta.encode())))
     except (sqlite3.DatabaseError, Damaged, ValueError, TypeError):
-        return turns, True  # what stands behind the damage stays in the file that was moved aside
+        return turns, True  # what comes after the damage stays in the file that was moved aside
     return turns, False
 
 
 def describe(error: BaseException) -> str:
-    """What is wrong, without anything of the content."""
+    """What is wrong, without any content."""
     if isinstance(error, OSError):
         return error.strerror or type(error).__name__
     return str(error)
 
 
 def is_damage(error: BaseException) -> bool:
-    """Whether the file itself is broken, not just out of reach."""
+    """Whether the file itself is broken, rather than just unavailable."""
     code = getattr(error, "sqlite_errorcode", 0) or 0
     return isinstance(error, Damaged) or code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def open_or_replace(path: Path, limits: Limits, timeout: float, now: Now = time.time) -> SqliteStore:
-    """Open the file; a damaged one is moved aside and replaced by what can be read of it."""
+    """Open the file; replace a damaged one with what can be read of it."""
     file = identity(path)
     try:
         return SqliteStore(path, limits, timeout=timeout, now=now)
@@ -149,7 +149,7 @@ def open_or_replace(path: Path, limits: Limits, timeout: float, now: Now = time.
 def start_anew(
     path: Path, damaged: tuple[int, int] | None, error: BaseException, *, limits: Limits, timeout: float, now: Now
 ) -> SqliteStore:
-    """Move a damaged file aside and start a new one with what can be read of it.
+    """Move a damaged file aside, and start a new one with what can be read of it.
 
     If another process has done so, its new file is opened.
     """
@@ -165,7 +165,7 @@ def start_anew(
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Wait until no other process is in here, where the system has such locks."""
+    """Wait until no other process is in here, if the system has such locks."""
     if fcntl is None:
         yield
         return

@@ -1,4 +1,4 @@
-"""The tables of the SQLite store, its versions, and how a file of it is opened.
+"""The tables of the SQLite store, its versions, and how to open a file.
 
 Keys made of digests are their first 64 bits as a number: half the size of the file's indexes. What is read
 by such a key is checked against the whole digest.
@@ -13,7 +13,7 @@ from pathlib import Path
 from brim.errors import BadSetting
 from brim.stores.compression import Damaged
 
-# Files up to this size are checked whole when they are opened; 64 MB take about 0.1 s.
+# Files up to this size are fully checked when they are opened; 64 MB take about 0.1 s.
 CHECKED_BYTES = 64 << 20
 # A session's rows in `chunks` have keys from its number << SHIFT on; so has its length in `prefixes`.
 SHIFT = 32
@@ -77,7 +77,7 @@ CREATE INDEX usage_at ON usage(at);
 CREATE TABLE pairs(name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 """
 
-# Who wrote to a session last, and which blobs its state points to: one read brings all that a request needs.
+# Who wrote to a session last, and which blobs its state refers to, so that one read has all that a request needs.
 _LEASES = """
 ALTER TABLE sessions ADD COLUMN owner TEXT NOT NULL DEFAULT '';
 ALTER TABLE sessions ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0;
@@ -85,7 +85,7 @@ ALTER TABLE sessions ADD COLUMN until REAL NOT NULL DEFAULT 0;
 ALTER TABLE sessions ADD COLUMN shown BLOB
 """
 
-# Step n brings a file of version n to version n + 1. Steps are only ever added.
+# Step n migrates version n to version n + 1. Steps are only ever added.
 MIGRATIONS: tuple[str, ...] = (_FIRST, _LEASES)
 
 
@@ -114,12 +114,12 @@ def connect(path: Path, *, timeout: float, migrations: tuple[str, ...] = MIGRATI
 
 
 def migrate(connection: sqlite3.Connection, path: Path, migrations: tuple[str, ...] = MIGRATIONS) -> None:
-    """Take the steps that are missing, each whole or not at all."""
+    """Run the missing steps, each atomically."""
     if version_of(connection) == len(migrations):
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        version = version_of(connection)  # again: another process may have been faster
+        version = version_of(connection)  # read again, because another process may have been faster
         if version > len(migrations):
             raise BadSetting(
                 "store.path",
@@ -142,7 +142,7 @@ def version_of(connection: sqlite3.Connection) -> int:
 
 
 def identity(path: Path) -> tuple[int, int] | None:
-    """What tells a file from another that came to its place; None if there is none."""
+    """Identifies a file, to notice when another replaces it; None if there is none."""
     try:
         found = os.stat(path)
     except FileNotFoundError:

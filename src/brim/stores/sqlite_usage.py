@@ -1,4 +1,4 @@
-"""Usage records in SQLite, and what they add up to."""
+"""Usage records in SQLite, and their sums."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from brim.tokens.actuals import UsageRecord
 COLUMNS = "request, at, provider, model, estimated, upper, actual_in, actual_out, cached, status"
 _row = attrgetter(*COLUMNS.split(", "))
 _VALUES = f"({', '.join('?' * len(COLUMNS.split(', ')))})"
-# So many records are written by one statement; a statement for each would cost several times more.
+# Records per statement; one statement each would cost several times more.
 TOGETHER = 64
 
 

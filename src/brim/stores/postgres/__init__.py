@@ -8,7 +8,7 @@ from brim.errors import MissingExtra
 
 try:
     lacking = next((name for name in ("psycopg", "psycopg_pool") if find_spec(name) is None), None)
-except ValueError:  # what a program has barred from being imported
+except ValueError:  # a module that a program has blocked from being imported
     lacking = "psycopg"
 if lacking:
     raise MissingExtra("the PostgreSQL store", "postgres")

@@ -1,4 +1,4 @@
-"""Lists, values and what else is not on the way of a request, in PostgreSQL."""
+"""Lists, values and everything else off the hot path, in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def prefix(db: Connection, keys: list[int]) -> tuple[str, int] | None:
 
 
 def copy_handles(db: Connection, source: int, target: bytes) -> None:
-    """A fork has all the blobs of its source; a content of its log may be a blob as well."""
+    """Give a fork all the blobs of its source; a content of the log may be a blob too."""
     db.execute(
         "INSERT INTO brim_handles AS h(session, digest, at) SELECT s.no, o.digest, o.at FROM brim_handles o,"
         " brim_sessions s WHERE o.session = %s AND s.key = %s AND o.at >= 0"
@@ -65,7 +65,7 @@ def claim_value(db: Connection, key: bytes, name: str, given: bytes) -> bytes:
     found = value(db, key)
     if found is None:
         db.execute("INSERT INTO brim_values VALUES (%s, %s, %s) ON CONFLICT (key) DO NOTHING", (key, name, given))
-        found = value(db, key)  # a statement of its own: it sees what another has claimed meanwhile
+        found = value(db, key)  # a separate statement, so that it sees what another process claimed meanwhile
     return given if found is None else found
 
 
@@ -75,7 +75,7 @@ def values(db: Connection, prefix: str) -> dict[str, bytes]:
 
 
 def size(db: Connection) -> int:
-    """Bytes of content, as it was given."""
+    """Uncompressed bytes of content."""
     row = db.execute(
         "SELECT (SELECT coalesce(sum(size), 0) FROM brim_sessions)"
         " + (SELECT coalesce(sum(size), 0) FROM brim_contents WHERE loose IS NOT NULL)"

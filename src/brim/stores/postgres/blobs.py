@@ -1,4 +1,4 @@
-"""Reading the archive and the logs in PostgreSQL."""
+"""Reads the archive and the logs in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _OWNED = "EXISTS (SELECT FROM brim_handles h WHERE h.digest = c.digest AND h.at 
 
 
 def records(rows: Rows, owner: bytes, start: int, most: int, db: Connection) -> list[bytes]:
-    """Records of a log from a number on: those of some turns."""
+    """Records of a log from a number on, for some turns."""
     found = db.execute(
         "SELECT t.first, t.data FROM brim_turns t JOIN brim_sessions s ON s.no = t.session"
         " WHERE s.key = %s AND t.first + t.count > %s ORDER BY t.first LIMIT %s",
@@ -35,7 +35,7 @@ def contents(rows: Rows, db: Connection, digests: Iterable[bytes]) -> dict[bytes
 
 
 def get(rows: Rows, digest: bytes, owner: bytes | None, db: Connection) -> bytes | None:
-    """The blob of this digest: of any session and of none, or of one."""
+    """The blob with this digest, of any session or none, or of one session."""
     if owner is None:
         where, given = f"c.digest = %b AND (c.loose IS NOT NULL OR {_OWNED})", (digest,)
         query = f"SELECT digest, data, place FROM brim_contents c WHERE {where}"
@@ -51,7 +51,7 @@ def get(rows: Rows, digest: bytes, owner: bytes | None, db: Connection) -> bytes
 
 
 def find(rows: Rows, prefix: str, owner: bytes | None, db: Connection) -> bytes | None:
-    """The newest blob whose digest starts with these hex digits: of any session and of none, or of one."""
+    """The newest blob whose digest starts with these hex digits, of any session or none, or of one session."""
     digits = prefix.lower()
     if prefix_range(digits) is None or len(digits) > 64:
         return None

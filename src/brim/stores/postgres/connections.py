@@ -1,7 +1,7 @@
-"""Connections to PostgreSQL: a pool with limits, tried again where trying again helps.
+"""Connections to PostgreSQL: a bounded pool, with retries where they help.
 
-Everything that libpq reads works: `PGPASSWORD`, a password file, `sslmode=verify-full`, several hosts with
-`target_session_attrs=read-write`. The password is never shown: `shown` is what logs and errors say.
+All of libpq's options work: `PGPASSWORD`, a password file, `sslmode=verify-full`, several hosts with
+`target_session_attrs=read-write`. The password is never shown; logs and errors use `shown`.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from psycopg_pool import ConnectionPool
 from brim.errors import BadSetting
 
 T = TypeVar("T")
-# Connections of one process. A request holds one for a millisecond or two; the planning threads are about as many.
+# Connections per process. A request holds one for a millisecond or two; there are about as many planning threads.
 MOST_CONNECTIONS = 10
-# Seconds that a request waits for a connection; then it goes on without the store.
+# Seconds that a request waits for a connection before it continues without the store.
 WAIT_SECONDS = 2.0
-# A transaction that another one was in the way of is tried so often.
+# Attempts for a transaction that conflicts with another.
 TRIES = 8
-# Milliseconds after which a server that does not answer counts as gone: a partition must not hold a thread for minutes.
+# Milliseconds after which a silent server counts as gone; a partition must not block a thread for minutes.
 SILENCE_MS = 10_000
 IN_THE_WAY = (errors.SerializationFailure, errors.DeadlockDetected, errors.LockNotAvailable)
-# Wrong with the program, and not with the server.
+# Errors of the program rather than the server.
 BUGS = (psycopg.ProgrammingError, psycopg.DataError, psycopg.IntegrityError, psycopg.NotSupportedError)
 FAULTS = (psycopg.Error, OSError)
 
 
 def shown(url: str) -> str:
-    """A database without its password and what else is secret. Example: postgresql://brim@db.example:5432/brim."""
+    """A database address without its password and other secrets. Example: postgresql://brim@db.example:5432/brim."""
     try:
         parts = conninfo.conninfo_to_dict(url)
     except psycopg.ProgrammingError:
@@ -47,7 +47,7 @@ def shown(url: str) -> str:
 
 
 class Connections:
-    """The pool of one database; a process that was forked gets one of its own."""
+    """The pool for one database; a forked process gets its own."""
 
     def __init__(self, url: str, *, most: int = MOST_CONNECTIONS) -> None:
         self.place = shown(url)
@@ -76,7 +76,7 @@ class Connections:
             reconnect_timeout=WAIT_SECONDS,
             open=True,
         )
-        weakref.finalize(self, pool.close, 0.0)  # a session that is let go leaves no thread and no connection behind
+        weakref.finalize(self, pool.close, 0.0)  # so that a discarded store leaves no thread or connection behind
         return pool
 
     @property
@@ -88,10 +88,10 @@ class Connections:
         return self._pool
 
     def run(self, use: Callable[[Connection], T], *, again: Callable[[Connection], T] | None = None) -> T:
-        """Do something on a connection that must be whole or not at all.
+        """Run a transaction on a connection.
 
-        It is done again where another transaction was in the way, and once on a new connection where the server went
-        away: by `again`, if it may have been done.
+        It is retried after conflicts with other transactions, and once on a new connection if the server went away; by
+        `again`, if it may already have been committed.
         """
         broken = 0
         for left in reversed(range(TRIES)):
@@ -107,7 +107,7 @@ class Connections:
                 if connection is None or broken:
                     raise
                 if isinstance(problem, errors.ReadOnlySqlTransaction):
-                    connection.close()  # a server that was the first one before a failover
+                    connection.close()  # a server that was the primary before a failover
                 elif not connection.closed:
                     raise
                 broken, use = 1, again or use

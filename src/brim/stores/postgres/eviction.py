@@ -1,6 +1,6 @@
-"""What is deleted because it is too old, or because there is too much: the least recently touched first.
+"""Eviction of old or excess content, least recently used first.
 
-Every step is a short transaction that waits for nobody, so any number of gateways may evict at once.
+Every step is a short transaction that never waits, so any number of gateways may evict at once.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from brim.stores.protocol import Evicted, Limits
 from brim.stores.retention import DAY, RETAINED, days_of
 
 log = logging.getLogger(__name__)
-# Seconds between two looks of one gateway at the limits, and what it spends on one at most.
+# Seconds between one gateway's checks of the limits, and the most that one check takes.
 EVERY_SECONDS, SPENT_SECONDS = 60.0, 10.0
-# Sessions and rows that one step takes.
+# Sessions and rows per step.
 SOME, ROWS = 100, 5_000
 _LOWEST = -(1 << 63)
 
 
 class DatabaseEviction:
-    """Evicts from a database, and deletes sessions there."""
+    """Evicts from a database and deletes its sessions."""
 
     def __init__(self, connections: Connections, rows: Rows, limits: Limits, now: Callable[[], float]) -> None:
         self._connections = connections
@@ -42,7 +42,7 @@ class DatabaseEviction:
         self._closed = False
 
     def later(self) -> None:
-        """Look at the limits in a thread, if it was not done for long: a request never waits for it."""
+        """Check the limits in a thread, if the last check was long ago. Requests never wait for it."""
         if time.monotonic() < self._next or not self._running.acquire(blocking=False):
             return
         self._next = time.monotonic() + EVERY_SECONDS
@@ -52,7 +52,7 @@ class DatabaseEviction:
         try:
             if not self._closed:
                 self.run(SPENT_SECONDS)
-        except FAULTS as problem:  # the next run takes what this one left
+        except FAULTS as problem:  # the next run continues
             log.warning("nothing could be evicted (%s)", type(problem).__name__)
         finally:
             self._running.release()
@@ -61,7 +61,7 @@ class DatabaseEviction:
         self._closed = True
 
     def delete(self, key: bytes, before: float = float("inf")) -> bool:
-        """Delete a session that was not touched since a time, with what only it refers to."""
+        """Delete a session that wasn't used since a time, with everything only it refers to."""
         query = "SELECT brim_delete(%s, %s)"
         row = self._connections.run(lambda db: db.execute(query, (key, before)).fetchone())
         return row is not None and row[0] is not None and self._drop(row[0])
@@ -88,7 +88,7 @@ class DatabaseEviction:
         return Evicted(sessions, blobs, self._sweep(now, deadline))
 
     def _retained(self, tenant: str, before: float, deadline: float) -> int:
-        """Delete what a tenant with days of its own has kept for longer."""
+        """Delete what a tenant with its own retention has kept for longer than that."""
         taken = 0
         while time.monotonic() < deadline:
             keys = self._connections.run(partial(_oldest_of, tenant, before))
@@ -98,9 +98,9 @@ class DatabaseEviction:
         return taken
 
     def _sessions(self, live: float, old: float, over: int, own: list[str], deadline: float) -> tuple[int, int]:
-        """Delete sessions until none is too old and there is no longer too much; how many, and what is over still.
+        """Delete sessions until none is too old and the size is within its limit; returns how many, and the excess.
 
-        Those of tenants with days of their `own` are taken only where there is too much.
+        Sessions of tenants with their `own` retention go only if there is too much.
         """
         taken = 0
         while time.monotonic() < deadline:
@@ -128,7 +128,7 @@ class DatabaseEviction:
         return taken
 
     def _sweep(self, now: float, deadline: float) -> int:
-        """Delete rows that are too old or lead to little, some at a time, from where the last run stopped."""
+        """Delete old or useless rows, some at a time, continuing where the last run stopped."""
         oldest = int(now // 86_400 - self._limits.max_age_days)
         taken = 0
         for step in (partial(_old_sizes, oldest), partial(_old_usage, now - USAGE_DAYS * 86_400)):
@@ -170,7 +170,7 @@ def _old_usage(before: float, db: Connection) -> int:
 
 
 def _release_loose(before: float, db: Connection) -> list[tuple[int, list[str]]]:
-    """Let the oldest loose blobs go; a content that a session refers to stays."""
+    """Delete the oldest blobs without a session; contents that a session refers to stay."""
     with db.transaction():
         rows = db.execute(
             "UPDATE brim_contents SET loose = NULL WHERE digest IN (SELECT digest FROM brim_contents WHERE loose < %s"
@@ -185,7 +185,7 @@ def _release_loose(before: float, db: Connection) -> list[tuple[int, list[str]]]
 
 
 def _thin(after: int, db: Connection) -> tuple[int | None, int]:
-    """Of prefixes long before the end of their conversation keep one in eight; the last key that was looked at."""
+    """Keep one in eight of the prefixes far from the end of their conversation; returns the last key examined."""
     row = db.execute(
         f"SELECT max(key) FROM (SELECT key FROM brim_prefixes WHERE key > %s ORDER BY key LIMIT {ROWS}) k", (after,)
     ).fetchone()

@@ -1,4 +1,4 @@
-"""Every row of the PostgreSQL store as it is."""
+"""Raw access to every row of the PostgreSQL store."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from brim.stores.postgres.rows import name_key
 from brim.stores.postgres.schema import TABLES
 from brim.stores.postgres.store import PostgresStore
 
-# Rows that are read at once.
+# Rows to read at once.
 SOME = 5_000
 _ORPHANS = {
     table: f"SELECT count(*) FROM brim_{table} t WHERE NOT EXISTS (SELECT FROM brim_sessions s WHERE s.no = t.session)"
@@ -25,7 +25,7 @@ _ORPHANS = {
 
 
 class MovablePostgres(PostgresStore):
-    """A PostgreSQL store whose rows can be read and written as they are."""
+    """A PostgreSQL store with raw access to its rows."""
 
     def exported(self) -> Iterator[ExportedSession]:
         last = 0
@@ -79,7 +79,7 @@ class MovablePostgres(PostgresStore):
             last = rows[-1][0]
 
     def put_size_rows(self, rows: Sequence[SizeRow]) -> None:
-        """In bulk: binary COPY into a table of this transaction, and from there what is not known yet."""
+        """Store sizes in bulk: binary COPY into a temporary table, then insert those that are new."""
 
         def put(db: Connection) -> None:
             with db.transaction(), db.cursor() as cursor:
@@ -117,7 +117,7 @@ class MovablePostgres(PostgresStore):
         def look(db: Connection) -> dict[str, int]:
             found: dict[str, int] = {}
             for table in TABLES:
-                # A row as text shows bytes as hexadecimal digits: both ways of writing the name are looked for.
+                # A row as text shows bytes as hexadecimal digits, so search for both spellings of the name.
                 query = sql.SQL(
                     "SELECT count(*) FROM {} t"
                     " WHERE EXISTS (SELECT FROM unnest(%s::text[]) m WHERE strpos(t::text, m) > 0)"

@@ -1,4 +1,4 @@
-"""A database as a store that goes on while it is gone: a restart or a failover costs no turn and no request."""
+"""A database store that keeps working while the server is gone: a restart or failover costs no turn and no request."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from brim.stores.protocol import Limits, Store
 
 
 class BufferedPostgres(Buffered):
-    """A PostgreSQL store in front of which writes wait in memory while the server cannot take them."""
+    """A PostgreSQL store with a write buffer in memory for times when the server is unavailable."""
 
     faults = FAULTS
     bugs = BUGS
@@ -36,7 +36,7 @@ class BufferedPostgres(Buffered):
         return PostgresStore(self._url, self._limits, objects=self._objects, wait_for_disk=self._wait_for_disk)
 
     def _describe(self, error: BaseException) -> str:
-        """The kind of the error and its code: a message of libpq may hold names and addresses."""
+        """The kind of the error and its code only, because libpq's messages may contain names and addresses."""
         code = error.sqlstate if isinstance(error, psycopg.Error) else None
         return f"{type(error).__name__}, SQLSTATE {code}" if code else type(error).__name__
 
@@ -48,6 +48,6 @@ class BufferedPostgres(Buffered):
 
 
 def open_database(url: str, limits: Limits, objects: str = "", *, wait_for_disk: bool = True) -> Store:
-    """The store at an address. Raises BadSetting where it is none, or one of another version."""
+    """The store at an address. Raises BadSetting if there is none, or it has another version."""
     folder = ObjectFolder(Path(objects)) if objects else None
     return BufferedPostgres(url, limits, objects=folder, wait_for_disk=wait_for_disk)

@@ -1,4 +1,4 @@
-"""How turns and contents stand in rows: records of a turn in one packed row, large ones once under their digest."""
+"""The row format of turns and contents: a turn's records in one packed row, large ones once under their digest."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from brim.stores.objects import ObjectStorage
 from brim.stores.protocol import Turn, blob_digest
 from brim.stores.sqlite_schema import key_of
 
-# Contents of so many bytes and more go to object storage, where there is one: rows of megabytes slow a database down.
+# Contents from this size on go to object storage if there is one, because megabyte rows slow a database down.
 OBJECT_FROM = 1 << 20
 
 
 def short(key: bytes) -> int:
-    """64 bits of any key, as a number."""
+    """Any key reduced to a 64-bit number."""
     return key_of(hashlib.blake2b(key, digest_size=8).digest())
 
 
@@ -29,7 +29,7 @@ def name_key(name: str) -> bytes:
 
 
 class TurnRow(msgspec.Struct, array_like=True):
-    """A turn's records; for None stands the next of the shared contents."""
+    """A turn's records; None stands for the next of the shared contents."""
 
     records: list[bytes | None]
     shared: list[bytes]
@@ -40,7 +40,7 @@ _decoder = msgspec.msgpack.Decoder(TurnRow)
 
 
 class Packers:
-    """A packer for each thread: one is not safe for several."""
+    """A packer per thread, because packers aren't thread-safe."""
 
     def __init__(self) -> None:
         self._local = threading.local()
@@ -55,7 +55,7 @@ class Packers:
 
 @dataclass(frozen=True, slots=True)
 class ContentColumns:
-    """Contents as columns: digests, sizes, packed data, and where the data lies if it lies elsewhere."""
+    """Contents as columns: digests, sizes, packed data, and the place of data stored elsewhere."""
 
     digests: list[bytes]
     sizes: list[int]
@@ -77,13 +77,13 @@ class Rows:
         return self._packers.mine.unpack(data)
 
     def contents(self, given: Iterable[bytes]) -> ContentColumns:
-        """Contents, each once, ready to be inserted. Those for object storage are put there first."""
+        """Distinct contents ready to insert. Those for object storage are stored there first."""
         found = ContentColumns([], [], [], [])
         for digest, data in {blob_digest(data): data for data in given}.items():
             packed: bytes | None = self.pack(data)
             place = None
             if self.objects is not None and packed is not None and len(packed) >= OBJECT_FROM:
-                # A name of its own: what is deleted by one can never be what another has just put there.
+                # A unique name, so that one gateway can never delete what another just stored.
                 place = f"{digest.hex()}-{secrets.token_hex(4)}"
                 self.objects.put(place, packed)
                 packed = None
@@ -94,7 +94,7 @@ class Rows:
         return found
 
     def content(self, digest: bytes, data: bytes | None, place: str | None) -> bytes:
-        """A content as it was given. Raises Damaged where it is another, or gone."""
+        """A content in its original form. Raises Damaged if it changed or is gone."""
         if data is None and place is not None and self.objects is not None:
             data = self.objects.get(place)
         if data is None:
@@ -105,13 +105,13 @@ class Rows:
         return found
 
     def turn(self, turn: Turn) -> tuple[bytes, list[bytes]]:
-        """The packed row of a turn's records, and those of them that stand under their digests."""
+        """The packed row of a turn's records, and the records stored under their digests."""
         large = [record for record in turn.records if len(record) >= SHARED_FROM]
         own = [None if len(record) >= SHARED_FROM else record for record in turn.records]
         return self.pack(_encoder.encode(TurnRow(own, [blob_digest(data) for data in large]))), large
 
     def records(self, data: bytes, known: Mapping[bytes, bytes]) -> list[bytes]:
-        """The records of a packed row, with the contents of large ones."""
+        """The records of a packed row, with large ones filled in."""
         row = self.row(data)
         shared = iter(row.shared)
         try:

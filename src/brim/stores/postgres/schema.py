@@ -1,7 +1,7 @@
 """The tables and functions of the PostgreSQL store, and its versions.
 
-Loading and committing are functions in the database: one statement each. So a request makes two round trips, a commit
-is whole or not at all, and nothing depends on what a connection did before (pgbouncer gives every transaction another).
+Loading and committing are functions in the database, one statement each. So a request makes two round trips, a commit
+is atomic, and nothing depends on what a connection did before (pgbouncer may give every transaction another one).
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from psycopg.abc import Query
 from brim.errors import BadSetting
 from brim.stores.postgres.connections import Connections
 
-# Step n brings a database of version n to version n + 1. Steps are only ever added.
+# Step n migrates version n to version n + 1. Steps are only ever added.
 STEPS = ("first_step.sql", "second_step.sql")
 TABLES = "sessions turns contents handles prefixes sizes usage values".split()
-# Two that set up an empty database at once: one of them fails, and finds it done.
+# When two set up an empty database at once, one fails and then finds it done.
 TRIES = 5
 
 
 def version_of(db: Connection) -> int:
-    """The version of the tables; 0 where there are none."""
+    """The version of the tables; 0 if there are none."""
     there = db.execute("SELECT to_regclass('brim_schema') IS NOT NULL").fetchone()
     if there is None or not there[0]:
         return 0
@@ -31,7 +31,7 @@ def version_of(db: Connection) -> int:
 
 
 def prepare(db: Connection, place: str) -> None:
-    """Set an empty database up; refuse one of another version. Raises BadSetting."""
+    """Set up an empty database; raise BadSetting for one with another version."""
     version = version_of(db)
     if version == 0:
         migrate(db, place)
@@ -46,7 +46,7 @@ def prepare(db: Connection, place: str) -> None:
 
 
 def migrate(db: Connection, place: str) -> tuple[int, int]:
-    """Take the steps that are missing, all or none; the versions before and after. Raises BadSetting."""
+    """Run the missing steps, all or none; returns the versions before and after. Raises BadSetting."""
     for left in reversed(range(TRIES)):
         try:
             with db.transaction():
@@ -65,7 +65,7 @@ def migrate(db: Connection, place: str) -> tuple[int, int]:
 
 
 def migrate_at(address: str) -> tuple[int, int]:
-    """Bring the database at an address to this version; the versions before and after. Raises BadSetting."""
+    """Migrate the database at an address; returns the versions before and after. Raises BadSetting."""
     connections = Connections(address, most=1)
     try:
         return connections.run(lambda db: migrate(db, connections.place))

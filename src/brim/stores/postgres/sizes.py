@@ -1,4 +1,4 @@
-"""Known sizes at hand: what was loaded or put here is answered from memory, and what was put waits for a commit."""
+"""Known sizes in memory: loaded or new ones are answered from here, and new ones wait for a commit."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from collections.abc import Iterable, Mapping
 from brim.sized_lru import SizedLru
 from brim.stores.postgres.rows import short
 
-# What is held in memory; each takes so much beside its key.
+# Bytes to hold in memory, and the overhead of each entry beside its key.
 MOST_BYTES, HELD = 16 << 20, 200
-# For so long a key that was not there is not asked for again; another gateway may have put it since.
+# Seconds before a missing key is requested again; another gateway may have stored it since.
 MISS_SECONDS = 30.0
-# So many wait for a commit; then they are written by themselves.
+# Entries that may wait for a commit before they are written separately.
 MOST_WAITING = 2_000
 
 
 class KnownSizes:
-    """May be used from several threads."""
+    """Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -31,21 +31,21 @@ class KnownSizes:
             return found[0] if found is not None else None
 
     def put(self, key: bytes, tokens: int) -> bool:
-        """Keep a size; whether so many wait now that they should be written."""
+        """Add a size; returns whether enough are waiting to be written."""
         with self._lock:
             self._keep(key, tokens, 0.0)
             self._waiting[key] = tokens
             return len(self._waiting) >= MOST_WAITING
 
     def missing(self, keys: Iterable[bytes]) -> list[bytes]:
-        """Those keys that have to be asked for."""
+        """The keys that have to be requested."""
         now = time.monotonic()
         with self._lock:
             held = {key: self._known.get(key) for key in keys}
         return [key for key, found in held.items() if found is None or (found[0] is None and now > found[1])]
 
     def learn(self, asked: Iterable[bytes], found: Mapping[int, int]) -> None:
-        """Take what the database answered. What was put here meanwhile is newer."""
+        """Add the database's answers; sizes added here meanwhile are newer."""
         until = time.monotonic() + MISS_SECONDS
         with self._lock:
             for key in asked:
@@ -53,7 +53,7 @@ class KnownSizes:
                     self._keep(key, found.get(short(key)), until)
 
     def take(self) -> dict[bytes, int]:
-        """What waits; it is given back by `again` if it could not be written."""
+        """Take the waiting entries; `again` returns them if they couldn't be written."""
         with self._lock:
             taken, self._waiting = self._waiting, {}
             return taken

@@ -1,4 +1,4 @@
-"""The store in PostgreSQL: any number of gateways use it at once."""
+"""The store in PostgreSQL, for any number of gateways at once."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from brim.stores.protocol import (
 from brim.stores.sqlite_schema import key_of
 from brim.tokens.actuals import UsageRecord
 
-# Turns of a log that are read at once.
+# Turns of a log to read at once.
 BATCH = 64
 COLUMNS = "id, meta, created, touched, records, size, owner, epoch, until"
 _LOAD = "SELECT * FROM brim_load(%b, %b::bigint[], %b, %b, %b::bigint[])"
@@ -42,12 +42,12 @@ _COMMIT = (
     " %b::bigint, %b::bytea, %b::bytea[], %b::bytea[], %b::bytea[], %b::int[], %b::bytea[], %b::text[], %b::bigint[],"
     " %b::int[], %b::bigint[], %b::bigint[], %b::int)"
 )
-# For this transaction alone, as a pooler in transaction mode needs it.
+# For this transaction only, as a pooler in transaction mode requires.
 _NOT_WAITING = "set_config('synchronous_commit', 'off', true)"
 
 
 class PostgresStore:
-    """The store as a database. Raises psycopg.Error while it cannot be used: see `open_store`.
+    """The store as a database. Raises psycopg.Error while it is unavailable; see `open_store`.
 
     Example: PostgresStore("postgresql://brim@db.example/brim?sslmode=verify-full")
     """
@@ -126,7 +126,7 @@ class PostgresStore:
             return None if row is None or row[0] is None else int(row[0])
 
         def again(db: Connection) -> int | None:
-            """The server went away while it wrote: perhaps the turn is there already."""
+            """Retry after the server went away during a write; the turn may be there already."""
             first = write(db)
             if first is None and turn.expected is not None and self._is_there(turn, turn.expected):
                 return turn.expected
@@ -135,7 +135,7 @@ class PostgresStore:
         return self.connections.run(write, again=again)
 
     def _is_there(self, turn: Turn, first: int) -> bool:
-        """Whether a turn's records stand at this place, written by the same owner."""
+        """Whether a turn's records are at this position, written by the same owner."""
         known = self.get_session(turn.session)
         if known is None or not turn.owner or known.owner != turn.owner:
             return False
@@ -173,7 +173,7 @@ class PostgresStore:
         )
 
     def shown(self, session: str) -> list[bytes]:
-        """The digests of the blobs that a session's state points to."""
+        """The digests of the blobs that a session's state refers to."""
         query = "SELECT shown FROM brim_sessions WHERE key = %s"
         row = self.connections.run(lambda db: db.execute(query, (name_key(session),)).fetchone())
         return list(row[0]) if row else []
@@ -276,7 +276,7 @@ class PostgresStore:
             self._flushing.release()
 
     def flush(self) -> None:
-        """Write the sizes that wait for a commit."""
+        """Write the sizes that are waiting for a commit."""
         waiting = self._sizes.take()
         sizes = {short(key): tokens for key, tokens in waiting.items()}
         given = list(sizes), list(sizes.values()), int(self._now() // 86_400)
@@ -322,7 +322,7 @@ class PostgresStore:
         return self._eviction.run()
 
     def close(self) -> None:
-        """Write what waits, and let go of the connections."""
+        """Write what is waiting, and close the connections."""
         try:
             self.flush()
         finally:

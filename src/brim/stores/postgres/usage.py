@@ -1,4 +1,4 @@
-"""Usage records in PostgreSQL, and what they add up to."""
+"""Usage records in PostgreSQL, and their sums."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ADD = (
 
 
 def add(db: Connection, records: Sequence[UsageRecord]) -> None:
-    """Keep records, in the order of their ids: two gateways that write the same ones never wait in a circle."""
+    """Add records in the order of their ids, so that gateways writing the same ones never deadlock."""
     last = {record.request: record for record in records}
     db.execute(_ADD, [list(column) for column in zip(*map(_row, last.values()), strict=True)])
 
