@@ -181,6 +181,7 @@ def test_what_is_no_setting_of_a_form_is_never_written(editing: Editing, tmp_pat
         {"origin": "null"},
         {"origin": "https://allowed.example"},
         {"sec_fetch_site": "cross-site"},
+        {"sec_fetch_site": "same-site"},
         {"host": "evil.example"},
         {"authorization": "Bearer sk-a-client"},
     ],
@@ -221,6 +222,16 @@ def test_a_file_that_cannot_be_written_is_told_and_nothing_changes(
     assert "cannot be written (Read-only file system)" in html.unescape(answer.body.decode())
     assert running.gateway.options.policy.name == "rolling"
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".brim-")] == []
+
+
+def test_a_read_only_file_is_not_replaced_and_no_other_is_written(editing: Editing, tmp_path: Path) -> None:
+    running = editing()
+    (tmp_path / "brim.toml").chmod(0o444)
+    answer = sent(running, "agent", {})
+    assert answer.status == 422
+    assert "cannot be written (it is read-only)" in html.unescape(answer.body.decode())
+    assert (tmp_path / "brim.toml").read_text(encoding="utf-8") == FILE
+    assert running.gateway.options.policy.name == "rolling"
 
 
 def test_a_file_that_was_broken_by_hand_meanwhile_is_left_alone(editing: Editing, tmp_path: Path) -> None:

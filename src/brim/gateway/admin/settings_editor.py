@@ -70,6 +70,8 @@ class SettingsEditor:
         loaded = self._load(texts)
         _check_taken(loaded, given)
         options = self._resolve(loaded)
+        for path in texts:
+            _check_writable(path)
         for path, text in texts.items():
             _write(path, text)
         return options, list(texts)
@@ -209,6 +211,13 @@ def _text_of(path: Path) -> str:
         return ""
     except (OSError, UnicodeDecodeError) as problem:
         raise BadSetting(str(path), f"cannot be read: {problem}") from None
+
+
+def _check_writable(path: Path) -> None:
+    """Refuse a read-only file: in a folder that may be written into it could be replaced all the same."""
+    target = path.resolve()
+    if target.exists() and not (os.access(target, os.W_OK) and target.stat().st_mode & 0o222):
+        raise BadSetting(str(path), "cannot be written (it is read-only): nothing was changed")
 
 
 def _write(path: Path, text: str) -> None:

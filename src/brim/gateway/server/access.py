@@ -114,8 +114,14 @@ def check_viewer(viewer: str | None, path: str, options: Options) -> None:
 
 
 def check_page(headers: Mapping[bytes, bytes], method: str, path: str) -> None:
-    """Refuse changes in the dashboard from a page of another origin, even one that may use the gateway."""
-    if method not in _SAFE and not path.startswith("/brim/v1/") and foreign_origin(headers) is not None:
+    """Refuse changes in the dashboard from a page of another origin, even one that may use the gateway.
+
+    What a browser says of the page counts even where it names no origin: another port of the same host is another page.
+    """
+    if method in _SAFE or path.startswith("/brim/v1/"):
+        return
+    own = headers.get(b"sec-fetch-site", b"none") in (b"same-origin", b"none")
+    if not own or foreign_origin(headers) is not None:
         raise Refused(403, "only the dashboard's own pages may change settings", "cross_site")
 
 
