@@ -176,6 +176,57 @@ def test_a_key_is_for_its_upstream_alone_and_never_goes_to_one_without_a_key_of_
 
 
 @pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/v1/files"),
+        ("DELETE", "/v1/files/file-1"),
+        ("GET", "/v1/chat/completions"),
+        ("GET", "/v1/responses/resp_1"),
+        ("DELETE", "/v1/responses/resp_1"),
+        ("POST", "/v1/threads/thread_1/messages"),
+        ("POST", "/v1/batches"),
+        ("GET", "/v1/messages/batches"),
+        ("GET", "/v1beta/cachedContents"),
+        ("DELETE", "/v1/models/ft-1"),
+        ("POST", "/api/delete"),
+        ("GET", "/v1/organization/usage"),
+        ("POST", "/v1/files%2f..%2fembeddings"),
+    ],
+)
+def test_a_key_opens_nothing_that_all_keys_of_an_upstream_share(
+    keyed: Any, fake: FakeProvider, method: str, path: str
+) -> None:
+    store = InMemoryStore()
+    secret, _ = create_key(store, "provider")
+    told = keyed(store).ask(method, path, {"x": 1} if method == "POST" else None, {"authorization": f"Bearer {secret}"})
+    assert told.status in (400, 403)
+    assert [seen.path for seen in fake.requests if "models" not in seen.path] == []
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/v1/models"),
+        ("POST", "/v1/embeddings"),
+        ("POST", "/openai/v1/embeddings"),
+        ("POST", "/openai/deployments/small/embeddings"),
+        ("POST", "/v1/messages/count_tokens"),
+        ("POST", "/v1/images/generations"),
+        ("POST", "/v1beta/models/gemini-2.5-pro:countTokens"),
+        ("POST", "/v1/projects/p/locations/l/publishers/google/models/gemini-2.5-pro:countTokens"),
+        ("POST", "/v1/completions"),
+        ("POST", "/api/embed"),
+    ],
+)
+def test_a_key_opens_what_models_answer(keyed: Any, fake: FakeProvider, method: str, path: str) -> None:
+    store = InMemoryStore()
+    secret, _ = create_key(store, "provider")
+    told = keyed(store).ask(method, path, {"x": 1} if method == "POST" else None, {"authorization": f"Bearer {secret}"})
+    assert told.status != 403
+    assert path.rpartition("/")[2] in {seen.path.rpartition("/")[2] for seen in fake.requests}
+
+
+@pytest.mark.parametrize(
     ("text", "most", "period"),
     [("5M/month", 5_000_000, "month"), ("1.5k/day", 1_500, "day"), ("60/minute", 60, "minute")],
 )

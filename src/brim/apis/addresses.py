@@ -15,6 +15,16 @@ _PREFIX: Final = re.compile(rf"^(?:/[^/]+)*?{VERSION}(?:(?<=beta)/openai)?(?=/|$
 # Paths that clients request when their base address has no version in it.
 BARE: Final = re.compile(r"^/(?:chat/completions|responses|messages|models|embeddings|completions)(?:/|$)")
 CHAT: Final = "/chat/completions"
+# Places that answer a request from what it says and keep nothing that another could list: not files, batches, stored
+# answers or tuning, which belong to everyone who shares the provider's key.
+_ASKING: Final = re.compile(
+    r"(?:(?:/openai)?/deployments/[^/]+)?/(?:completions|responses(?:/compact|/input_tokens)?|embeddings"
+    r"|messages(?:/count_tokens)?|moderations|rerank|images/(?:generations|edits|variations)"
+    r"|audio/(?:speech|transcriptions|translations))"
+    r"|/api/(?:chat|generate|embed|embeddings|show)"
+    r"|(?:/[\w.-]+)*/models/[^/:]+:(?:streamGenerateContent|generateContent|countTokens|embedContent|batchEmbedContents)"
+)
+_LISTING: Final = re.compile(r"/(?:models(?:/[^/]+){0,3}|api/(?:tags|version|ps))")
 # The APIs that servers offer: OpenAI's own two, and Ollama's beside its own.
 OPENAI: Final = frozenset({"openai_chat", "openai_responses"})
 OLLAMA: Final = OPENAI | {"ollama"}
@@ -33,6 +43,17 @@ def prefix_of(path: str) -> str:
         return path[: -len(CHAT)]
     found = _PREFIX.match(path)
     return found.group() if found else ""
+
+
+def keeps_nothing(method: str, path: str) -> bool:
+    """Whether a request shows and changes nothing that others with the same provider's key have there.
+
+    Example: ("POST", "/v1/embeddings") -> True; ("GET", "/v1/files") -> False
+    """
+    if method == "POST" and path.endswith(CHAT):
+        return True
+    known = {"POST": _ASKING, "GET": _LISTING, "HEAD": _LISTING}.get(method)
+    return known is not None and known.fullmatch(path[len(prefix_of(path)) :]) is not None
 
 
 @lru_cache(4_096)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from brim import apis, incidents
 from brim.apis import Usage, error_bodies, streamed_usage
+from brim.apis.addresses import keeps_nothing
 from brim.apis.openai_responses import compaction
 from brim.deadline import OutOfTime
 from brim.errors import BadBody, BrimError, BudgetTooSmall, TooDeep
@@ -94,6 +95,7 @@ class Exchange(ClientSide):
         try:
             limits = self.options.tenant_limits if self.route.kind != "models" else UNLIMITED
             self.grant = await self.gateway.admission.admit(secret_of(self.scope), self.tenant, limits)
+            self._check_shared()
             if self.route.kind in ("fit", "compact"):
                 await self._served()
             else:
@@ -114,6 +116,14 @@ class Exchange(ClientSide):
                 self.grant.settle(self._used())
             if self._gates is not None:
                 self._gates.leave(self.tenant)
+
+    def _check_shared(self) -> None:
+        """Refuse what all virtual keys of an upstream share, as they stand for one key of the provider."""
+        if self.key is not None and not keeps_nothing(self.scope["method"], self.route.path):
+            told = (
+                "a virtual key is for models alone: files, batches and stored answers belong to all who share one key"
+            )
+            raise Refused(403, told, "path_not_allowed")
 
     async def _served(self) -> None:
         """Fit the request and send it, or answer a Responses client that asks for a compaction."""
