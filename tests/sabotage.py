@@ -21,7 +21,7 @@ from brim.stores.inmemory import InMemoryStore
 from brim.stores.protocol import Store
 
 FAULTS = ("raises", "hangs")
-GROUPS = ("compactors", "detectors", "rankers", "stores")
+GROUPS = ("compactors", "detectors", "rankers", "planners", "stores")
 # What tells kinds apart, what ranks, and what shortens beside the modules of the kinds.
 DETECTORS = (
     "brim.content.detect",
@@ -30,6 +30,18 @@ DETECTORS = (
     "brim.content.code.language",
 )
 RANKERS = ("brim.relevance", "brim.planning.ranking", "brim.relevance.query_match", "brim.sessions.auto_recall")
+# What applies the rules; not what the plain planner stands on.
+PLANNERS = (
+    "brim.planning.rules",
+    "brim.planning.prefilter",
+    "brim.planning.rereads",
+    "brim.planning.project_context",
+    "brim.planning.render",
+    "brim.planning.sharing",
+    "brim.planning.state",
+    "brim.planning.used_keys",
+    "brim.planning.user_words",
+)
 COMPACTORS = ("brim.content.arguments", "brim.content.keyed", "brim.planning.forms", "brim.planning.summary")
 
 
@@ -64,7 +76,7 @@ def targets(group: str) -> list[Target]:
     if group == "stores":
         wanted = [name for name, _ in inspect.getmembers(Store, inspect.isfunction) if name[0] != "_"]
         return [Target(InMemoryStore, name) for name in wanted if name not in ("close",)]
-    names = {"detectors": DETECTORS, "rankers": RANKERS, "compactors": COMPACTORS}[group]
+    names = {"detectors": DETECTORS, "rankers": RANKERS, "planners": PLANNERS, "compactors": COMPACTORS}[group]
     found = [target for name in names for module in _modules(name) for target in _public(module)]
     if group == "compactors":
         kinds = dict.fromkeys(map(content.module_of, content.KINDS))
@@ -144,13 +156,30 @@ def _replaced(target: Target, made: Callable[[Any], Any]) -> Iterator[None]:
     if isinstance(target.holder, ModuleType):
         brims = [module for name, module in sys.modules.items() if name.startswith("brim")]
         places += [module for module in brims if vars(module).get(target.name) is original]
+    tables = _tables_of(target.holder, original) if isinstance(target.holder, ModuleType) else {}
     for place in places:
         setattr(place, target.name, other)
+    for name, table in tables.items():
+        setattr(target.holder, name, _exchanged(table, original, other))
     try:
         yield
     finally:
         for place in places:
             setattr(place, target.name, original)
+        for name, table in tables.items():
+            setattr(target.holder, name, table)
+
+
+def _tables_of(module: ModuleType, function: Any) -> dict[str, Any]:
+    """The tables of a module that hold a function: what goes through the rows of one never asks for its name."""
+    rows = {name: value for name, value in vars(module).items() if type(value) is tuple}
+    return {name: value for name, value in rows.items() if _exchanged(value, function, None) != value}
+
+
+def _exchanged(value: Any, function: Any, other: Any) -> Any:
+    if type(value) is tuple:
+        return tuple(_exchanged(one, function, other) for one in value)
+    return other if value is function else value
 
 
 def _failing(fault: str, told: Sabotage) -> Callable[..., Any]:

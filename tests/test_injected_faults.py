@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 import brim
+from brim import content
 from brim.content import arguments, json, keyed, plain_text
 from brim.planning import forms
 from tests.conversations import problems
-from tests.sabotage import FAULTS, GROUPS, Target, agent_run, broken, chat, chosen
+from tests.sabotage import FAULTS, GROUPS, Target, agent_run, broken, chat, chosen, contents
 
 BUDGET = 900
 # Budgets at which some item of a run stands in a line, is shortened in place, or is written densely.
@@ -63,7 +64,8 @@ def survived(target: Target, fault: str, way: Way) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("group", "way"), [*((group, by_session) for group in GROUPS), *((group, by_fit) for group in GROUPS[:3])]
+    ("group", "way"),
+    [*((group, by_session) for group in GROUPS), *((group, by_fit) for group in GROUPS if group != "stores")],
 )
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_never_breaks_the_ceiling(group: str, fault: str, way: Way) -> None:
@@ -93,3 +95,16 @@ def test_a_compactor_that_raises_costs_the_form_of_one_item_and_not_the_plan(tar
     said = [warning for fitted in made for warning in fitted.report.warnings if "inside Brim" in warning]
     assert said
     assert all("one text was shortened to its beginning and end" in warning for warning in said)
+
+
+@pytest.mark.parametrize("kind", content.KINDS)
+@pytest.mark.parametrize("name", ["dense", "extract"])
+def test_a_compactor_of_any_kind_that_raises_leaves_beginning_and_end_within_the_budget(kind: str, name: str) -> None:
+    module = content.module_of(kind)
+    if not hasattr(module, name):
+        pytest.skip(f"{kind} has no {name}")
+    text = "".join(contents(next(_seeds)).values())
+    with broken(Target(module, name), "raises") as told:
+        made = brim.compact(text, 60 if name == "extract" else brim.count(text, model="gpt-4o").tokens - 40, kind)
+    assert told.calls
+    assert brim.count(made.text, model="gpt-4o").tokens <= 60 or name == "dense"
