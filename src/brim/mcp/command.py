@@ -1,4 +1,4 @@
-"""What `brim mcp` does once its arguments are read."""
+"""The implementation of `brim mcp`, after its arguments are parsed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from brim.mcp.transport.child_process import ChildLog
 from brim.mcp.transport.client_stdio import wrap_stdio
 from brim.mcp.transport.upstream import StdioUpstream, Upstream
 
-# Flags that are called as their setting is.
+# Flags with the same name as their setting.
 _FLAGS = (
     "level",
     "result_tokens",
@@ -40,7 +40,7 @@ _FLAGS = (
 
 
 def settings_of(args: argparse.Namespace) -> settings.Settings:
-    """All settings, the flags of the command line before brim.toml and the environment."""
+    """All settings; command-line flags override brim.toml and the environment."""
     flags: dict[str, Any] = {name: getattr(args, name, None) for name in _FLAGS}
     for off, name, value in (
         ("no_compact", "compact", False),
@@ -58,7 +58,7 @@ def options_of(loaded: settings.Settings) -> WrapperOptions:
 
 
 def servers_of(args: argparse.Namespace, loaded: settings.Settings, log: ChildLog) -> list[Upstream]:
-    """The servers that the command line names; BadSetting when there is none."""
+    """The servers named on the command line; BadSetting if there are none."""
     found: list[Upstream] = []
     largest = loaded.mcp.largest_message
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
@@ -82,7 +82,7 @@ def servers_of(args: argparse.Namespace, loaded: settings.Settings, log: ChildLo
 
 
 def _named(found: list[Upstream]) -> list[Upstream]:
-    """With several servers each has a name of its own; it becomes the prefix of its tools."""
+    """Give each of several servers a unique name, which becomes the prefix of its tools."""
     if len(found) > 1:
         names: set[str] = set()
         for place, upstream in enumerate(found, 1):
@@ -101,8 +101,8 @@ def _split(text: str, where: str) -> list[str]:
 
 
 def _http(url: str, name: str, headers: dict[str, str], loaded: settings.Settings) -> Upstream:
-    """A server over HTTP; a header of its own goes before the token of the settings."""
-    http = importlib.import_module("brim.mcp.transport.http_upstream")  # needs aiohttp, which a stdio wrapper does not
+    """A server over HTTP; its own header takes precedence over the token in the settings."""
+    http = importlib.import_module("brim.mcp.transport.http_upstream")  # needs aiohttp, unlike a stdio wrapper
     command = _split(loaded.mcp.token_command, "mcp.token_command")
     own = any(key.lower() == "authorization" for key in headers)
     if not own and not command:
@@ -118,7 +118,7 @@ def _http(url: str, name: str, headers: dict[str, str], loaded: settings.Setting
 
 
 def _token(loaded: settings.Settings) -> dict[str, str]:
-    """The header with the token that the settings name a variable for."""
+    """The header with the token from the variable that the settings name."""
     variable = loaded.mcp.token_env
     if not variable:
         return {}
@@ -136,7 +136,7 @@ def _header(text: str) -> tuple[str, str]:
 
 
 def _from_config(path: Path, loaded: settings.Settings, log: ChildLog) -> list[Upstream]:
-    """The servers of an mcpServers file; its texts may name environment variables as ${NAME}."""
+    """The servers in an mcpServers file, which may refer to environment variables as ${NAME}."""
     try:
         told = json.loads(path.read_text(encoding="utf-8"))
         servers = told["mcpServers"] if "mcpServers" in told else told["servers"]  # .vscode/mcp.json calls them so
@@ -174,7 +174,7 @@ def wrap(args: argparse.Namespace) -> int:
 
 
 def audit(args: argparse.Namespace) -> int:
-    auditing = importlib.import_module("brim.mcp.tools.audit")  # draws tables, which a wrapper has no use for
+    auditing = importlib.import_module("brim.mcp.tools.audit")  # imports rich, which a wrapper doesn't need
     log = ChildLog()
     loaded = settings_of(args)
     try:
@@ -213,12 +213,12 @@ def call(args: argparse.Namespace) -> int:
     return 1 if result.get("isError") else 0
 
 
-# Where hosts keep the servers of a project; Brim's own file of a user is the last.
+# Where hosts keep a project's servers; the user's own Brim file comes last.
 _PLACES = (".mcp.json", "mcp.json", ".vscode/mcp.json", ".cursor/mcp.json", "~/.config/brim/mcp.json")
 
 
 def _named_server(args: argparse.Namespace, loaded: settings.Settings, log: ChildLog) -> Upstream:
-    """The server that is named on the command line: by an address, a command, or its name in a file of servers."""
+    """The server named on the command line by URL, by command, or by its name in a file of servers."""
     given: str = args.given_server
     if given.startswith(("http://", "https://")):
         return _http(given, "", {}, loaded)
@@ -228,7 +228,7 @@ def _named_server(args: argparse.Namespace, loaded: settings.Settings, log: Chil
         if args.config or path.is_file():
             known |= {one.name: one for one in _from_config(path, loaded, log) if one.name not in known}
     if given in known:
-        known[given].name = ""  # one server alone: its tools have no prefix
+        known[given].name = ""  # a single server, so its tools need no prefix
         return known[given]
     words = _split(given, "SERVER")
     if shutil.which(words[0]) is None:
@@ -238,7 +238,7 @@ def _named_server(args: argparse.Namespace, loaded: settings.Settings, log: Chil
 
 
 def serve(args: argparse.Namespace) -> int:
-    serving = importlib.import_module("brim.mcp.server.sdk_server")  # needs the mcp package, which the wrapper does not
+    serving = importlib.import_module("brim.mcp.server.sdk_server")  # needs the mcp package, unlike the wrapper
     root = Path(args.root)
     if not root.is_dir():
         raise BadSetting("--root", f"{args.root} is no folder")

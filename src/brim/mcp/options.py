@@ -1,4 +1,4 @@
-"""What a wrapper may be told."""
+"""The options of a wrapper."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _default_tokens() -> dict[Level, int]:
 
 
 def tokens_by_level(mcp: Mcp) -> dict[Level, int]:
-    """The most that one result may take at each level; none is above `result_tokens`."""
+    """The most tokens one result may take at each level, never above `result_tokens`."""
     own = {"standard": mcp.standard_tokens, "compact": mcp.compact_tokens, "minimal": mcp.minimal_tokens}
     return {level: min(own.get(level, mcp.result_tokens), mcp.result_tokens) for level in LEVELS}
 
@@ -89,10 +89,10 @@ class WrapperOptions:
             raise BadSetting("mcp.standard_at, compact_at, minimal_at", f"must not fall, and are {shown}")
 
     def exempts(self, tool: str) -> bool:
-        """Whether results of the tool are to pass untouched: a name or a pattern such as `fs__read_*`."""
+        """Whether the tool's results pass unchanged, by name or by a pattern such as `fs__read_*`."""
         return any(fnmatchcase(tool, pattern) for pattern in self.exempt)
 
     @property
     def transparent(self) -> bool:
-        """Whether nothing of tool lists and results may change."""
+        """Whether tool lists and results must pass unchanged."""
         return not (self.compact or self.shrink) and self.grouping == "off"

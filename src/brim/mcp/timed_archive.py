@@ -1,4 +1,4 @@
-"""An archive that no result waits for long: one that fails or hangs costs the handle, and nothing else."""
+"""An archive with a time limit: if it fails or hangs, only the handle is lost."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from brim.errors import NotFound
 from brim.mcp.results.archive import ResultArchive
 
 T = TypeVar("T")
-# So many calls may hang in the archive at once, each in a thread; while they do, it is not asked.
+# Calls that may hang in the archive at once, each in a thread; while they do, it isn't asked.
 MOST_LOST = 4
-# Seconds for which a late archive is not asked again: a result of a hundred texts must not wait a hundred times.
+# Seconds before a slow archive is asked again, so that a result of a hundred texts doesn't wait a hundred times.
 REST = 5.0
-# Times its limit that a call is waited for: what loops is ended at the limit, in its own thread, and needs a moment.
+# Multiple of the limit to wait for a call: a loop is ended at the limit, in its own thread, which takes a moment.
 PATIENCE = 1.5
 
 
 class TimedArchive:
-    """Another archive, asked in threads that are left behind when they hang. Example: a file on a dead disk."""
+    """Wraps an archive, calling it in threads that are abandoned when they hang. Example: a file on a dead disk."""
 
     def __init__(self, inner: ResultArchive, seconds: float) -> None:
         self._inner = inner
@@ -34,12 +34,12 @@ class TimedArchive:
     def put(self, text: str) -> str:
         try:
             return self._asked(partial(self._inner.put, text))
-        except (Exception, OutOfTime) as problem:  # any archive may be inside, and the result can do without it
+        except (Exception, OutOfTime) as problem:  # it may be any archive, and the result can do without it
             incidents.note("store", problem)
             return ""
 
     def get(self, handle: str) -> str:
-        """The text. Raises NotFound, also where the archive does not answer."""
+        """The text. Raises NotFound, also if the archive doesn't answer."""
         try:
             return self._asked(partial(self._inner.get, handle))
         except NotFound:
@@ -58,10 +58,10 @@ class TimedArchive:
         def run() -> None:
             try:
                 found.append(run_within(self._seconds, work))
-            except BaseException as problem:  # whoever waits gets it, whatever it is
+            except BaseException as problem:  # passed on to whoever waits
                 problems.append(problem)
 
-        # A daemon: what hangs must not keep the process from ending.
+        # A daemon thread, so that a hanging one doesn't keep the process from ending.
         thread = threading.Thread(target=run, name="brim-archive", daemon=True)
         thread.start()
         thread.join(PATIENCE * self._seconds)

@@ -1,4 +1,4 @@
-"""What changed between two versions, by definitions and not by lines."""
+"""The changes between two versions, by definition rather than by line."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _lines(was: Symbol, now: Symbol) -> int:
 
 
 def _holds_changed(symbol: Symbol, new: list[Symbol], before: dict[tuple[str, str], Symbol]) -> bool:
-    """Whether the change of a class is told by the changes of what stands inside it."""
+    """Whether the changes inside a class already describe its change."""
     if symbol.kind not in ("class", "struct", "interface", "module"):
         return False
     inner = [one for one in new if one.qualified.startswith(symbol.qualified + ".")]
@@ -167,7 +167,7 @@ def _plain_change(repository: Repository, file: _File, base: str, target: str) -
     revisions = [base, target] if target else [base]
     counted = (repository.git("diff", "--numstat", *revisions, "--", file.path, check=False) or b"").split()
     lines = sum(int(part) for part in counted[:2] if part.isdigit())
-    if file.status == "A" and not counted:  # git counts no file that it does not know yet
+    if file.status == "A" and not counted:  # git doesn't count the lines of untracked files
         data = _now(repository, target, file.path)
         lines = data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
     category = "test" if is_test(file.path) else "code" if language_of(file.path) else "other"

@@ -50,7 +50,7 @@ _NAMES = frozenset(("identifier", "type_identifier", "simple_identifier", "field
 _OWNERS = frozenset(("class", "struct", "interface", "enum"))
 _BODIES = ("body", "value")
 _NOT_CODE = ("comment", "string", "template", "heredoc", "char_literal", "regex")
-# What gives a module's value its name, and what such nodes stand in.
+# Nodes that give a module-level value its name, and their parents.
 _VALUE_NODES = frozenset(("assignment", "variable_declarator", "const_spec", "var_spec", "const_item", "static_item"))
 _AROUND_VALUES = frozenset(
     (
@@ -63,7 +63,7 @@ _LONGEST_PREVIEW = 160
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A definition. Lines count from 1; `signature` is what stands before its body."""
+    """A definition. Lines count from 1; `signature` is the text before its body."""
 
     kind: str
     name: str
@@ -119,7 +119,7 @@ def definitions(source: bytes, language: str) -> list[Symbol]:
 
 
 def constants(source: bytes, language: str) -> list[Symbol]:
-    """The values that a module names, in its order. Example: b"RATE = 3\\n", "python" -> [constant RATE]"""
+    """The module-level constants of a file, in order. Example: b"RATE = 3\\n", "python" -> [constant RATE]"""
     found: list[Symbol] = []
     stack: list[Node] = list(reversed(_parser(language).parse(source).root_node.named_children))
     while stack:
@@ -172,7 +172,7 @@ def _symbol(node: Node, kind: str, name: str, qualified: str, source: bytes) -> 
 
 
 def mentions(source: bytes, language: str, spots: Iterator[int]) -> list[int]:
-    """Of the byte offsets, those that stand in code and not in a comment or a string."""
+    """The byte offsets that are in code rather than in a comment or string."""
     tree = _parser(language).parse(source)
     found = []
     for spot in spots:

@@ -1,4 +1,4 @@
-"""A map of a repository: languages, tree, what it depends on, where its tests are."""
+"""A map of a repository: languages, tree, dependencies and test locations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files of a repository, as git knows them, and what is defined in them."""
+"""The files of a repository according to git, and their definitions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _Read:
 
 
 class Repository:
-    """A working tree. Files are read, and parsed, once for each of their versions."""
+    """A working tree. Each version of a file is read and parsed only once."""
 
     def __init__(self, root: str | Path) -> None:
         self.root = Path(root).resolve()
@@ -45,7 +45,7 @@ class Repository:
         return found
 
     def git(self, *arguments: str, check: bool = True) -> bytes | None:
-        """What git prints; None when it fails and `check` is off, else BadInput with what it says."""
+        """git's output; if git fails, None without `check`, otherwise BadInput with git's message."""
         command = ["git", "-C", str(self.root), "-c", "core.quotepath=off", *arguments]
         try:
             done = subprocess.run(command, capture_output=True, timeout=_GIT_SECONDS, check=False)
@@ -64,7 +64,7 @@ class Repository:
         return done.stdout
 
     def data(self, path: str) -> bytes:
-        """A file's bytes; empty when it is binary, too large, gone, or outside of the repository."""
+        """A file's bytes; empty if it is binary, too large, missing or outside the repository."""
         return self._of(path).data
 
     def symbols(self, path: str) -> tuple[Symbol, ...]:
@@ -101,7 +101,7 @@ class Repository:
 
 
 def is_test(path: str) -> bool:
-    """Whether a file holds tests, by the names that are usual for them."""
+    """Whether a file contains tests, judging by its name."""
     folders, name = path.lower().split("/")[:-1], path.lower().rsplit("/", 1)[-1]
     stem = name.rsplit(".", 1)[0]
     named = stem.startswith("test_") or stem.endswith(("_test", ".test", ".spec", "_spec")) or stem == "conftest"

@@ -1,4 +1,4 @@
-"""Search in code: where a symbol is defined, where it is used, where a text stands."""
+"""Searches code: definitions and uses of a symbol, and occurrences of a text."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _qualified(hit: RpcObject) -> Any:
 
 
 def _definitions(repository: Repository, query: str) -> list[RpcObject]:
-    """Exact names first, then names that begin with the query, then those that hold it."""
+    """Exact names first, then names that begin with the query, then those that contain it."""
     low = query.lower()
     bare = low.rpartition(".")[2] or low
     ranked: list[tuple[int, str, int, RpcObject]] = []

@@ -1,4 +1,4 @@
-"""Who uses a definition: names in code, resolved to the definition that they mean as far as the text tells it."""
+"""Finds the uses of a definition: names in code, resolved to the definition they mean as far as the text shows."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from brim.mcp.code.repository import Repository
 
 _WORD = re.compile(rb"[\w$]+")
 _BEFORE = re.compile(rb"([\w$]*)\s*(?:\.|->|::)\s*$")
-# Files that are called by the folder they are in, and languages whose files see their folder without an import.
+# Files known by their folder's name, and languages whose files see their folder without an import.
 _FOLDER_NAMES = frozenset(("__init__", "index", "mod", "lib", "main"))
 _SHARED_FOLDERS = frozenset(("go", "java", "kotlin", "csharp", "swift", "scala", "c", "cpp"))
 _ITSELF = ("self", "this", "cls", "super")
-# Bytes read back from a name for what it is taken from.
+# Bytes before a name to search for its qualifier.
 _LOOK_BACK = 120
 
 
 @dataclass(frozen=True)
 class _Source:
-    """A file, and what it says."""
+    """A file and its content."""
 
     path: str
     language: str
     data: bytes
-    names: frozenset[bytes]  # those that are looked for
+    names: frozenset[bytes]  # the names to look for
 
     @cached_property
     def words(self) -> frozenset[bytes]:
@@ -40,12 +40,12 @@ class _Source:
 
     @cached_property
     def top(self) -> frozenset[str]:
-        """What is defined here outside of any class."""
+        """The definitions outside of any class."""
         return frozenset(symbol.name for symbol in self.symbols if symbol.qualified == symbol.name)
 
     @cached_property
     def uses(self) -> dict[str, list[str | None]]:
-        """Of each name that is looked for its uses, without its definitions: what it is taken from, or None."""
+        """The uses of each name, without its definitions, with their qualifier or None."""
         spots = {found.start(): found[0] for found in _WORD.finditer(self.data) if found[0] in self.names}
         defined = {(symbol.start_line, symbol.name) for symbol in self.symbols}
         found: dict[str, list[str | None]] = {}
@@ -54,20 +54,20 @@ class _Source:
             name = spots[spot].decode("utf-8", "replace")
             line, counted = line + self.data.count(b"\n", counted, spot), spot
             if (line, name) in defined:
-                defined.remove((line, name))  # the rest of the line may use it
+                defined.remove((line, name))  # the rest of the line may still use it
                 continue
             taken = _BEFORE.search(self.data[max(0, spot - _LOOK_BACK) : spot])
             found.setdefault(name, []).append(taken[1].decode("utf-8", "replace") if taken else None)
         return found
 
     def aliases(self, module: str) -> set[str]:
-        """What a module is called here. Example: "import shop as s", "shop" -> {"shop", "s"}"""
+        """The names of a module in this file. Example: "import shop as s", "shop" -> {"shop", "s"}"""
         named = re.findall(rb"(?<![\w$])" + re.escape(module.encode()) + rb"\s+as\s+([\w$]+)", self.data)
         return {module, *(name.decode("utf-8", "replace") for name in named)}
 
 
 def uses_of(repository: Repository, defined: Sequence[tuple[str, str]]) -> list[dict[str, int]]:
-    """For each definition (its file and qualified name) the files that use it, and how often.
+    """The files that use each definition (file and qualified name), and how often.
 
     A name means the definition in its own file; elsewhere it means this one where the file does not define the name
     itself and names the module (or sees it, being in one package). A method is used as `something.name` in files that
@@ -108,7 +108,7 @@ def _times(source: _Source, home: str, qualified: str) -> int:
 
 
 def _module(path: str) -> str:
-    """What other files call a file. Example: "shop/cart.py" -> "cart", "shop/__init__.py" -> "shop" """
+    """The name by which other files import a file. Example: "shop/cart.py" -> "cart", "shop/__init__.py" -> "shop" """
     place = PurePosixPath(path)
     return place.parent.name if place.stem in _FOLDER_NAMES and place.parent.name else place.stem
 

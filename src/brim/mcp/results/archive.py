@@ -1,4 +1,4 @@
-"""Where the originals of compacted results stay, each behind an opaque handle."""
+"""The archive of the originals of compacted results, each behind an opaque handle."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from brim.recall import SCHEME
 
 
 class ResultArchive(Protocol):
-    """Keeps texts by handle. `put` gives "" for a text that it cannot keep."""
+    """Stores texts by handle. `put` returns "" for a text it can't keep."""
 
     def put(self, text: str) -> str: ...
 
@@ -21,9 +21,9 @@ class ResultArchive(Protocol):
 
 
 class MemoryArchive:
-    """An archive of this process: small texts in memory, large ones in temporary files, the oldest go first.
+    """An archive in this process: small texts in memory, large ones in temporary files; the oldest go first.
 
-    A handle is 128 random bits, so it can neither be guessed nor tell anything of its content.
+    A handle is 128 random bits, so it can't be guessed and reveals nothing about its content.
 
     Example: archive.get(archive.put("text")) -> "text"
     """
@@ -58,7 +58,7 @@ class MemoryArchive:
             file = tempfile.TemporaryFile(prefix="brim-")  # noqa: SIM115, kept open for as long as the handle
             file.write(data)
         except OSError:
-            return False  # no room on the disk: the text is not kept, and no handle says that it is
+            return False  # the disk is full: the text isn't kept, so it gets no handle
         self._files[handle] = (file, len(data))
         self._in_files += len(data)
         while self._in_files > self._file_bytes:
@@ -68,7 +68,7 @@ class MemoryArchive:
         return True
 
     def get(self, handle: str) -> str:
-        """The text, or NotFound when the handle is unknown or its text had to make room."""
+        """The text. Raises NotFound if the handle is unknown or its text was evicted."""
         with self._lock:
             data = self._texts.get(handle)
             if data is not None:

@@ -1,4 +1,4 @@
-"""The same call again: what changed in its result since the last time, where that is far smaller than the result."""
+"""Answers a repeated call with what changed in its result, if that is much smaller than the result."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from brim.mcp.results.meta_budgets import RESULT_KEY
 from brim.mcp.results.within_budget import SMALL_BYTES, FittedResult, ResultLimits
 from brim.mcp.transport.json_rpc import RpcObject, meta_of
 
-# Texts that are remembered, and their characters together.
+# Texts to remember, and their total characters.
 MOST, LARGEST = 32, 2_000_000
-# Changes that take a larger share of the result say less than the result itself.
+# Changes larger than this share of the result aren't worth it.
 SHARE = 0.5
 
 
@@ -33,7 +33,7 @@ class PreviousResults:
     def changes(
         self, key: bytes, result: RpcObject, limits: ResultLimits, archive: ResultArchive
     ) -> FittedResult | None:
-        """The result as what changed in it; None where it is new, or changed too much. It is remembered either way."""
+        """The changes in a result; None if it is new or changed too much. It is remembered either way."""
         text = _only_text(result)
         if text is None or not limits.recall or len(text) < SMALL_BYTES:
             return None
@@ -69,7 +69,7 @@ class PreviousResults:
 
 
 def _only_text(result: RpcObject) -> str | None:
-    """The text of a result that is nothing but one."""
+    """The text of a result that consists of a single text."""
     content: Any = result.get("content")
     if "structuredContent" in result or result.get("isError") or not isinstance(content, list) or len(content) != 1:
         return None

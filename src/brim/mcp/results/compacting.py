@@ -1,4 +1,4 @@
-"""The seam to the compactors: one result's text, at a level, within a budget."""
+"""Compacts the text of one result at a level, within a budget."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from brim.mcp.transport.json_rpc import dump, parse
 
 __all__ = ["Compact", "compact_text", "count_tokens"]
 
-# A changed text has to be worth the change: this share of its tokens, and this many.
+# A changed text must save at least this share of its tokens, and this many.
 _WORTH_SHARE = 0.12
 _WORTH_TOKENS = 40
-# A text with more characters than this for each token of its budget is extracted without being counted.
+# A text with more characters than this per token of budget is extracted without being counted.
 _FAR_OVER = 40
 _SHAPED_CHARS = 4 << 20
-# Levels from the longest to the shortest, in the order that a budget steps down.
+# Levels from longest to shortest, in the order that a budget steps down.
 _STEPS: tuple[Level, ...] = ("full", "standard", "compact", "minimal")
-# Beyond this only lines are looked at: a parsed value would take gigabytes and most of a minute.
+# Larger texts are treated as lines, because parsing them would take gigabytes and most of a minute.
 _STRUCTURED_CHARS = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Compact:
-    """A text for the model. `same` means that nothing was changed."""
+    """A text for the model. `same` means it is unchanged."""
 
     text: str
     tokens: int
@@ -91,9 +91,9 @@ def _shaped(
     recall: bool,
     shapes: Sequence[Shape],
 ) -> Compact | None:
-    """A known JSON shape at the first level from `level` on that fits; None when there is none or it does not help.
+    """A known JSON shape at the first level from `level` on that fits; None if there is none or it doesn't help.
 
-    Where not even the smallest does, it has fewer rows: each that is shown keeps its place, kind and name.
+    If not even the smallest fits, it shows fewer rows, each with its place, kind and name.
     """
     if text.lstrip()[:1] not in ("{", "[") or len(text) > _SHAPED_CHARS:
         return None
@@ -111,9 +111,9 @@ def _shaped(
             if found is not None:
                 return found
             if step == level and size <= budget:
-                return None  # it fits as it is, and the short form is no shorter
+                return None  # it fits unchanged, and the short form isn't shorter
         return _rows(made, text, budget, keep, recall)
-    except Exception as problem:  # then it is compacted as any other JSON
+    except Exception as problem:  # compacted like any other JSON
         incidents.note("compactor", problem)
         return None
 
@@ -121,7 +121,7 @@ def _shaped(
 def _told(
     short: str, size: int, asked: bool, budget: int, text: str, keep: Callable[[str], str], recall: bool
 ) -> Compact | None:
-    """A short form with its mark, if it is worth the change and within the budget."""
+    """A short form with its mark, if it is worthwhile and within the budget."""
     dense = Compactor(short, count_tokens, "json").dense()
     short = dense.text if dense is not None else short
     mark_room = Room(0, count_tokens, "brim:" + "0" * 32, recall)
@@ -157,7 +157,7 @@ def _rows(made: object, text: str, budget: int, keep: Callable[[str], str], reca
 
 
 def _longest(value: object, depth: int = 0) -> list[object]:
-    """The list with the most objects in a value."""
+    """The list with the most objects inside a value."""
     if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
         return value
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
@@ -173,7 +173,7 @@ def _extract(text: str, budget: int, hint: Hint, keep: Callable[[str], str], rec
 
 
 def _short(text: str, room: Room, hint: Hint) -> str:
-    """What the compactor of its kind makes of a text; its beginning and end where that fails."""
+    """A text shortened by its kind's compactor; its beginning and end if that fails."""
     try:
         kind = detect(text, hint) if len(text) <= _STRUCTURED_CHARS else "text"
         extract = getattr(module_of(kind), "extract", plain_text.extract)

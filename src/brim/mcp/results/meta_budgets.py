@@ -1,4 +1,4 @@
-"""Budgets that travel in `_meta`: read from calls and tools, written into results and tool lists.
+"""Budgets in `_meta`: read from calls and tools, written to results and tool lists.
 
 `docs/mcp-budget-proposal.md` says what the keys mean and why a protocol should have them.
 """
@@ -20,7 +20,7 @@ MAX_CHARS_KEY = "anthropic/maxResultSizeChars"
 
 @dataclass(frozen=True, slots=True)
 class ResultBudget:
-    """What one call's result may take; None where the client says nothing."""
+    """The budget for one call's result; None if the client states none."""
 
     tokens: int | None = None
     chars: int | None = None
@@ -29,7 +29,7 @@ class ResultBudget:
 
 
 def budget_of(params: RpcObject, tool: RpcObject | None) -> ResultBudget:
-    """The budget that a call states, with the largest size that its tool declares.
+    """The budget stated by a call, with the maximum size declared by its tool.
 
     Example: {"_meta": {"dev.brim/tokenBudget": 500}} -> Budget(tokens=500)
              {"_meta": {"dev.brim/tokenBudget": {"tokens": 500, "level": "compact"}}}
@@ -52,7 +52,7 @@ def _positive(value: Any) -> int | None:
 
 
 def is_round_trip(tool: RpcObject) -> bool:
-    """Whether a tool declares that its output is edited and written back, so that every byte counts."""
+    """Whether a tool declares that its output will be edited and written back, so every byte matters."""
     annotations = tool.get("annotations")
     hinted = isinstance(annotations, dict) and annotations.get("roundTripHint") is True
     return hinted or meta_of(tool).get(ROUND_TRIP_KEY) is True

@@ -1,4 +1,4 @@
-"""Hints that a server repeats in its results: shown now and then, and in short, since a model needs them only once."""
+"""Hints that a server repeats in its results: shown occasionally and in short, because a model needs them only once."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 from brim.mcp.transport.json_rpc import RpcObject, dump, parse
 
-# Characters of a hint where it is shown: the advice itself, without what leads to it.
+# Characters of a shown hint: the advice itself, without its introduction.
 LONGEST = 72
-# How deep in an answer hints stand, and how long a text is looked at.
+# How deep in an answer to look for hints, and the longest text to examine.
 _DEEPEST, _LARGEST = 3, 4 << 20
 
 
 def throttled(result: RpcObject, names: Collection[str], *, show: bool) -> RpcObject:
-    """The result without the hints in these fields, or with short ones where it is their turn; itself if it has none.
+    """The result without the hints in these fields, or with short ones if they are due; unchanged if it has none.
 
     Example: {"results": […], "agentic_hint": "REJOINDER: use search(), not grep"} -> {"results": […]}
     """

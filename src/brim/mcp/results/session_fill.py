@@ -1,4 +1,4 @@
-"""How full a session is, and how much a result may therefore take."""
+"""Tracks how full a session is, and derives how much a result may take."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SESSIONS_KEPT = 256
 
 @dataclass(slots=True)
 class FillSession:
-    """What has been sent in one session. Without a name it does not fill: nothing ties its calls together."""
+    """What was sent in one session. Without a name it doesn't fill, because nothing ties its calls together."""
 
     options: WrapperOptions
     fills: bool = True
@@ -27,7 +27,7 @@ class FillSession:
     def fill(self) -> float:
         if not self.fills:
             return 0.0
-        before = max(self.calls - 1, 0)  # the call under way does not count against itself
+        before = max(self.calls - 1, 0)  # the current call doesn't count against itself
         return max(self.tokens / self.options.session_tokens, before / self.options.session_calls)
 
     @property
@@ -40,7 +40,7 @@ class FillSession:
 
     @property
     def spent(self) -> bool:
-        """Whether the cap on calls is reached."""
+        """Whether the limit on calls is reached."""
         return 0 < self.options.max_calls <= self.calls
 
     def count(self, tokens: int, saved: int = 0) -> None:
@@ -48,11 +48,11 @@ class FillSession:
         self.saved += saved
 
     def hints_due(self) -> bool:
-        """Whether it is the turn of a server's own hints: with the first call, and every so many after it."""
+        """Whether a server's own hints are due: at the first call, and periodically after that."""
         return (self.calls - 1) % max(1, self.options.hint_every) == 0
 
     def hint(self, level: Level, recall: bool) -> str:
-        """A line for the model, at most every `hint_every` calls and only when results are being cut."""
+        """A line for the model, at most every `hint_every` calls and only while results are being cut."""
         if self.options.level != "auto" or level in ("full", "standard"):
             return ""
         if self.calls - self.hinted_at < self.options.hint_every:

@@ -1,4 +1,4 @@
-"""The result of a tool call, within its budget and always valid."""
+"""Brings the result of a tool call within its budget, keeping it valid."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from brim.mcp.results.compacting import Compact, compact_text, count_tokens
 from brim.mcp.results.meta_budgets import RESULT_KEY
 from brim.mcp.transport.json_rpc import RpcObject, dump, meta_of, parse
 
-# A result this short cannot be made enough shorter to be worth a look.
+# A result this short can't be shortened enough to be worth it.
 SMALL_BYTES = 600
 _BYTES_A_TOKEN = 4
 _SMALLEST_SHARE = 40
-# From this many on, text blocks that follow each other are taken as one text.
+# This many or more consecutive text blocks are treated as one text.
 _RUN = 3
 
 
 @dataclass(frozen=True, slots=True)
 class ResultLimits:
-    """What a result may take, and what its reader can do."""
+    """The limits of a result, and the abilities of its reader."""
 
     level: Level
     tokens: int
@@ -35,7 +35,7 @@ class ResultLimits:
 
 @dataclass(frozen=True, slots=True)
 class FittedResult:
-    """A result to send; `changed` says whether it differs from what the server sent."""
+    """A result to send; `changed` says whether it differs from the server's."""
 
     result: RpcObject
     tokens: int
@@ -46,7 +46,7 @@ class FittedResult:
 def fit_result(
     result: RpcObject, limits: ResultLimits, tool: str, archive: ResultArchive, query: str = ""
 ) -> FittedResult:
-    """Return the result with its texts compacted into `limits`; what is left out stays in the archive.
+    """Return the result with its texts compacted to `limits`; what is left out goes to the archive.
 
     Text blocks and the texts of embedded resources are compacted, other blocks stay as they are. Clients
     show a model `structuredContent` in place of the text where both are there, so a compacted result has
@@ -81,9 +81,9 @@ def fit_result(
 
 
 def plain_result(result: RpcObject, limits: ResultLimits, archive: ResultArchive) -> FittedResult:
-    """The result within its limits by size alone: for when compacting it has failed.
+    """The result within its limits by size alone, for when compacting failed.
 
-    Each text keeps its beginning and end. What cannot be kept in the archive is named nowhere.
+    Each text keeps its beginning and end. A text that can't be archived gets no handle.
     """
     blocks = list(result["content"])
     structured = result.get("structuredContent")
@@ -119,7 +119,7 @@ def _ends(text: str, limits: ResultLimits, share: int, archive: ResultArchive) -
 
 
 def _joined(blocks: list[Any]) -> list[Any]:
-    """Runs of plain text blocks as one: servers give a list as one block an item, which no compactor can see into.
+    """Join runs of plain text blocks: some servers return a list as one block per item, which hides it from compactors.
 
     Example: three blocks with {"id": 1}, {"id": 2}, {"id": 3} -> one with [{"id": 1},{"id": 2},{"id": 3}]
     """
@@ -167,7 +167,7 @@ def _with_text(block: RpcObject, text: str) -> RpcObject:
 
 
 def _said(structured: Any, blocks: list[Any]) -> bool:
-    """Whether the text blocks already say what the structured content says."""
+    """Whether the text blocks already contain the structured content."""
     texts = [text for block in blocks if (text := _text(block)) is not None]
     if not texts:
         return False

@@ -18,7 +18,7 @@ try:
     from mcp.server.mcpserver.exceptions import ToolError
     from mcp.types import CallToolResult, TextContent, ToolAnnotations
     from pydantic import BaseModel, Field, ValidationError
-except ImportError as error:  # only this file needs them
+except ImportError as error:  # needed only in this file
     raise MissingExtra("brim mcp serve", "mcp") from error
 
 _INSTRUCTIONS = (
@@ -76,7 +76,7 @@ class Uses(BaseModel):
 
 class RepoMap(BaseModel):
     files: int
-    languages: dict[str, int] | list[dict[str, Any]]  # counts, or with their files at the fuller levels
+    languages: dict[str, int] | list[dict[str, Any]]  # counts, or lists of files at the fuller levels
     tree: dict[str, Any]
     dependencies: Any = None
     test_layout: Any = None
@@ -96,7 +96,7 @@ Limit = Annotated[int, Field(description="most results")]
 
 
 def _told(make: Callable[[], dict[str, Any]], text: str = "") -> CallToolResult:
-    """A value as a result: structured, and as the shortest JSON for clients that show text."""
+    """A value as a result: structured, and as compact JSON for clients that show text."""
     try:
         value = make()
     except BrimError as error:
@@ -106,7 +106,7 @@ def _told(make: Callable[[], dict[str, Any]], text: str = "") -> CallToolResult:
 
 
 class _Server(MCPServer):
-    """The SDK's server, whose refusals of arguments show what the tool takes, so that the next call can be right."""
+    """The SDK's server, with argument errors that show the tool's schema, so that the next call can be right."""
 
     async def call_tool(self, name: str, arguments: dict[str, Any], *rest: Any) -> Any:
         try:

@@ -1,4 +1,4 @@
-"""What the tools of a server cost in every prompt, and what the wrapper would save."""
+"""Reports what a server's tools cost in every prompt, and what the wrapper would save."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from brim.mcp.transport.upstream import Upstream
 
 @dataclass(frozen=True, slots=True)
 class ToolCost:
-    """Tokens of one tool: all of it, its description, its schema, and what is left when it is shrunk."""
+    """Tokens of one tool: in total, of its description, of its schema, and after shrinking."""
 
     name: str
     tokens: int
@@ -35,7 +35,7 @@ class ToolCost:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What a tool list costs. `grouped` is the cost when the tools stand behind meta-tools."""
+    """The cost of a tool list. `grouped` is the cost with the tools behind meta-tools."""
 
     tools: tuple[ToolCost, ...]
     tokens: int
@@ -44,7 +44,7 @@ class Audit:
 
 
 def measure(tools: ToolList) -> Audit:
-    """The costs of a filled tool list, the dearest tool first."""
+    """The costs of a filled tool list, the most expensive tool first."""
     costs = []
     for entry in tools.entries.values():
         tool = {**entry.original, "name": entry.name}

@@ -1,4 +1,4 @@
-"""Tools of MCP servers on the command line: which there are, how they are called, and what one says."""
+"""MCP tools on the command line: list them, describe them, call one."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from brim.mcp.transport.json_rpc import RpcObject
 from brim.mcp.transport.upstream import Upstream
 from brim.stores.resilient import is_address, open_store
 
-# What a server sends is read here as it is; the command line shortens it by itself.
+# Results are read unchanged here; the command line shortens them itself.
 PLAIN = replace(WrapperOptions(), compact=False, shrink=False, grouping="off", repeat_seconds=0.0)
-# A server whose list never ends is not asked for ever: the largest known has some thousand tools, 50 a page at least.
+# The most pages to read from a server; the largest known list has some thousand tools, at least 50 a page.
 PAGES = 100
-# As many as fit on a screen.
+# About a screenful.
 LISTED = 10
-# A description in a list ends after so many characters; `brim mcp tools SERVER TOOL` shows all of it.
+# Characters of a description in a list; `brim mcp tools SERVER TOOL` shows all of it.
 LINE = 100
 
 
 async def tools(upstreams: Sequence[Upstream], log: ChildLog) -> list[RpcObject]:
-    """The tools of the servers, as they describe them."""
+    """The tools of the servers, with their own descriptions."""
     async with asking(upstreams, PLAIN, log) as (_, ask):
         return await _listed(ask)
 
@@ -49,7 +49,7 @@ async def _listed(ask: AskServer) -> list[RpcObject]:
 async def call(
     upstreams: Sequence[Upstream], name: str, words: Sequence[str], log: ChildLog, wait: float = 0.0
 ) -> RpcObject:
-    """The result of a tool. Raises NotFound for one that is not there, and BadInput for arguments it does not take."""
+    """Call a tool. Raises NotFound if it doesn't exist, and BadInput for arguments it doesn't accept."""
     async with asking(upstreams, PLAIN, log, wait=wait or 10 * WAIT) as (_, ask):
         known = {tool["name"]: tool for tool in await _listed(ask)}
         if name not in known:
@@ -58,7 +58,7 @@ async def call(
 
 
 def described(known: Sequence[RpcObject], query: str) -> str:
-    """The tools that a query is about, a line each; all of one whose name the query is."""
+    """The tools that match a query, a line each; the full description if the query is a tool's name."""
     named = [tool for tool in known if tool["name"] == query]
     if named:
         return _whole(named[0])
@@ -98,7 +98,7 @@ def _schema(tool: RpcObject) -> tuple[dict[str, RpcObject], list[str]]:
 
 
 def arguments(name: str, tool: RpcObject, words: Sequence[str]) -> RpcObject:
-    """The arguments that the words of a command line give a tool, each of the type that its schema says.
+    """A tool's arguments from command-line words, converted to the types in its schema.
 
     Example: ["--max_count", "5"] -> {"max_count": 5}; ['{"max_count": 5}'] -> the same
     """
@@ -154,7 +154,7 @@ def _json(text: str, where: str) -> Any:
 
 
 def text_of(result: RpcObject) -> str:
-    """What a result says; of what is no text, what it is."""
+    """A result's text; blocks of other kinds are named."""
     blocks = [block for block in result.get("content") or () if isinstance(block, dict)]
     if not blocks and "structuredContent" in result:
         return json.dumps(result["structuredContent"], ensure_ascii=False)
@@ -173,7 +173,7 @@ def _block(block: RpcObject) -> str:
 
 
 def archive(place: str, texts: Iterable[str]) -> None:
-    """Keep results in the store, where `brim recall` finds them by their handles."""
+    """Archive results in the store, where `brim recall` finds them by handle."""
     if not is_address(place):
         Path(place).expanduser().parent.mkdir(parents=True, exist_ok=True)
     store = open_store(place)

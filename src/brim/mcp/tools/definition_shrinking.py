@@ -17,9 +17,9 @@ from brim.count_text import CountText
 from brim.mcp.transport.json_rpc import RpcObject, dump
 
 _DROPPED = frozenset(("$schema", "title", "default", "examples", "$comment", "deprecated", "readOnly", "writeOnly"))
-# Keywords whose value is a map from names to schemas: the names are the caller's, not keywords.
+# Keywords that map names to schemas; the names are the caller's, not keywords.
 _MAPS = frozenset(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"))
-# Keywords whose value is data and not a schema.
+# Keywords whose value is data rather than a schema.
 _DATA = frozenset(("enum", "const", "required", "dependentRequired", "type", "x-mcp-header"))
 _SENTENCE = re.compile(r"(?<=[.!?。！？])(?:\s+|$)|\n\s*\n")
 _ARGS = re.compile(r"\n[ \t]*(?:Args|Arguments|Parameters|Params)[ \t]*:[ \t]*\n", re.IGNORECASE)
@@ -30,7 +30,7 @@ MARK = "…"
 
 @dataclass(frozen=True, slots=True)
 class Shrunk:
-    """A tool as it is listed; `cut` says whether some of its text is only in the original."""
+    """A tool in its listed form; `cut` says whether some text is only in the original."""
 
     tool: RpcObject
     cut: bool
@@ -60,7 +60,7 @@ def shrink(tool: RpcObject, *, limit: int, count: CountText, drop_output: bool =
 
 
 def tidy(text: str) -> str:
-    """Without the indentation and the blank lines that a docstring brings along."""
+    """Remove the indentation and blank lines of a docstring."""
     lines = [line.rstrip() for line in text.strip().splitlines()]
     margins = [len(line) - len(line.lstrip()) for line in lines[1:] if line]
     margin = min(margins, default=0)
@@ -87,7 +87,7 @@ def first_sentences(text: str, limit: int, count: CountText) -> str:
 
 
 def _without_arguments(text: str, schema: RpcObject) -> tuple[dict[str, str], str]:
-    """Move an `Args:` list to the parameters: they need it there, and need it once."""
+    """Move an `Args:` list to the parameters, where it is needed once."""
     found = _ARGS.search("\n" + text)
     properties = schema.get("properties")
     if not found or not isinstance(properties, dict):
@@ -99,12 +99,12 @@ def _without_arguments(text: str, schema: RpcObject) -> tuple[dict[str, str], st
     entries = {name: said.strip() for name, said in _ARGUMENT.findall(block)}
     lines = [line for line in block.splitlines() if line.strip()]
     if not entries or any(name not in properties for name in entries) or len(lines) > len(entries):
-        return {}, text  # prose, or text over several lines: it stays where it is
+        return {}, text  # prose or multi-line text stays where it is
     return entries, (body[: found.start()] + body[end:]).strip()
 
 
 class _Schema:
-    """One pass over a schema."""
+    """Shrinks a schema in one pass."""
 
     def __init__(self, limit: int, count: CountText, moved: dict[str, str]) -> None:
         self._limit = limit
@@ -202,7 +202,7 @@ def hoist(schema: RpcObject, count: CountText = len) -> RpcObject:
     Example: two properties with the same 300-character schema -> {"$ref": "#/$defs/a"} twice
     """
     if "$defs" in schema or "definitions" in schema or b'"$ref"' in (whole := dump(schema)):
-        return schema  # it has its own names for what occurs again
+        return schema  # it already names its repeated parts
     seen: Counter[bytes] = Counter()
     _count_schemas(schema, seen, top=True)
     worth = [key for key, times in seen.items() if times > 1 and len(key) * (times - 1) > 40 + 24 * times]
@@ -248,7 +248,7 @@ def _replace(schema: Any, names: dict[bytes, str], defs: dict[str, Any], *, top:
     name = None if top else names.get(dump(schema))
     if name is not None:
         if name not in defs:
-            defs[name] = True  # a place holder, so that names stand in the order of their first use
+            defs[name] = True  # a placeholder, so that names are in the order of first use
             defs[name] = _replace(schema, names, defs, top=True)
         return {"$ref": f"#/$defs/{name}"}
     small = dict(schema)

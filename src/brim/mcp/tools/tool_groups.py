@@ -1,4 +1,4 @@
-"""Very many tools behind a few: groups, the fixed meta-tools, and virtual tools that open and close."""
+"""Puts many tools behind a few: groups, fixed meta-tools, and virtual tools that open and close."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ToolGroup:
 
 
 def groups(names: Sequence[str], owners: Sequence[str] | None = None) -> list[ToolGroup]:
-    """Group tools by their server where there are several, else by the first part of their names.
+    """Group tools by server if there are several, otherwise by the first part of their names.
 
     Example: ["git_log", "git_diff", "git_add", "ping"] -> [Group("git", …), Group("other", ("ping",))]
     """
@@ -70,7 +70,7 @@ def find_tool(tool_groups: Sequence[ToolGroup], full_tokens: int, count: CountTe
 
 
 def _short(group: ToolGroup) -> list[str]:
-    """Tool names without the prefix that the group's name already gives."""
+    """Tool names without the prefix that equals the group's name."""
     shorts = []
     for name in group.tools:
         cut = name.removeprefix(f"{group.name}__")

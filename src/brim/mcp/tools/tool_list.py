@@ -1,4 +1,4 @@
-"""The tool list that a client gets: renamed, shrunk, or behind a few meta-tools."""
+"""The tool list for a client: renamed, shrunk, or behind a few meta-tools."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ListedTool:
 
 @dataclass(slots=True)
 class ToolList:
-    """All tools behind the wrapper, and how they are shown."""
+    """All tools behind the wrapper, and how to present them."""
 
     options: WrapperOptions
     count: CountText
@@ -44,7 +44,7 @@ class ToolList:
     _tokens: int = 0
 
     def fill(self, tools_by_owner: list[tuple[str, list[RpcObject]]], *, prefixed: bool) -> None:
-        """Take the tools of the servers, in their order; with several servers each name gets a prefix."""
+        """Add the tools of the servers in order; with several servers each name gets a prefix."""
         self.entries = {}
         for owner, tools in tools_by_owner:
             for tool in tools:
@@ -71,7 +71,7 @@ class ToolList:
         return {**params, "arguments": left}, asked
 
     def exempt(self, name: str) -> bool:
-        """Whether results of the tool pass untouched."""
+        """Whether the tool's results pass unchanged."""
         tool = self.get(name)
         return self.options.exempts(name) or (tool is not None and is_round_trip(tool))
 
@@ -138,14 +138,14 @@ class ToolList:
             largest = max(self.options.result_tokens.values()) * _CHARS_A_TOKEN
             tool["_meta"] = {**meta_of(tool), MAX_CHARS_KEY: largest}
         if compacted:
-            # A result that may come compacted has no structured content, so it must not be promised.
+            # A compacted result has no structured content, so the schema must not promise it.
             tool.pop("outputSchema", None)
         if not self.options.shrink:
             return Shrunk(tool, False)
         return shrink(tool, limit=self.options.description_tokens, count=self.count, drop_output=compacted)
 
     def find(self, query: str, limit: int) -> str:
-        """What `brim_find` answers: the best tools, and the names of others in the groups that match best."""
+        """The answer of `brim_find`: the best tools, and the names of others in the best groups."""
         if self._index is None:
             owners = [entry.owner for entry in self.entries.values()]
             self._index = ToolIndex(self._full, owners)
@@ -165,7 +165,7 @@ class ToolList:
         return "\n".join(lines)
 
     def describe(self, wanted: str) -> tuple[str, bool]:
-        """The definitions of the tools that are named, in full, and whether none is known."""
+        """The full definitions of the named tools, and whether none is known."""
         names = [name.strip() for name in wanted.split(",") if name.strip()]
         found = [{**entry.original, "name": name} for name in names if (entry := self.entries.get(name))]
         if not found:
@@ -175,7 +175,7 @@ class ToolList:
         return "\n".join(dump(tool).decode() for tool in slim), False
 
     def door(self, name: str) -> str | None:
-        """Open or close a group by its tool's name; the text that says what happened, or None."""
+        """Open or close a group by its tool's name; returns a text that says what happened, or None."""
         for group in self.groups():
             if name == tool_groups.OPEN + tool_groups.slug(group.name):
                 self.opened[group.name] = None
@@ -197,7 +197,7 @@ def _properties(tool: RpcObject) -> RpcObject:
 
 
 def _with_verbosity(tool: RpcObject) -> RpcObject:
-    """The tool with an argument by which a model says how much it wants; one that has it already stays as it is."""
+    """The tool with an argument for the level of detail; unchanged if it has one already."""
     if VERBOSITY in _properties(tool):
         return tool
     schema = tool.get("inputSchema")
@@ -207,6 +207,6 @@ def _with_verbosity(tool: RpcObject) -> RpcObject:
 
 
 def tokens_of(tool: RpcObject, count: CountText) -> int:
-    """What a tool costs in a prompt: its name, description and input schema."""
+    """A tool's cost in a prompt: its name, description and input schema."""
     seen = {key: tool[key] for key in ("name", "description", "inputSchema") if tool.get(key) is not None}
     return count(dump(seen).decode())

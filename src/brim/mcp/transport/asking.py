@@ -1,4 +1,4 @@
-"""Ask MCP servers something from the command line: start them, shake hands, ask, stop them."""
+"""Asks MCP servers from the command line: starts them, shakes hands, asks, stops them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from brim.mcp.transport.json_rpc import RpcMessage, RpcObject
 from brim.mcp.transport.upstream import Upstream
 from brim.mcp.wrapper.proxy import Wrapper
 
-# A server that is started by `npx` may fetch itself first.
+# A server started by `npx` may have to be downloaded first.
 WAIT = 60.0
 AskServer = Callable[[str, RpcObject], Awaitable[RpcObject]]
 
@@ -23,7 +23,7 @@ AskServer = Callable[[str, RpcObject], Awaitable[RpcObject]]
 async def asking(
     upstreams: Sequence[Upstream], options: WrapperOptions, log: ChildLog, *, wait: float = WAIT
 ) -> AsyncIterator[tuple[Wrapper, AskServer]]:
-    """The servers behind one wrapper, and what asks them and waits for the result."""
+    """The servers behind one wrapper, with a function that asks them and waits for the result."""
     answers: asyncio.Queue[RpcMessage] = asyncio.Queue()
     wrapper = Wrapper(upstreams, options, lambda line: answers.put_nowait(json_rpc.decode(line)), log=log)
     await wrapper.start()

@@ -80,7 +80,7 @@ class LineReader(asyncio.Protocol):
 
 
 class ChildLog:
-    """Writes to stderr from a thread of its own, and rather drops text than waits for a reader."""
+    """Writes to stderr from its own thread, dropping text rather than waiting for a reader."""
 
     def __init__(self, out: BinaryIO | None = None) -> None:
         self._out = out or sys.stderr.buffer
@@ -107,7 +107,7 @@ class ChildLog:
                 self._out.write(data)
                 self._out.flush()
             except (OSError, ValueError):
-                return  # nobody reads stderr any more
+                return  # nobody reads stderr anymore
 
 
 class _Stderr(asyncio.Protocol):
@@ -171,7 +171,7 @@ class Child:
             self._stdout.resume_reading()
 
     def last_words(self) -> str:
-        """How the process ended, and the last line that it wrote to stderr."""
+        """How the process ended, and its last line on stderr."""
         code = self._process.poll() if self._process else None
         tail = self._errors.tail.decode("utf-8", "replace").strip() if self._errors else ""
         said = f"; it last said: {tail.splitlines()[-1][:300]}" if tail else ""
@@ -179,7 +179,7 @@ class Child:
         return f"ended{how}{said}"
 
     async def stop(self, grace: float = 2.0) -> None:
-        """Close its input, then terminate, then kill: the process and all that it started in its group."""
+        """Close its input, then terminate, then kill the process and everything in its group."""
         process = self._process
         if process is None:
             return
@@ -193,10 +193,10 @@ class Child:
         for transport in (self._stdout, self._stderr):
             if transport is not None:
                 transport.close()
-        await asyncio.sleep(0)  # the loop closes the pipes in its next round
+        await asyncio.sleep(0)  # the loop closes the pipes in its next iteration
 
     def kill(self) -> None:
-        """At once, for a wrapper that has no time left."""
+        """Kill immediately, for a wrapper without time left."""
         if self._process is not None:
             _signal(self._process, getattr(signal, "SIGKILL", signal.SIGTERM))
 
@@ -207,7 +207,7 @@ class Child:
 
 
 async def _gone(process: subprocess.Popen[bytes], seconds: float) -> bool:
-    # Polling is enough: it happens at the end of a process only, and needs no child watcher.
+    # Polling is enough, because it only happens at the end of a process, and it needs no child watcher.
     pause = 0.002
     while process.poll() is None:
         if seconds <= 0:

@@ -1,4 +1,4 @@
-"""The client's end of a wrapper: its own standard streams."""
+"""The client side of a wrapper: its own standard streams."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LAST_ANSWERS = 10.0
 
 
 class _Output(asyncio.BaseProtocol):
-    """Tells the wrapper when the client does not read."""
+    """Tells the wrapper when the client stops reading."""
 
     def __init__(self) -> None:
         self.wrapper: Wrapper | None = None
@@ -40,7 +40,7 @@ class _Output(asyncio.BaseProtocol):
 
 
 async def wrap_stdio(upstreams: Sequence[Upstream], options: WrapperOptions, log: ChildLog) -> int:
-    """Serve the client on stdin and stdout until it closes them; 0 then, 1 when a server cannot start."""
+    """Serve the client on stdin and stdout until it closes them; returns 0, or 1 if a server can't start."""
     loop = asyncio.get_running_loop()
     output = _Output()
     stdin, stdout = _own(sys.stdin.buffer, "rb"), _own(sys.stdout.buffer, "wb")
@@ -87,7 +87,7 @@ def _hold(lines: LineReader) -> Callable[[bool], None]:
 
 
 async def _first(*events: asyncio.Event, idle: Wrapper | None = None) -> None:
-    """Until one of the events happens, or, with `idle`, until that wrapper has answered all that it was asked."""
+    """Wait until one of the events happens or, with `idle`, until that wrapper has answered everything."""
     while not any(event.is_set() for event in events) and not (idle is not None and not idle.busy):
         waits = [asyncio.ensure_future(event.wait()) for event in events]
         await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED, timeout=0.01 if idle else None)
@@ -96,7 +96,7 @@ async def _first(*events: asyncio.Event, idle: Wrapper | None = None) -> None:
 
 
 async def _reader(loop: asyncio.AbstractEventLoop, lines: LineReader, stdin: BinaryIO) -> None:
-    """Read stdin through the loop, or through a thread where it is a file or the system cannot."""
+    """Read stdin through the event loop, or in a thread if it is a file or the system can't."""
     try:
         widen(stdin)
         await loop.connect_read_pipe(lambda: lines, stdin)
@@ -112,7 +112,7 @@ def _read_all(loop: asyncio.AbstractEventLoop, lines: LineReader, descriptor: in
 
 
 class _FileWriter:
-    """A writer for a stdout that is no pipe."""
+    """A writer for a stdout that isn't a pipe."""
 
     def __init__(self, out: BinaryIO) -> None:
         self._out = out

@@ -1,4 +1,4 @@
-"""Server-sent events, read from any pieces."""
+"""Parses server-sent events from arbitrary chunks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 
 class TooLarge(Exception):
-    """An answer is over the limit."""
+    """An answer exceeds the limit."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(f"the server's answer is over the limit of {limit:,} bytes: ask for less at a time")

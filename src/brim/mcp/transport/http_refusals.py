@@ -1,4 +1,4 @@
-"""What a server over HTTP means by 401 and 403, as a text that says what to do."""
+"""Turns an HTTP server's 401 and 403 into a text that says what to do."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ _PARAMETER = re.compile(r'(\w+)\s*=\s*(?:"([^"]*)"|([^\s",]+))')
 
 
 def shown(url: str) -> str:
-    """An address without what may be secret in it. Example: "https://me:pw@x/mcp?key=1" -> "https://x/mcp" """
+    """A URL without possible secrets. Example: "https://me:pw@x/mcp?key=1" -> "https://x/mcp" """
     parts = urlsplit(url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def refusal(url: str, status: int, challenge: str, body: str = "", *, with_token: bool) -> str:
-    """The error for a call that the server does not allow, from its WWW-Authenticate header and the start of its body.
+    """The error for a refused call, from the WWW-Authenticate header and the start of the body.
 
     Example: refusal("https://x/mcp", 401, 'Bearer error="invalid_token"', with_token=True)
              -> "https://x/mcp does not accept the token (HTTP 401: invalid_token): renew it and …"

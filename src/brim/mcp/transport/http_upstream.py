@@ -24,27 +24,27 @@ from brim.mcp.transport.upstream import Events
 
 try:
     import aiohttp
-except ImportError:  # the stdio wrapper works without it
+except ImportError:  # the stdio wrapper works without aiohttp
     aiohttp = None  # type: ignore[assignment]
 
 _PLAIN = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
 _RESUMES = 3
 _OLDER = "a server of the older SSE transport needs a bridge: brim mcp wrap -- npx -y mcp-remote"
-# What of a request the stateless version repeats in the header Mcp-Name.
+# The parameter that the stateless version repeats in the header Mcp-Name.
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _NAMED |= dict.fromkeys(("tasks/get", "tasks/update", "tasks/cancel"), "taskId")
 
 
 @dataclass(slots=True)
 class _Resume:
-    """How far an event stream was read, and after how long it may be taken up again."""
+    """How far an event stream was read, and when it may be resumed."""
 
     last: str = ""
     seconds: float = 1.0
 
 
 class HttpUpstream:
-    """One server behind a URL; `headers` go with every request, and the token of `login` where there is one."""
+    """One server behind a URL; `headers` go with every request, and the token of `login` if there is one."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class HttpUpstream:
             self._posts[message.id] = task
 
     def _drop(self, message: RpcMessage) -> bool:
-        """In the stateless version closing the stream of a request is what cancels it."""
+        """In the stateless version, closing a request's stream cancels it."""
         id = message.params().get("requestId")
         task = self._posts.pop(id, None) if isinstance(id, int | float | str) else None
         if task is None or self._version:
@@ -129,7 +129,7 @@ class HttpUpstream:
                 self._posts.pop(message.id, None)
 
     async def _log_in(self, *, refused: bool = False) -> bool:
-        """Take the token of the command, a new one after a refusal; whether it is another than before."""
+        """Get the token from the command, anew after a refusal; returns whether it changed."""
         if self._login is None:
             return False
         before = self._headers.get("Authorization", "")
@@ -223,7 +223,7 @@ class HttpUpstream:
         self._deliver(body, message)
 
     async def _stream(self, answer: aiohttp.ClientResponse, message: RpcMessage | None) -> None:
-        """Read events; a stream that ends before its answer is taken up again, where its version can."""
+        """Read events; resume a stream that ends before its answer, if the protocol version can."""
         resume = _Resume()
         done = await self._events_of(answer, message, resume)
         for _ in range(_RESUMES):
@@ -241,7 +241,7 @@ class HttpUpstream:
             return answer.ok and await self._events_of(answer, message, resume)
 
     async def _events_of(self, answer: aiohttp.ClientResponse, message: RpcMessage | None, resume: _Resume) -> bool:
-        """Deliver the messages of a stream; whether the answer to `message` was among them."""
+        """Deliver the messages of a stream; returns whether the answer to `message` was among them."""
         async for event in server_sent(answer.content.iter_any(), self._largest):
             resume.last = event.get("id", resume.last)
             if event.get("retry", "").isdigit():
@@ -255,13 +255,13 @@ class HttpUpstream:
         return False
 
     def _deliver(self, data: bytes, message: RpcMessage | None) -> bool:
-        """Hand a message on, as one line; whether it answers `message`."""
+        """Pass a message on as one line; returns whether it answers `message`."""
         line = data if b"\n" not in data and b"\r" not in data else _one_line(data)
         answers = False
         try:
             found = json_rpc.decode(line)
         except Malformed:
-            pass  # the listener says what is wrong with it
+            pass  # the listener reports what is wrong with it
         else:
             answers = message is not None and found.is_response and found.id == message.id
             if answers and message is not None and not found.failed:
@@ -283,7 +283,7 @@ class HttpUpstream:
             self._events.from_server(self, json_rpc.error_response(message.id, code, text))
 
     def _expired(self) -> None:
-        """The server no longer knows the session: the next request begins a new one."""
+        """The server forgot the session; the next request starts a new one."""
         if self.alive and self._events is not None:
             self.alive = False
             self._events.gone(self, "has ended the session")
@@ -302,7 +302,7 @@ class HttpUpstream:
                 last = {"Last-Event-ID": resume.last} if resume.last else {}
                 async with self._http.get(self._url, headers={**self._get_headers(), **last}) as answer:
                     if not answer.ok:
-                        return  # the server has no such stream, which it may choose
+                        return  # the server doesn't offer this optional stream
                     await self._events_of(answer, None, resume)
                 await asyncio.sleep(resume.seconds)
 
@@ -318,7 +318,7 @@ class HttpUpstream:
         self._paused.set()
 
     def finish_input(self) -> None:
-        """A server behind a URL has no input to close."""
+        """Does nothing; a server behind a URL has no input to close."""
 
     async def stop(self) -> None:
         self.alive = False
@@ -346,7 +346,7 @@ def _one_line(data: bytes) -> bytes:
 
 
 def header_value(text: str) -> str:
-    """A text as an HTTP header may carry it. Example: "é" -> "=?base64?w6k=?=" """
+    """A text encoded for an HTTP header. Example: "é" -> "=?base64?w6k=?=" """
     encoded = text.startswith("=?base64?") and text.endswith("?=")
     if _PLAIN.fullmatch(text) and not encoded:
         return text
@@ -354,7 +354,7 @@ def header_value(text: str) -> str:
 
 
 def header_paths(schema: Any, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], str]]:
-    """The properties that a schema wants repeated in headers, reached through `properties` alone."""
+    """The properties that a schema wants repeated in headers, reached only through `properties`."""
     properties = schema.get("properties") if isinstance(schema, dict) else None
     found: list[tuple[tuple[str, ...], str]] = []
     for name, below in (properties if isinstance(properties, dict) else {}).items():

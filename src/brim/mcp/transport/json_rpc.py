@@ -1,4 +1,4 @@
-"""JSON-RPC messages as MCP sends them: one a line, read only as deep as a proxy has to."""
+"""MCP's JSON-RPC messages: one per line, parsed only as deep as a proxy needs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 Id = int | float | str
 RpcObject = dict[str, Any]
 
-# The JSON-RPC range is reserved for the protocol, so these stand outside it.
+# The JSON-RPC range is reserved for the protocol, so this is outside it.
 SERVER_GONE = -31001
 TIMED_OUT = -31002
 BAD_MESSAGE = -31003
@@ -25,7 +25,7 @@ _ID = re.compile(rb'"id"\s*:\s*(-?\d+|"(?:[^"\\]|\\.)*")')
 
 
 class RpcEnvelope(msgspec.Struct, omit_defaults=True):
-    """The outside of a message; what is inside stays raw until someone needs it."""
+    """The outer fields of a message; the rest stays raw until someone needs it."""
 
     jsonrpc: str = ""
     id: int | float | str | msgspec.UnsetType | None = msgspec.UNSET
@@ -42,7 +42,7 @@ _encoder = msgspec.json.Encoder()
 
 
 class Malformed(ValueError):
-    """A line that is no JSON-RPC message; `id` is the call that it seems to answer."""
+    """A line that isn't a JSON-RPC message; `id` is the call it seems to answer."""
 
     def __init__(self, problem: str, id: Id | None = None) -> None:
         self.problem = problem
@@ -52,7 +52,7 @@ class Malformed(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class RpcMessage:
-    """One message and the line that it came in."""
+    """One message and its line."""
 
     line: bytes
     id: Id | None
@@ -94,7 +94,7 @@ def _object(raw: msgspec.Raw | None) -> RpcObject:
 
 
 def split(line: bytes) -> list[bytes]:
-    """The messages of a line: one, or those of a batch (protocol 2025-03-26 allowed batches)."""
+    """The messages in a line: one, or several in a batch (allowed by protocol 2025-03-26)."""
     if line.lstrip()[:1] != b"[":
         return [line]
     try:
@@ -104,7 +104,7 @@ def split(line: bytes) -> list[bytes]:
 
 
 def decode(line: bytes) -> RpcMessage:
-    """Read a line, or raise Malformed with the id of the call that it was about.
+    """Parse a line, or raise Malformed with the id of the call it was about.
 
     Example: b'{"jsonrpc":"2.0","id":1,"method":"ping"}' -> Message(id=1, method="ping", …)
     """
@@ -126,7 +126,7 @@ def decode(line: bytes) -> RpcMessage:
 
 
 def guess_id(line: bytes) -> Id | None:
-    """The id in the first or last bytes of a line that cannot be read as a whole."""
+    """The id in the first or last bytes of a line that is too long to parse."""
     for part in (line[:400], line[-400:]):
         found = _ID.search(part)
         if found:
