@@ -187,3 +187,13 @@ def test_errors_whose_place_is_set_in_below_their_file_are_a_build():
     made = brim.compact("\n".join(["/w/app/m1.py", *rows, "39 errors, 0 warnings"]), 200)
     assert made.kind == "build"
     assert "39 errors" in made.text
+
+
+def test_errors_outlast_warnings_in_every_room():
+    lines = ["/app/one.js"]
+    for n in range(1, 40, 5):
+        lines.append(f"   {n}:10  error    'pay_{n}' is defined but never used  no-unused-vars")
+        lines.append(f"   {n}:16  warning  Strings must use doublequote       quotes")
+    text = "\n".join([*lines, "", "✖ 16 problems (8 errors, 8 warnings)", ""])
+    for tokens in range(40, 160):
+        assert brim.compact(text, tokens).text.startswith("[build output, ")

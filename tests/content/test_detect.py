@@ -184,3 +184,29 @@ def test_prose_code_and_settings_that_repeat_themselves_are_no_logs():
     assert detect(said) == "prose"
     assert detect("".join(f"# The limit of crane {n}.\nlimit_{n} = {n}\n" for n in range(30))) == "code"
     assert detect("".join(f"- berth {n} is free and paid for\n" for n in range(30))) != "log"
+
+
+SOURCES = {
+    "a name and a colon": "{w}: sent {b} rows to node {a}",
+    "a name with a number": "{w}/{a}: sent {b} rows to shard {w}",
+    "a counter as a key": "seq={b} {w} sent rows to node {a}",
+    "a hexadecimal number": "{h} {w} sent {b} rows to node {a}",
+    "a number sign": "#{b} {w} sent rows to node {a}",
+    "a letter and a number": "T{b} {w} sent rows to node {a}",
+    "a process and a tab": "   20992:\t{w} sent {b} rows to node {a}",
+}
+
+
+@pytest.mark.parametrize("layout", SOURCES.values(), ids=SOURCES)
+def test_a_source_in_front_of_each_line_makes_no_settings_of_a_log(layout):
+    names = ("alpha", "bravo", "carbon", "alpha", "delta")
+    lines = [
+        layout.format(w=names[n * 7 % 5], a=n % 9 + 1, b=100 + n * 37 % 900, h=f"{n * 2654435761 % 2**32:08x}")
+        for n in range(80)
+    ]
+    assert detect("\n".join(lines)) == "log"
+
+
+def test_a_wide_table_that_repeats_words_is_no_log():
+    lines = [f"ii  package-{n:<30} 1.{n}-1+deb12u{n:<14} amd64        (no description available)" for n in range(60)]
+    assert detect("\n".join(lines)) == "table"

@@ -28,6 +28,7 @@ _PLAIN = re.compile(
     r"(?:.*: undefined reference to .+|collect2: error.*|ld: .+|npm (?:ERR!|error) .+|ERROR: .+|make.*: \*\*\* .+)$"
 )
 _MOST = 50_000
+_SPARES = (1, 3, 6, 12)
 _WARNINGS = 0.6  # of what errors leave
 _WORDLESS = re.compile(r"[\W_]*$")
 
@@ -49,12 +50,15 @@ def extract(text: str, room: Room) -> str:
     warned = [plural(len(others), "warning")] if others else []
     counts = " and ".join([failed, *warned]) if found else plural(len(lines), "line")
     title = f"[build output, {counts}]"
-    left = room.tokens - room.count(room.mark(f"{len(lines):,} of {len(lines):,} lines left out")) - 2
+    left = room.tokens - room.count(room.mark(f"{len(lines):,} of {len(lines):,} lines left out")) - 1
     part = title.replace("output, ", f"output, {len(errors):,} of ")
-    listed = error_lists.listed(errors, lines, left - room.count(part), room)
-    if listed.number < len(errors):
-        title = title.replace("output, ", f"output, {listed.number:,} of ")
-    head = "\n".join([title, *listed.rows])
+    listed, head = error_lists.Listed([], 0, False), title
+    for spare in _SPARES:  # rows that are counted alone can come to less than together
+        listed = error_lists.listed(errors, lines, left - room.count(part) - spare, room)
+        shown = title if listed.number == len(errors) else title.replace("output, ", f"output, {listed.number:,} of ")
+        head = "\n".join([shown, *listed.rows])
+        if room.count(head) < left:
+            break
     left -= room.count(head)
     rest = _rest(lines, others, errors if listed.whole else [], left, room)
     return pack(*rest, room, head=head, gap="", head_share=1.0, longest=0.5)

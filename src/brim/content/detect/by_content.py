@@ -262,7 +262,7 @@ def is_tree(sample: Sample) -> bool:
 
 def is_csv(sample: Sample) -> bool:
     lines = sample.lines[:80]
-    if len(lines) < 3:
+    if len(lines) < 3 or structure.shares_prefix(lines):
         return False
     for delimiter in ("\t", ",", ";", "|"):
         counts = Counter(_cells(line, delimiter) for line in lines)
@@ -336,7 +336,7 @@ def is_code(sample: Sample) -> bool:
 
 def is_settings(sample: Sample) -> bool:
     """YAML, TOML, INI: outlined by indentation like code."""
-    if len(sample.lines) < 4:
+    if len(sample.lines) < 4 or structure.repeats_heads(sample.lines):
         return False
     keyed = sum(1 for line in sample.lines if re.match(r"\s*(?:- )?[\w./\"'-]+:(?:\s|$)", line))
     if sample.share(line_patterns.YAML_LINE) > 0.85 and keyed > 0.5 * len(sample.lines) and not _prose_like(sample):
@@ -405,7 +405,9 @@ def is_history(sample: Sample) -> bool:
         return True
     lines = [line for line in sample.lines if not command_patterns.GRAPH.match(line)]
     subjects = sum(1 for line in lines if command_patterns.SUBJECT.match(line))
-    return len(lines) >= 3 and subjects >= 0.8 * len(lines) and not sample.number(command_patterns.BLAME)
+    if len(lines) < 3 or subjects < 0.8 * len(lines) or sample.number(command_patterns.BLAME):
+        return False
+    return not repeats_phrases(lines)  # a number in front of a log's lines may look like a hash
 
 
 def is_blame(sample: Sample) -> bool:
@@ -469,6 +471,8 @@ def is_keyed(sample: Sample) -> bool:
     lines = sample.lines
     if len(lines) < 4 or sample.share(command_patterns.KEYED) < 0.8:
         return False
+    if structure.repeats_heads(lines) or structure.shares_prefix(lines):
+        return False
     return sum(map(len, lines)) < 70 * len(lines) and sample.number(line_patterns.ENDS_SAID) < 0.3 * len(lines)
 
 
@@ -482,7 +486,7 @@ def is_directives(sample: Sample) -> bool:
     if sample.share(command_patterns.DIRECTIVE) >= 0.5 or sample.share(command_patterns.REQUIRED) >= 0.5:
         return True
     if sample.share(command_patterns.ASSIGNED) >= 0.6 or _hashed(lines) >= 2:
-        return True
+        return not structure.repeats_heads(lines)
     opened = sum(1 for line in lines if line.rstrip()[-1:] in "{[(")
     closed = sum(1 for line in lines if line.strip()[:1] in "}])")
     return min(opened, closed) >= 2 and opened + closed >= 0.25 * len(lines)
@@ -496,7 +500,7 @@ def is_stamped(sample: Sample) -> bool:
     for pattern in (command_patterns.CALL, command_patterns.STAMP, command_patterns.PROTOCOL):
         if sample.share(pattern) >= 0.6:
             return True
-    return structure.has_moving_head(lines) or structure.shares_prefix(lines)
+    return structure.has_moving_head(lines) or structure.shares_prefix(lines) or structure.repeats_heads(lines)
 
 
 def is_templated(sample: Sample) -> bool:

@@ -24,9 +24,9 @@ PLACE = r"(?:[A-Za-z]:)?[^\s:()]{1,300}(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\))"
 DIAGNOSTIC = re.compile(
     rf"(?:\[\w+\] |\s+)?{PLACE}:? ?-? ?(?:(?:fatal |internal )?(?:error|warning|note|info|Error|Warning|remark)\b|\[?\*?[A-Z]{{1,7}}\d{{2,5}}\b)"
     rf"|{PLACE}: (?:undefined reference|In function|multiple definition|line \d)|{PLACE}:? .{{1,200}}\[(?:\w+/)?[\w-]+\]$"
-    r"|[^\s:]{1,200}: line \d+, col \d+, (?:Error|Warning)"
+    r"|[^\s:]{1,200}: line \d+, col \d+, (?:Error|Warning)|(?:PHP )?(?:Parse|Fatal|Compile) error: .{1,300}[ :](?:on line )?\d+$"
     r"|\s*(?:-->|╭─\[?|┌─) ?\S+:\d+|(?:fatal )?(?:error|warning)(?:\[\w+\])?: \S|(?:ERROR|WARNING) in \S|@ \./\S+ \d+:\d+"
-    r"|\s+\d+:\d+\s{1,4}(?:error|warning|\[?\*?[A-Z]{1,7}\d{2,5})\b|[A-Z]{1,7}\d{2,5} (?:\[\*\] )?`?[A-Z\w]"
+    r"|\s+\d+:\d+\s{1,4}(?:error|warning|\[?\*?[A-Z]{1,7}\d{2,5})\b|[A-Z]{1,7}\d{2,5} (?:\[\*\] )?[`A-Z]"
     r"|\[(?:ERROR|WARNING)\] \S+:\[\d+,\d+\]|CMake (?:Error|Warning)|.{0,200}: undefined reference to|collect2: error"
 )
 # Lines of source that a compiler quotes below what is wrong with them.

@@ -12,7 +12,7 @@ from brim.content.detect.structure import has_moving_head
 # Words that follow each other in a sentence: one space between them, or a value between two spaces.
 _RUN = re.compile(r"[^\s|,;]+(?: [^\s|,;]+)+")
 _HEAD = re.compile(r"^\s*[\d:.\[\]-]+\s+")
-_COMMENT = re.compile(r"\s*(?:#|//|\*|--|;) ?")
+_COMMENT = re.compile(r"\s*(?:#(?!\d)|//|\*|--|;) ?")
 _COLUMNS = frozenset("\t|,;")
 _WORD = re.compile(r"[(\"'\[<]?([A-Za-z][A-Za-z'-]+)[.,:;!?)\"'\]>]*$")
 _CODE_ENDS = frozenset(";{}(,\\[")

@@ -19,6 +19,8 @@ _DIGITS = re.compile(r"\d+")
 _HEX = re.compile(r"\b(?=[0-9a-f]*\d)[0-9a-f]{6,}\b")
 _WORDS_AT = re.compile(r"\S+")
 _WORD = re.compile(r"[^\W\d_]{2,}")
+_GAPS = re.compile(r"\S {2,}(?=\S)")
+_HEAD = re.compile(r"([\w./-]{1,40})(?:[:=])")
 _RULE = re.compile(r"[\s|+:=─━═│┃┼┌┬┐├┤└┴┘╭╮╰╯-]{5,}$")
 _BARS = frozenset("|│┃║")
 _NUMBER = re.compile(r"[-+]?\d[\d.,%/]*[KMGTBs%]?i?B?$")
@@ -52,7 +54,7 @@ def is_table(lines: Sequence[str]) -> bool:
 
 def has_padded_columns(lines: Sequence[str]) -> bool:
     """Whether nearly all lines are padded into four columns or more: more than a log's fixed fields and its message."""
-    padded = sum(1 for line in lines if "   " in line.strip())
+    padded = sum(1 for line in lines if len(_GAPS.findall(line.strip())) > 1)
     return padded >= 0.8 * len(lines) and len(borders(lines)) >= _COLUMNS - 1
 
 
@@ -142,6 +144,17 @@ def has_moving_head(lines: Sequence[str]) -> bool:
     mask, same = masks.most_common(1)[0]
     # A bare number in front says little; a stamp has parts ("0-0:0:0", "0.0", "==0==").
     return same >= _SAME_HEAD * len(lines) and len(mask) > 2 and len(values) > 1
+
+
+def repeats_heads(lines: Sequence[str]) -> bool:
+    """Whether lines begin with few words before `:` or `=`, the same also twice in a row: sources of a log, no keys.
+
+    Example: ["web: GET /a", "web: GET /b", "db: 3 rows"] -> True
+    """
+    heads = [_DIGITS.sub("0", found[1]) for line in lines if (found := _HEAD.match(line))]
+    if len(heads) < 0.9 * len(lines) or len(heads) < 5 or len(set(heads)) > 0.4 * len(heads):
+        return False
+    return any(one == two for one, two in pairwise(heads)) and sum(map(len, map(str.split, lines))) >= 3 * len(lines)
 
 
 def has_few_templates(lines: Sequence[str]) -> bool:
