@@ -114,7 +114,7 @@ real-embeddings:
 CLUSTER ?= .cluster
 cluster:
 	test -x $(CLUSTER)/bin/python || $(PYTHON) -m venv $(CLUSTER)
-	$(CLUSTER)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[batch]' pytest pytest-timeout hypothesis
+	$(CLUSTER)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[batch]' pytest pytest-timeout hypothesis psutil
 	$(CLUSTER)/bin/python -m pytest -p no:cacheprovider tests/real/ray_cluster.py
 
 # The adapters against the real frameworks, each in an environment of its own: `make integrations FRAMEWORKS="haystack dspy"`.

@@ -73,6 +73,6 @@ def test_a_parquet_file_that_was_cut_off_says_so(tmp_path: Path) -> None:
 def test_without_its_package_parquet_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = table(tmp_path / "a.parquet", [{"text": "word"}])
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    monkeypatch.delitem(sys.modules, "brim.batch.parquet", raising=False)
+    monkeypatch.delitem(sys.modules, "brim.replays.parquet_rows", raising=False)
     with pytest.raises(MissingExtra, match=r"pip install 'brim\[batch\]'"):
         list(run(CountTask(), [file], jobs=1))

@@ -9,7 +9,9 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import psutil
 import pytest
 import ray
 from ray.cluster_utils import Cluster
@@ -17,6 +19,7 @@ from ray.cluster_utils import Cluster
 from brim.batch import BatchTask, CompactTask, CountTask, ResultRow, run
 from brim.cli import main
 from brim.errors import BadInput
+from brim.replays import Progress, Replay, replay, sharing
 
 
 @pytest.fixture(scope="module")
@@ -114,6 +117,57 @@ def test_the_share_of_a_lost_node_is_done_by_the_other(cluster: Cluster, traffic
     assert (tmp_path / f"{extra.node_id}.node").exists()
     lengths = [row["length"] for result in found for row in result.rows]
     assert lengths == [len(line.strip()) for file in traffic for line in Path(file).read_bytes().splitlines()]
+
+
+def timeless(found: Replay) -> dict[str, Any]:
+    told = found.as_dict()
+    for one in [told, *told["outcomes"]]:
+        for name in ("seconds", "count_ms_p50", "count_ms_p95", "ms_p50", "ms_p95"):
+            one.pop(name, None)
+    return told
+
+
+@pytest.fixture(scope="module")
+def talks(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Conversations that take turns and outgrow small budgets."""
+    file = tmp_path_factory.mktemp("talks") / "talks.jsonl"
+    with file.open("w") as out:
+        for step in range(2, 12, 2):
+            for n in range(24):
+                said = [f"question {k} of desk {n}: " + "the crane of pier seven is late " * 40 for k in range(step)]
+                roles = ("user", "assistant")
+                messages = [{"role": roles[k % 2], "content": text} for k, text in enumerate(said[: step - 1])]
+                out.write(json.dumps({"model": "gpt-4o", "messages": messages}) + "\n")
+    return str(file)
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sharing, "BATCH", 20_000)
+
+
+def test_two_nodes_replay_what_one_process_does(cluster: Cluster, talks: str) -> None:
+    alone = replay(talks, budget=[1_500, None], policy=["agent", "rolling"])
+    assert alone.outcomes[0].changed > 20
+    shared = replay(talks, budget=[1_500, None], policy=["agent", "rolling"], ray=cluster.address)
+    assert timeless(shared) == timeless(alone)
+
+
+def test_the_share_of_a_killed_replay_worker_is_done_again(cluster: Cluster, talks: str) -> None:
+    killed: list[int] = []
+
+    def kill(_: Progress) -> None:
+        if killed:
+            return
+        for process in psutil.process_iter(["cmdline"]):
+            if "ray::ReplayWork" in " ".join(process.info["cmdline"] or []):
+                killed.append(process.pid)
+                process.kill()
+                return
+
+    shared = replay(talks, budget=1_500, ray=cluster.address, on_progress=kill)
+    assert killed
+    assert timeless(shared) == timeless(replay(talks, budget=1_500))
 
 
 def test_an_address_without_a_cluster_is_told(traffic: list[str]) -> None:

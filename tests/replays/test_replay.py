@@ -10,6 +10,7 @@ import pytest
 
 import brim
 from brim import replays
+from brim.replays.parts import PARTS
 from brim.replays.result import percentile
 from brim.replays.trial import LIVE
 from tests.replays.chats import chat, claude, gemini, responses
@@ -42,6 +43,13 @@ def test_requests_that_fit_pass_as_they_are() -> None:
     assert (outcome.changed, outcome.over_before, outcome.refused) == (0, 0, 0)
     assert outcome.tokens_before == outcome.tokens_after == sum(brim.count(body).tokens for body in chat(5))
     assert (outcome.usd_before, outcome.reused_before) == (outcome.usd_after, outcome.reused_after)
+
+
+def test_a_request_that_no_window_takes_is_replayed_all_the_same(caplog: pytest.LogCaptureFixture) -> None:
+    body = {"model": "gpt-4o", "messages": [{"role": "user", "content": "word " * 130_000}]}
+    outcome = brim.replay([*chat(1), body]).outcomes[0]
+    assert (outcome.requests, outcome.over_before, outcome.over_after) == (2, 1, 0)
+    assert not [one for one in caplog.records if "is the limit now" in one.message]
 
 
 def test_over_before_counts_the_requests_above_the_budget() -> None:
@@ -178,11 +186,12 @@ def test_a_percentile_is_one_of_the_values(share: float, value: int) -> None:
 
 
 def test_more_conversations_than_are_held_at_once_come_back_when_they_go_on() -> None:
-    talks = [chat(3, topic=f"pier {number}") for number in range(LIVE + 6)]
+    many = LIVE * PARTS + 6
+    talks = [chat(3, topic=f"pier {number}") for number in range(many)]
     found = brim.replay(interleaved(*talks), budget=2_000)
-    assert found.conversations == LIVE + 6
+    assert found.conversations == many
     one = brim.replay(talks[0], budget=2_000).outcomes[0]
     outcome = found.outcomes[0]
-    assert outcome.over_before == (LIVE + 6) * one.over_before > 0
+    assert outcome.over_before == many * one.over_before > 0
     assert outcome.reuse_before == pytest.approx(one.reuse_before, abs=0.01)
     assert outcome.reuse_after == pytest.approx(one.reuse_after, abs=0.01)

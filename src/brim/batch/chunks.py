@@ -39,7 +39,8 @@ def chunks(files: Iterable[str], size: int = CHUNK) -> Iterator[FileChunk]:
         with Path(file).open("rb") as opened:
             begins = opened.read(len(PARQUET))
         if begins == PARQUET:
-            yield from _parquet().row_groups(file)
+            for number, (start, end) in enumerate(_parquet().row_groups(file)):
+                yield FileChunk(file, start, end, number)
             continue
         for magic, command in PACKED.items():
             if begins.startswith(magic):
@@ -69,4 +70,4 @@ def _lines(chunk: FileChunk) -> Iterator[bytes]:
 
 def _parquet() -> Any:
     """The reader of Parquet: its package is an extra, loaded where such a file comes by."""
-    return import_module("brim.batch.parquet")
+    return import_module("brim.replays.parquet_rows")

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
-import socket
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 
 from brim.batch.chunks import FileChunk
 from brim.batch.work import ChunkResult
 from brim.errors import BadInput, MissingExtra
+from brim.replays.cluster import connected
 
 try:
     import ray
-    from ray.exceptions import OutOfMemoryError, RaySystemError, WorkerCrashedError
+    from ray.exceptions import OutOfMemoryError, WorkerCrashedError
 except ImportError:
     raise MissingExtra("--ray", "batch") from None
 
@@ -21,26 +20,16 @@ except ImportError:
 AHEAD = 2
 # How often Ray does a chunk again whose worker or machine was lost.
 RETRIES = 5
-# Seconds for a connection to a cluster's address: Ray itself tries for minutes and then ends the process.
-PATIENCE = 5.0
-_ADDRESS = re.compile(r"(?:ray://)?\[?(?P<host>[^/\[\]]+)\]?:(?P<port>\d+)")
 
 
 def on_cluster(
     work: Callable[[FileChunk], ChunkResult], chunks: Iterable[FileChunk], address: str
 ) -> Iterator[ChunkResult]:
     """The result of each chunk, in order. Files must have the same path on each machine of the cluster."""
-    own = not ray.is_initialized()
-    if own:
-        _reach(address)
-        try:
-            ray.init(address=address, log_to_driver=False, logging_level="error")
-        except (ConnectionError, ValueError, RaySystemError) as problem:
-            raise BadInput("--ray", f"{address}: no Ray cluster answers there ({problem})") from None
-    try:
+    with connected(address) as cores:
         handed = ray.put(work)
         remote = ray.remote(max_retries=RETRIES)(_done)
-        most = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
+        most = AHEAD * cores
         given = iter(chunks)
         waiting: deque[tuple[FileChunk, ray.ObjectRef[ChunkResult]]] = deque()
         while True:
@@ -55,20 +44,6 @@ def on_cluster(
                 told = f"ended its worker {RETRIES + 1} times ({type(problem).__name__}): is memory short?"
                 raise BadInput(f"{chunk.file} (bytes {chunk.start:,} to {chunk.end:,})", told) from None
             yield done
-    finally:
-        if own:
-            ray.shutdown()
-
-
-def _reach(address: str) -> None:
-    """Raises BadInput where nothing listens at an address."""
-    named = _ADDRESS.fullmatch(address)
-    if named is None:
-        return  # such as "auto", which Ray looks up
-    try:
-        socket.create_connection((named["host"], int(named["port"])), PATIENCE).close()
-    except (OSError, OverflowError) as problem:
-        raise BadInput("--ray", f"{address}: no Ray cluster answers there ({problem})") from None
 
 
 def _done(work: Callable[[FileChunk], ChunkResult], chunk: FileChunk) -> ChunkResult:

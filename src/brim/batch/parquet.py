@@ -1,13 +1,11 @@
-"""Parquet in and out, one row group at a time."""
+"""Results as Parquet, one row group at a time."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from brim.batch.chunks import FileChunk
 from brim.batch.tasks import ResultRow
 from brim.errors import BadInput, MissingExtra
 
@@ -17,41 +15,9 @@ try:
 except ImportError:
     raise MissingExtra("Parquet", "batch") from None
 
-# Rows decoded at once: of requests of 100 KB, about 25 MB.
-ROWS = 256
 # Bytes after which a file of results ends and the next begins: what readers of Parquet split work by.
 PART = 256 << 20
 _PLACE = {"file": "string", "line": "int64"}
-
-
-def row_groups(file: str) -> Iterator[FileChunk]:
-    """A chunk for each row group; their sizes say how the bytes of the file are shared. Raises BadInput."""
-    try:
-        with parquet.ParquetFile(file) as opened:
-            sizes = [opened.metadata.row_group(one).total_byte_size for one in range(opened.metadata.num_row_groups)]
-    except pyarrow.ArrowInvalid as problem:
-        raise BadInput(file, f"cannot be read as Parquet ({problem}): was it written to its end?") from None
-    whole, total, start, seen = Path(file).stat().st_size, sum(sizes), 0, 0
-    for number, size in enumerate(sizes):
-        seen += size
-        end = whole * seen // max(1, total)
-        yield FileChunk(file, start, end, number)
-        start = end
-
-
-def rows(file: str, row_group: int) -> Iterator[bytes]:
-    """The rows of a row group as JSON."""
-    with parquet.ParquetFile(file) as opened:
-        for batch in opened.iter_batches(ROWS, row_groups=[row_group]):
-            for row in batch.to_pylist():
-                yield json.dumps(_given(row), ensure_ascii=False, separators=(",", ":"), default=str).encode()
-
-
-def _given(value: Any) -> Any:
-    """A value without what is null: in a table, a field that a message does not have is one."""
-    if isinstance(value, dict):
-        return {key: _given(inner) for key, inner in value.items() if inner is not None}
-    return [_given(inner) for inner in value] if isinstance(value, list) else value
 
 
 class ParquetFolder:

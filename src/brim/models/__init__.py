@@ -19,6 +19,7 @@ __all__ = [
     "Model",
     "Prices",
     "add",
+    "added",
     "discover",
     "family_of",
     "find",
@@ -32,6 +33,7 @@ _shared = Catalog()
 find = _shared.find
 models = _shared.models
 add = _shared.add
+added = _shared.added
 override = _shared.override
 learn = _shared.learn
 

@@ -82,7 +82,7 @@ class Catalog:
         """All models, or those whose `provider/name` has the pattern in it (or matches it, with `*` or `?`)."""
         rows, _ = self._load()
         replaced = set(self._added)
-        listed = list(dict.fromkeys(self._added.values()))
+        listed = self.added()
         listed += [row.model() for row in rows if replaced.isdisjoint(row.keys)]
         listed.sort(key=lambda model: (model.provider, model.name))
         if not pattern:
@@ -101,6 +101,10 @@ class Catalog:
         self._added[names.canonical(model.name)] = model
         self._added[names.canonical(f"{model.provider}/{model.name}")] = model
         self._search.cache_clear()
+
+    def added(self) -> list[Model]:
+        """The models that are known beside the table: another process does not know them."""
+        return list(dict.fromkeys(self._added.values()))
 
     def override(self, name: str, given: Mapping[str, Any]) -> Model:
         """Add a model from settings; the given values override what is known under that name.

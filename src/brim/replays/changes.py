@@ -9,6 +9,7 @@ from brim.content.detect.hints import Hint, detect
 from brim.conversation import Message
 from brim.fitting import Fitted
 from brim.replays.result import Change, ChangeForm, KindUse
+from brim.replays.sums import MOST, by_room, by_size
 from brim.sessions.session import Session
 from brim.tokens.counter import Counter
 
@@ -21,8 +22,6 @@ FORMS: dict[str, ChangeForm] = {
     "dropped": "archived",
     "summary": "archived",
 }
-# So many of the largest changes are kept.
-MOST = 10
 SeenChanges = dict[str, Change]
 
 
@@ -75,13 +74,11 @@ class Changes:
 
     @property
     def kinds(self) -> tuple[KindUse, ...]:
-        """By kind, those first that made the most room."""
-        return tuple(sorted(self._kinds.values(), key=lambda use: (use.after - use.before, use.kind)))
+        return by_room(self._kinds.values())
 
     @property
     def largest(self) -> tuple[Change, ...]:
-        order = sorted(self._largest.values(), key=lambda change: (-change.before, change.place, change.item))
-        return tuple(order[:MOST])
+        return by_size(self._largest.values())
 
 
 def in_session(session: Session, counter: Counter, place: str, seen: SeenChanges) -> Iterator[Change]:

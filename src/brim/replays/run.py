@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from importlib import import_module
+from pathlib import Path
 
-from brim import apis, models
-from brim.errors import BadBody, BadInput, BadSetting, UnknownModel
+from brim import models
+from brim.errors import BadInput, BadSetting
 from brim.models import Model
 from brim.planning.policies.policy import Policy
-from brim.replays.bills import Bills
+from brim.replays.parts import MOST_PROBLEMS, PartSums, ReplayPlan, ReplayWork, joined
+from brim.replays.processes import ReplayProcess
 from brim.replays.recorded import Problem, Recorded
-from brim.replays.result import Replay, Times
+from brim.replays.result import Replay
+from brim.replays.sharing import ReplayWorker, SharedReplay
 from brim.replays.sources import ReplaySource, opened
-from brim.replays.trial import KNOWN, Arrival, Trial, followed
-from brim.tokens.actuals import Actuals
-from brim.tokens.counter import Counter
 
-# So many problems are kept with the result; all of them are told as they come, and counted.
-MOST_PROBLEMS = 100
-# A budget under which everything passes: what is sent without Brim.
-WHOLE = 1 << 50
 CACHE_MINUTES = 5.0
 
 
@@ -48,6 +44,8 @@ def replay(
     transcripts: bool = False,
     strict: bool = False,
     cache_minutes: float = CACHE_MINUTES,
+    jobs: int = 1,
+    ray: str = "",
     on_progress: OnProgress | None = None,
     on_problem: OnProblem | None = None,
 ) -> Replay:
@@ -57,6 +55,7 @@ def replay(
     of request bodies. A budget of None is each model's own limit. `model` stands in for the models that the requests
     name. `sessions=False` fits each request by itself; `transcripts=True` takes each conversation apart into the
     requests that it was made of. Lines that cannot be read are left out and told, or raise BadInput if `strict`.
+    `jobs` processes share the work, or the Ray cluster at the address `ray` does, with the same result.
 
     Example: brim.replay("traffic.jsonl", budget=[8_000, 20_000], policy=["agent", "rolling"]).outcomes[0].tokens_after
     """
@@ -68,110 +67,115 @@ def replay(
         if tokens is not None and tokens < 1:
             raise BadSetting("budget", f"{tokens} is not a number of tokens: it must be 1 or more")
     made = dict.fromkeys(one if isinstance(one, Policy) else Policy.named(one) for one in policies)
-    pairs = [(one, tokens) for one in made for tokens in dict.fromkeys(budgets)]
-    number = len(pairs)
-    trials = [Trial(*pair, followed(number) if sessions else None, cache_minutes) for pair in pairs]
-    run = _Run(trials, model, cache_minutes, strict, on_problem)
+    pairs = tuple((one, tokens) for one in made for tokens in dict.fromkeys(budgets))
+    found = models.find(model) if isinstance(model, str) else model
+    plan = ReplayPlan(pairs, found, sessions, cache_minutes, tuple(models.added()))
+    reading = _Reading(sources, transcripts, strict, on_progress, on_problem)
     began = time.perf_counter()
-    listed = [opened(given, transcripts) for given in sources]
-    size = sum(one.size for one in listed) if all(one.size for one in listed) else 0
-    done = 0
-    for source in listed:
-        for found in source.found:
-            run.take(found)
-            if on_progress is not None:
-                on_progress(Progress(run.requests, done + source.position, size))
-        done += source.size
-    return run.result(time.perf_counter() - began, sessions)
+    if ray:
+        # Its package is an extra: it is loaded where a cluster is asked for.
+        cluster = import_module("brim.replays.cluster")
+        with cluster.connected(ray) as cores:
+            sums = reading.shared(lambda: cluster.ReplayActor(plan), cores)
+    elif jobs > 1:
+        sums = reading.shared(lambda: ReplayProcess(plan), jobs)
+    else:
+        sums = reading.alone(ReplayWork(plan))
+    return _result(plan, reading, sums, time.perf_counter() - began)
 
 
-class _Run:
-    """Reads requests, recognises their conversations, and hands them to every trial."""
+class _Reading:
+    """Reads the sources once, hands requests on, and tells how far it is."""
 
     def __init__(
         self,
-        trials: list[Trial],
-        model: str | Model | None,
-        minutes: float,
+        sources: Sequence[ReplaySource],
+        transcripts: bool,
         strict: bool,
+        on_progress: OnProgress | None,
         on_problem: OnProblem | None,
     ) -> None:
-        self.requests = 0
-        self._trials = trials
-        self._model = models.find(model) if isinstance(model, str) else model
+        self._sources = sources
+        self._transcripts = transcripts
         self._strict = strict
+        self._on_progress = on_progress
         self._on_problem = on_problem
-        self._problems: list[Problem] = []
-        self._left_out = 0
-        self._whole = followed(len(trials))
-        self._actuals = Actuals()
-        self._bills = Bills(minutes, KNOWN)
-        self._counters: dict[tuple[Model, str], Counter] = {}
-        self._conversations: set[str] = set()
-        self._models: dict[str, int] = {}
-        self._ms = Times()
+        self._listed = [opened(given, transcripts) for given in sources]
+        self._size = sum(one.size for one in self._listed) if all(one.size for one in self._listed) else 0
+        self._read = 0
+        self._requests = 0
+        self.unread = PartSums()
+        """What could not be read as a request at all."""
 
-    def take(self, found: Recorded | Problem) -> None:
-        if isinstance(found, Problem):
-            self._leave_out(found)
-            return
+    def alone(self, work: ReplayWork) -> dict[int, PartSums]:
+        """Replay in this process."""
+        for number, found in self._numbered():
+            problem = work.one(number, found)
+            self._go_on(problem is None, [problem] if problem is not None else [])
+        return work.sums()
+
+    def shared(self, start: Callable[[], ReplayWorker], count: int) -> dict[int, PartSums]:
+        """Replay in so many others."""
+        again = all(isinstance(one, (str, Path, list, tuple)) for one in self._sources)
+        others = SharedReplay(start, count, self._anew if again else None)
         try:
-            arrival = self._arrival(found)
-        except (BadBody, UnknownModel) as problem:
-            self._leave_out(Problem(found.place, _advice(problem)))
-            return
-        self.requests += 1
-        self._models[arrival.model.name] = self._models.get(arrival.model.name, 0) + 1
-        for trial in self._trials:
-            trial.take(arrival)
+            for number, found in self._numbered():
+                others.take(number, found)
+                self._told(others)
+            sums = others.sums()
+            self._told(others)
+            return sums
+        finally:
+            others.close()
 
-    def _arrival(self, recorded: Recorded) -> Arrival:
-        """A request that was read and counted, in the conversation that it goes on with."""
-        began = time.perf_counter()
-        name = self._model.name if self._model is not None else recorded.model
-        conversation = apis.parse(recorded.body, recorded.api, model=name)
-        model = self._model or models.find(conversation.model)
-        counter = self._counters.get((model, conversation.api))
-        if counter is None:
-            counter = self._counters[model, conversation.api] = Counter(model, conversation.api, self._actuals)
-        counter.total(conversation)
-        self._ms.add((time.perf_counter() - began) * 1e3)
-        given: Mapping[str, Any] = {"model": model, "actuals": self._actuals, "recall": "off", "breakpoints": False}
-        session = self._whole.of(conversation, recorded.session or None, budget=WHOLE, **given)
-        session.model, session.budget = model, WHOLE
-        session.fit_parsed(recorded.body, conversation)
-        self._conversations.add(session.id)
-        before = self._bills.bill(session.id, conversation, counter, model.prices, recorded.at)
-        return Arrival(recorded, conversation, model, counter, session.id, before)
+    def _told(self, others: SharedReplay) -> None:
+        done, problems = others.told()
+        if done or problems:
+            self._go_on(done, [problem for _, problem in problems])
 
-    def _leave_out(self, problem: Problem) -> None:
-        if self._strict:
-            raise BadInput(problem.place, problem.problem)
-        self._left_out += 1
-        if len(self._problems) < MOST_PROBLEMS:
-            self._problems.append(problem)
-        if self._on_problem is not None:
-            self._on_problem(problem)
+    def _numbered(self) -> Iterator[tuple[int, Recorded]]:
+        """The requests with their numbers; what is none is told of."""
+        number = -1
+        for source in self._listed:
+            before = self._read
+            for found in source.found:
+                number += 1
+                self._read = before + source.position
+                if isinstance(found, Recorded):
+                    yield number, found
+                else:
+                    self.unread.left_out += 1
+                    if len(self.unread.problems) < MOST_PROBLEMS:
+                        self.unread.problems.append((number, found))
+                    self._go_on(0, [found])
+            self._read = before + source.size
 
-    def result(self, seconds: float, sessions: bool) -> Replay:
-        return Replay(
-            outcomes=tuple(trial.outcome() for trial in self._trials),
-            requests=self.requests,
-            conversations=len(self._conversations),
-            models=dict(sorted(self._models.items())),
-            problems=tuple(self._problems),
-            left_out=self._left_out,
-            count_ms_p50=self._ms.percentile(0.5),
-            count_ms_p95=self._ms.percentile(0.95),
-            seconds=seconds,
-            sessions=sessions,
-        )
+    def _anew(self) -> Iterator[tuple[int, Recorded | Problem]]:
+        """All that is in the sources, read once more."""
+        return enumerate(found for given in self._sources for found in opened(given, self._transcripts).found)
+
+    def _go_on(self, done: int, problems: Sequence[Problem]) -> None:
+        for problem in problems:
+            if self._strict:
+                raise BadInput(problem.place, problem.problem)
+            if self._on_problem is not None:
+                self._on_problem(problem)
+        self._requests += done
+        if self._on_progress is not None:
+            self._on_progress(Progress(self._requests, self._read, self._size))
 
 
-def _advice(problem: BadBody | UnknownModel) -> str:
-    """A problem with the way out of it."""
-    if isinstance(problem, UnknownModel) and not problem.name:
-        return "names no model: say which with model= (--model)"
-    if isinstance(problem, UnknownModel):
-        return f"{problem}; or say which model to take with model= (--model)"
-    return str(problem)
+def _result(plan: ReplayPlan, reading: _Reading, parts: Mapping[int, PartSums], seconds: float) -> Replay:
+    whole = joined([*(parts[number] for number in sorted(parts)), reading.unread], len(plan.trials))
+    return Replay(
+        outcomes=tuple(sums.outcome(*pair) for sums, pair in zip(whole.trials, plan.trials, strict=True)),
+        requests=whole.requests,
+        conversations=whole.conversations,
+        models=dict(sorted(whole.models.items())),
+        problems=tuple(problem for _, problem in whole.problems),
+        left_out=whole.left_out,
+        count_ms_p50=whole.count_ms.percentile(0.5),
+        count_ms_p95=whole.count_ms.percentile(0.95),
+        seconds=seconds,
+        sessions=plan.sessions,
+    )

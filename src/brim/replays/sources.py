@@ -11,6 +11,7 @@ import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -29,6 +30,7 @@ Found = Iterator[Recorded | Problem]
 CHUNK = 1 << 18
 BOM = b"\xef\xbb\xbf"
 SQLITE = b"SQLite format 3\0"
+PARQUET = b"PAR1"
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 # So many sessions of a store are listed at once.
 PAGE = 200
@@ -41,7 +43,7 @@ class Opened:
 
     found: Found
     size: int = 0
-    handle: BinaryIO | None = None
+    handle: BinaryIO | _ParquetPlace | None = None
 
     @property
     def position(self) -> int:
@@ -53,8 +55,8 @@ class Opened:
 def opened(source: ReplaySource, transcripts: bool = False) -> Opened:
     """A source as its requests, in their order. Raises BadInput for a store that cannot be read.
 
-    A path to a file (JSON lines, JSON, both also as .gz or .zst, or a store of the gateway), an open binary file, or
-    an iterable of bodies.
+    A path to a file (JSON lines, JSON, both also as .gz or .zst, Parquet, or a store of the gateway), an open binary
+    file, or an iterable of bodies.
     """
     if isinstance(source, (str, Path)):
         path = Path(source)
@@ -64,12 +66,40 @@ def opened(source: ReplaySource, transcripts: bool = False) -> Opened:
         if begins == SQLITE:
             handle.close()
             return Opened(_expanded(_of_store(path), transcripts))
+        if begins[: len(PARQUET)] == PARQUET:
+            handle.close()
+            place = _ParquetPlace()
+            return Opened(_expanded(_of_parquet(str(source), place), transcripts), size, place)
         return Opened(_expanded(_closing(handle, str(source)), transcripts), size, handle)
     if hasattr(source, "readline"):
         name = getattr(source, "name", None)
         found = _of_file(cast(BinaryIO, source), name if isinstance(name, str) else "input")
         return Opened(_expanded(found, transcripts))
     return Opened(_expanded(_of_objects(source), transcripts))
+
+
+@dataclass(slots=True)
+class _ParquetPlace:
+    """How far a Parquet file is read."""
+
+    at: int = 0
+    closed: bool = False
+
+    def tell(self) -> int:
+        return self.at
+
+
+def _of_parquet(file: str, place: _ParquetPlace) -> Found:
+    """The requests of rows: each is the JSON object of its columns."""
+    # Its package is an extra: it is loaded where such a file comes by.
+    reader = import_module("brim.replays.parquet_rows")
+    number = 0
+    for group, (_, end) in enumerate(reader.row_groups(file)):
+        for row in reader.rows(file, group):
+            number += 1
+            yield from _of_value(row, f"{file}:{number}")
+        place.at = end
+    place.closed = True
 
 
 def _closing(handle: BinaryIO, name: str) -> Found:

@@ -32,11 +32,11 @@ def add_batch(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--field", default="", metavar="NAME", help="with --lines: the field that holds the content")
     group.add_argument("--out", metavar="DIR", help="with --lines: write a row for each record there, as Parquet")
-    group.add_argument("--jobs", type=_jobs, metavar="N", help="with --lines: processes (default: one for each core)")
+    group.add_argument("--jobs", type=jobs, metavar="N", help="with --lines: processes (default: one for each core)")
     group.add_argument("--ray", default="", metavar="ADDRESS", help="with --lines: run on the Ray cluster there")
 
 
-def _jobs(text: str) -> int:
+def jobs(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 1024:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes: give 1 to 1024")
     return int(text)
