@@ -141,14 +141,17 @@ def start(loop: Loop, fake: FakeProvider, tmp_path: Path) -> Iterator[Start]:
     """Start a gateway in front of the fake provider; settings as for `settings.load`."""
     servers: list[tuple[Server, Any]] = []
 
-    def made(env: dict[str, str] | None = None, *, own: bool = False, store: Any = None, **given: Any) -> Running:
+    def made(
+        env: dict[str, str] | None = None, *, own: bool = False, store: Any = None, group: str = "", **given: Any
+    ) -> Running:
         gateway_settings = {"port": 0, **given.pop("gateway", {})}
         clear = given.pop("clear_tool_uses", ())
         pages = dashboard() if given.pop("pages", False) else None
         loaded = settings.load(tmp_path, {"HOME": str(tmp_path), **(env or {})}, gateway=gateway_settings, **given)
         options = options_of(loaded, upstream="" if own else fake.url, clear_tool_uses=clear)
 
-        server = Server(Gateway(options, store=store if store is not None else InMemoryStore(), dashboard=pages))
+        kept = store if store is not None else InMemoryStore()
+        server = Server(Gateway(options, store=kept, dashboard=pages, group=group))
 
         async def begin() -> tuple[Any, str]:
             bound = server.listen()

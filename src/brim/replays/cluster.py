@@ -44,7 +44,8 @@ class ReplayActor:
     """A worker on any machine of the cluster."""
 
     def __init__(self, plan: ReplayPlan) -> None:
-        self._actor: Any = ray.remote(num_cpus=1)(ReplayWork).remote(plan)
+        # No core is reserved: where a machine is lost, those that are left must take its share, however busy they are.
+        self._actor: Any = ray.remote(num_cpus=0, scheduling_strategy="SPREAD")(ReplayWork).remote(plan)
 
     def take(self, batch: Batch) -> Any:
         return self._actor.take.remote(batch)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from brim.errors import BadInput, BadSetting, BrimError, BudgetTooSmall, NotFoun
 from brim.gateway.admin.compressing import CompressBody, Compressor, counted_as, room_of
 from brim.gateway.admin.openapi import document
 from brim.gateway.admin.views import Views
+from brim.gateway.observe.others import FRESH_SECONDS
 from brim.gateway.observe.redaction import without_content
 from brim.gateway.proxy.faults import ClientGone, ExchangeFault, Refused
 from brim.gateway.proxy.upstreams import choose
@@ -90,6 +92,10 @@ class PlanBody(msgspec.Struct, forbid_unknown_fields=True):
     budget: int
 
 
+# So often whoever watches is told that the connection is still there.
+QUIET_SECONDS = 15.0
+
+
 class Admin:
     """The handlers. Long work runs in a thread."""
 
@@ -113,7 +119,7 @@ class Admin:
         return JsonResponse(told, status_code=200 if ok else 503)
 
     async def metrics(self, request: Request) -> Response:
-        return PlainTextResponse(self._gateway.metrics.render(), media_type="text/plain; version=0.0.4")
+        return PlainTextResponse(self._gateway.others.metrics().render(), media_type="text/plain; version=0.0.4")
 
     async def openapi(self, request: Request) -> Response:
         return JsonResponse(document())
@@ -218,16 +224,21 @@ class Admin:
         queue = await views.watch()
         try:
             yield b": live\n\n"
+            quiet = time.monotonic()
             while not self._gateway.draining:
                 try:
-                    async with asyncio.timeout(15):
+                    async with asyncio.timeout(FRESH_SECONDS):
                         turn = await queue.get()
                     if turn is None:
                         break
                     if views.shows(turn.tenant):
                         yield b"event: turn\ndata: " + encode(turn.as_dict()) + b"\n\n"
+                        quiet = time.monotonic()
                 except TimeoutError:
-                    yield b": still here\n\n"
+                    await self._gateway.others.fresh()
+                    if time.monotonic() - quiet >= QUIET_SECONDS:
+                        yield b": still here\n\n"
+                        quiet = time.monotonic()
         finally:
             views.unwatch(queue)
 

@@ -54,10 +54,10 @@ class Views:
             raise Refused(403, "this is for the operator, who asks without an API key", "operator_only")
 
     def live(self, limit: int = 50) -> dict[str, Any]:
-        """Totals since the start, and the last turns."""
+        """Totals since the start of all gateways on the store, and their last turns."""
         if self._tenant is not None:
             return _totals(self._recent(), limit)
-        metrics, recent = self._gateway.metrics, self._gateway.journal.recent
+        metrics, recent = self._gateway.others.metrics(everyone=True), self._gateway.journal.recent
         before, after = metrics.total("brim_tokens_before_total"), metrics.total("brim_tokens_after_total")
         given, cached = metrics.total("brim_input_tokens_total"), metrics.total("brim_cached_tokens_total")
         errors = [abs(turn.error) for turn in recent if turn.error is not None]
@@ -110,7 +110,7 @@ class Views:
         wanted = query.casefold()
         found = (
             _summary(live)
-            for live in self._gateway.fitter.conversations
+            for live in sorted(self._gateway.fitter.conversations, key=lambda live: -live.touched)
             if self.shows(live.tenant) and wanted in f"{live.id} {live.model} {live.client}".casefold()
         )
         return list(islice(found, limit))

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import secrets
 import time
+from bisect import insort
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator
 
@@ -61,6 +62,15 @@ class Live(msgspec.Struct, eq=False):
         self.turns.append(turn)
         if len(self.turns) > MOST_TURNS:
             del self.turns[0]
+
+    def put(self, turn: GatewayTurn) -> None:
+        """Take a turn of another process at its place in time; those after it are numbered anew."""
+        self.requests += 1
+        self.touched = max(self.touched, turn.at)
+        insort(self.turns, turn, key=lambda one: one.at)
+        del self.turns[:-MOST_TURNS]
+        for place, one in enumerate(reversed(self.turns)):
+            one.number = self.requests - place
 
 
 class Conversations:
@@ -127,11 +137,24 @@ class Conversations:
             if not turn.session or not turn.number:
                 continue
             live = self._open(turn.session)
-            number = turn.number
+            number = max(turn.number, live.requests + 1)  # several processes number theirs from 1
             self.add(live, turn)
             live.requests = turn.number = number
             live.client, live.model, live.api = turn.client, turn.model, turn.api
             live.created = live.turns[0].at
+
+    def follow(self, turns: Iterable[GatewayTurn]) -> None:
+        """Take turns of other processes. They push nothing out that this one works on."""
+        for turn in turns:
+            live = self._known.get(turn.session)
+            if not turn.session or (live is None and len(self._known) >= self._most):
+                continue
+            if live is None:
+                live = self._known[turn.session] = Live(turn.session, created=turn.at)
+                live.requests = turn.number - 1
+                live.client, live.model, live.api = turn.client, turn.model, turn.api
+            live.put(turn)
+            self._taken.append((live, turn))
 
     def begin(self, tenant: str) -> Live:
         """Start a new conversation of a tenant."""

@@ -62,6 +62,10 @@ class Slots:
                     break
         return self._mine.get(day)
 
+    def taken(self, day: int) -> int | None:
+        """This process's slot of a day, if it has written on that day."""
+        return self._mine.get(day)
+
     def count(self, day: int) -> int:
         """How many processes wrote on a day."""
         for slot in range(MOST_SLOTS):

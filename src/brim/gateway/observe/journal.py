@@ -41,6 +41,7 @@ class Journal:
         self._turn_log = TurnLog(keeper, process) if keeper is not None else None
         self.recent: deque[GatewayTurn] = deque(maxlen=MOST_TURNS)
         self.hooks: list[Callable[[GatewayTurn], None]] = []
+        self.before_flush: Callable[[], None] = lambda: None
         self._keeper = keeper
         self._contents: deque[tuple[GatewayTurn, int]] = deque()
         self._held = 0
@@ -104,6 +105,9 @@ class Journal:
             self._wake.set()
         for hook in self.hooks:
             hook(turn)
+        self._tell_watchers(turn)
+
+    def _tell_watchers(self, turn: GatewayTurn) -> None:
         for queue in self._watchers:
             if not queue.full():
                 queue.put_nowait(turn)
@@ -119,6 +123,10 @@ class Journal:
         if self._keeper is not None:
             self._values[name] = value
             self._wake.set()
+
+    def wake(self) -> None:
+        """Flush a moment from now."""
+        self._wake.set()
 
     def watch(self) -> asyncio.Queue[GatewayTurn | None]:
         """A queue of turns as they finish, ending with None; pass it to `unwatch` when done."""
@@ -141,6 +149,7 @@ class Journal:
             await self._wake.wait()
             await asyncio.sleep(FLUSH_SECONDS)
             self._wake.clear()
+            self.before_flush()
             try:
                 await asyncio.to_thread(self._flush)
             except Exception as problem:  # the task's outermost handler: one bad write must not end all later ones
@@ -170,6 +179,18 @@ class Journal:
         turns = self._turn_log.restore(now, MOST_TURNS)
         self.recent.extend(turns)
         return turns
+
+    def follow(self, now: float) -> list[GatewayTurn]:
+        """The turns that other processes have ended since the last time; to be called in a thread."""
+        return self._turn_log.follow(now) if self._turn_log is not None else []
+
+    def took(self, turns: Sequence[GatewayTurn]) -> None:
+        """Note turns of other processes, for all who look or watch."""
+        ordered = sorted([*self.recent, *turns], key=lambda turn: turn.at)
+        self.recent.clear()
+        self.recent.extend(ordered)
+        for turn in turns:
+            self._tell_watchers(turn)
 
     async def close(self) -> None:
         """Write everything that is waiting, and stop."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 
+import msgspec
+
 from brim.gateway.observe.turns import GatewayTurn, TurnOutcome
 from brim.incidents import KINDS
 
@@ -131,6 +133,28 @@ class Metrics:
     def total(self, name: str) -> float:
         self._settle()
         return sum(self._counters[name].values())
+
+    def snapshot(self) -> bytes:
+        """All numbers, for the other processes."""
+        self._settle()
+        series = [
+            {name: list(kind.items()) for name, kind in kinds.items() if kind}
+            for kinds in (self._counters, self._histograms)
+        ]
+        return msgspec.json.encode([self.running, *series])
+
+    def add_snapshot(self, snapshot: bytes) -> None:
+        """Add the numbers of another process to these. Those of an edition with other names are left out."""
+        running, counters, histograms = msgspec.json.decode(snapshot)
+        self.running += running
+        for name, counted in counters.items():
+            for labels, value in counted if name in self._counters else ():
+                self.add(name, tuple(labels), value)
+        for name, observed in histograms.items():
+            for labels, values in observed if name in self._histograms else ():
+                mine = self._buckets(name, tuple(labels))
+                if len(mine) == len(values):
+                    mine[:] = [one + other for one, other in zip(mine, values, strict=True)]
 
     def render(self) -> str:
         """The metrics in Prometheus' text format."""

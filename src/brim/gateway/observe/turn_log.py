@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from brim.gateway.observe.history import DAY, Slots, ValueStore
+from brim.gateway.observe.history import DAY, LATE, Slots, ValueStore
 from brim.gateway.observe.turns import GatewayTurn
 
 # Turns per value and values per ring: 2,048 turns per process and day, about 300 bytes each.
@@ -30,6 +30,8 @@ class TurnLog:
         self._day = 0
         self._number = 0  # of the chunk that is being filled
         self._open: list[list[object]] = []
+        # Of each day and slot the chunk that was read last, and how many of its turns.
+        self._seen: dict[tuple[int, int], tuple[int, int]] = {}
 
     def add(self, turn: GatewayTurn) -> None:
         self._waiting.append(turn)
@@ -83,9 +85,38 @@ class TurnLog:
         turns: list[GatewayTurn] = []
         for day in (today - DAY, today):
             for slot in range(self._slots.count(day)):
-                for _, rows in self._chunks(day, slot):
+                for number, rows in self._chunks(day, slot):
                     turns += [_turn(row) for row in rows if len(row) <= len(FIELDS)]
+                    self._seen[day, slot] = max(self._seen.get((day, slot), (0, 0)), (number, len(rows)))
         return sorted(turns, key=lambda turn: turn.at)[-most:]
+
+    def follow(self, now: float) -> list[GatewayTurn]:
+        """The turns that other processes have written since the last time, the oldest first."""
+        today = int(now) // DAY * DAY
+        turns: list[GatewayTurn] = []
+        for day in (today - DAY, today) if now - today < LATE else (today,):
+            mine = self._slots.taken(day)
+            for slot in range(self._slots.count(day)):
+                if slot != mine:
+                    turns += [_turn(row) for row in self._newer(day, slot) if len(row) <= len(FIELDS)]
+        self._seen = {place: seen for place, seen in self._seen.items() if place[0] >= today - DAY}
+        return sorted(turns, key=lambda turn: turn.at)
+
+    def _newer(self, day: int, slot: int) -> list[list[object]]:
+        """The rows of a slot behind those that were read."""
+        found: list[list[object]] = []
+        number, known = self._seen.get((day, slot), (0, 0))
+        while (value := self._store.get_value(_name(day, slot, number % RING))) is not None:
+            written, rows = msgspec.json.decode(value)
+            if written < number:
+                break  # of the last time round: the chunk has not begun
+            found += rows[known if written == number else 0 :]
+            number, known = written, len(rows)
+            if known < CHUNK:
+                break
+            number, known = number + 1, 0
+        self._seen[day, slot] = number, known
+        return found
 
 
 def _turn(row: list[object]) -> GatewayTurn:

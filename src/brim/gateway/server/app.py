@@ -28,6 +28,7 @@ from brim.gateway.limits.virtual_keys import secret_of
 from brim.gateway.observe.journal import Journal
 from brim.gateway.observe.logs import Redaction, log, tell
 from brim.gateway.observe.metrics import Metrics
+from brim.gateway.observe.others import Others
 from brim.gateway.proxy.client import Client
 from brim.gateway.proxy.discovery import Discovery, key_of
 from brim.gateway.proxy.exchange import Exchange
@@ -62,7 +63,7 @@ class Gateway:
     """Everything that lives as long as the gateway, and the entry point of every request.
 
     `store` keeps usage, models and calibration over restarts; without one they live in memory. `large_store` is the
-    file of the processes that large bodies are handled in.
+    file of the processes that large bodies are handled in. `group` names the processes that share its address.
     """
 
     def __init__(
@@ -72,11 +73,13 @@ class Gateway:
         store: Store | None = None,
         large_store: StoreFile | None = None,
         dashboard: DashboardMaker | None = None,
+        group: str = "",
     ) -> None:
         self.options = options
         self.store = store
         self.metrics = Metrics()
-        self.journal = Journal(self.metrics, store, _process())
+        process = _process()
+        self.journal = Journal(self.metrics, store, process)
         self.tenants = Tenants(store)
         self._trimming = Trimming()
         self.lookouts = Lookouts()
@@ -88,6 +91,9 @@ class Gateway:
             fit_timeout=options.gateway.fit_timeout,
         )
         self.fitter.large_store = large_store
+        follow = self.fitter.conversations.follow
+        self.others = Others(store, self.journal, group or process, process, follow)
+        self.journal.before_flush = self.others.tell
         self.admission = Admission(store, self.journal.keep_value, self.fitter.in_time, _shared_counters(options))
         self._warming = Warming(self.fitter, options)
         self.summarizing = self.fitter.summarizer = self._summarizing(options)
@@ -163,7 +169,7 @@ class Gateway:
                 scope["brim.viewer"] = viewer = access.viewer(headers, self.options, self.tenants, tenant)
                 access.check_viewer(viewer, path, self.options)
                 access.check_page(headers, method, path)
-                return self._own(scope, receive, send)
+                return self._own(scope, receive, send) if path == "/readyz" else self._shown(scope, receive, send)
             if path.startswith(_COMPRESSING):
                 scope["brim.tenant"] = tenant
                 return self._own(scope, receive, send)
@@ -177,6 +183,12 @@ class Gateway:
         if self.draining:
             return _refuse(Refused(503, _DRAINING, "draining"), send, api_of(route, headers))
         return self._proxy(Exchange(self, scope, receive, send, headers, route, tenant))
+
+    async def _shown(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """A page, or an answer of the JSON API, that knows of all processes on the store."""
+        if scope["method"] == "GET":
+            await self.others.fresh()
+        await self._own(scope, receive, send)
 
     def _preflight(self, headers: dict[bytes, bytes], send: Send) -> Awaitable[None]:
         """Answer a browser's preflight request, which carries no token."""
@@ -298,6 +310,7 @@ class Gateway:
         await self.discovery.close()
         await self.client.close()
         await self.admission.close()
+        self.others.forget()
         await self.journal.close()
         self.fitter.close()
         await self.offload.close()

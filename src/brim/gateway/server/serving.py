@@ -160,7 +160,8 @@ def serve(
     given = None if in_memory else path
     store = open_store(given, limits, objects=kept.objects, wait_for_disk=kept.wait_for_disk)
     file = None if in_memory else StoreFile.beside(path, limits)
-    gateway = Gateway(first, store=store, large_store=file, dashboard=dashboard())
+    group = f"{socket.gethostname()}:{os.getppid()}" if shared else ""
+    gateway = Gateway(first, store=store, large_store=file, dashboard=dashboard(), group=group)
     if otel or first.gateway.otel:
         gateway.journal.hooks.append(importlib.import_module("brim.gateway.observe.telemetry").exporting())
     gateway.editor = SettingsEditor(load, resolved, gateway.reload, _reload_all if shared else lambda: None)
