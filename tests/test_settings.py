@@ -254,6 +254,7 @@ def test_the_fields_of_the_chosen_policy_are_in_force(tmp_path: Path) -> None:
         ("policy.recent_messages_to_keep", 8, str(path)),
         ("policy.min_recent_messages_to_keep", 2, "default"),
         ("policy.summary", True, "default"),
+        ("policy.summary_topics", 1, "default"),
         ("policy.keep", "last", "default"),
         ("policy.start_on", (), "default"),
         ("policy.end_on", (), "default"),
