@@ -190,7 +190,7 @@ def group(*children: Section | str, priority: float, keep_with: str) -> Section:
     return Section(children=children, priority=priority, keep_with=keep_with)
 
 
-def test_a_group_that_is_kept_with_others_shrinks_and_takes_them_along_when_it_is_empty() -> None:
+def test_a_group_that_is_kept_with_others_takes_them_along_when_it_is_empty() -> None:
     kept = user(
         group(Section("a", priority=1), Section("b", priority=2), priority=1, keep_with="all"),
         group("c", priority=2, keep_with="all"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from brim import Attachment
@@ -21,12 +22,15 @@ def sentence(random_: random.Random) -> str:
     return " ".join(words).capitalize() + f" {random_.randint(1, 9_999)}. "
 
 
+@cache
 def prose(tokens: int, seed: str) -> str:
     """About so many tokens of sentences in paragraphs; no two are the same."""
     random_ = random.Random(seed)
     found: list[str] = []
-    while sum(map(len, found)) < tokens * 4.6:
+    characters = 0
+    while characters < tokens * 4.6:
         found.append("".join(sentence(random_) for _ in range(6)).strip() + "\n\n")
+        characters += len(found[-1])
     return "".join(found)
 
 

@@ -13,6 +13,8 @@ import pytest
 import brim
 from brim import Attachment, Policy
 from brim.conversation import Message
+from brim.testing import FakeProvider
+from tests.gateway.conftest import Start
 
 
 def user(text: str) -> dict[str, Any]:
@@ -51,18 +53,21 @@ def test_the_total_budget_is_128000_tokens_with_4096_for_the_answer() -> None:
     assert (policy.block_chars, policy.preview_chars) == (50_000, 500)
 
 
-@pytest.mark.parametrize("policy", [Policy.layered(), Policy.agent()])
-def test_two_million_tokens_over_all_layers_never_reach_a_model_of_one_million(policy: Policy) -> None:
-    messages = [project(900_000), *history(15, 60_000), user("What is in note n3?")]
+@pytest.mark.parametrize("policy", [Policy.layered(total_budget=1_048_575), Policy.agent()])
+def test_2_7_million_tokens_over_all_layers_never_reach_a_model_of_one_million(policy: Policy) -> None:
+    messages = [project(1_900_000), *history(15, 40_000), user("What is in note n3?")]
     context = [Attachment(prose(150_000, "c "), source="c.md")]
     carried = [Attachment(prose(50_000, "p "), source="p.md")]
-    whole = sum(brim.count(str(message["content"]), model="gpt-4o").tokens for message in messages)
-    assert whole > 1_500_000
     fitted = brim.fit(
-        messages, model="gpt-4.1", api="openai_chat", policy=policy, context=context, carried=carried, budget=1_000_000
+        messages, model="gpt-4.1", policy=policy, context=context, carried=carried, budget=1_048_575, fit_timeout=None
     )
-    assert brim.count(fitted.messages, model="gpt-4.1").tokens <= 1_000_000
+    assert fitted.report.before > 2_700_000
+    assert 0.9 * 1_000_000 < brim.count(fitted.messages, model="gpt-4.1").tokens <= 1_048_575
     assert fitted.messages[-1] == user("What is in note n3?")
+    text = "".join(message["content"] for message in fitted.messages)
+    assert "f3 Sentence 0 tells of the harbour." in text  # what is asked for
+    assert prose(20_000, "c ") in text  # this turn's context
+    assert messages[-2]["content"] in text  # the newest turn
 
 
 def test_what_the_instructions_take_makes_context_shrink_earlier() -> None:
@@ -173,7 +178,42 @@ def test_context_of_a_turn_is_carried_into_the_next_ones_in_short() -> None:
     block = next(message["content"] for message in second.messages if "<prior_context" in message["content"])
     assert "notes/harbour.md" in block
     assert note not in block
+    assert {"role": "user", "content": "What is in part 2?"} in second.messages  # the bare words
     assert [row.after > 0 for row in second.report.layers] == [True, True, False, True, True]
+
+
+def test_context_that_a_client_pastes_between_tags_is_carried_in_short_beside_the_bare_words() -> None:
+    note = "".join(f"## Part {n}\n\n{prose(400)}\n\n" for n in range(6))
+    asked = f'What is in part 2?\n<note_context path="notes/harbour.md">\n{note}</note_context>\nBe brief.'
+    session = brim.Session(model="gpt-4o", policy=Policy.layered())
+    first = session.say(asked)
+    assert first.messages == [user(asked)]
+    session.record({"choices": [{"message": assistant("Sentences.")}]})
+    said = session.say("And in part 3?").messages[0]["content"]
+    assert said.startswith("What is in part 2?\n<prior_context source=")
+    assert said.endswith("</prior_context>\nBe brief.")
+    assert "notes/harbour.md" in said
+    assert all(f"## Part {n}" in said for n in range(6))
+    assert len(said) < 6 * 700
+    handle = re.search(r"brim:[0-9a-f]+", said)
+    assert handle
+    assert session.recall(handle.group()).strip() == note.strip()
+    assert session.say("And now?").messages[0]["content"] == said  # the same from then on
+
+
+def test_fit_a_session_and_the_gateway_hold_one_budget(start: Start, fake: FakeProvider) -> None:
+    chat = [{"role": "system", "content": "Be brief."}, *history(10, 2_000), user("And now?")]
+    fitted = brim.fit(chat, model="gpt-4o", policy="layered", budget=6_000)
+    assert fitted.report.turns_dropped
+    in_session = brim.Session(model="gpt-4o", policy="layered", budget=6_000).fit(chat)
+    assert without_handles(in_session.messages) == without_handles(fitted.messages)
+    headers = {"x-brim-policy": "layered", "x-brim-budget": "6000"}
+    assert start().ask("POST", "/v1/chat/completions", {"model": "gpt-4o", "messages": chat}, headers).status == 200
+    assert without_handles(fake.posts[-1].json["messages"]) == without_handles(fitted.messages)
+
+
+def without_handles(messages: list[dict[str, Any]]) -> str:
+    return re.sub(r"brim:[0-9a-f]+", "brim:", json.dumps(messages))
 
 
 def test_the_report_shows_every_layer_the_total_the_threshold_and_what_was_dropped() -> None:

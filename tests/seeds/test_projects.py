@@ -10,10 +10,12 @@ import brim
 from brim import Attachment, Policy
 from tests.seeds.projects import ASK_NOTE, ASK_PROJECT, Project, prose
 
-# 131,964 tokens of project, a note of 2,616 and six turns, in 32,000; and the plan's own sizes, a tenth of each.
+# The plan's own sizes: 500k tokens of project, 20k carried, a note of 50k, 200k of history, 2k asked, into 128k. And
+# 131,964 tokens of project, a note of 2,616 and six turns, in 32,000.
 CASES = {
     "131,964 in 32,000": (Project(), 32_000),
     "a tenth of 500k/20k/50k/200k/2k in 128k": (Project(50_000, 2_000, 5_000, 20_000, 15, 200, 40), 12_800),
+    "500k/20k/50k/200k/2k in 128k": (Project(500_000, 20_000, 50_000, 200_000, 15, 2_000, 400), 128_000 - 4_096),
 }
 POLICIES = {
     "agent": lambda limit: Policy.agent(),

@@ -137,6 +137,20 @@ def test_the_search_tool_takes_an_array_of_keywords() -> None:
     assert keywords["description"] == "Keywords to search for in feature files (e.g., ['chat', 'history', 'token'])"
 
 
+def test_the_search_tool_says_what_it_finds() -> None:
+    assert openai_tool(name="naide_searchFeatures")["function"]["description"] == (
+        "Search project feature specifications (`.prompts/features/`) for relevant context based on keywords. "
+        "Returns matching feature specs that contain requirements, acceptance criteria, and implementation details."
+    )
+
+
+def test_search_reads_markdown_in_folders_in_folders_and_nothing_else(features: Path) -> None:
+    (features / "2026" / "deep" / "deeper").mkdir(parents=True)
+    (features / "2026" / "deep" / "deeper" / "quota.md").write_text("# Quota\n")
+    (features / "quota.txt").write_text("quota " * 50)
+    assert [hit.path for hit in search(features, ["quota"]).hits] == ["2026/deep/deeper/quota.md"]
+
+
 def test_the_instructions_say_when_and_how_to_search() -> None:
     text = instructions(name="naide_searchFeatures")
     assert text.startswith("FEATURE SPECIFICATIONS INSTRUCTIONS:\nYou have access to the naide_searchFeatures tool")

@@ -108,6 +108,44 @@ def test_the_tree_of_a_hundred_files_takes_45_percent_less() -> None:
     assert saved(tree, short) >= 0.45
 
 
+def test_a_map_of_a_repository_has_names_and_counts_only() -> None:
+    answer = {
+        "languages": [{"language": "python", "files": 410, "lines": 90_112}],
+        "dependencies": [{"module": name, "file": f"src/{n}.py"} for n, name in enumerate(("os", "re", "os"))],
+        "test_layout": {
+            "files": [
+                {"path": "tests/test_a.py", "tests": ["test_one", "test_two"]},
+                {"path": "tests/unit/test_b.py", "tests": ["test_three"]},
+            ]
+        },
+    }
+    short = brim.reshape(answer, "compact", tool="map_repo")
+    assert short["languages"] == {"python": 410}
+    assert short["dependencies"] == {"os": 2, "re": 1}
+    assert short["test_layout"] == {"files": 2, "tests": 3, "paths": {"tests": 2}}
+
+
+def test_compact_results_stay_whole_for_more_turns() -> None:
+    def turns_until_one_is_shortened(level: str) -> int:
+        session, chat = brim.Session(model=MODEL, budget=20_000), list[dict[str, Any]]()
+        while not session.compactions:
+            n = len(chat) // 4
+            answer = {"results": [hit(line) | {"path": f"src/part{n}/file{line}.py"} for line in range(20)]}
+            call = {"id": f"c{n}", "type": "function", "function": {"name": "search", "arguments": f'{{"n": {n}}}'}}
+            chat += [
+                {"role": "user", "content": f"Where is part {n}?"},
+                {"role": "assistant", "content": None, "tool_calls": [call]},
+                {"role": "tool", "tool_call_id": f"c{n}", "content": json.dumps(brim.reshape(answer, level))},
+            ]
+            session.fit(chat)
+            chat.append({"role": "assistant", "content": f"In src/part{n}."})
+        return len(chat) // 4
+
+    given = {"results": [hit(line) for line in range(20)]}
+    longer = len(json.dumps(given)) / len(json.dumps(brim.reshape(given, "minimal")))
+    assert turns_until_one_is_shortened("minimal") >= 0.8 * longer / 2 * turns_until_one_is_shortened("compact")
+
+
 def test_the_delivery_envelope_has_short_names_and_no_word_on_inline() -> None:
     envelope = {
         "resource_kind": "search_hits",
@@ -152,7 +190,16 @@ def test_a_client_hands_a_token_budget_to_a_tool() -> None:
 
 
 def test_tools_are_grouped_above_128_and_listed_up_to_that() -> None:
-    assert WrapperOptions().tool_threshold == 128
+    async def scene() -> None:
+        # The server has six tools of its own beside the numbered ones.
+        async with connected("--tools", "100") as client:
+            own = len([name for name in await client.names() if not name.startswith(("area", "brim_"))])
+        async with connected("--tools", str(128 - own)) as client:
+            assert len([name for name in await client.names() if name.startswith("area")]) == 128 - own
+        async with connected("--tools", str(129 - own)) as client:
+            assert not [name for name in await client.names() if name.startswith("area")]
+
+    run(scene())
 
 
 def test_calls_are_capped_at_25_where_that_is_set() -> None:

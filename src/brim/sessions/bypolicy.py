@@ -42,7 +42,7 @@ def _of_log(work: PlanRequest, log: list[Message], saved: Callable[[Message], Me
     now = current(tuple(log)) if work.policy.compacts_results else 0
     found: list[Entry] = []
     for number, message in enumerate(log):
-        shown = saved(message) if number < now and message.answers else message
+        shown = saved(message) if number < now and (message.answers or message.role == "user") else message
         kind: EntryKind = "as is" if shown is message else "compacted"
         found.append(Entry(number, number + 1, shown, size(shown), kind))
     return found

@@ -28,7 +28,7 @@ from brim.sessions.auto_recall import GOOD, Recollection, names_something
 from brim.sessions.cache_breakpoints import unmarked
 from brim.sessions.cache_breaks import SentTurn
 from brim.sessions.embeddings import Embeddings
-from brim.sessions.incoming_results import arrived
+from brim.sessions.incoming_results import arrived, with_words_alone
 from brim.sessions.model_summaries import RunningSummary
 from brim.sessions.turn_writer import Writer, originals
 from brim.sessions.view import HANDLE, Entry, EntryKind, View, common_length
@@ -290,10 +290,17 @@ class Held:
         return Entry(len(self.log), len(self.log), message, self._counter().message(message), kind)
 
     def _saved(self, message: Message) -> Message:
-        """A message of a finished turn as it is saved: its results compacted, once, and the same from then on."""
+        """A message of a finished turn as it is saved, once, and the same from then on.
+
+        Its results are compacted, and of context that a user's message brought between tags a preview stays.
+        """
         known = self._results.get(message.raw)
         if known is None:
-            known = self._results.put(message.raw, self._arrived(message), len(message.raw))
+            if message.answers:
+                made = self._arrived(message)
+            else:
+                made = with_words_alone(message, self._api, self.policy.preview_chars, self._writer.keep)
+            known = self._results.put(message.raw, made, len(message.raw))
         return known
 
     def _arrived(self, message: Message) -> Message:

@@ -1,12 +1,15 @@
-"""How a message enters a view that has been full before: results without what costs room and says nothing."""
+"""How a message enters a view that has been full before: without what costs room and says nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from brim.content import Compactor, Hint, handle_of
+from brim.content.detect.blocks import elements, label
 from brim.content.types import Room
 from brim.conversation import Message
+from brim.planning.attachments import SMALL as SHORT
+from brim.planning.attachments import Attachment
 from brim.planning.render import with_text
 from brim.tokens.counter import Counter
 
@@ -38,3 +41,32 @@ def arrived(
             if form.fidelity == "recoverable":
                 keep(part.text)
     return with_text(counter.api, message, texts) if texts else message
+
+
+def with_words_alone(message: Message, api: str, preview: int, keep: Callable[[str], str]) -> Message:
+    """A message of the user with its words, and in the place of each long element in it what is carried of context."""
+    texts: dict[int, str] = {}
+    for number, part in enumerate(message.parts):
+        if part.kind != "text" or part.fixed or part.json or len(part.text) <= SHORT:
+            continue
+        text = _with_previews(part.text, preview, keep)
+        if len(text) < len(part.text):
+            texts[number] = text
+    return with_text(api, message, texts) if texts else message
+
+
+def _with_previews(text: str, preview: int, keep: Callable[[str], str]) -> str:
+    """A text whose long elements, where their tags begin a line, are shown in short under their handles."""
+    found, at = "", 0
+    for start, end, name, attributes in sorted(elements(text)):
+        opening = text.rfind("<", 0, start)
+        line = text[text.rfind("\n", 0, opening) + 1 : opening]
+        if opening < at or end - start <= SHORT or name == "prior_context" or line.strip():
+            continue
+        inner = text[start:end]
+        block = Attachment(inner.strip("\n"), label(name, attributes), name).carried(preview)
+        mark = f"\n[in full: {handle_of(inner)}]\n</prior_context>"
+        found += text[at:opening] + block.removesuffix("\n</prior_context>") + mark
+        at = end + len(name) + 3
+        keep(inner)
+    return found + text[at:]
