@@ -182,6 +182,15 @@ def test_doctor_says_what_to_fix(run: Run, home: Path) -> None:
     assert "brim setup claude --undo" in done.out
 
 
+def test_doctor_lists_every_extra_of_the_package_and_the_compiled_parts(run: Run, home: Path) -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    told = {finding["what"]: finding for finding in run("doctor", "--offline", "--json").json}
+    extras = {f"extra {name}" for name in project["optional-dependencies"]} - {"extra all", "extra dev"}
+    assert {name for name in told if name.startswith("extra ")} == extras
+    assert told["extra code"]["state"] == "ok"
+    assert told["compiled parts"]["state"] in ("ok", "note")
+
+
 def test_doctor_names_a_setting_that_is_wrong_and_an_upstream_that_is_not_there(run: Run, home: Path) -> None:
     Path("brim.toml").write_text('[upstreams.mine]\nbase_url = "http://127.0.0.1:9"\n')
     assert "upstream mine" in run("doctor").out

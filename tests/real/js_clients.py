@@ -135,4 +135,5 @@ def test_another_origin_is_refused(place: tuple[FakeProvider, str]) -> None:
     request = urllib.request.Request(f"{place[1]}/v1/chat/completions", b"{}", headers=asked)
     with pytest.raises(urllib.error.HTTPError) as refused:
         urllib.request.urlopen(request)
+    refused.value.close()
     assert refused.value.code == 403

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import re
 import socket
 import sys
 import time
@@ -13,6 +14,7 @@ import urllib.request
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from email.utils import parsedate_to_datetime
+from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,10 +32,12 @@ _EXAMPLES = """examples:
   brim doctor --offline  without asking the upstreams
   brim doctor --json
 """
-# A module of each extra, to see whether it is installed.
-EXTRAS = {
-    "code": "tree_sitter", "html": "trafilatura", "gateway": "starlette", "mcp": "mcp", "otel": "opentelemetry.sdk",
-}  # fmt: skip
+# Without them plain Python does the same, more slowly.
+COMPILED = ("brim.tokens._claude", "brim.tokens._pieces", "brim.relevance._scan", "brim.relevance._share")
+# Extras that stand for other extras, or for development.
+COLLECTIONS = ("all", "dev")
+# Example: 'psycopg[binary]>=3.2; extra == "postgres"' -> ("psycopg", "postgres")
+NEEDED = re.compile(r"([\w.-]+)[^;]*;\s*extra\s*==\s*[\"']([\w-]+)[\"']\s*$")
 # Request signatures and certificates fail when the clock is off by a few minutes.
 CLOCK_SECONDS = 120
 CheckState = Literal["ok", "note", "wrong"]
@@ -77,6 +81,7 @@ def run(args: argparse.Namespace) -> int:
 
 def findings(offline: bool) -> Iterator[Finding]:
     yield Finding("brim", "ok", f"{brim.__version__} on Python {sys.version.split()[0]}")
+    yield _compiled()
     yield from _extras()
     try:
         loaded = settings.load()
@@ -91,12 +96,34 @@ def findings(offline: bool) -> Iterator[Finding]:
     yield from _agents(f"http://127.0.0.1:{loaded.gateway.port}")
 
 
+def _compiled() -> Finding:
+    missing = [name for name in COMPILED if importlib.util.find_spec(name) is None]
+    if not missing:
+        return Finding("compiled parts", "ok", "installed")
+    told = f"{', '.join(missing)} missing: plain Python does the same, more slowly"
+    return Finding("compiled parts", "note", told, "install a C compiler, then `pip install --force-reinstall brim`")
+
+
 def _extras() -> Iterator[Finding]:
-    for name, module in EXTRAS.items():
-        if importlib.util.find_spec(module.partition(".")[0]) is not None:
+    """What the installed package says of its extras, and which of their packages are there."""
+    extras: dict[str, list[str]] = {}
+    for line in metadata.requires("brim") or ():
+        if (found := NEEDED.match(line)) and found[2] not in COLLECTIONS:
+            extras.setdefault(found[2], []).append(found[1])
+    for name, packages in sorted(extras.items()):
+        missing = [package for package in packages if not _installed(package)]
+        if not missing:
             yield Finding(f"extra {name}", "ok", "installed")
-        else:
-            yield Finding(f"extra {name}", "note", "not installed", f"pip install 'brim[{name}]' if you need it")
+            continue
+        told = "not installed" if len(missing) == len(packages) else f"without {', '.join(missing)}"
+        yield Finding(f"extra {name}", "note", told, f"pip install 'brim[{name}]' if you need it")
+
+
+def _installed(package: str) -> bool:
+    try:
+        return bool(metadata.version(package))
+    except metadata.PackageNotFoundError:
+        return False
 
 
 def _store(loaded: settings.Settings) -> Finding:
