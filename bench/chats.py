@@ -51,7 +51,7 @@ def asked(messages: Messages, question: str) -> Messages:
 
 
 def sent_for(messages: Messages, question: str, budget: int) -> set[str]:
-    sent = brim.fit(asked(messages, question), model=MODEL, budget=budget).messages
+    sent = brim.fit(asked(messages, question), model=MODEL, budget=budget, fit_timeout=None).messages
     assert tokens(sent) <= budget
     return {message["content"] for message in sent}
 
@@ -120,14 +120,17 @@ def beam_session(chats: list[dict[str, Any]], every: int) -> Iterator[Row]:
     at_once, followed = Means(), Means()
     for chat in chats:
         messages = chat["messages"]
-        session = brim.Session(model=MODEL, budget=budget)
+        session = brim.Session(model=MODEL, budget=budget, fit_timeout=None)
         for end, message in enumerate(messages, 1):
             if message["role"] == "user":
                 session.fit(messages[:end])
         session.fit(messages)
         for question in chat["qa"][::every]:
             request = asked(messages, question["q"])
-            ways = ((at_once, brim.Session(model=MODEL, budget=budget)), (followed, session.fork(len(messages))))
+            ways = (
+                (at_once, brim.Session(model=MODEL, budget=budget, fit_timeout=None)),
+                (followed, session.fork(len(messages))),
+            )
             for means, one in ways:
                 sent = one.fit(request).messages
                 assert tokens(sent) <= budget
@@ -140,7 +143,7 @@ def sessions(chats: list[dict[str, Any]], every: int) -> Iterator[Row]:
     """Whether the first ten of a chat's sessions that `session.search` comes upon hold the evidence."""
     means = Means()
     for chat in chats:
-        held = brim.Session(model=MODEL, budget=100_000)
+        held = brim.Session(model=MODEL, budget=100_000, fit_timeout=None)
         messages = chat_of(chat["turns"])
         held.fit(messages)
         of_turn = {turn["id"]: turn["session"] for turn in chat["turns"]}
@@ -181,7 +184,7 @@ def search(_: list[dict[str, Any]], every: int) -> Iterator[Row]:
             messages.append({"role": "user", "content": f"Show me the log. And why was order {other} delayed?"})
             text = "\n".join(log_lines(draw, lines, names[number * lines :]))
             messages.append({"role": "assistant", "content": text})
-        held = brim.Session(model=MODEL, budget=100_000)
+        held = brim.Session(model=MODEL, budget=100_000, fit_timeout=None)
         held.fit(messages)
         for number in range(0, 200, 2):
             name = names[number * lines + draw.randrange(lines)]

@@ -81,12 +81,12 @@ Ask = Callable[[dict[str, str]], brim.Fitted]
 
 def _at_once(messages: list[dict[str, str]], budget: int) -> Ask:
     """A client that sends the whole chat with its first request."""
-    return lambda question: brim.Session(model="gpt-4o", budget=budget).fit([*messages, question])
+    return lambda question: brim.Session(model="gpt-4o", budget=budget, fit_timeout=None).fit([*messages, question])
 
 
 def _by_turns(messages: list[dict[str, str]], budget: int) -> Ask:
     """A session that was there for the whole chat; each question is asked of a fork of it."""
-    session = brim.Session(model="gpt-4o", budget=budget)
+    session = brim.Session(model="gpt-4o", budget=budget, fit_timeout=None)
     for end, following in enumerate([*messages[1:], None], 1):
         if following is None or following["role"] == "assistant":
             session.fit(messages[:end])

@@ -33,7 +33,7 @@ def chat_of(turns: list[dict[str, Any]]) -> list[dict[str, str]]:
 
 def fitted_text(messages: list[dict[str, str]], question: str, budget: int) -> set[str]:
     request = [*messages, {"role": "user", "content": question}]
-    fitted = brim.fit(request, model="gpt-4o", budget=budget)
+    fitted = brim.fit(request, model="gpt-4o", budget=budget, fit_timeout=None)
     assert brim.count(fitted.messages, model="gpt-4o").tokens <= budget
     return {message["content"] for message in fitted.messages}
 

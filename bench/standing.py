@@ -84,7 +84,7 @@ def agent_requests(number: int, turns: int) -> Iterator[list[dict[str, Any]]]:
 
 def kept(requests: Iterator[list[dict[str, Any]]], words: str, budget: int) -> tuple[int, int]:
     """In how many requests of a session some words stand, of how many there are."""
-    session, found, every = brim.Session(model=MODEL, budget=budget), 0, 0
+    session, found, every = brim.Session(model=MODEL, budget=budget, fit_timeout=None), 0, 0
     for messages in requests:
         sent = json.dumps(session.fit(messages).messages, ensure_ascii=False)
         found, every = found + (words in sent), every + 1

@@ -218,7 +218,7 @@ def run(
 
 
 def by_fit() -> Step:
-    return lambda messages, window: brim.fit(messages, model="gpt-4o", budget=window).messages
+    return lambda messages, window: brim.fit(messages, model="gpt-4o", budget=window, fit_timeout=None).messages
 
 
 def by_session() -> Step:
@@ -226,7 +226,7 @@ def by_session() -> Step:
 
     def step(messages: list[dict[str, Any]], window: int) -> list[dict[str, Any]]:
         if not session:
-            session.append(brim.Session(model="gpt-4o", budget=window))
+            session.append(brim.Session(model="gpt-4o", budget=window, fit_timeout=None))
         return session[0].fit(messages).messages
 
     return step

@@ -79,7 +79,7 @@ def kept(system: Messages, steps: Sequence[Messages], order: Sequence[int], budg
 
 def by_session(messages: Messages, end: int, budget: int) -> Messages:
     """What a session sends that was asked before every message of the model."""
-    session, sent = brim.Session(model=MODEL, budget=budget), messages[:end]
+    session, sent = brim.Session(model=MODEL, budget=budget, fit_timeout=None), messages[:end]
     for number in range(1, end + 1):
         if messages[number]["role"] == "assistant" and messages[number - 1]["role"] in ("user", "tool"):
             sent = list(session.fit(messages[:number]).messages)
@@ -100,7 +100,7 @@ def ways(messages: Messages, end: int, share: float, only: Sequence[str], name: 
         "none": lambda: system + steps[-1],
         "last": lambda: kept(system, steps, newest, budget, stop=True),
         "users": lambda: kept(system, steps, [newest[0], *users, *others], budget, stop=False),
-        "fit": lambda: list(brim.fit(context, model=MODEL, budget=budget).messages),
+        "fit": lambda: list(brim.fit(context, model=MODEL, budget=budget, fit_timeout=None).messages),
         "session": lambda: by_session(messages, end, budget),
     }
     return {f"{name}{way}" if way in ("fit", "session") else way: prompt(made[way]()) for way in only}

@@ -118,7 +118,7 @@ class Result:
 def simulate(chat: Chat, budget: int = BUDGET, every: bool = False) -> Result:
     """Replay a chat, one fit a turn (or one a request of the model with `every`)."""
     counter = Counter(models.find("gpt-4o"), "openai_chat")
-    session = brim.Session(model="gpt-4o", budget=budget)
+    session = brim.Session(model="gpt-4o", budget=budget, fit_timeout=None)
     result = Result(raw=counter.total(apis.parse(chat.messages)))
     before: tuple[Any, ...] = ()
     lengths = chat.requests if every else [n for n in chat.requests if _last_of_turn(chat, n)]

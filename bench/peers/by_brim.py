@@ -21,7 +21,7 @@ class InSession:
 
     def __call__(self, messages: Chat, budget: int) -> Chat:
         if self._session is None:
-            self._session = brim.Session(model=MODEL, budget=budget)
+            self._session = brim.Session(model=MODEL, budget=budget, fit_timeout=None)
         return self._session.fit(messages).messages
 
     def held(self, value: str) -> bool:
@@ -29,7 +29,7 @@ class InSession:
 
 
 def alone(messages: Chat, budget: int) -> Chat:
-    return brim.fit(messages, model=MODEL, budget=budget).messages
+    return brim.fit(messages, model=MODEL, budget=budget, fit_timeout=None).messages
 
 
 def unpacked(text: str) -> str:

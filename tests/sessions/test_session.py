@@ -223,3 +223,18 @@ def test_what_was_archived_is_in_the_log_and_in_its_export(
     again = Session.import_(lines)
     assert [message.raw for message in again.log] == [message.raw for message in session.log]
     assert list(again.export()) == lines
+
+
+def test_a_fork_has_the_clock_and_the_time_limit_of_the_session_that_it_leaves() -> None:
+    asked: list[float] = []
+
+    def clock() -> float:
+        asked.append(7.0)
+        return 7.0
+
+    session = brim.Session(model="gpt-4o", budget=2_000, clock=clock, fit_timeout=None)
+    session.fit([{"role": "user", "content": "hello"}])
+    fork = session.fork(1)
+    asked.clear()
+    fork.fit([{"role": "user", "content": "hello"}, {"role": "user", "content": "and goodbye"}])
+    assert asked and fork.fit_timeout is None

@@ -51,8 +51,8 @@ ASKED_TO = 0.9
 COLD = 0.5
 # What a fork has in common with the session that it leaves.
 SHARED = (
-    "reserve actuals recall_mode breakpoints compactions"
-    " _api _told_api _follows _system _tools _on_event _begun _tight _head _pins"
+    "reserve fit_timeout actuals recall_mode breakpoints compactions"
+    " _api _told_api _follows _system _tools _on_event _clock _begun _tight _head _pins"
 ).split()
 
 
