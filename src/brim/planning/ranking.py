@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from heapq import nlargest
 
 from brim.apis.plain_messages import Columns
 from brim.conversation import Conversation, Message
@@ -19,10 +20,10 @@ PACKED = 1_500
 USER = 1.1
 # A message of the user of so many tokens is short, whatever the user's others have.
 SHORT = 100
-# The answer to the message that matches best stays beside it up to this share of the room. BEAM at 8,000 tokens, tuned
-# half, evidence / in the assistant's: .815 / .121 with it, .809 / .091 without, .799 / .152 with two (greedy by these
-# scores, without the planner).
-ANSWER = 0.15
+# The answers to the messages that match best stay beside them: one for so many tokens of room, each up to the share
+# ANSWER of the room, all up to ANSWERS. Evidence / all of a question / in the assistant's turns of BEAM at 8,000 tokens,
+# tuned half: .837 / .764 / .061 with one answer, .827 / .742 / .182 so, .789 / .674 / .182 with one for 1,950 tokens.
+ANSWERED, ANSWER, ANSWERS = 2_500, 0.15, 0.4
 # A time at the start of a message, as logs of chats have it: it holds until the next one.
 _DATED = re.compile(r"\s*\[([^\[\]\n]{0,40}\d[^\[\]\n]{3,40})\]\s*")
 
@@ -96,10 +97,9 @@ def _packed(
         chat.add(messages[number].text, sizes(messages[number]))
     found = chat.index.score(query, room / max(1, chat.index.total_tokens))
     near = chat.index.nearness(query)
-    if near is None:
-        by_user = [messages[place].role == "user" for place in places]
-        weigh(found, chat.index.tokens, by_user, chat.index.naming(query))
-        _raise_answer(found, chat.index.tokens, by_user, ANSWER * room)
+    by_user = [messages[place].role == "user" for place in places]
+    weigh(found, chat.index.tokens, by_user, chat.index.naming(query))
+    _raise_answers(found, chat.index.tokens, by_user, room)
     picked = chosen(found, chat.index.tokens, room, near)
     scores = zeros(len(messages))
     for number, score in zip(places, found, strict=True):
@@ -125,9 +125,12 @@ def weigh(scores: Column, sizes: Sequence[int], by_user: Sequence[bool], named: 
             scores[number] *= USER * min(1.0, usual / max(1, sizes[number])) ** 0.5 if user else factor
 
 
-def _raise_answer(scores: Column, sizes: Sequence[int], by_user: Sequence[bool], most: float) -> None:
-    """Let the answer to the best message of all follow it, if it takes no more than so much."""
-    best = max(range(len(scores)), key=scores.__getitem__, default=0)
-    follows = best + 1
-    if follows < len(scores) and by_user[best] and not by_user[follows] and sizes[follows] <= most:
-        scores[follows] = max(scores[follows], scores[best] * 0.999)
+def _raise_answers(scores: Column, sizes: Sequence[int], by_user: Sequence[bool], room: int) -> None:
+    """Let the answers to the best messages follow them."""
+    left = ANSWERS * room
+    best = nlargest(max(1, room // ANSWERED), range(len(scores)), key=scores.__getitem__)
+    for number, score in [(number, scores[number]) for number in best if by_user[number]]:
+        follows = number + 1
+        if follows < len(scores) and not by_user[follows] and sizes[follows] <= min(left, ANSWER * room):
+            scores[follows] = max(scores[follows], score * 0.999)
+            left -= sizes[follows]

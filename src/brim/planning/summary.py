@@ -141,10 +141,14 @@ class Summary:
         if most < LEAST_NOTES:
             return ""
         members = [member for group in gone for member in group.members][-NOTED:]
-        notes = take_notes([self.conversation.messages[member] for member in members])
-        decisions = [line for line in notes.decisions if len(line.split()) >= WORDS]
+        messages = [self.conversation.messages[member] for member in members]
+        notes = take_notes(messages)
+        # The points of an answer that nothing was done about are advice; only what it concludes is decided.
+        advice = not any(message.calls or message.answers for message in self.conversation.messages)
+        decisions = [line for line in (notes.verdicts if advice else notes.decisions) if _says_something(line)]
         # What was asked of the user was answered by the next message, which is kept.
-        left = [line for line in notes.open if not line.rstrip().endswith(QUESTIONS)]
+        left = [line for line in notes.open if not line.rstrip().endswith(QUESTIONS) and _says_something(line)]
+        left = [] if advice else left
         sections = [("asked:", notes.topics), ("decided:", decisions), ("open:", left)]
         text = _sections(sections, 3 * most)
         while text and self.count(text) > most:
@@ -227,6 +231,11 @@ class Summary:
         several = [f"{name} ×{times}" for name, times in tools.most_common(SEVERAL) if times > 1]
         once = [self.forms.line([(name, text)], [], LINE, set()) for name, text in list(alone.items())[-ONCE:]]
         return f"and {len(calls):,} earlier calls: {', '.join([*several, *once])}"
+
+
+def _says_something(line: str) -> bool:
+    """Whether a line decides or leaves anything. Example: "Price: $146" and "Here is how to do this:" do not"""
+    return len(line.split()) >= WORDS and not line.rstrip().endswith((":", "："))
 
 
 def _sections(sections: list[tuple[str, list[str]]], limit: int) -> str:

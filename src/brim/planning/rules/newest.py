@@ -12,9 +12,13 @@ from brim.planning.user_words import asks
 NEWEST_SHARE = 0.5
 # Parts of a newest step that is too large which take at most this share of its room stay whole: tool names, paths.
 SMALL_SHARE = 0.1
-# Share of the room for the last exchange of a chat without tools, whose evidence is mostly older. Evidence and all of a
-# question kept of BEAM at 4,000 tokens, tuned half: .68 / .53 at .25, .70 / .55 at .12 (bench/chats.py).
-EXCHANGE_SHARE = 0.12
+# Share of the room for the last exchange of a chat without tools, whose evidence is mostly older, and for one that the
+# current message does not go on with. Evidence and all of a question kept of BEAM at 4,000 tokens, tuned half:
+# .68 / .53 at .25, .70 / .55 at .12, .72 / .56 at .12 and .06 (bench/chats.py).
+EXCHANGE_SHARE, OTHER_SUBJECT_SHARE = 0.12, 0.06
+# A message goes on with the last exchange if that is so relevant to it, beside the best: of BEAM's turns (tuned half)
+# .67 are, of its questions about the past .25.
+GOES_ON = 0.35
 
 
 def keep_picture(state: PlanState, room: int) -> None:
@@ -44,7 +48,8 @@ def keep_exchange(state: PlanState, room: int) -> None:
         return
     groups = [group for group in last_exchange(state.groups, state.conversation.messages) if not group.kept]
     items = [item for group in groups for item in group.items]
-    left = int(EXCHANGE_SHARE * room) - sum(group.frame for group in groups)
+    share = EXCHANGE_SHARE if _goes_on(state, groups) else OTHER_SUBJECT_SHARE
+    left = int(share * room) - sum(group.frame for group in groups)
     given = shares([item.tokens for item in items], left)
     if any(tokens < min(item.tokens, 2 * STUB) for item, tokens in zip(items, given, strict=True)):
         return  # too little to say anything
@@ -53,6 +58,15 @@ def keep_exchange(state: PlanState, room: int) -> None:
     for item, tokens in zip(items, given, strict=True):
         item.given = tokens
         state.forms.show(item)
+
+
+def _goes_on(state: PlanState, exchange: list[Group]) -> bool:
+    """Whether the current message is about the last exchange, or about nothing that can be told: "yes, please"."""
+    relevance = state.relevance
+    if relevance is None:
+        return True
+    scores = [relevance[member] for group in exchange for member in group.members]
+    return any(score >= 1.0 + GOES_ON or GOES_ON <= score < 1.0 for score in scores)
 
 
 def keep_newest(state: PlanState, room: int) -> None:
