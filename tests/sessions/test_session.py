@@ -237,4 +237,5 @@ def test_a_fork_has_the_clock_and_the_time_limit_of_the_session_that_it_leaves()
     fork = session.fork(1)
     asked.clear()
     fork.fit([{"role": "user", "content": "hello"}, {"role": "user", "content": "and goodbye"}])
-    assert asked and fork.fit_timeout is None
+    assert asked
+    assert fork.fit_timeout is None

@@ -21,8 +21,8 @@ USER = 1.1
 # A message of the user of so many tokens is short, whatever the user's others have.
 SHORT = 100
 # The answers to the messages that match best stay beside them: one for so many tokens of room, each up to the share
-# ANSWER of the room, all up to ANSWERS. Evidence / all of a question / in the assistant's turns of BEAM at 8,000 tokens,
-# tuned half: .837 / .764 / .061 with one answer, .827 / .742 / .182 so, .789 / .674 / .182 with one for 1,950 tokens.
+# ANSWER of the room, all up to ANSWERS. BEAM at 8,000 tokens, tuned half, evidence / all of a question / in answers:
+# .837 / .764 / .061 with one, .827 / .742 / .182 so, .789 / .674 / .182 with one for 1,950 tokens.
 ANSWERED, ANSWER, ANSWERS = 2_500, 0.15, 0.4
 # A time at the start of a message, as logs of chats have it: it holds until the next one.
 _DATED = re.compile(r"\s*\[([^\[\]\n]{0,40}\d[^\[\]\n]{3,40})\]\s*")
