@@ -1,1 +1,1 @@
-"""The dashboard: pages rendered on the server from what the gateway knows. See `brim.dashboard.app.create`."""
+"""The dashboard: server-rendered pages about the gateway. See `brim.dashboard.app.create`."""

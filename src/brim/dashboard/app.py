@@ -68,11 +68,11 @@ def create(data: DashboardData) -> ASGIApp:
 
 
 class Pages:
-    """The handlers. What may have to count, plan or read a file runs in a thread."""
+    """The handlers. Anything that may count, plan or read a file runs in a thread."""
 
     def __init__(self, data: DashboardData) -> None:
         self._data = data
-        # Made once a second for all who watch the same.
+        # Rendered once a second for everyone watching the same view.
         self._live: tuple[tuple[NavigationPlace, home.HomeFilter], float, str] | None = None
 
     def _place(self, request: Request) -> NavigationPlace:
@@ -107,7 +107,7 @@ class Pages:
         return _html(sessions.one(_veiled(seen, place), last and _veiled(last, place), place))
 
     def _layered(self, session: ViewValues) -> tuple[ViewValues, ViewValues | None]:
-        """A session with the layers of its last turns, as many as can be made in a moment, and its last turn.
+        """A session with the layers of its last turns, as many as can be computed quickly, and its last turn.
 
         Whoever holds the turns makes a report when it is first asked for one, so the next look finds more.
         """
@@ -187,7 +187,7 @@ class Pages:
         return _html(settings.render(self._data, self._place(request), saved=saved))
 
     async def change_settings(self, request: Request) -> Response:
-        """Take a form: all of it is in force and the page is shown again, or nothing is and the form says why."""
+        """Apply a form: either all changes take effect and the page is shown, or none do and the form says why."""
         place = self._place(request)
         change = settings.asked(await _form_of(request), self._data.settings())
         if not change.problems:
@@ -214,7 +214,7 @@ class Pages:
 
 
 async def _form_of(request: Request) -> str:
-    """The body of a form. Raises BadInput for anything else, and for one that no form of ours makes."""
+    """The fields of a form. Raises BadInput for anything that Brim's own forms don't send."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
         raise BadInput("form", "send it as application/x-www-form-urlencoded")
@@ -230,7 +230,7 @@ async def _form_of(request: Request) -> str:
 
 
 def _filter(request: Request) -> home.HomeFilter:
-    """What the home page is asked for; what is no span is the usual one."""
+    """The home page's filter; an invalid time span becomes the default."""
     given = request.query_params
     span = given.get("span", "")
     names = {name: given.get(name, "")[:200] for name in ("model", "client", "tenant")}
@@ -238,7 +238,7 @@ def _filter(request: Request) -> home.HomeFilter:
 
 
 def _trial(request: Request) -> turns.TurnTrial:
-    """What a turn is tried at; what is no budget or policy is left out."""
+    """The budget and policy to try a turn at, without invalid ones."""
     given = request.query_params
     budget, policy = given.get("budget", ""), given.get("policy", "")
     return turns.TurnTrial(
@@ -253,7 +253,7 @@ async def _static(request: Request) -> Response:
     if name not in STATIC:
         raise HTTPException(404)
     content, kind = STATIC[name]
-    # The address changes with the content.
+    # The URL changes with the content.
     kept = {**HEADERS, "cache-control": "public, max-age=31536000, immutable"}
     return Response(content, media_type=kind, headers=kept)
 

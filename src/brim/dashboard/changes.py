@@ -9,9 +9,9 @@ from brim.dashboard.html import Child, Html, el
 
 
 def lines_table(lines: Sequence[diff.DiffLine]) -> Html:
-    """The lines that differ, with a little of what stands around them."""
+    """The differing lines with a little context."""
     heads = el("thead", el("tr", el("th", "As it came", scope="col"), el("th", "As sent", scope="col"), role="row"))
-    # The roles keep this a table where a narrow screen stacks its cells.
+    # The roles keep this a table for screen readers when a narrow screen stacks its cells.
     caption = el("caption", "Lines as they came and as they were sent", class_="visually-hidden")
     body = el("tbody", list(map(_line, lines)), role="rowgroup")
     return el("table", caption, heads, body, class_="diff", role="table")

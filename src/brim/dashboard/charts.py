@@ -10,14 +10,14 @@ from typing import Any
 from brim.dashboard.html import Html, el
 
 HEIGHT = 120
-# Columns of the last requests, and how far above their limit they are drawn.
+# Columns for the last requests, and the share of the limit up to which they are drawn.
 MOST_REQUESTS, HIGHEST = 80, 2.0
 Points = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One colour of a chart: its name, its class, and its value at a point."""
+    """One series of a chart: its name, CSS class, and value at a point."""
 
     name: str
     class_: str
@@ -25,7 +25,7 @@ class Series:
 
 
 def columns(title: str, points: Points, series: Sequence[Series], shown: Callable[[float], str], width: int) -> Html:
-    """Stacked columns, with the highest value and both ends of the time beside them."""
+    """Stacked columns, labelled with the highest value and both ends of the time."""
     sums = [sum(max(0.0, one.value(point)) for one in series) for point in points]
     most = max(sums, default=0.0)
     step = 100 / max(1, len(points))
@@ -87,13 +87,13 @@ def _column(
 
 
 def _clock(at: float, width: int) -> str:
-    """When a column begins, in UTC: with its day where one is not enough, and without its hour where it is a day's."""
+    """A column's start in UTC: with the day if the chart spans several, without the hour if columns are days."""
     shown = "%d %b" if width > 6 * 3_600 else "%d %b %H:%M" if width > 600 else "%H:%M"
     return time.strftime(shown, time.gmtime(at))
 
 
 def windows(turns: Points, href: Callable[[Mapping[str, Any]], str]) -> Html:
-    """The last requests as columns, each as a share of its limit: what was sent, and above it what was not."""
+    """The last requests as columns relative to their limit: what was sent, and above it what wasn't."""
     shown = list(reversed(turns[:MOST_REQUESTS]))
     top = max([1.15, *(min(turn["tokens_before"] / (turn["limit"] or 1), HIGHEST) for turn in shown)])
     step = 100 / max(1, len(shown))
@@ -111,7 +111,7 @@ def windows(turns: Points, href: Callable[[Mapping[str, Any]], str]) -> Html:
             out = round(HEIGHT * (before - after) / top, 1)
             drawn.append(el("rect", y=round(HEIGHT - tall - out, 1), height=out, class_="k-out", **at))
         drawn.append(el("rect", y=HEIGHT - tall, height=tall, class_="k-sent", **at))
-        # The table below has the same links for the keyboard.
+        # The table below offers the same links to the keyboard.
         parts.append(el("a", drawn, href=href(turn), tabindex="-1"))
     parts.append(el("line", x1=0, x2="100%", y1=line, y2=line, class_="limit"))
     over = sum(turn["tokens_before"] > (turn["limit"] or 1) for turn in shown)
@@ -134,7 +134,7 @@ def windows(turns: Points, href: Callable[[Mapping[str, Any]], str]) -> Html:
 
 
 def share_bar(share: float, label: str) -> Html:
-    """A small bar beside a number. It says nothing that the number does not."""
+    """A small decorative bar beside a number."""
     wide = f"{max(0.0, min(1.0, share)) * 100:.1f}%"
     bar = el("rect", x=0, y=0, width=wide, height=6, class_="k-sent", rx=3)
     return el("svg", bar, class_="share", width="100%", height=6, aria_hidden="true", data_label=label)

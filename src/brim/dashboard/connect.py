@@ -1,4 +1,4 @@
-"""How to point a client at this gateway: commands for the address in use, ready to be copied."""
+"""How to point a client at this gateway: copyable commands for its address."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def commands(place: NavigationPlace) -> dict[str, str]:
 
 
 def render(place: NavigationPlace, *, opened: bool) -> Html:
-    """The commands; folded away where requests have come already."""
+    """The commands, collapsed once requests have arrived."""
     rows = [
         el(
             "div",

@@ -1,4 +1,4 @@
-"""The context map of a request: what fills its window, by category and by message, as it came and as it was sent."""
+"""The context map of a request: what fills its window, by category and by message, before and after."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from brim.dashboard import diff, words
 from brim.dashboard.data import ViewValues
 from brim.dashboard.html import Html, el, number, numbers, table
 
-# A map has so many cells for the limit, and draws a request of up to twice that.
+# Cells for the limit, cells per row, and their size; a request of up to twice the limit is drawn.
 CELLS, ACROSS, SIZE = 200, 25, 14
 MOST_CELLS = 2 * CELLS
-# So many tools have a colour of their own; the others share the last.
+# Tools with their own colour; the others share the last.
 TOOLS = 4
 FIXED = {
     "instructions": "Instructions",
@@ -28,7 +28,7 @@ FIXED = {
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A message on either side: its category, its tokens there, and where the page has more of it."""
+    """A message before or after: its category, tokens, and a link to its details."""
 
     key: str
     category: str
@@ -39,7 +39,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Map:
-    """All blocks in order, what stands around the messages, and the names of the categories by their class."""
+    """All blocks in order, the tokens around the messages, and the categories' names by CSS class."""
 
     blocks: Sequence[Block]
     names: Mapping[str, str]
@@ -48,7 +48,7 @@ class Map:
     limit: int
 
     def sums(self, side: str) -> dict[str, int]:
-        """Tokens by category; what no message takes is tools and framing."""
+        """Tokens by category; those outside messages are tools and framing."""
         found = dict.fromkeys(self.names, 0)
         for block in self.blocks:
             found[block.category] += getattr(block, side)
@@ -59,7 +59,7 @@ class Map:
 
 
 def build(turn: ViewValues, after: Sequence[ViewValues], total: int) -> Map | None:
-    """The map of a turn and what was or would be sent for it; None where its messages or sizes are not held."""
+    """The map of a turn and what was or would be sent; None if its messages or sizes are no longer in memory."""
     before = turn.get("before")
     if before is None or any(message.get("tokens") is None for message in (*before, *after)):
         return None
@@ -110,7 +110,7 @@ def _category(pair: diff.Pair, named: Mapping[str, str], classes: Mapping[str, s
 
 
 def render(found: Map, label: str) -> Html:
-    """Both sides, and a table with what the colours mean."""
+    """Both sides, with a legend as a table."""
     sides = [_side(found, "before", "As it came")]
     if found.before != found.after or any(block.pair.status != "same" for block in found.blocks):
         sides.append(_side(found, "after", label))
@@ -126,7 +126,7 @@ def _side(found: Map, side: str, label: str) -> Html:
 
 
 def _cells(found: Map, side: str, label: str) -> Html:
-    """The window as cells, half a percent of the limit each; what is over the limit stands below a line."""
+    """The window as cells of half a percent of the limit; what exceeds the limit is below a line."""
     sums = found.sums(side)
     scale = CELLS / max(1, found.limit)
     kinds: list[str] = []
@@ -161,7 +161,7 @@ def _cells(found: Map, side: str, label: str) -> Html:
 
 
 def _strip(found: Map, side: str, label: str) -> Html:
-    """One block for each message, in order, as wide as it is large; each leads to its place in the list."""
+    """One block per message, in order, sized by its tokens and linked to its place in the list."""
     sums, width = found.sums(side), max(found.before, found.after, found.limit, 1)
     parts, at = [_block(0.0, sums["tools"], width, "tools", "Tools and framing", "")], sums["tools"]
     for block in found.blocks:
@@ -186,7 +186,7 @@ def _block(at: float, size: int, width: int, category: str, title: str, key: str
         class_=f"k-{category}",
     )
     inside = [el("title", title), drawn]
-    # The list has the same places for the keyboard: a strip of a hundred stops would be in its way.
+    # Keyboard users have the list; a strip with a hundred tab stops would be in their way.
     return el("a", inside, href=f"#{key}", tabindex="-1") if key else el("g", inside)
 
 
@@ -217,7 +217,7 @@ def _legend(found: Map, label: str) -> Html:
 
 
 def quality(found: Map) -> dict[str, str]:
-    """What a plan keeps, in figures. Example: {"Your words": "100%", "Newest result": "whole", …}"""
+    """Quality figures of a plan. Example: {"Your words": "100%", "Newest result": "whole", …}"""
     said = [block for block in found.blocks if block.category == "user" and block.before]
     results = [block for block in found.blocks if block.category.startswith("t") and block.category != "tools"]
     results = [block for block in results if block.before]

@@ -1,4 +1,4 @@
-"""What the dashboard needs to know, and the one place where content is taken out if it is not to be shown."""
+"""The data interface of the dashboard, and the one place that removes content if it must not be shown."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any, Protocol
 
 ViewValues = Mapping[str, Any]
 SWITCH = "gateway.log_content"
-# The keys under which texts of a conversation stand.
+# The keys that hold texts of a conversation.
 TEXTS = frozenset(("text", "preview", "answer"))
 
 
 class DashboardData(Protocol):
-    """Plain values, as the JSON API gives them. What a method does not know, it leaves out.
+    """Plain values, as in the JSON API. Unknown values are left out.
 
     Methods that name a session or a turn raise `brim.errors.NotFound`; text is redacted before it comes here.
     """
@@ -26,13 +26,13 @@ class DashboardData(Protocol):
         `models`, `clients` and `tenants` (each with `name`), and `choices` of names by model, client and tenant."""
 
     def running(self, limit: int = 20) -> Sequence[ViewValues]:
-        """The turns that are in work now."""
+        """The turns in flight."""
 
     def moments(self, limit: int = 8) -> Sequence[ViewValues]:
-        """What happened last that is worth a look: session, number, at, kind, told."""
+        """Recent noteworthy events: session, number, at, kind, told."""
 
     def sessions(self, limit: int = 50, query: str = "") -> Sequence[ViewValues]:
-        """The last used sessions: id, client, model, requests, touched, tokens_before, tokens_after, limit, used."""
+        """The sessions used last: id, client, model, requests, touched, tokens_before, tokens_after, limit, used."""
 
     def session(self, id: str) -> ViewValues:
         """A session with its `turns` (each with `layers`, if known, and `events`), its `archive` (handle, characters)
@@ -43,13 +43,13 @@ class DashboardData(Protocol):
         calls, answers, tools, tokens), its `events`, and the `answer` that came."""
 
     def layers(self, id: str, number: int) -> Sequence[ViewValues] | None:
-        """The tokens of a turn by layer, without its messages: many are asked for at once."""
+        """The tokens of a turn by layer, without its messages, because many are requested at once."""
 
     def planned_at(self, id: str, number: int, budget: int, policy: str = "") -> ViewValues:
         """The same turn at another budget: budget, tokens, report, after. Raises BudgetTooSmall."""
 
     def archived(self, id: str, handle: str) -> ViewValues:
-        """What a handle stands for: handle, characters, text."""
+        """The content behind a handle: handle, characters, text."""
 
     def models(self) -> Sequence[ViewValues]:
         """The models: window, max_output, input_limit, family, source, prices, requests, usage, errors, cost."""
@@ -58,22 +58,22 @@ class DashboardData(Protocol):
         """`days`: usage by day and model."""
 
     def settings(self) -> Sequence[ViewValues]:
-        """What is in force: key, value, origin; no secrets."""
+        """The settings in force: key, value, origin; no secrets."""
 
     def settings_file(self, key: str = "") -> str:
-        """The file that a setting is changed in; empty where none can be changed."""
+        """The file in which a setting is changed; empty if it can't be changed."""
 
     async def change_settings(self, given: Mapping[str, Any]) -> None:
-        """Set these keys, None for the default, in their file and in force. Raises BadSetting, then nothing changed."""
+        """Set these keys (None: the default) in their file and in the gateway. Raises BadSetting and changes nothing."""
 
 
 def shows_content(data: DashboardData) -> bool:
-    """Whether the settings allow content to be shown; they do not unless told."""
+    """Whether the settings allow showing content; they don't by default."""
     return any(row["key"] == SWITCH and row["value"] is True for row in data.settings())
 
 
 def without_text(values: ViewValues) -> ViewValues:
-    """A turn, session or plan with sizes and digests in the place of its texts.
+    """A turn, session or plan with sizes and digests instead of texts.
 
     Example: {"after": [{"role": "user", "text": "hello"}]} -> {"after": [{"role": "user", "characters": 5}]}
     """

@@ -1,4 +1,4 @@
-"""What changed between the messages as they came and as they were sent: pairs of messages, and lines of a pair."""
+"""Compares the messages before and after: pairs of messages, and the lines of a pair."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ Status = Literal["same", "changed", "removed", "added", "gap"]
 CONTEXT = 2
 MOST_LINES = 300
 LONGEST_LINE = 1_200
-# Beyond this many comparisons two texts are shown as one replaced by the other. Digests hardly ever repeat, which
+# Beyond this many comparisons, one text is shown as replaced by the other. Digests rarely repeat, which
 # makes comparing them far cheaper than lines.
 MOST_WORK, MOST_DIGESTS = 100_000, 20_000_000
-# Messages without calls are told apart by their role alone: only in short runs does that say which became which.
+# Messages without calls differ only by role, which identifies them only within short runs.
 SHORT_RUN = 40
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A message before and after; None where there is none. `at` is its number before, or where it came in."""
+    """A message before and after, either of which may be None. `at` is its number before, or where it was added."""
 
     status: Status
     before: SentMessage | None
@@ -31,7 +31,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class DiffLine:
-    """A line on each side; a gap says on the left how many lines were left out."""
+    """A line on each side; a gap has the number of omitted lines on the left."""
 
     status: Status
     left: str = ""
@@ -39,7 +39,7 @@ class DiffLine:
 
 
 def pairs(before: Sequence[SentMessage], after: Sequence[SentMessage]) -> list[Pair]:
-    """Pair messages up: those with the same digest first, then those with the same role and calls between them."""
+    """Pair up messages: first those with equal digests, then those in between with the same role and calls."""
     found: list[Pair] = []
     digests = [_digest(one) for one in before], [_digest(one) for one in after]
     for tag, a, b, c, d in _opcodes(*digests, MOST_DIGESTS):
@@ -77,7 +77,7 @@ def _kind(message: SentMessage) -> str:
 
 
 def lines(before: str, after: str, most: int = MOST_LINES) -> list[DiffLine]:
-    """The changed lines of two texts with two lines around them, at most so many.
+    """The changed lines of two texts with two lines of context, up to a maximum.
 
     Example: lines("a\\nb", "a\\nc") -> [Line("same", "a", "a"), Line("changed", "b", "c")]
     """
@@ -97,7 +97,7 @@ def lines(before: str, after: str, most: int = MOST_LINES) -> list[DiffLine]:
 
 
 def _same(shared: Sequence[str], first: bool, last: bool) -> list[DiffLine]:
-    """Lines that did not change, without those that are far from any change."""
+    """Unchanged lines, without those far from any change."""
     head, tail = 0 if first else CONTEXT, 0 if last else CONTEXT
     if len(shared) <= head + tail + 1:
         return [DiffLine("same", _cut(line), _cut(line)) for line in shared]
@@ -113,7 +113,7 @@ def _cut(line: str) -> str:
 
 
 def _opcodes(a: Sequence[str], b: Sequence[str], most: int = MOST_WORK) -> list[tuple[str, int, int, int, int]]:
-    """The opcodes of difflib, with the same start and end taken off first and the work bounded."""
+    """difflib's opcodes, with common start and end removed first and the work bounded."""
     size = min(len(a), len(b))
     head = next((n for n in range(size) if a[n] != b[n]), size)
     tail = next((n for n in range(size - head) if a[-1 - n] != b[-1 - n]), size - head)

@@ -1,4 +1,4 @@
-"""The words of the dashboard: each with a sentence that stands where the word does, and all of them on one page."""
+"""The dashboard's glossary: a sentence for each term, shown as a tooltip and together on one page."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ WORDS: Final = {
 
 
 def term(word: str, place: NavigationPlace, shown: str = "") -> Html:
-    """A word that says what it means where it stands. Example: term("recall", place, "Recalls")"""
+    """A term with its tooltip. Example: term("recall", place, "Recalls")"""
     return el(
         "a",
         shown or word,

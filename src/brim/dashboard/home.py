@@ -1,4 +1,4 @@
-"""The home page: what happens now, numbers over time, and what is worth a look. The script renews its parts."""
+"""The home page: current activity, numbers over time, and noteworthy events. A script refreshes its parts."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from brim.dashboard.html import Child, Html, address, el, link, number, numbers,
 from brim.dashboard.page import NavigationPlace, figure, figures, page
 from brim.dashboard.sessions import KINDS
 
-# Of so many of the last requests those that are chosen are drawn and listed.
+# Requests and sessions shown, and recent requests searched for those matching the filter.
 SHOWN, SESSIONS, COUNTED = 12, 6, 200
 SPANS = {"1h": "hour", "24h": "24 hours", "7d": "7 days", "30d": "30 days"}
 
 
 @dataclass(frozen=True, slots=True)
 class HomeFilter:
-    """What the numbers are of: a span of time, and a model, client and tenant or all."""
+    """The filter of the numbers: a time span, and optionally a model, client and tenant."""
 
     span: str = "24h"
     model: str = ""
@@ -59,13 +59,13 @@ def render(data: DashboardData, place: NavigationPlace, chosen: HomeFilter) -> s
 
 
 def as_json(data: DashboardData, place: NavigationPlace, chosen: HomeFilter) -> dict[str, Any]:
-    """What the script needs to renew the page: its parts by their ids."""
+    """The parts of the page by id, for the script that refreshes it."""
     found = data.numbers(chosen.span, chosen.model, chosen.client, chosen.tenant)
     return {"parts": parts(data, place, chosen, found)}
 
 
 def parts(data: DashboardData, place: NavigationPlace, chosen: HomeFilter, found: ViewValues) -> dict[str, str]:
-    """Every part that changes."""
+    """All parts that change."""
     live = data.live(COUNTED)
     turns = [turn for turn in live["turns"] if _chosen(turn, chosen)]
     return {
@@ -85,7 +85,7 @@ def _chosen(turn: ViewValues, chosen: HomeFilter) -> bool:
 
 
 def sentence(found: ViewValues, chosen: HomeFilter) -> str:
-    """What Brim did, as one would say it.
+    """What Brim did, in one sentence.
 
     Example: "In the last 24 hours Brim kept 69 of 96 requests inside gpt-4o-mini's window and saved $0.13."
     """
@@ -107,7 +107,7 @@ def sentence(found: ViewValues, chosen: HomeFilter) -> str:
 
 
 def _filters(found: ViewValues, chosen: HomeFilter) -> Html:
-    """A form that works by its button; the script sends it at every choice."""
+    """A form with a button; the script submits it at every change."""
     fields: list[Child] = [_select("span", "Time", chosen.span, dict(SPANS))]
     for name in ("model", "client", "tenant"):
         listed = [choice for choice in found["choices"][name] if choice]
@@ -132,7 +132,7 @@ def _select(name: str, label: str, given: str, choices: Mapping[str, str]) -> Ht
 
 
 def _now(data: DashboardData, place: NavigationPlace, chosen: HomeFilter) -> list[Child]:
-    """Requests in work, and the sessions used last with how full they are."""
+    """Requests in flight, and the sessions used last with how full they are."""
     running = [turn for turn in data.running() if _chosen(turn, chosen)]
     sessions = [one for one in data.sessions(50) if _chosen(one, chosen)][:SESSIONS]
     count = f"{words.plural(len(running), 'request')} in flight" if running else "Nothing in flight"
@@ -152,7 +152,7 @@ def _running(turn: ViewValues, place: NavigationPlace) -> Html:
 
 
 def _session(one: ViewValues, place: NavigationPlace) -> Html:
-    """A card: how full the window of a session is."""
+    """A card that shows how full a session's window is."""
     name = el("bdi", one["client"] or words.brief(one["id"]))
     size = f"{words.short(one['tokens_after'])} of {words.short(one['limit'])} tokens" if one["limit"] else ""
     return el(
@@ -235,7 +235,7 @@ def _charts(found: ViewValues, turns: Sequence[ViewValues], place: NavigationPla
 
 
 def _moments(moments: Sequence[ViewValues], place: NavigationPlace) -> list[Child]:
-    """What happened last that is worth a look."""
+    """Recent noteworthy events."""
     told: list[Child] = [el("h2", "Worth a look")]
     if not moments:
         return [*told, el("p", "Compactions, recalls, lost caches and faults will be listed here.", class_="note")]

@@ -1,4 +1,4 @@
-"""HTML from functions: whatever is not marked as HTML is escaped, so that content stays data."""
+"""Builds HTML from functions; everything not marked as HTML is escaped, so content stays data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ VOID: Final = frozenset(("br", "hr", "img", "input", "link", "meta"))
 
 
 class Html(str):
-    """Text that is HTML already."""
+    """Text that already is HTML."""
 
     __slots__ = ()
 
@@ -59,7 +59,7 @@ def address(base: str, *segments: str | int) -> str:
 def table(
     caption: str, heads: Iterable[Child], rows: Iterable[Html], id: str | None = None, class_: str | None = None
 ) -> Html:
-    """A table with a caption, which can be scrolled sideways by keyboard where it is too wide."""
+    """A table with a caption; if it is too wide, it scrolls sideways, also by keyboard."""
     head = el("thead", el("tr", [part if isinstance(part, Html) else el("th", part, scope="col") for part in heads]))
     made = el("table", el("caption", caption), head, el("tbody", list(rows), id=id), class_=class_)
     return el("div", made, class_="scroll", tabindex="0", role="group", aria_label=caption)
@@ -71,5 +71,5 @@ def number(content: Child, **attributes: str | None) -> Html:
 
 
 def numbers(*names: str) -> list[Html]:
-    """Heads of columns of numbers."""
+    """Headers of number columns."""
     return [el("th", name, scope="col", class_="n") for name in names]

@@ -1,4 +1,4 @@
-"""The items of a request: each with its sizes, its form and the reason, and its texts when it is opened."""
+"""The items of a request, with their sizes, form and reason, and their texts when opened."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FORMS = {
     "summary": "summary",
     "recalled": "recalled",
 }
-# From the least to the most that was done to an item.
+# Ordered by how much an item was changed.
 _ORDER = ("full", "dense", "outline", "line", "summary", "archived", "dropped")
 _PLACE = re.compile(r"^\w+\[(\d+)\]")
 ADDED = {
@@ -33,7 +33,7 @@ ADDED = {
 
 
 def decided(report: ViewValues) -> dict[int, list[ViewValues]]:
-    """The decisions of a plan by the message that they are of; -1 is the system field."""
+    """The decisions of a plan by message; -1 is the system field."""
     found: dict[int, list[ViewValues]] = {}
     for decision in report["decisions"]:
         match = _PLACE.match(decision["item"])
@@ -42,7 +42,7 @@ def decided(report: ViewValues) -> dict[int, list[ViewValues]]:
 
 
 def told(block: Block, decisions: Mapping[int, Sequence[ViewValues]]) -> tuple[str, str, str]:
-    """The form of a message, why, and the handle of its original."""
+    """The form of a message, the reason, and the handle of its original."""
     if block.pair.before is None:
         return block.category, ADDED.get(block.category, "put in by Brim"), ""
     its = decisions.get(block.pair.before.get("at", block.pair.at), ())
@@ -54,7 +54,7 @@ def told(block: Block, decisions: Mapping[int, Sequence[ViewValues]]) -> tuple[s
 
 
 def listed(found: Map, report: ViewValues, place: NavigationPlace, turn: ViewValues, query: str) -> Html:
-    """All items, the changed ones first to be seen: each is opened for its texts."""
+    """All items, with the changed ones highlighted; each opens to show its texts."""
     decisions = decided(report)
     blocks = found.blocks[-MOST_ITEMS:]
     changed = sum(block.pair.status != "same" for block in found.blocks)
@@ -119,7 +119,7 @@ def _sizes(block: Block) -> str:
 
 
 def table_of(report: ViewValues, place: NavigationPlace, turn: ViewValues) -> Html:
-    """The items where their messages are not held: sizes, forms and reasons alone."""
+    """The items without their messages: only sizes, forms and reasons."""
     shown = report["decisions"][:MOST_ITEMS]
     if not shown:
         return el("p", "It passed as it was: nothing had to be decided.")
@@ -141,7 +141,7 @@ def table_of(report: ViewValues, place: NavigationPlace, turn: ViewValues) -> Ht
 
 
 def texts(block: Block, place: NavigationPlace) -> Html:
-    """What an item said, and what was sent of it."""
+    """An item's original text, and what was sent of it."""
     if not place.content:
         return el("div", hidden_note())
     before, after = block.pair.before, block.pair.after

@@ -14,9 +14,9 @@ from brim.dashboard.page import NavigationPlace
 
 LONGEST_QUESTION = 500
 MOST_FOUND = 8
-# A passage as it is quoted, in characters around what was found.
+# Characters to quote around a match.
 AROUND = 90
-# An answer's words that stand in more of the messages than this say nothing of where it came from.
+# Words of an answer that occur in more than this share of the messages don't identify a source.
 COMMON = 0.25
 _WORD = re.compile(r"[\w./-]*\d[\w./-]*|\w{5,}")
 
@@ -37,7 +37,7 @@ def search(turn: ViewValues, question: str) -> Html:
 
 
 def answer(found: Map, report: ViewValues, question: str, place: NavigationPlace, session: str) -> Html:
-    """Where a text stands in what came, and what became of it."""
+    """Where a text occurs in the request, and what happened to it."""
     wanted = _folded(question)
     holding = [block for block in found.blocks if wanted in _said(block.pair.before)]
     sent = [block for block in found.blocks if wanted in _said(block.pair.after)]
@@ -90,7 +90,7 @@ def _row(
 
 
 def sources(found: Map, said: str) -> Html | None:
-    """The messages, of those that were sent, that hold what is particular to an answer."""
+    """The sent messages that contain what is specific to an answer."""
     terms = Counter(word.casefold().strip("./-") for word in _WORD.findall(said))
     sent = [block for block in found.blocks if block.after and block.category not in ("instructions",)]
     texts = {block.key: _said(block.pair.after) for block in sent}
@@ -133,7 +133,7 @@ def _folded(text: str) -> str:
 
 
 def _quote(message: ViewValues | None, wanted: str) -> str:
-    """The passage around what was found, in the words of the message."""
+    """The passage around a match, quoted from the message."""
     text = " ".join(str((message or {}).get("text", "")).split())
     at = max(0, text.casefold().find(wanted))
     start, end = max(0, at - AROUND), at + len(wanted) + AROUND

@@ -1,4 +1,4 @@
-"""The models page: windows, margins, how far counts were off, usage and cost."""
+"""The models page: windows, margins, count errors, usage and cost."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from brim.dashboard.page import NavigationPlace, page
 from brim.models import Prices
 
 COUNTED = 500
-# An error above 0 is an over-count, which costs room; below 0 stands an under-count.
+# An error above 0 is an over-count, which wastes room; below 0 is an under-count.
 EDGES = (-0.05, -0.02, -0.01, -0.0005, 0.0005, 0.01, 0.02, 0.05)
 NAMES = (
     "under by more than 5%",
@@ -113,7 +113,7 @@ def _error_row(model: ViewValues, turns: Sequence[ViewValues]) -> Html:
 
 
 def histogram(errors: Sequence[float]) -> Html:
-    """Counts by size of the error, as a small picture with its words."""
+    """A histogram of count errors, with a text alternative."""
     counts = [0] * len(NAMES)
     for error in errors:
         counts[bisect_right(EDGES, error)] += 1

@@ -1,4 +1,4 @@
-"""What requests cost by kind of token, by list prices and the usage that providers reported."""
+"""The cost of requests by kind of token, from list prices and reported usage."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KINDS = {
 
 @dataclass(slots=True)
 class PricePart:
-    """One kind of token: how many, and what they cost; `unpriced` of them have no known price."""
+    """One kind of token: the number and the cost; `unpriced` tokens have no known price."""
 
     tokens: int = 0
     usd: float = 0.0
@@ -55,7 +55,7 @@ def breakdown(turns: Iterable[Mapping[str, Any]], prices: Mapping[str, Prices]) 
 
 
 def day_cost(row: Mapping[str, Any], prices: Mapping[str, Prices]) -> float | None:
-    """What a day's usage of a model cost; None without prices. Cache writes are taken as fresh input."""
+    """The cost of a day's usage of a model; None without prices. Cache writes count as fresh input."""
     known = prices.get(row["model"])
     if known is None:
         return None

@@ -14,7 +14,7 @@ HEADERS: Final = {
         "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     ),
     "x-content-type-options": "nosniff",
-    # With "no-referrer" browsers send forms without the origin that they come from.
+    # With "no-referrer", browsers would send forms without their origin.
     "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
@@ -31,9 +31,9 @@ PAGES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class NavigationPlace:
-    """Where the dashboard is mounted, the stamp of its static files, and whether content may be shown.
+    """Where the dashboard is mounted, the version of its static files, and whether content may be shown.
 
-    `origin` is the address by which the reader came, for the commands that connect a client.
+    `origin` is the address that the visitor used, for the commands that connect a client.
     """
 
     base: str
@@ -43,7 +43,7 @@ class NavigationPlace:
 
 
 def page(place: NavigationPlace, title: str, *body: Child, section: str = "", refresh: int = 0, live: str = "") -> str:
-    """A whole page. `refresh` is in seconds, for readers without scripts; `live` is what the script renews it from."""
+    """A whole page. `refresh` is in seconds, for browsers without scripts; the script updates it from `live`."""
     head = [
         el("meta", charset="utf-8"),
         el("meta", name="viewport", content="width=device-width, initial-scale=1"),
@@ -76,7 +76,7 @@ def _note(place: NavigationPlace) -> str:
 
 
 def hidden_note() -> Html:
-    """How to see content, for places that would show it."""
+    """A note on how to show content, for places that would show it."""
     return el(
         "p",
         "Content is not shown here; digests, sizes and reasons are. To see texts, set ",
@@ -93,7 +93,7 @@ def hidden_note() -> Html:
 
 
 def figure(label: Child, value: Child, note: Child = None, key: str | None = None, class_: str | None = None) -> Html:
-    """A number with its name and a remark; `key` is the name by which the script renews it."""
+    """A labelled number with a remark; `key` identifies it for the script."""
     remark = el("dd", el("span", note, data_live=key and f"{key}_note"), class_="remark")
     return el(
         "div",

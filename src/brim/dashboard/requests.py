@@ -1,4 +1,4 @@
-"""Requests as rows: what came, what was sent, and how it ended."""
+"""Requests as table rows: received, sent, and the outcome."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def _row(turn: ViewValues, place: NavigationPlace) -> Html:
 
 
 def fine(turn: ViewValues) -> bool:
-    """Whether a request ended, or goes on, as it should."""
+    """Whether a request ended, or continues, normally."""
     return turn["outcome"] == "done" and int(turn["status"]) < 400
 
 
 def outcome(turn: ViewValues) -> Html:
-    """How a request ended, in words."""
+    """The outcome of a request in words."""
     word = OUTCOMES.get(turn["outcome"], turn["outcome"])
     if fine(turn) or turn["outcome"] == "running":
         return el("span", word)

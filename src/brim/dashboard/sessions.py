@@ -1,4 +1,4 @@
-"""The list of sessions, and one session: its window now and over the turns, summary, archive and recalls."""
+"""The list of sessions, and the page of one: its window now and over time, summary, archive and recalls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_ROWS = 200
 
 
 def listed(sessions: Sequence[ViewValues], place: NavigationPlace, limit: int, query: str) -> str:
-    """All sessions, with a search."""
+    """All sessions, with a search field."""
     heads = ["Session", *numbers("Tokens"), "Window"]
     rows = [_summary_row(session, place) for session in sessions]
     nothing = "No session matches." if query else "No session yet: point a client at the gateway."
@@ -107,7 +107,7 @@ def _facts(session: ViewValues, place: NavigationPlace) -> Html:
 
 
 def now(turn: ViewValues | None, session: ViewValues) -> Child:
-    """The window by layers as it was last sent."""
+    """The last sent window by layers."""
     report = turn and turn.get("report")
     if not session["turns"] or not session["limit"]:
         return el("p", "Nothing has been counted yet.")
@@ -122,7 +122,7 @@ def now(turn: ViewValues | None, session: ViewValues) -> Child:
 
 
 def window(report: ViewValues, label: str = "As sent") -> Html:
-    """Bars of a turn before and after with a legend that has the numbers."""
+    """Bars of a turn before and after, with a legend of numbers."""
     layers, limit = report["layers"], report["limit"]
     used = report["after"] / limit if limit else 0.0
     rows = [
@@ -159,7 +159,7 @@ def window(report: ViewValues, label: str = "As sent") -> Html:
 
 
 def _over(turns: Sequence[ViewValues], place: NavigationPlace, session: str) -> list[Child]:
-    """The window over the turns, and what its colours mean."""
+    """The window over the turns, with a legend."""
     picture = bars.columns(turns, place.base, session)
     told = "Colours are the layers of the window. The pale part is what came and was not sent. Dots are what happened."
     if any(not turn.get("layers") for turn in turns):
@@ -171,7 +171,7 @@ def _over(turns: Sequence[ViewValues], place: NavigationPlace, session: str) -> 
 
 
 def _happened(turns: Sequence[ViewValues], place: NavigationPlace, session: str) -> Html | None:
-    """Compactions, recalls, lost caches, refits and faults, the newest first."""
+    """Compactions, recalls, cache losses, refits and faults, newest first."""
     rows = [
         el(
             "li",
@@ -258,7 +258,7 @@ def _archive(archive: Sequence[ViewValues], place: NavigationPlace, session: str
 
 
 def archived(found: ViewValues, place: NavigationPlace, session: str) -> str:
-    """What a handle stands for."""
+    """The page of the content behind a handle."""
     body: Child = el("pre", found["text"], dir="auto", tabindex="0") if "text" in found else hidden_note()
     return page(
         place,

@@ -1,4 +1,4 @@
-"""The settings page: what is in force, where it comes from, and forms for what may be changed while Brim runs."""
+"""The settings page: the settings in force with their origins, and forms for those that can be changed at run time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from brim.settings.editable import POLICIES, EditableSetting, of_policy, of_sect
 from brim.settings.schema import NAMED
 
 _NAME = re.compile(rf"^({'|'.join(NAMED)})\..*\.(?=[a-z_]+$)")
-# What each policy does, in the words of the documentation.
+# Descriptions of the policies, from the documentation.
 _ABOUT = {
     "agent": "Keeps the user's words and the newest steps; of the rest what is relevant, as far as there is room.",
     "rolling": "Keeps the last messages verbatim, and a summary of what came before.",
@@ -32,7 +32,7 @@ MOST_FIELDS = 100
 
 @dataclass(frozen=True, slots=True)
 class SettingsChange:
-    """What a form asks for: the keys that it changes, what was typed, and what is wrong with it."""
+    """The changes in a form: the keys, what was typed, and what is wrong with it."""
 
     form: str
     given: dict[str, Any] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class SettingsChange:
 
 
 def asked(body: str, rows: Sequence[ViewValues]) -> SettingsChange:
-    """What a sent form changes. Raises BadInput for what is no form of this page."""
+    """The changes in a submitted form. Raises BadInput for anything but a form of this page."""
     try:
         fields = dict(parse_qsl(body, keep_blank_values=True, strict_parsing=True, max_num_fields=MOST_FIELDS))
     except ValueError as problem:
@@ -59,7 +59,7 @@ def asked(body: str, rows: Sequence[ViewValues]) -> SettingsChange:
     for name, setting in settings.items():
         row = known.get(setting.key)
         if (row is not None and _fixed(row)) or (name not in fields and setting.kind != "switch"):
-            continue  # a field that is disabled is not sent
+            continue  # disabled fields aren't sent
         change.typed[setting.key] = fields.get(name, "")
         try:
             value = (name in fields) if setting.kind == "switch" else setting.read(fields[name])
@@ -72,7 +72,7 @@ def asked(body: str, rows: Sequence[ViewValues]) -> SettingsChange:
 
 
 def _is_news(setting: EditableSetting, value: Any, row: ViewValues | None) -> bool:
-    """Whether a value is not in force yet; None is the default."""
+    """Whether a value differs from the one in force; None is the default."""
     if value is None:
         return row is not None and row["origin"] != "default"
     before = row["value"] if row is not None else setting.default
@@ -80,7 +80,7 @@ def _is_news(setting: EditableSetting, value: Any, row: ViewValues | None) -> bo
 
 
 def refused(change: SettingsChange, problem: BadSetting) -> SettingsChange:
-    """The change with what was wrong with it, beside its field where that is named."""
+    """The change with its error, next to the field if the error names one."""
     named = str(problem).partition(":")[0].partition(" ")[0]
     key = named if named in change.typed else ""
     return SettingsChange(change.form, change.given, change.typed, {key: _bare(problem, key)})
@@ -108,7 +108,7 @@ def render(
 
 
 def _told(rows: Sequence[ViewValues], saved: Sequence[str]) -> Html | None:
-    """What was just changed, as it is in force now."""
+    """What was just changed, with the values now in force."""
     named = [row for row in rows if row["key"] in saved]
     if not named:
         return None
@@ -144,7 +144,7 @@ def _forms(
 def _policy_form(
     name: str, in_force: bool, known: Mapping[str, ViewValues], place: NavigationPlace, change: SettingsChange | None
 ) -> Html:
-    """The settings of one policy; those of the others are folded, and saving them switches to it."""
+    """The settings of one policy; other policies are collapsed, and saving one switches to it."""
     fixed = _fixed(known["policy.name"]) if not in_force else ""
     button = "Save" if in_force else f"Switch to {name}"
     open = in_force or (change is not None and change.form == name)
@@ -236,7 +236,7 @@ def _shown(value: Any) -> str:
 
 
 def _fixed(row: ViewValues) -> str:
-    """Why a value cannot be changed here; empty where it can."""
+    """Why a value can't be changed here; empty if it can."""
     origin = str(row["origin"])
     if not origin.startswith(("environment", "argument")):
         return ""

@@ -1,4 +1,4 @@
-"""One turn: its context map, every item with its reason, and its plan at any budget and policy."""
+"""The page of a turn: its context map, every item with its reason, and its plan at any budget and policy."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GONE = "The messages of this turn are not in memory any more, so its plan can ne
 
 @dataclass(frozen=True, slots=True)
 class TurnTrial:
-    """What the reader tries: a budget, a policy, and a text to look for."""
+    """What the visitor tries: a budget, a policy, and a text to look for."""
 
     budget: int | None = None
     policy: str = ""
@@ -44,7 +44,7 @@ class TurnTrial:
 def render(
     turn: ViewValues, plan: Html, place: NavigationPlace, trial: TurnTrial, *, prices: Mapping[str, Prices], last: bool
 ) -> str:
-    """The page of a turn; `last` says that none comes after it."""
+    """The page of a turn; `last` means that it is the newest."""
     session, count = turn["session"], turn["number"]
     where = ("sessions", session, "turns")
     around = [
@@ -67,7 +67,7 @@ def render(
 
 
 def _sentence(turn: ViewValues) -> list[Child]:
-    """What became of the turn, and what happened in it, as one would say it."""
+    """What happened in the turn, in one sentence."""
     before, after, limit = turn["tokens_before"], turn["tokens_after"], turn["limit"]
     if not limit:
         first = "Nothing is known of this model's window, so the request went on as it came."
@@ -135,7 +135,7 @@ def _bill(turn: ViewValues, prices: Mapping[str, Prices]) -> Html | None:
 
 
 def _controls(turn: ViewValues, trial: TurnTrial, place: NavigationPlace) -> list[Child]:
-    """A form that tries budgets and policies, to which the script adds a slider; and the search."""
+    """A form to try budgets and policies, to which the script adds a slider, and the search field."""
     most = max(turn["tokens_before"], turn["limit"], 100)
     step = max(1, most // 200)
     value = trial.budget or turn["limit"] or most
@@ -166,7 +166,7 @@ def _controls(turn: ViewValues, trial: TurnTrial, place: NavigationPlace) -> lis
 def plan(
     turn: ViewValues, tried: ViewValues | None, place: NavigationPlace, trial: TurnTrial, prices: Mapping[str, Prices]
 ) -> Html:
-    """What was sent, or what would be at what was tried; the script exchanges this part alone."""
+    """What was sent, or would be sent with the tried settings; the script replaces only this part."""
     report = tried["report"] if tried else turn.get("report")
     after = tried["after"] if tried else turn.get("after")
     if report is None or after is None:
@@ -198,7 +198,7 @@ def _mapped(
     trial: TurnTrial,
     prices: Mapping[str, Prices],
 ) -> list[Child]:
-    """Everything that needs the messages: the map, what it keeps, the answer's sources and the items."""
+    """Everything that needs the messages: the map, the quality figures, the answer's sources and the items."""
     parts: list[Child] = [_quality(turn, found, prices)]
     if trial.why and place.content:
         parts += [el("h3", f"Why is “{trial.why}” missing?")]
@@ -214,7 +214,7 @@ def _mapped(
 
 
 def _quality(turn: ViewValues, found: Map, prices: Mapping[str, Prices]) -> Html:
-    """What a plan keeps and costs, in figures."""
+    """A plan's quality and cost in figures."""
     known = prices.get(turn["model"])
     made = [figure(name, value) for name, value in contextmap.quality(found).items()]
     if known is not None:
@@ -224,7 +224,7 @@ def _quality(turn: ViewValues, found: Map, prices: Mapping[str, Prices]) -> Html
 
 
 def refused(problem: str) -> Html:
-    """In the place of a plan that cannot be made."""
+    """Shown instead of a plan that can't be made."""
     return el("section", el("p", problem, role="alert", class_="critical", id="told-plan"), id="plan")
 
 

@@ -1,4 +1,4 @@
-"""What Brim's own MCP server can do, without the protocol around it."""
+"""The tools of Brim's own MCP server, independent of the protocol."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Tools:
         return {"tokens": counted.tokens, "upper": counted.upper, "source": counted.source}
 
     def compact(self, text: str, budget: int | None, kind: str | None, query: str) -> RpcObject:
-        """Without a budget losslessly, else within it; the original of a lossy form is one recall away."""
+        """Compact a text, losslessly without a budget; the original of a lossy form can be recalled."""
         if budget is not None and budget < 1:
             raise BadInput("budget", f"{budget} is not a number of tokens")
         compactor = Compactor(text, count_tokens, kind, Hint())
@@ -82,14 +82,14 @@ class Tools:
         return self._documents(self.learnings, keywords, LEARNINGS)
 
     def _documents(self, folder: Path, keywords: list[str], collection: Collection) -> RpcObject:
-        """The seed's whole files, unless they are more than a result should be: then their best sections."""
+        """The matching files in full, or their best sections if they are too long for a result."""
         found = search(folder, keywords, collection=collection)
         if count_tokens(found.text) > _DOC_TOKENS:
             found = search(folder, keywords, collection=collection, rank="bm25", budget=_DOC_TOKENS)
         return {"text": found.text, "files": [hit.path for hit in found.hits], "matched": found.matched}
 
     def context_report(self, messages: list[RpcObject], model: str, budget: int | None) -> RpcObject:
-        """How full a conversation makes a model's window, by layer, and what fitting it would change."""
+        """How full a conversation makes a model's window, by layer, and what a fit would change."""
         report = fitting.fit(messages, model=model, budget=budget).report
         layers = [{"layer": one.layer, "name": one.name, "tokens": one.before} for one in report.layers]
         found: RpcObject = {
@@ -112,7 +112,7 @@ class Tools:
     # Code
 
     def map_repo(self, path: str, level: Level) -> RpcObject:
-        """Each level leaves out more: the lines of files; names but in trees; all below the first folders."""
+        """Map the repository; each level leaves out more: line counts, names outside trees, all below the top folders."""
         known = _known(level)
         found = mapping.map_repo(self.repository, path, 1 if known == "minimal" else None, lines=known == "full")
         if known == "minimal":

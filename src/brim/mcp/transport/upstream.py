@@ -1,4 +1,4 @@
-"""A server as the wrapper sees it: lines go in, lines come out, and it may end."""
+"""The interface of a server: lines go in, lines come out, and it may end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _RESTART_WINDOW = 60.0
 
 
 class Events(Protocol):
-    """Who listens to a server."""
+    """Receives a server's events."""
 
     def from_server(self, upstream: Upstream, line: bytes) -> None: ...
 
@@ -27,7 +27,7 @@ class Events(Protocol):
 
 
 class Upstream(Protocol):
-    """One server, however it is reached."""
+    """One server, over any transport."""
 
     name: str
     alive: bool
@@ -50,7 +50,7 @@ class Upstream(Protocol):
 
 
 class _Flow(asyncio.BaseProtocol):
-    """Holds the client's input back while a server does not read its own."""
+    """Pauses the client's input while a server isn't reading."""
 
     def __init__(self, events: Events) -> None:
         self._events = events
@@ -66,7 +66,7 @@ class _Flow(asyncio.BaseProtocol):
 
 
 class StdioUpstream:
-    """A server that is started as a process, and started again when it died and is needed."""
+    """A server run as a child process, restarted on demand after it died."""
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ class StdioUpstream:
             self.alive = False
             if self._stopping:
                 return
-            await child.stop(0.2)  # it closed its output and may still run: nothing can come of it
+            await child.stop(0.2)  # it closed its output and may still run, but nothing more can come
             events.gone(self, child.last_words())
 
     def send(self, line: bytes, message: RpcMessage | None = None) -> None:
@@ -120,7 +120,7 @@ class StdioUpstream:
             self._child.send(line)
 
     def may_restart(self) -> bool:
-        """Not without end: a server that dies at each start would be started for ever."""
+        """Whether a restart is allowed; limited, for servers that die at every start."""
         recent = [at for at in self._starts if monotonic() - at < _RESTART_WINDOW]
         return not self._stopping and len(recent) <= _RESTARTS
 

@@ -1,4 +1,4 @@
-"""Calls that a server takes as tasks: their results come later, to another request, and are still theirs.
+"""Calls that a server turns into tasks, whose results arrive later in answer to another request.
 
 Version 2025-11-25 answers a call with `{"task": {"taskId": …}}` and gives the result to `tasks/result`; the extension
 of the stateless version answers with `{"resultType": "task", "taskId": …}` and puts the result into `tasks/get`.
@@ -12,19 +12,19 @@ from typing import Generic, TypeVar
 from brim.mcp.transport.json_rpc import RpcObject, parse
 
 _KEPT = 4_096
-# What says that a call became a task is short; what is longer is a result and need not be looked through.
+# An answer that says a call became a task is short; longer ones are results and need no examination.
 _LARGEST = 64 << 10
 C = TypeVar("C")
 
 
 class Tasks(Generic[C]):
-    """The calls of running and finished tasks by their ids, the oldest forgotten first."""
+    """The calls of running and finished tasks by id; the oldest are forgotten first."""
 
     def __init__(self) -> None:
         self._calls: OrderedDict[str, C] = OrderedDict()
 
     def began(self, raw: bytes, call: C) -> bool:
-        """Whether a result, as it came, says that the call became a task; it is then remembered."""
+        """Whether a raw result says that the call became a task; if so, remember it."""
         if len(raw) > _LARGEST or b'"taskId"' not in raw:
             return False
         id = task_of(parse(raw))
@@ -42,7 +42,7 @@ class Tasks(Generic[C]):
 
 
 def task_of(result: RpcObject) -> str:
-    """The id of the task that a call became, empty when it has a result.
+    """The id of the task that a call became; empty if it has a result.
 
     Example: {"task": {"taskId": "t1", "status": "working"}} -> "t1"
     """

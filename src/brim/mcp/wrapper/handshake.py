@@ -1,4 +1,4 @@
-"""Requests that the wrapper answers in several steps: the handshake, lists, and what several servers share."""
+"""Requests that the wrapper answers in several steps: the handshake, lists, and all that several servers share."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ServerError(Exception):
 
 
 class Answers:
-    """Answers for a wrapper, made of those of its servers."""
+    """Builds the wrapper's answers from those of its servers."""
 
     def __init__(self, wrapper: Wrapper) -> None:
         self._wrapper = wrapper
@@ -39,7 +39,7 @@ class Answers:
         self._uris: dict[str, Upstream] = {}
 
     async def greet(self, message: RpcMessage, id: Id) -> None:
-        """`initialize` and `server/discover`: one answer of all servers, with what the wrapper adds."""
+        """Answer `initialize` and `server/discover` for all servers, with the wrapper's additions."""
         assert message.method is not None
         params = message.params()
         method = message.method
@@ -62,7 +62,7 @@ class Answers:
         return own
 
     def own_resource(self, message: RpcMessage, id: Id) -> bool:
-        """Answer what is asked of the wrapper's own resources: originals of compacted results."""
+        """Answer requests for the wrapper's own resources: originals of compacted results."""
         params = message.params()
         uri = params.get("uri")
         modern = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"} if is_modern(params) else {}
@@ -91,18 +91,18 @@ class Answers:
         self._wrapper.send(json_rpc.response(id, {**base, "tools": shown}))
 
     async def learn_tools(self, params: RpcObject) -> None:
-        """Read the tool lists for a client that calls without having asked for them, or that has an old one."""
+        """Read the tool lists for a client that calls a tool without having listed them, or with an outdated list."""
         meta = {key: value for key, value in meta_of(params).items() if key.startswith(_PROTOCOL)}
         try:
             await self._gather_tools({"_meta": meta} if meta else {})
         except ServerError as error:
             self._wrapper.log.say(f"no tool list could be read: {error}")
-            self._wrapper.tools_known = True  # as much as can be: it is not asked for again before it changes
+            self._wrapper.tools_known = True  # as far as possible; not requested again until it changes
 
     async def _gather_tools(self, params: RpcObject) -> RpcObject:
-        """Read the whole list of every server; the fields beside the list, as one list of them all has them.
+        """Read every server's whole list; returns the fields beside the list, merged.
 
-        A server that cannot answer keeps the tools that are known of it.
+        If a server can't answer, its known tools are kept.
         """
         changes = self._wrapper.tool_changes
         read = dict(await self._of_each("tools/list", lambda up: self._pages(up, "tools/list", params)))
@@ -114,7 +114,7 @@ class Answers:
         return server_merge.merge_base([base for _, base in read.values()])
 
     async def _of_each(self, method: str, ask: Callable[[Upstream], Coroutine[Any, Any, T]]) -> list[tuple[str, T]]:
-        """What each server answers; one of several that fails is left out and told of in the log."""
+        """The answers of all servers; if one of several fails, it is left out and logged."""
         answers = await asyncio.gather(*map(ask, self._upstreams), return_exceptions=True)
         good: list[tuple[str, T]] = []
         failed: list[BaseException] = []
@@ -164,7 +164,7 @@ class Answers:
             await self._first_that_knows(message, id, params)
 
     async def _all(self, message: RpcMessage, id: Id, params: RpcObject) -> None:
-        """Ask every server, and answer when all have answered; one that refuses does not spoil it for the others."""
+        """Ask every server, and answer when all have; one that refuses doesn't affect the others."""
         assert message.method is not None
         wrapper = self._wrapper
         ids = [wrapper.own_id() for _ in wrapper.upstreams]
@@ -195,7 +195,7 @@ class Answers:
         self._wrapper.send(json_rpc.response(id, server_merge.merge_list(method, named, base)))
 
     async def _first_that_knows(self, message: RpcMessage, id: Id, params: RpcObject) -> None:
-        """Ask the server that a name or address belongs to, else one after the other."""
+        """Ask the server that a name or address belongs to; otherwise one after the other."""
         assert message.method is not None
         candidates = self._wrapper.upstreams
         ref = params.get("ref")

@@ -1,7 +1,7 @@
 """The proxy between one client and its servers.
 
-Messages pass as the bytes that they came in, except where a rule applies: tool lists and tool calls, the
-handshake where the wrapper adds something, and names, ids and lists where there are several servers.
+Messages pass byte for byte unless a rule applies: to tool lists and tool calls, to the handshake if the wrapper
+adds something, and to names, ids and lists if there are several servers.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from brim.mcp.wrapper.handshake import Answers, ServerError
 from brim.mcp.wrapper.request_ids import Renaming
 from brim.mcp.wrapper.tool_calls import ToolCalls
 
-# Share of the time for one result that keeping its original may take: the rest is for compacting it.
+# Share of the time for one result that archiving its original may take; the rest is for compacting it.
 ARCHIVE_SHARE = 0.25
 _LINKS_SINCE = "2025-06-18"
 _TOOLS_CHANGED = "notifications/tools/list_changed"
-# Requests that wait for as long as it takes: by their nature, or because the server is only starting.
+# Requests without a timeout: by their nature, or because the server is starting.
 _SILENT = ("subscriptions/listen", "tasks/result", "initialize", "server/discover")
 
 
 @dataclass(slots=True)
 class Pending:
-    """A request that is with a server. `finish` takes its answer; without one the answer passes as it is."""
+    """A request sent to a server. `finish` processes its answer; without it, the answer passes unchanged."""
 
     upstream: Upstream
     method: str
@@ -65,7 +65,7 @@ class Wrapper:
         self.archive: ResultArchive = TimedArchive(archive or MemoryArchive(), ARCHIVE_SHARE * options.fit_timeout)
         self.tools = ToolList(options, count_tokens)
         self.version = ""
-        self.faults: Counter[str] = Counter()  # that results survived, by kind
+        self.faults: Counter[str] = Counter()  # faults that results survived, by kind
         self.send = send
         self.pending: dict[Id, Pending] = {}
         self._calls = ToolCalls(self)
@@ -84,14 +84,14 @@ class Wrapper:
         self._hold: Callable[[bool], None] = lambda held: None
 
     async def start(self, hold: Callable[[bool], None] | None = None) -> None:
-        """Start every server; OSError when one cannot be started."""
+        """Start every server. Raises OSError if one can't be started."""
         self._hold = hold or self._hold
         for upstream in self.upstreams:
             await upstream.start(self)
 
     @property
     def recalls(self) -> bool:
-        """Whether `brim_recall` is offered: it is where results may be compacted, and always then."""
+        """Whether `brim_recall` is offered: exactly if results may be compacted."""
         return self.options.compact and "brim_recall" not in self.tools.entries
 
     def links(self, modern: bool) -> bool:
@@ -136,14 +136,14 @@ class Wrapper:
             self.forward(message, self.upstreams[0])
 
     async def _call_once_known(self, message: RpcMessage, id: Id) -> None:
-        """Take a call after the tool lists are read: they say what is read-only, and what must pass untouched."""
+        """Handle a call once the tool lists are read; they say which tools are read-only or must pass unchanged."""
         if self._learning is None or self._learning.done():
             self._learning = self._spawn(self._answers.learn_tools(message.params()))
         await asyncio.shield(self._learning)
         self._calls.request(message, id)
 
     def _known(self, message: RpcMessage, id: Id) -> bool:
-        """Take what is about a result that the wrapper has given or is waiting for; False when it is not."""
+        """Handle a message about a result that the wrapper gave or is waiting for; False if it is about none."""
         method = message.method or ""
         if method.startswith("resources/"):
             return self._answers.own_resource(message, id)
@@ -172,7 +172,7 @@ class Wrapper:
             self._running[id].cancel()
 
     def _answer_server(self, message: RpcMessage) -> None:
-        """Take the client's answer to a request of a server back to that server."""
+        """Pass the client's answer on to the server that asked."""
         if not self._several:
             self.to_server(self.upstreams[0], message.line, message)
             return
@@ -190,7 +190,7 @@ class Wrapper:
         line: bytes | None = None,
         finish: Callable[[RpcMessage], None] | None = None,
     ) -> None:
-        """Send a client's request on; its answer goes to `finish`, or to the client as it is."""
+        """Forward a client's request; its answer goes to `finish`, or unchanged to the client."""
         assert message.id is not None
         assert message.method is not None
         waiting = Pending(upstream, message.method, finish=finish)
@@ -217,7 +217,7 @@ class Wrapper:
         return f"brim/{self._asked}"
 
     async def ask(self, upstream: Upstream, method: str, params: RpcObject, id: str = "") -> RpcObject:
-        """A request of the wrapper's own; its result, or ServerError."""
+        """Send one of the wrapper's own requests; returns the result or raises ServerError."""
         id = id or self.own_id()
         answer: asyncio.Future[RpcMessage] = asyncio.get_running_loop().create_future()
 
@@ -253,7 +253,7 @@ class Wrapper:
             )
 
     async def _restart(self, upstream: Upstream) -> None:
-        """Start a dead server again and repeat the handshake, then send what has waited for it."""
+        """Restart a dead server, repeat the handshake, then send what was waiting for it."""
         self.log.say(f"starting the server {upstream.name} again".replace("  ", " "))
         try:
             await upstream.start(self)
@@ -329,7 +329,7 @@ class Wrapper:
         self._hold(held)
 
     def hold_servers(self, held: bool) -> None:
-        """The client does not read: the servers wait."""
+        """Pause the servers while the client doesn't read."""
         for upstream in self.upstreams:
             (upstream.pause if held else upstream.resume)()
 
@@ -364,7 +364,7 @@ class Wrapper:
         self._fail(id, json_rpc.TIMED_OUT, text.replace("  ", " "))
 
     def _fail(self, id: Id, code: int, text: str) -> None:
-        """An error for one call: as a result that a model can read for tools, else as a JSON-RPC error."""
+        """Report an error for one call: for tools as a result that a model can read, otherwise as a JSON-RPC error."""
         waiting = self.pending.pop(id, None)
         if waiting is None:
             return
@@ -388,7 +388,7 @@ class Wrapper:
         return task
 
     def _run(self, id: Id, work: Coroutine[Any, Any, None]) -> None:
-        """Answer a request that takes several steps; a server's error becomes the answer."""
+        """Answer a multi-step request; a server's error becomes the answer."""
 
         async def guarded() -> None:
             try:
@@ -398,7 +398,7 @@ class Wrapper:
 
         def ended(_: asyncio.Task[None]) -> None:
             self._running.pop(id, None)
-            work.close()  # it was not begun where the client cancelled at once
+            work.close()  # it never started if the client cancelled immediately
 
         self._running[id] = self._spawn(guarded())
         self._running[id].add_done_callback(ended)
@@ -410,7 +410,7 @@ class Wrapper:
     # Tools
 
     def tools_changed(self) -> None:
-        """Tell a client of the handshake versions that a group was opened or closed."""
+        """Notify a client (of the handshake versions) that a group was opened or closed."""
         self.send(json_rpc.notification(_TOOLS_CHANGED))
 
     def owner_of(self, tool: str) -> tuple[Upstream, str] | None:

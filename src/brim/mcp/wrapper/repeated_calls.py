@@ -1,4 +1,4 @@
-"""Identical calls of read-only tools, answered from what the last one gave."""
+"""Answers identical calls of read-only tools from the last result."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Repeats:
         return dump([tool, _sorted(arguments)])
 
     def look(self, key: bytes) -> RpcObject | None:
-        """The answer to give again, with a mark that says what it is; None when the server is to be asked."""
+        """The answer to repeat, marked as such; None if the server should be asked."""
         answer = self._answers.get(key)
         if answer is None:
             return None

@@ -1,7 +1,7 @@
-"""What several servers say to one client, with ids that it can tell apart, and its answers with theirs.
+"""Translates ids between several servers and one client.
 
-Servers number their requests each for itself, so two may use the same id at once; the client gets one of the
-wrapper's, and the server that asked is found again by it.
+Servers number their requests independently, so two may use the same id at once. The client gets one of the
+wrapper's ids, which leads back to the server that asked.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _SUBSCRIPTION_KEY = "io.modelcontextprotocol/subscriptionId"
 
 
 class Renaming:
-    """The requests of several servers that wait for the client, and the subscriptions that all of them serve."""
+    """The servers' pending requests to the client, and their subscriptions."""
 
     def __init__(self) -> None:
         self.asked: dict[Id, tuple[Upstream, Id]] = {}
@@ -25,7 +25,7 @@ class Renaming:
         self._by_token: dict[object, Upstream] = {}
 
     def request(self, upstream: Upstream, message: RpcMessage) -> bytes:
-        """A server's request as the client gets it."""
+        """A server's request in the form for the client."""
         assert message.id is not None
         self._numbered += 1
         id = f"brim/{upstream.name}/{self._numbered}"
@@ -38,7 +38,7 @@ class Renaming:
         return json_rpc.dump({**body, "id": id})
 
     def answer(self, message: RpcMessage) -> tuple[Upstream, bytes] | None:
-        """The client's answer as its server gets it; None when none waits for it."""
+        """The client's answer in the form for its server; None if no server is waiting for it."""
         found = self.asked.get(message.id) if message.id is not None else None
         if found is None or message.id is None:
             return None
@@ -47,7 +47,7 @@ class Renaming:
         return found[0], json_rpc.dump({**body, "id": found[1]})
 
     def notification(self, upstream: Upstream, message: RpcMessage) -> bytes:
-        """A server's notification with the ids that the client knows; b"" when it is not for it."""
+        """A server's notification with the client's ids; b"" if it isn't for the client."""
         if message.method == "notifications/cancelled":
             asked = (upstream, message.params().get("requestId"))
             known = next((id for id, found in self.asked.items() if found == asked), None)
@@ -74,7 +74,7 @@ class Renaming:
         return self._by_token.get(token) if isinstance(token, str | int) else None
 
     def gone(self, upstream: Upstream) -> None:
-        """A server that has ended waits for nothing."""
+        """Forget the requests of a server that ended."""
         for id in [id for id, (owner, _) in self.asked.items() if owner is upstream]:
             self._forget(id)
 

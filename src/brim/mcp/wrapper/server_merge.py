@@ -1,4 +1,4 @@
-"""Several servers as one: whose is what, and how their answers become one answer."""
+"""Makes several servers look like one: routes by name, and merges their answers."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _MERGED_LISTS = {
     "tasks/list": "tasks",
 }
 LISTS = frozenset(_MERGED_LISTS)
-# Asked of every server, and answered when all have answered.
+# Sent to every server, and answered when all have answered.
 FOR_ALL = frozenset(("initialize", "server/discover", "logging/setLevel", "ping", "subscriptions/listen"))
 
 
 def merge_hello(results: Sequence[tuple[str, RpcObject]]) -> RpcObject:
-    """One answer to `initialize` or `server/discover` from those of all servers.
+    """Merge all servers' answers to `initialize` or `server/discover`.
 
-    The version is the oldest that a server chose: newer servers still understand it.
+    The version is the oldest one chosen, which newer servers still understand.
     """
     first = results[0][1]
     merged: RpcObject = dict(first)
@@ -57,7 +57,7 @@ def _add_capabilities(whole: RpcObject, part: object) -> None:
 
 
 def merge_base(bases: Sequence[RpcObject]) -> RpcObject:
-    """The fields beside a list, for one list of them all: it is fresh as long as each is, and as private as any.
+    """Merge the fields beside a list: the merged list is only as fresh, and only as public, as each of them.
 
     Example: [{"ttlMs": 60, "cacheScope": "public"}, {"ttlMs": 5, "cacheScope": "private"}] -> {"ttlMs": 5, …"private"}
     """
@@ -72,7 +72,7 @@ def merge_base(bases: Sequence[RpcObject]) -> RpcObject:
 
 
 def merge_list(method: str, results: Sequence[tuple[str, list[RpcObject]]], base: RpcObject) -> RpcObject:
-    """One list from those of all servers; prompts get their server's prefix, as tools do."""
+    """Merge all servers' lists; prompts get their server's prefix, as tools do."""
     key = _MERGED_LISTS[method]
     items: list[RpcObject] = []
     for owner, found in results:

@@ -32,16 +32,16 @@ from brim.mcp.wrapper.repeated_calls import Repeats
 if TYPE_CHECKING:
     from brim.mcp.wrapper.proxy import Wrapper
 
-# Above this size a result is compacted beside the loop, so that other messages do not wait for it.
+# Larger results are compacted in a thread, so that other messages don't wait.
 _ASIDE_BYTES = 128 << 10
-# The JSON-RPC code for arguments that are refused.
+# The JSON-RPC code for invalid arguments.
 _BAD_ARGUMENTS = -32602
 _QUERY_NAMES = ("query", "q", "pattern", "search", "keywords", "keyword", "symbol", "question", "term", "text")
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One call: what the client asked for, and under which conditions."""
+    """One call: what the client asked for, and its conditions."""
 
     id: Id
     tool: str
@@ -53,7 +53,7 @@ class ToolCall:
 
 
 class ToolCalls:
-    """Answers the wrapper's own tools, and compacts the results of the others."""
+    """Answers the wrapper's own tools and compacts the results of all others."""
 
     def __init__(self, wrapper: Wrapper) -> None:
         self._wrapper = wrapper
@@ -64,13 +64,13 @@ class ToolCalls:
 
     @property
     def idle(self) -> bool:
-        """Whether no rule applies to any call, so that they pass without a look."""
+        """Whether no rule applies to any call, so that all pass unexamined."""
         options = self._options
         plain = not options.compact and options.grouping == "off" and not options.shrink
         return plain and not options.max_calls and options.repeat_seconds <= 0 and len(self._wrapper.upstreams) == 1
 
     def request(self, message: RpcMessage, id: Id) -> None:
-        """Take a `tools/call` of the client."""
+        """Handle a `tools/call` of the client."""
         params = message.params()
         name = params.get("name")
         modern = is_modern(params)
@@ -128,7 +128,7 @@ class ToolCalls:
             waiting.modern = call.modern
 
     def task(self, message: RpcMessage, id: Id) -> bool:
-        """Take a request about a task that a call became; False when it is about none that is known."""
+        """Handle a request about a call's task; False if the task is unknown."""
         began = self._tasks.call(message.params())
         owner = self._wrapper.owner_of(began.tool) if began is not None else None
         if began is None or owner is None:
@@ -193,7 +193,7 @@ class ToolCalls:
         self._finish(answer, call, fitted)
 
     def _polled(self, answer: RpcMessage, call: ToolCall) -> None:
-        """The state of a task; where it holds the task's result, that is compacted."""
+        """The state of a task, with its result compacted if it is there."""
         state = answer.result() if not answer.failed and self._compacts(call) else {}
         inner = state.get("result")
         fitted = self._fit(inner, call) if isinstance(inner, dict) else None
@@ -204,7 +204,7 @@ class ToolCalls:
 
     def _fit(self, result: RpcObject, call: ToolCall) -> FittedResult:
         if result.get("resultType", "complete") != "complete" or not isinstance(result.get("content"), list):
-            return FittedResult(result, 0, 0, False)  # an interim result: not ours to shorten
+            return FittedResult(result, 0, 0, False)  # an interim result, which isn't shortened
         limits, archive = self._limits(call), self._wrapper.archive
         given = result
         result = throttled(result, self._options.hint_fields, show=call.session.hints_due())
@@ -218,7 +218,7 @@ class ToolCalls:
                 incidents.note("timeout", problem)
                 fitted = plain_result(result, limits, archive)
             except Exception as problem:
-                # The outermost handler of a call: whatever is wrong with it, the result is within its budget.
+                # A call's outermost handler: whatever goes wrong, the result stays within its budget.
                 incidents.note("planning", problem)
                 fitted = plain_result(result, limits, archive)
         for incident in found:
@@ -227,9 +227,9 @@ class ToolCalls:
         return fitted if result is given else replace(fitted, changed=True)
 
     def _changes_or_fit(self, result: RpcObject, call: ToolCall, limits: ResultLimits, query: str) -> FittedResult:
-        """What changed since the same call before, where the server's result says little more; else the result."""
+        """What changed since the same call before, if that is much shorter; otherwise the result."""
         archive = self._wrapper.archive
-        if self._options.changes and call.session.fills:  # what belongs to no session was sent to nobody before
+        if self._options.changes and call.session.fills:  # without a session, nobody has received the earlier result
             key = self._repeats.key(f"{call.tool} {call.budget}", call.arguments)
             told = call.session.previous.changes(key, result, limits, archive)
             if told is not None:
@@ -237,7 +237,7 @@ class ToolCalls:
         return fit_result(result, limits, call.tool, archive, query)
 
     def _with_schema(self, answer: RpcMessage, call: ToolCall) -> bytes:
-        """The answer as it came; one that refuses the arguments also says what the tool takes."""
+        """The answer; an argument error also shows the tool's schema."""
         tool = self._wrapper.tools.get(call.tool)
         schema = tool.get("inputSchema") if tool is not None else None
         if not isinstance(schema, dict):
@@ -286,7 +286,7 @@ class ToolCalls:
 
 
 def _misfits(arguments: Any, schema: RpcObject) -> bool:
-    """Whether arguments lack what a schema requires, or have what it does not know."""
+    """Whether arguments lack required properties or have unknown ones."""
     given = arguments if isinstance(arguments, dict) else {}
     known = schema.get("properties")
     lacking = any(name not in given for name in schema.get("required") or ())
@@ -298,7 +298,7 @@ def _limited(budget: ResultBudget) -> bool:
 
 
 def _query(arguments: object) -> str:
-    """What the caller is after, as far as its arguments say."""
+    """What the caller is looking for, judging by the arguments."""
     if not isinstance(arguments, dict):
         return ""
     found = [arguments[name] for name in _QUERY_NAMES if name in arguments]
