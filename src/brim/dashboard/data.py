@@ -64,7 +64,7 @@ class DashboardData(Protocol):
         """The file in which a setting is changed; empty if it can't be changed."""
 
     async def change_settings(self, given: Mapping[str, Any]) -> None:
-        """Set these keys (None: the default) in their file and in the gateway. Raises BadSetting and changes nothing."""
+        """Set these keys (None: the default) in their file and the gateway. Raises BadSetting, changing nothing."""
 
 
 def shows_content(data: DashboardData) -> bool:

@@ -112,7 +112,7 @@ class Tools:
     # Code
 
     def map_repo(self, path: str, level: Level) -> RpcObject:
-        """Map the repository; each level leaves out more: line counts, names outside trees, all below the top folders."""
+        """Map the repository; each level leaves out more: line counts, names outside trees, lower folders."""
         known = _known(level)
         found = mapping.map_repo(self.repository, path, 1 if known == "minimal" else None, lines=known == "full")
         if known == "minimal":
