@@ -58,6 +58,19 @@ def test_a_hash_brings_the_original_back_to_its_tenant_alone(gateway: Running) -
         assert gateway.ask("GET", f"/v1/retrieve/{hash[:12]}", headers=ADA).status == 404
 
 
+def test_a_query_brings_back_what_the_original_says_on_it(gateway: Running) -> None:
+    lines = [
+        f"berth {number}: ship S{number * 7919 % 1013} lies here since day {number % 31}" for number in range(2_000)
+    ]
+    lines[1_234] = "The contract KX-4471 names the owner of the Aurora."
+    told = compress(gateway, [FIRST, {**result(1), "content": "\n".join(lines)}], budget=BUDGET)
+    (hash,) = told["ccr_hashes"]
+    found = gateway.ask("GET", f"/v1/retrieve/{hash}?query=contract+KX-4471", headers=ADA).json["original_content"]
+    assert lines[1_234] in found
+    assert text_counter("gpt-4o")(found) <= 2_000
+    assert gateway.ask("GET", f"/v1/retrieve/{hash}", headers=ADA).json["original_content"] == "\n".join(lines)
+
+
 def test_tenants_get_hashes_of_their_own_for_the_same_content(gateway: Running) -> None:
     asked = [FIRST, *map(result, range(8))]
     hashes = [set(compress(gateway, asked, who, budget=BUDGET)["ccr_hashes"]) for who in (ADA, BEN)]

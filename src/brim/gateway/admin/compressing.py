@@ -27,6 +27,8 @@ SHARE: Final = 0.5
 COMPACT_TO: Final = 0.6
 # Messages are never cut below this many tokens: a shorter extract says next to nothing, and its mark takes about 20.
 LEAST: Final = 60
+# Tokens of an original that a model asks for with a query: a page of it. Without one it comes back whole.
+ASKED: Final = 2_000
 # Bytes of shortened forms to remember, so that a message is sent the same way again.
 REMEMBERED_BYTES: Final = 32 << 20
 STAND_IN: Final = "gpt-4o"
@@ -86,8 +88,8 @@ class Compressor:
             "ccr_hashes": sorted({form.handle for form in forms.values()}),
         }
 
-    def retrieve(self, hash: str, tenant: str) -> dict[str, Any]:
-        """The original behind a hash, for the tenant who sent it only. Raises NotFound."""
+    def retrieve(self, hash: str, tenant: str, query: str = "") -> dict[str, Any]:
+        """The original behind a hash, or what it says on a query, for the tenant who sent it only. Raises NotFound."""
         owner = _owner(tenant)
         digits = hash.lower()
         good = len(digits) == DIGITS and all(digit in "0123456789abcdef" for digit in digits)
@@ -95,6 +97,8 @@ class Compressor:
         if found is None or not found.startswith(owner):
             raise NotFound(f"nothing is kept under {hash[:64]!r}")
         original = found[len(owner) :].decode("utf-8", "surrogatepass")
+        if query:  # LiteLLM reads this field alone, and sends it on as it is
+            original = content.compact(original, ASKED, model=STAND_IN, query=query).text
         return {"hash": digits, "original_content": original}
 
     def _known(self, texts: list[Text], tenant: str, model: str) -> dict[int, content.Compacted]:

@@ -171,7 +171,8 @@ class Admin:
 
     async def retrieve(self, request: Request) -> Response:
         hash, tenant = request.path_params["hash"], request.scope["brim.tenant"]
-        return JsonResponse(await asyncio.to_thread(self._compressor.retrieve, hash, tenant))
+        query = request.query_params.get("query", "")[:LONGEST_QUERY]
+        return JsonResponse(await asyncio.to_thread(self._compressor.retrieve, hash, tenant, query))
 
     async def live(self, request: Request) -> Response:
         return JsonResponse(self._views(request).live(_number(request, "limit", 50, 500)))
