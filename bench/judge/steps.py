@@ -5,18 +5,23 @@
 Of each run with at most 7,500 tokens: its last step and one at two thirds. The window is the system prompt and a
 share of the rest. `last` is the newest steps that fit; `users` all messages of the user, then the newest steps. Runs
 with odd numbers are for tuning, even ones for reporting. `--name` goes before the names of Brim's ways: run this file
-with another edition's Python to compare with it.
+with another edition's Python to compare with it. `--only cut,ends`: the whole chat, with every tool result shortened to
+a quarter by its compactor, or to as much of both its ends.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import brim
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from content_parts.halves import by_brim, head_and_tail
 
 MODEL = "gpt-4o"
 SETS = {
@@ -27,6 +32,7 @@ SETS = {
 }
 # Tokens of a run: below there is nothing to leave out, above the judge cannot read all of it.
 LEAST, MOST = 2_000, 7_500
+LEAST_RESULT = 120
 Messages = list[dict[str, Any]]
 
 
@@ -77,6 +83,16 @@ def kept(system: Messages, steps: Sequence[Messages], order: Sequence[int], budg
     return system + [message for at, step in enumerate(steps) if at in chosen for message in step]
 
 
+def cut(messages: Messages, shorten: Callable[[str, int], str]) -> Messages:
+    """The messages with every tool result shortened to a quarter; results of a few lines stay."""
+    made = []
+    for message in messages:
+        said = content(message) if message["role"] == "tool" else ""
+        tokens = brim.count(said, model=MODEL).tokens if said else 0
+        made.append({**message, "content": shorten(said, tokens // 4)} if tokens > LEAST_RESULT else message)
+    return made
+
+
 def by_session(messages: Messages, end: int, budget: int) -> Messages:
     """What a session sends that was asked before every message of the model."""
     session, sent = brim.Session(model=MODEL, budget=budget, fit_timeout=None), messages[:end]
@@ -102,6 +118,8 @@ def ways(messages: Messages, end: int, share: float, only: Sequence[str], name: 
         "users": lambda: kept(system, steps, [newest[0], *users, *others], budget, stop=False),
         "fit": lambda: list(brim.fit(context, model=MODEL, budget=budget, fit_timeout=None).messages),
         "session": lambda: by_session(messages, end, budget),
+        "cut": lambda: cut(context, by_brim),
+        "ends": lambda: cut(context, head_and_tail),
     }
     return {f"{name}{way}" if way in ("fit", "session") else way: prompt(made[way]()) for way in only}
 

@@ -51,7 +51,7 @@ KINDS: dict[str, str] = {
     "records": "record_list",
     "binary": "binary",
     "prose": "documents.prose",
-    "text": "plain_text",
+    "text": "general",
 }
 _FORM = "#brim "
 # In front of a text that begins like a form of ours, and is none.

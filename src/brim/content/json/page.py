@@ -59,6 +59,8 @@ _TAIL = 0.2
 _PREFERRED = 0.5
 # In a column with fewer distinct values than this share of its rows, a value that occurs once stands out.
 _ALIKE = 0.2
+# A field that fewer rows than this share have would leave gaps as a column.
+_SPARSE = 0.2
 _LOOKED_AT = 2_000
 # Beyond so many leaves outside of lists no room holds them.
 _MOST = 20_000
@@ -85,6 +87,7 @@ class Shown:
     naming: list[Column]
     columns: list[Column] = field(default_factory=list)
     constants: list[Column] = field(default_factory=list)
+    sparse: list[Column] = field(default_factory=list)  # fields of few rows, shown with their keys
     partial: int = -1
     cut: dict[tuple[int, int], str] = field(default_factory=dict)  # shortened cells by column order and row
 
@@ -252,6 +255,7 @@ class _RowPage:
 
     def fitted(self) -> str | None:
         limit, best, best_size = self.room.tokens, None, 0
+        steps = 1  # what is counted part by part can come to much less than together: each step down is twice the last
         fits, over = 0, 0  # the largest limit that made a page that fits, and the least that made one that does not
         for _ in range(self.room.rounds):
             chosen = self._chosen(limit)
@@ -264,9 +268,10 @@ class _RowPage:
                 break
             if slack < 0:
                 over = min(over or limit, limit)
+                steps *= 2
             else:
                 fits = max(fits, limit)
-            limit += 2 * slack if slack < 0 else max(1, slack)
+            limit += steps * slack if slack < 0 else max(1, slack)
             if over and not fits < limit < over:
                 limit = (fits + over) // 2
         return best
@@ -383,6 +388,12 @@ class _RowPage:
                 held.constants.append(one)
                 return cost
             return 0
+        if one.filled < _SPARSE * len(one.values):
+            cost = sum(self._size(_keyed(one, row)) for row in held.rows if one.values[row])
+            if 0 < cost <= left:
+                held.sparse.append(one)
+                return cost
+            return 0
         self._cut(held, one)
         cells = [f", {held.cut.get((one.order, row), one.values[row])}" for row in held.rows]
         cost = head + self._size("\n".join(cells))
@@ -454,7 +465,7 @@ class _RowPage:
             size = f"{plural(number, 'row')} × {plural(self.fields, 'field')}"
         else:
             left, size = 0, plural(self.fields, "field")
-        seen = len(kept) + sum(len(table.columns) + len(table.constants) for table in tables)
+        seen = len(kept) + sum(len(table.columns) + len(table.constants) + len(table.sparse) for table in tables)
         gone = [f"{plural(left, 'more row')}"] if left else []
         if seen < self.fields and (kept or tables or not left):
             gone.append(plural(self.fields - seen, "field"))
@@ -471,7 +482,8 @@ class _RowPage:
             for row in places:
                 if row > last + 1:
                     out.append("…")
-                out.append(", ".join(self._cells(table, row)))
+                keyed = "".join(_keyed(one, row) for one in table.sparse if one.values[row])
+                out.append(", ".join(self._cells(table, row)) + keyed)
                 last = row
         body, head = "\n".join(out), self._head(kept, tables)
         return f"{body} {head}" if self.brief else f"{head}\n{body}"
@@ -485,6 +497,11 @@ def _name(path: KeyPath, among: Sequence[KeyPath]) -> str:
 
 def _last(path: KeyPath) -> str:
     return path[-1] if path else ""
+
+
+def _keyed(one: Column, row: int) -> str:
+    """The field of a row that few rows have, after the row's columns. Example: "; license: MIT" """
+    return f"; {one.key}: {_start(one.values[row])}"
 
 
 def _listed(one: Single) -> str:

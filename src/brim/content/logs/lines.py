@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from brim.content import mixed
 from brim.content.line_packing import Tier, head_and_tail, matching, pack
 from brim.content.logs import line_shapes
 from brim.content.selection import fits, least
@@ -24,6 +25,7 @@ decode = line_shapes.decode
 
 _DIGITS_AS_ZERO = bytes(ord("0") if chr(code).isdigit() and code < 128 else code for code in range(256))
 _SAID = 400  # characters of a line that decide its shape
+_PAYLOADS = 0.6  # of the room, for JSON on lines of their own
 _MOST_SHAPES, _FEWEST_SHAPES = 6_000, 500
 # Weekdays and months before a number; ids: hexadecimal numbers, words of letters and digits. Digits are zeros by then.
 _ID = re.compile(
@@ -72,6 +74,7 @@ def extract(text: str, room: Room) -> str:
     if room.tokens < 8:
         return least(room, f"{text.count(chr(10)) + 1:,} lines")
     lines = text.split("\n")
+    opened = _open_payloads(lines, room)
     shapes = find_shapes(text, lines)
     order = by_news(shapes, lines, room.count, room.tokens)
     more = _more_lines(shapes, lines)
@@ -81,7 +84,19 @@ def extract(text: str, room: Room) -> str:
         Tier([0, _last_said(lines)]),
         Tier(more),
     ]
-    return pack(lines, tiers, room, head=_head(lines, shapes), gap="", notes=_counts(order, room.tokens))
+    head, notes = _head(lines, shapes), _counts(order, room.tokens)
+    return pack(lines, tiers, room, head=head, gap="", notes=notes, longest=_PAYLOADS if opened else 0.25)
+
+
+def _open_payloads(lines: list[str], room: Room) -> bool:
+    """Put in place of JSON on lines that take most of the room, such as what `curl -v` fetched, what matters in it."""
+    large = [at for at, line in enumerate(lines) if len(line) > max(2_000, 2 * room.tokens) and line[:1] in "{["][:3]
+    for at in large:
+        line = lines[at]
+        end = max(line.rfind("}"), line.rfind("]")) + 1  # a message may follow on the same line
+        share = int(_PAYLOADS * room.tokens) // len(large) - room.count(line[end : end + _SAID])
+        lines[at] = mixed.inner(line[:end], room.inside(max(0, share)), "json") + line[end : end + _SAID]
+    return bool(large)
 
 
 def find_shapes(text: str, lines: Sequence[str]) -> list[LineShape]:
