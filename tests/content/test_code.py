@@ -272,3 +272,38 @@ def test_a_program_that_writes_a_page_is_code():
 @pytest.mark.parametrize("text", [f"import os\nimport sys\n\n{UNDER}", f"{ABOUT}import os\n\n{UNDER}"])
 def test_functions_under_conditions_are_code_and_no_records_or_markdown(text):
     assert brim.compact(text).kind == "code"
+
+
+DECLARED = {
+    "SQL": ["CREATE TABLE part_{n} (", "    id BIGSERIAL PRIMARY KEY,", "    name TEXT NOT NULL", ");", ""],
+    "Protocol Buffers": ["message Part{n} {{", "  string name = 1;", "  repeated int64 ids = 2;", "}}", ""],
+    "GraphQL": ["type Part{n} {{", "  id: ID!", "  name: String", "}}", ""],
+}
+
+
+@pytest.mark.parametrize("block", DECLARED.values(), ids=DECLARED)
+def test_declarations_are_named_with_their_lines(block):
+    lines = [line.format(n=n) for n in range(30) for line in block]
+    got = brim.compact("\n".join(lines), 400, "code").text
+    assert all(f"{5 * n + 1} {lines[5 * n].rstrip(' {(')}" in got for n in range(30))
+
+
+def test_the_calls_of_a_service_stand_below_it():
+    calls = "".join(
+        f"  // Gets it.\n  rpc Get{n}(Ask{n}) returns (Told{n}) {{\n    option deep = {n};\n  }}\n" for n in range(9)
+    )
+    got = brim.compact(
+        f'syntax = "proto3";\nservice Store {{\n{calls}}}\nmessage Ask {{\n  int64 id = 1;\n}}\n', 200
+    ).text
+    assert "\n2 service Store" in got
+    assert all(re.search(rf"\n *{4 * n + 4} +rpc Get{n}\(Ask{n}\)", got) for n in range(9))
+
+
+def test_the_packages_of_a_lock_file_are_named_with_their_versions():
+    blocks = [
+        f'pack-{n}@^{n}.0.0:\n  version "{n}.4.1"\n  resolved "https://host/pack-{n}.tgz#a{n:039x}"\n'
+        for n in range(60)
+    ]
+    got = brim.compact("\n".join(blocks), 1200)
+    assert got.kind == "code"
+    assert all(re.search(rf"pack-{n}@\^{n}\.0\.0\S*\s+(?:version \")?{n}\.4\.1", got.text) for n in range(60))

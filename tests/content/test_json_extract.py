@@ -185,3 +185,28 @@ def test_text_outranks_counters_in_the_smallest_room() -> None:
     value = {"rows": 1, "pages": 3, "took": 17.5, "result": "Martinez-Rangel Bank", "cached": False, "more": None}
     got = extract(json.dumps(value), room(16))
     assert "Martinez-Rangel Bank" in got
+
+
+def test_lists_under_names_become_one_table_with_the_names() -> None:
+    releases = {
+        f"1.{n}.0": [{"file": f"pack-1.{n}.{kind}", "size": n * 7, "kind": kind} for kind in ("whl", "gz")]
+        for n in range(60)
+    }
+    value = {"info": {"name": "pack", "summary": "Packs things small"}, "releases": releases}
+    got = extract(json.dumps(value), room(900))
+    assert "name: pack; summary: Packs things small" in got
+    assert "releases: 120 rows × 4 fields" in got
+    assert "\npack-1.59.gz, " in got
+
+
+def test_names_beside_a_large_table_outlast_its_columns() -> None:
+    rows = [{"id": n, "code": f"c{n}", "tag": f"t{n}", "ref": f"r{n}"} for n in range(100)]
+    got = extract(json.dumps({"title": "Yearly report", "owner": {"name": "Ana"}, "rows": rows}), room(500))
+    assert "title: Yearly report; name: Ana" in got
+
+
+def test_fields_of_few_rows_stand_with_their_keys() -> None:
+    rows = [{"name": f"pack-{n}", "version": f"{n}.0.1", "needs": {f"lib-{n}": f"^{n}"}} for n in range(80)]
+    got = extract(json.dumps({"packages": rows, "of": 1}), room(1000))
+    assert "7.0.1, pack-7; needs.lib-7: ^7" in got
+    assert ", , ," not in got

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import time
 
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rooms import budgets, count, room, stays_inside, texts
 
+import brim
 from brim.content.logs import lines as logs
 from brim.errors import NotDecodable
 
@@ -136,3 +138,13 @@ def test_huge_logs_take_no_more_than_moments(text):
     got = logs.extract(text, room(500))
     assert time.perf_counter() - start < 15
     assert 0 < count(got) <= 500
+
+
+def test_json_on_a_line_of_a_log_is_shortened_as_json():
+    body = json.dumps({"total": 400, "items": [{"id": n, "name": f"item {n}", "state": "open"} for n in range(400)]})
+    head = [f"* step {n} of the handshake" for n in range(9)]
+    text = "\n".join([*head, "> GET /items HTTP/2", "< HTTP/2 200", body + "* Connection #0 left intact"])
+    got = brim.compact(text, 400, "log").text
+    assert "< HTTP/2 200" in got
+    assert "400 rows × 3 fields" in got
+    assert "399, item 399" in got

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -40,6 +41,19 @@ _SECTION = re.compile(r"\[{1,2}[\w.\"' :@/*-]+\]{1,2}\s*(?:[#;].*)?$")
 _ASSIGNED = re.compile(r"\s*[\w.\"'-]+\s*[=:]|\s*[\"'\]\[}#;]")
 _NAMING = re.compile(r"(?:name|id|title|path|module|key)\s*=", re.I)
 _COMMENT = re.compile(r".*comment")
+# What SQL, Protocol Buffers, GraphQL and Dockerfiles declare: no grammar of theirs is installed.
+_DECLARES = re.compile(
+    r"(?i:CREATE (?:OR REPLACE )?(?:(?:TEMP|TEMPORARY|UNIQUE|MATERIALIZED|UNLOGGED) )*(?:TABLE|VIEW|FUNCTION"
+    r"|PROCEDURE|INDEX|TRIGGER|TYPE|DOMAIN|SEQUENCE|SCHEMA|EXTENSION|AGGREGATE|POLICY|ROLE) "
+    r"(?:CONCURRENTLY |IF NOT EXISTS )*[^\s(;]+"
+    r"|ALTER TABLE (?:ONLY |IF EXISTS )*[^\s(;]+)"
+    r"|\s*(?:message|service|enum|oneof|extend) [\w.]+(?= *\{)|\s*rpc \w+ *\([^)]*\)(?: *returns *\([^)]*\))?"
+    r"|(?:extend )?(?:type|input|interface|union|scalar|query|mutation|subscription|fragment|directive) @?\w+"
+    r"|FROM \S+(?: (?:AS|as) \S+)?$"
+)
+_REMARK = re.compile(r"\s*(?:/\*|\*|//|--|#)")
+# The first line in a block, where all blocks have one of the same key: what a package's version is in a lock file.
+_SAID_FIRST = re.compile(r"\s+\"?([\w-]+)\"?[:=]? +\"?([^\s\"]{1,40})\"?$")
 # A definition at the margin: after the word that opens one, or before the parameters of a C function.
 _AT_MARGIN = re.compile(
     r"(?:[a-z]+(?:\([a-z]+\))? ){0,5}"
@@ -84,7 +98,7 @@ def outline(lines: Sequence[str], language: str, most: int = _LONGEST) -> Outlin
     if sections:
         return Outline(sections if read >= len(lines) else _by_section(lines), [])
     found = _parsed(near, language) if language else None
-    found = found if found and found.definitions else _by_indentation(near)
+    found = found if found and found.definitions else _by_declaration(near) or _by_indentation(near)
     return replace(found, definitions=[*found.definitions, *_at_margin(lines, read)])
 
 
@@ -224,6 +238,28 @@ def _docstring(body: Node) -> tuple[int, int]:
     return opening.start_point[0], opening.end_point[0] + 1
 
 
+def _by_declaration(lines: Sequence[str]) -> Outline | None:
+    """What is declared, each up to the next at its depth; None where less than two things are."""
+    heads = [(row, found) for row, line in enumerate(lines) if (found := _DECLARES.match(line[:240]))]
+    if len(heads) < 2:
+        return None
+    indents = [len(found[0]) - len(found[0].lstrip()) for _, found in heads]
+    ends = [len(lines)] * len(heads)
+    waiting: list[int] = []
+    for number, (row, _) in enumerate(heads):
+        while waiting and indents[waiting[-1]] >= indents[number]:
+            ends[waiting.pop()] = row
+        waiting.append(number)
+    depths = {indent: depth for depth, indent in enumerate(sorted(set(indents)))}
+    return Outline(
+        [
+            Definition(row, row + 1, end, depths[indent], found[0].strip()[:_LONGEST_NAME], row)
+            for (row, found), indent, end in zip(heads, indents, ends, strict=True)
+        ],
+        [],
+    )
+
+
 def _by_indentation(lines: Sequence[str]) -> Outline:
     """Lines that look like definitions, or open a deeper block, and what is indented below them."""
     definitions: list[Definition] = []
@@ -239,7 +275,7 @@ def _by_indentation(lines: Sequence[str]) -> Outline:
         if not open_ends and re.match(r"\s*(?:import|from|use|using|#\s*include|package|require)\b", line):
             imports.append(index)
         end = ends[index]
-        if end <= index + 1:
+        if end <= index + 1 or _REMARK.match(line):
             continue
         firm = bool(line_patterns.CODE_FIRM.match(line[:240]))
         if not firm and (indents[index] > 0 or len(open_ends) > 1):
@@ -248,7 +284,22 @@ def _by_indentation(lines: Sequence[str]) -> Outline:
             end += 1
         definitions.append(Definition(index, index + 1, end, len(open_ends), _named(line), index))
         open_ends.append(end)
-    return Outline(definitions, imports)
+    return Outline(_with_what_they_say_first(definitions, lines), imports)
+
+
+def _with_what_they_say_first(found: list[Definition], lines: Sequence[str]) -> list[Definition]:
+    """Blocks that begin with the same key are named with its value. Example: "lodash@^4:" -> "lodash@^4 4.17.21" """
+    first = {one: match for one in found if one.depth == 0 and (match := _SAID_FIRST.match(lines[one.first + 1][:300]))}
+    keys = Counter(match[1] for match in first.values())
+    key, times = keys.most_common(1)[0] if keys else ("", 0)
+    if times < max(5, 0.8 * sum(one.depth == 0 for one in found)):
+        return found
+    named = {
+        one: f"{lines[one.first].strip(' :')[:_LONGEST_NAME]} {match[2]}"
+        for one, match in first.items()
+        if match[1] == key
+    }
+    return [one._replace(name=named[one], body=one.first + 2) if one in named else one for one in found]
 
 
 _CALLED = re.compile(r"([A-Za-z_$][\w$.:]*[?!]?)\s*(?:<[^<>()]*>)?\(")

@@ -335,9 +335,11 @@ def is_code(sample: Sample) -> bool:
 
 
 def is_settings(sample: Sample) -> bool:
-    """YAML, TOML, INI: outlined by indentation like code."""
+    """YAML, TOML, INI, lock files: outlined by indentation like code."""
     if len(sample.lines) < 4 or structure.repeats_heads(sample.lines):
         return False
+    if structure.is_of_blocks(sample.lines):
+        return True
     keyed = sum(1 for line in sample.lines if re.match(r"\s*(?:- )?[\w./\"'-]+:(?:\s|$)", line))
     if sample.share(line_patterns.YAML_LINE) > 0.85 and keyed > 0.5 * len(sample.lines) and not _prose_like(sample):
         return True

@@ -157,6 +157,17 @@ def repeats_heads(lines: Sequence[str]) -> bool:
     return any(one == two for one, two in pairwise(heads)) and sum(map(len, map(str.split, lines))) >= 3 * len(lines)
 
 
+def is_of_blocks(lines: Sequence[str]) -> bool:
+    """Whether keys at the margin end in a colon, and all else is indented below them, as lock files are."""
+    told = [line for line in lines if line[0] != "#"]
+    keys = [line for line in told if not line[0].isspace()]
+    if len(keys) < 4 or not 0.1 * len(told) <= len(keys) <= 0.5 * len(told):
+        return False
+    inside = [line for line in told if line[0].isspace()]
+    short = sum(1 for line in inside if len(line.split()) <= 3)
+    return all(key.rstrip()[-1] == ":" for key in keys) and short >= 0.8 * len(inside)
+
+
 def has_few_templates(lines: Sequence[str]) -> bool:
     """Whether lines with varying numbers are of few templates, and say something: a log without a time stamp."""
     masked = Counter(template(line) for line in lines)

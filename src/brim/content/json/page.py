@@ -284,9 +284,7 @@ class _RowPage:
             if table.columns  # rows of empty lists and objects have none
         ]
         # Fields beside tables get a part of a room that is too small for both.
-        beside = min(
-            left // 3, sum(self._size(f"; {_last(one.path)}: {one.values[0][:NAME]}") for one in self.singles[:20])
-        )
+        beside = min(left // 3, sum(map(self._least_cost, self.singles[:20])))
         left = self._name_rows(tables, left, beside)
         kept: list[Single] = []
         left -= self._take_names(beside if tables else 0, kept)
@@ -350,6 +348,9 @@ class _RowPage:
         for row in table.rows:
             if len(column.values[row]) > NAME:
                 table.cut[column.order, row] = _start(column.values[row])
+
+    def _least_cost(self, one: Single) -> int:
+        return self._size(f"; {_last(one.path)}:") + 1 + self._size(f", {_start(one.whole[0])}")
 
     def _take_single(self, one: Single, left: int, kept: list[Single]) -> int:
         used = self._size(f"; {_last(one.path)}:") + 1
