@@ -8,6 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rooms import texts
 
+import brim
 from brim.content.detect import KINDS, Hint, detect, parts
 
 SAMPLES: list[tuple[str, str]] = [
@@ -184,6 +185,13 @@ def test_prose_code_and_settings_that_repeat_themselves_are_no_logs():
     assert detect(said) == "prose"
     assert detect("".join(f"# The limit of crane {n}.\nlimit_{n} = {n}\n" for n in range(30))) == "code"
     assert detect("".join(f"- berth {n} is free and paid for\n" for n in range(30))) != "log"
+
+
+def test_a_kind_has_a_confidence() -> None:
+    log = "\n".join(f"2026-01-02 03:04:{n:02} INFO worker took {n} ms" for n in range(40))
+    assert brim.compact(log).confidence > 0.9
+    assert brim.compact("a b\nc d\n").confidence < 0.6
+    assert brim.compact(log, kind="log").confidence == 1.0
 
 
 SOURCES = {

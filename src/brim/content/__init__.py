@@ -17,7 +17,7 @@ from typing import Any
 from brim import incidents, tokens
 from brim.content import plain_text
 from brim.content.code.recognition import defines, is_source
-from brim.content.detect import Hint, detect
+from brim.content.detect import Hint, Told, told_with
 from brim.content.record_list import is_record_list
 from brim.content.selection import is_escaped
 from brim.content.types import ContentForm, Fidelity, Room
@@ -73,6 +73,7 @@ class Compacted:
     kind: str
     handle: str
     kept: float  # the share of the original's tokens that it takes
+    confidence: float = 1.0  # how sure its kind is, from 0 to 1: the share of texts of which the sign was right
 
     @property
     def lossless(self) -> bool:
@@ -95,22 +96,24 @@ def handle_of(text: str | Iterable[bytes], digits: int = 8) -> str:
     return "brim:" + state.hexdigest()[:digits]
 
 
-def content_kind(text: str, hint: Hint | None) -> str:
+def content_kind(text: str, hint: Hint | None) -> Told:
     """The kind of a content; a printed object with its line breaks escaped is no prose, whatever its words are.
 
     What cannot be told, because telling it fails, is plain text.
     """
     try:
-        kind = detect(text, hint)
+        found = told_with(text, hint)
+        kind = found.kind
         quoted = kind == "html" and text.lstrip()[:1] != "<"  # a page that a program makes
         if (quoted or kind in ("prose", "markdown", "text", "csv")) and is_source(text):
-            return "code"
+            return replace(found, kind="code")
         if kind in ("prose", "markdown", "text", "code") and is_record_list(text) and not is_source(text):
-            return kind if kind == "code" and defines(text) else "records"
-        return "text" if kind in ("prose", "code", "markdown") and len(text) > 1_000 and is_escaped(text) else kind
+            return found if kind == "code" and defines(text) else replace(found, kind="records")
+        quoted = kind in ("prose", "code", "markdown") and len(text) > 1_000 and is_escaped(text)
+        return replace(found, kind="text") if quoted else found
     except Exception as problem:
         incidents.note("detector", problem)
-        return "text"
+        return Told("text", 0.0)
 
 
 class Compactor:
@@ -118,7 +121,8 @@ class Compactor:
 
     def __init__(self, text: str, count: CountText, kind: str | None = None, hint: Hint | None = None) -> None:
         self.text = text
-        self.kind = kind or content_kind(text, hint)
+        told = Told(kind, 1.0) if kind else content_kind(text, hint)
+        self.kind, self.confidence = told.kind, told.confidence
         self._name = hint.path if hint else ""
         self._count = count
         self._module = module_of(self.kind)
@@ -246,7 +250,7 @@ def _compact(
         form = whole if fits else replace(form, fidelity="recoverable")
     size = count(form.text)
     handle = handle_of(text) if form.fidelity == "recoverable" else ""
-    return Compacted(form.text, size, form.fidelity, steps.kind, handle, size / max(1, steps.tokens))
+    return Compacted(form.text, size, form.fidelity, steps.kind, handle, size / max(1, steps.tokens), steps.confidence)
 
 
 def forms(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from brim.content.detect.blocks import blocks
-from brim.content.detect.hints import KINDS, Hint, detect
+from brim.content.detect.by_content import Told
+from brim.content.detect.hints import KINDS, Hint, detect, told_with
 
-__all__ = ["KINDS", "DetectedPart", "Hint", "detect", "parts"]
+__all__ = ["KINDS", "DetectedPart", "Hint", "Told", "detect", "parts", "told_with"]
 
 
 @dataclass(frozen=True, slots=True)

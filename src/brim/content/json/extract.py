@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from brim.content import plain_text
+from brim.content.documents import notebook
 from brim.content.json.exact import NotExact, load
 from brim.content.json.forms import dense
 from brim.content.json.lines import load_lines
@@ -33,7 +34,8 @@ def extract(text: str, room: Room) -> str:
     if whole is not None and room.fits(whole):
         return whole
     try:
-        found = page(_load(text), room)
+        value = _load(text)
+        found = notebook.page(value, room) if notebook.is_notebook(value) else page(value, room)
     except (ValueError, NestedTooDeep, RecursionError, msgspec.MsgspecError):
         found = None
     return plain_text.extract(text, room) if found is None else found

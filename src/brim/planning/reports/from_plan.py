@@ -106,7 +106,7 @@ def _without_extras(request: PlanRequest, plan: Plan) -> Iterable[Notice]:
     sent = {message.digest for message in plan.conversation.messages}
     changed = (message for message in request.conversation.messages if message.digest not in sent)
     texts = (part.text for message in changed for part in message.parts if len(part.text) >= WORTH_AN_EXTRA)
-    found = {kind for text in texts for kind in absent if content_kind(text, None) == kind}
+    found = {kind for text in texts for kind in absent if content_kind(text, None).kind == kind}
     for kind in sorted(found):
         yield Notice(absent[kind])
 
