@@ -14,196 +14,38 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
 import random
 import shutil
-import signal
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 import table
 
-from brim.sessions.session import Session
 from brim.stores.protocol import Turn, Wanted
 from brim.stores.sqlite import SqliteStore
 from brim.testing import FakeProvider, Say
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT))
-from scale_parts import filled, partition  # noqa: E402
+from scale_parts import filled, partition, replayed, workers  # noqa: E402
+from scale_parts.balanced import BY_CHANCE, HAPROXY, SHIPPED, balancer, restarted, served_by  # noqa: E402
 from scale_parts.faults import Failover, Faults  # noqa: E402
+from scale_parts.load import MODEL, WINDOW, Gateways, Load, Outcome, brim_store, kept  # noqa: E402
 
 from tests.stores.servers import Postgres, Valkey  # noqa: E402
 
-WINDOW, MODEL = 4_000, "scale-model"
-# Conversations at work at a time: the two cores are shared with the load and the database.
-AT_ONCE = 8
 # Conversations and turns of a round of faults, the faults in it, and the seconds before each.
 ROUND, FAULTS, BETWEEN = (60, 40), 20, 1.0
 # Whether this process is in a network of its own, in which gateways can be cut off.
 APART = False
-# Tries of a client whose gateway is gone; SDKs make two or three within some seconds.
-TRIES, PAUSE = 8, 0.5
-
-
-@dataclass
-class Outcome:
-    """What clients and the provider saw."""
-
-    answered: int = 0
-    failed: list[str] = field(default_factory=list)
-    again: int = 0
-    over: int = 0
-    tokens: int = 0
-    cached: int = 0
-    slowest: float = 0.0
-
-    @property
-    def reuse(self) -> float:
-        return self.cached / max(1, self.tokens)
-
-
-class Gateways:
-    """Gateways on one database, each a process."""
-
-    def __init__(self, folder: Path, stores: list[str], upstream: str, cache: str = "") -> None:
-        self._folder, self._stores, self._upstream = folder, stores, upstream
-        told = f'[models.{MODEL}]\nwindow = {WINDOW}\nmax_output = 300\nfamily = "o200k"\n'
-        if cache:  # limits that nobody reaches, so that it is asked with every request
-            told += '[gateway]\ntenant_rate = "100M/day"\ntenant_budget = "100G/month"\ntenant_requests = 10000\n'
-            told += f'[store]\ncache = "{cache}"\n'
-        (folder / "brim.toml").write_text(told)
-        self.processes: list[subprocess.Popen[bytes]] = []
-        self.urls: list[str] = []
-        for name in range(len(stores)):
-            process, url = self._start(name, 0)
-            self.processes.append(process)
-            self.urls.append(url)
-
-    def _start(self, name: int, port: int) -> tuple[subprocess.Popen[bytes], str]:
-        place, log = self._folder / f"home-{name}", self._folder / f"log-{name}"
-        place.mkdir(exist_ok=True)
-        command = [sys.executable, "-m", "brim.cli.service.serve", "--config", str(self._folder / "brim.toml")]
-        command += ["--port", str(port), "--upstream", self._upstream]
-        store = {"BRIM_STORE_ADDRESS_ENV": "SCALE_STORE", "SCALE_STORE": self._stores[name]}
-        env = {**os.environ, **store, "HOME": str(place)}
-        with log.open("ab") as told:
-            before = told.tell()
-            process = subprocess.Popen(command, stderr=told, env=env)
-        for _ in range(600):
-            lines = log.read_bytes()[before:]
-            if b"Brim listens on" in lines:
-                return process, lines.split(b"Brim listens on ")[1].split()[0].decode()
-            time.sleep(0.05)
-        raise RuntimeError(f"the gateway did not start: {log.read_text()[-500:]}")
-
-    def kill(self, name: int) -> None:
-        """End one at once, and start it again at the same place."""
-        self.processes[name].send_signal(signal.SIGKILL)
-        self.processes[name].wait()
-        self.processes[name], self.urls[name] = self._start(name, int(self.urls[name].rsplit(":", 1)[1]))
-
-    def pause(self, name: int, seconds: float) -> None:
-        self.processes[name].send_signal(signal.SIGSTOP)
-        time.sleep(seconds)
-        self.processes[name].send_signal(signal.SIGCONT)
-
-    def stop(self) -> None:
-        for process in self.processes:
-            process.terminate()
-        for process in self.processes:
-            process.wait(60)
-
-
-class Load:
-    """Conversations whose requests go to gateways by chance."""
-
-    def __init__(self, gateways: Gateways, conversations: int, turns: int, seed: int) -> None:
-        self.gateways = gateways
-        self.outcome = Outcome()
-        self.chats: list[list[dict[str, str]]] = [[] for _ in range(conversations)]
-        self._turns, self._dice = turns, random.Random(seed)
-        self._free = asyncio.Semaphore(AT_ONCE)
-
-    async def run(self) -> None:
-        limits = aiohttp.TCPConnector(limit=100)
-        async with aiohttp.ClientSession(connector=limits, timeout=aiohttp.ClientTimeout(total=20)) as client:
-            await asyncio.gather(*(self._converse(client, number) for number in range(len(self.chats))))
-
-    async def _converse(self, client: aiohttp.ClientSession, number: int) -> None:
-        dice = random.Random(number)
-        for turn in range(self._turns):
-            async with self._free:
-                said = " ".join(f"unit{dice.randrange(10_000)} is {dice.choice(('red', 'blue'))}" for _ in range(40))
-                self.chats[number].append({"role": "user", "content": f"{turn}: {said}"})
-                await self._ask(client, number)
-                self.chats[number].append({"role": "assistant", "content": "All right, noted."})
-
-    async def _ask(self, client: aiohttp.ClientSession, number: int) -> None:
-        body, began = {"model": MODEL, "messages": self.chats[number]}, time.monotonic()
-        headers = {"x-brim-session": f"scale-{number}", "authorization": "Bearer of-all"}
-        problem = url = ""
-        for left in reversed(range(TRIES)):
-            url = self._dice.choice([one for one in self.gateways.urls if one != url] or [url])
-            try:
-                async with client.post(f"{url}/v1/chat/completions", json=body, headers=headers) as answer:
-                    told: Any = await answer.json(content_type=None)
-                    if answer.status == 200:
-                        usage = told["usage"]
-                        self.outcome.answered += 1
-                        self.outcome.tokens += usage["prompt_tokens"]
-                        self.outcome.cached += usage["prompt_tokens_details"]["cached_tokens"]
-                        self.outcome.slowest = max(self.outcome.slowest, time.monotonic() - began)
-                        return
-                    problem = f"{answer.status} {str(told)[:200]}"
-                    if "context_length" in problem:
-                        self.outcome.over += 1
-            except (aiohttp.ClientError, TimeoutError, ValueError) as fault:
-                problem = repr(fault)[:200]
-            self.outcome.again += 1
-            if left:
-                await asyncio.sleep(PAUSE)
-        self.outcome.failed.append(problem)
-
-
-def kept(address: str, chats: list[list[dict[str, str]]]) -> tuple[int, int]:
-    """Turns that a store has lost, and those that it has twice or that nobody said, over all conversations."""
-    lost = twice = 0
-    told: list[str] = []
-    store = brim_store(address)
-    try:
-        ids: dict[str, list[str]] = {}
-        for one in store.sessions(10_000):
-            ids.setdefault(one.id.rpartition("~")[2].partition(".")[0], []).append(one.id)
-        for number, chat in enumerate(chats):
-            said = [message["content"] for message in chat[:-1]]  # the last answer was never sent back
-            logs = [[m.text for m in Session.load(id, store=store).log] for id in ids.get(f"scale-{number}", [])]
-            best = max(logs, key=len, default=[])
-            gone = [text.partition(":")[0] for text in said if text not in best and not text.startswith("All right")]
-            lost += len(gone)
-            if gone:
-                told.append(f"{number}: turns {', '.join(gone)} of {len(chat) // 2}, {len(logs)} sessions")
-            twice += sum(len(log) for log in logs if log is not best) + max(0, len(best) - len(said))
-    finally:
-        store.close()
-    for one in told:
-        print(f"lost of conversation {one}", file=sys.stderr)
-    return lost, twice
-
-
-def brim_store(address: str, **given: Any) -> Any:
-    """The store at an address; its driver is an extra."""
-    return import_module("brim.stores.postgres.store").PostgresStore(address, **given)
 
 
 @dataclass(frozen=True)
@@ -322,15 +164,56 @@ def _median(what: Callable[[int], object], rounds: int) -> float:
     return statistics.median(took)
 
 
+async def behind(
+    number: int, conversations: int, turns: int, configuration: str, *, rolling: bool = False
+) -> tuple[Outcome, tuple[int, int], dict[str, int]]:
+    """A load on so many gateways behind the real HAProxy, restarted one after the other meanwhile where `rolling`."""
+    folder = Path(tempfile.mkdtemp(prefix="brim-scale-"))
+    folder.chmod(0o755)
+    server = Postgres(folder / "database")
+    async with FakeProvider(window=WINDOW, model=MODEL, default=Say("All right, noted.")) as provider:
+        gateways = Gateways(folder, [server.url] * number, provider.url)
+        try:
+            with balancer(folder, configuration, gateways.urls) as balanced:
+                load = Load(balanced, conversations, turns, 1)
+                running = asyncio.create_task(load.run())
+                if rolling:
+                    await restarted(gateways, load, conversations * turns // 4)
+                await running
+            gateways.stop()  # what waits is written
+            written = await asyncio.to_thread(kept, server.url, load.chats)
+            return load.outcome, written, served_by(folder / "haproxy.log")
+        finally:
+            for process in gateways.processes:
+                process.kill()
+            server.stop("immediate")
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 def gateways(conversations: int, turns: int) -> Iterable[table.Row]:
-    """One gateway, and two and four by turns."""
+    """One gateway, and two and four that requests go to by chance, through HAProxy where it is installed."""
     one, *_ = asyncio.run(measured(1, conversations, turns))
-    yield "prefix reuse, one gateway", round(one.reuse, 3), ""
+    yield f"prefix reuse, one gateway, {conversations} conversations of {turns} turns", round(one.reuse, 3), ""
     for number in (2, 4):
-        found, (lost, twice), _ = asyncio.run(measured(number, conversations, turns))
-        name = f"{number} gateways"
+        name = f"{number} gateways behind HAProxy" if HAPROXY else f"{number} gateways, without HAProxy"
+        if HAPROXY:
+            found, (lost, twice), served = asyncio.run(behind(number, conversations, turns, BY_CHANCE))
+            yield f"{name}: the smallest share of one", round(min(served.values()) / sum(served.values()), 2), ""
+        else:
+            found, (lost, twice), _ = asyncio.run(measured(number, conversations, turns))
         yield from outcome_rows(name, found, lost, twice, conversations * turns)
         yield f"{name}: prefix reuse below one gateway's", round(one.reuse - found.reuse, 4), "<= 0.01"
+
+
+def rolling(conversations: int, turns: int) -> Iterable[table.Row]:
+    """Two gateways behind HAProxy, as deploy/ has it, restarted one after the other."""
+    if not HAPROXY:
+        yield "rolling restart", "not measured: HAProxy is not installed", ""
+        return
+    found, (lost, twice), _ = asyncio.run(behind(2, conversations, turns, SHIPPED, rolling=True))
+    name = "two gateways restarted one after the other"
+    yield from outcome_rows(name, found, lost, twice, conversations * turns)
+    yield f"{name}: requests sent again", found.again, "= 0"
 
 
 def outcome_rows(name: str, found: Outcome, lost: int, twice: int, requests: int) -> Iterable[table.Row]:
@@ -391,29 +274,37 @@ def parts(quick: bool) -> dict[str, Callable[[], Iterable[table.Row]]]:
     return {
         "round trips": round_trips,
         "gateways": lambda: list(gateways(*size)),
+        "rolling restart": lambda: list(rolling(*size)),
+        "workers": lambda: list(workers.rows()),
         "failover": lambda: list(failover(*size)),
         "faults": lambda: list(faults(4 if quick else 100)),
         "sessions": lambda: list(million(20_000 if quick else 1_000_000, 20)),
+        "replay": lambda: list(replayed.rows(40 if quick else 1_000)),
     }
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", choices=["trips", "gateways", "failover", "faults", "sessions"], action="append")
+    names = ["trips", "gateways", "rolling", "workers", "failover", "faults", "sessions", "replay"]
+    parser.add_argument("--only", choices=names, action="append")
     parser.add_argument("--conversations", type=int, default=200)
     parser.add_argument("--turns", type=int, default=40)
     parser.add_argument("--faults", type=int, default=100)
     parser.add_argument("--notes", type=Path, help="file in which rounds of faults are noted, to go on from there")
     parser.add_argument("--kind", default="", help="make faults of this kind alone: kill, pause, restart, partition, …")
     parser.add_argument("--sessions", type=int, default=1_000_000)
+    parser.add_argument("--megabytes", type=int, default=1_000, help="of the recording that is replayed")
     given = parser.parse_args()
     size = given.conversations, given.turns
     wanted: dict[str, Callable[[], Iterable[table.Row]]] = {
         "trips": round_trips,
         "gateways": lambda: gateways(*size),
+        "rolling": lambda: rolling(*size),
+        "workers": workers.rows,
         "failover": lambda: failover(*size),
         "faults": lambda: faults(given.faults, given.notes, given.kind),
         "sessions": lambda: million(given.sessions, 20),
+        "replay": lambda: replayed.rows(given.megabytes),
     }
     APART = "faults" in (given.only or wanted) and partition.enter()
     for part in given.only or wanted:

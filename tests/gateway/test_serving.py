@@ -208,7 +208,7 @@ def test_several_processes_share_a_port_and_one_that_dies_is_replaced(tmp_path: 
         kept.close()
         first = _children(process.pid)
         os.kill(first[0], signal.SIGKILL)
-        until(lambda: len(_children(process.pid)) == 2 and first[0] not in _children(process.pid))
+        until(lambda: len(_children(process.pid)) == 2 and first[0] not in _children(process.pid), 60)
         for _ in range(8):
             _post(url)
         assert len(fake.posts) == 32

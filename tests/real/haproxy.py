@@ -12,83 +12,26 @@ conversation stays with a gateway, as the file says, and once HAProxy gives each
 from __future__ import annotations
 
 import asyncio
-import getpass
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from brim.testing import FakeProvider, Say
-from tests.stores.servers import Postgres, free_port
+from tests.stores.servers import Postgres
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "bench"))
-import scale  # noqa: E402, the load and the count of lost turns are those of `brim bench scale`
+# The balancer, the load and the count of lost turns are those of `brim bench scale`.
+from scale_parts import load as scale  # noqa: E402
+from scale_parts.balanced import BY_HASH, SHIPPED, balancer, restarted, served_by  # noqa: E402
 
 CONVERSATIONS = int(os.environ.get("CONVERSATIONS", "20"))
 TURNS = max(20, int(os.environ.get("TURNS", "20")))
-HAPROXY = shutil.which("haproxy") or shutil.which("haproxy", path="/usr/sbin:/usr/local/sbin")
-SHIPPED = (ROOT / "deploy/haproxy/haproxy.cfg").read_text()
-BY_HASH = "balance hash var(txn.route)\n    hash-type consistent sdbm avalanche"
-
-
-@dataclass
-class Balanced:
-    """What the clients know: one address."""
-
-    urls: list[str]
-
-
-@contextmanager
-def balancer(folder: Path, configuration: str, gateways: list[str]) -> Iterator[Balanced]:
-    """HAProxy in front of gateways, once both are found ready; its log is in the folder."""
-    if HAPROXY is None:
-        pytest.fail("HAProxy is not installed: apt-get install haproxy")
-    file, port = folder / "haproxy.cfg", free_port()
-    file.write_text(configuration)
-    places = {f"BRIM_GATEWAY_{n}": url.removeprefix("http://") for n, url in enumerate(gateways, 1)}
-    env = {**os.environ, **places, "BRIM_BIND": f"127.0.0.1:{port}", "BRIM_HAPROXY_USER": getpass.getuser()}
-    with (folder / "haproxy.log").open("wb") as told:
-        process = subprocess.Popen([HAPROXY, "-db", "-f", str(file)], env=env, stdout=told, stderr=told)
-    try:
-        wait_until_ready(process, f"http://127.0.0.1:{port}/readyz", folder / "haproxy.log")
-        yield Balanced([f"http://127.0.0.1:{port}"])
-    finally:
-        process.terminate()
-        process.wait(30)
-
-
-def wait_until_ready(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
-    for _ in range(300):
-        try:
-            with urllib.request.urlopen(url, timeout=1) as answer:
-                if answer.status == 200:
-                    return
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.1)
-        if process.poll() is not None:
-            break
-    pytest.fail(f"HAProxy serves nothing: {log.read_text()[-2000:]}")
-
-
-def served_by(log: Path) -> dict[str, int]:
-    """Requests that each gateway answered, by HAProxy's own log."""
-    found: dict[str, int] = {}
-    for line in log.read_text().splitlines():
-        words = line.split()
-        if "POST" in words:
-            found[words[-2]] = found.get(words[-2], 0) + 1
-    return found
 
 
 @pytest.fixture
@@ -146,6 +89,27 @@ def test_no_turn_is_lost_and_none_is_too_long_when_one_gateway_behind_haproxy_is
     assert outcome.answered == CONVERSATIONS * TURNS
     assert (outcome.over, lost, twice) == (0, 0, 0)
     assert min(served.get(f"gateway-{number}", 0) for number in (1, 2)) > 0
+
+
+@pytest.mark.timeout(900)
+def test_no_request_fails_while_gateways_are_restarted_one_after_the_other(tmp_path: Path, database: Postgres) -> None:
+    async def rolled() -> scale.Load:
+        async with FakeProvider(window=scale.WINDOW, model=scale.MODEL, default=Say("All right, noted.")) as provider:
+            gateways = scale.Gateways(tmp_path, [database.url] * 2, provider.url)
+            try:
+                with balancer(tmp_path, SHIPPED, gateways.urls) as balanced:
+                    load = scale.Load(balanced, CONVERSATIONS, TURNS, seed=1)
+                    running = asyncio.create_task(load.run())
+                    await restarted(gateways, load, CONVERSATIONS * TURNS // 4)
+                    await running
+            finally:
+                gateways.stop()
+            return load
+
+    load = asyncio.run(rolled())
+    assert load.outcome.failed == []
+    assert (load.outcome.answered, load.outcome.again, load.outcome.over) == (CONVERSATIONS * TURNS, 0, 0)
+    assert scale.kept(database.url, load.chats) == (0, 0)
 
 
 @pytest.mark.timeout(300)
