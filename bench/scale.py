@@ -261,9 +261,13 @@ def million(sessions: int, turns: int) -> Iterable[table.Row]:
     folder = Path(tempfile.mkdtemp(prefix="brim-scale-"))
     folder.chmod(0o755)
     server = Postgres(folder / "database")
-    store = import_module("brim.stores.postgres.store").PostgresStore
+    psycopg = import_module("psycopg")
+    with psycopg.connect(server.url, autocommit=True) as db:
+        for name in ("few", "many"):
+            db.execute(f"CREATE DATABASE {name}")
     try:
-        yield from filled.rows(lambda limits: store(server.url, limits), sessions, turns)
+        stores = {name: server.url.replace("/postgres", f"/{name}") for name in ("few", "many")}
+        yield from filled.rows(lambda name, limits: brim_store(stores[name], limits=limits), sessions, turns)
     finally:
         server.stop("immediate")
         shutil.rmtree(folder, ignore_errors=True)

@@ -118,9 +118,7 @@ def rows(megabytes: int, jobs: int = 2) -> Iterable[table.Row]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _beside(
-    file: Path, requests: int, name: str, given: Callable[[], dict[str, Any]], mark: str
-) -> Iterator[table.Row]:
+def _beside(file: Path, requests: int, name: str, given: dict[str, Any], mark: str) -> Iterator[table.Row]:
     """CPU for each request of others, beside one process, with the same result."""
     before = _own_cpu()
     alone = replay(str(file), budget=BUDGETS)

@@ -43,12 +43,13 @@ class Served:
         ]
         env = {**os.environ, "HOME": str(folder), "BRIM_STORE_PATH": str(folder / "brim.db")}
         command = [sys.executable, "-m", "brim.cli.service.serve", *words, "--upstream", upstream]
-        self.process = subprocess.Popen(command, env=env, stderr=subprocess.PIPE)
-        assert self.process.stderr is not None
-        for line in self.process.stderr:
-            if b"listens on" in line:
-                self.url = line.split(b"listens on ")[1].split()[0].decode()
-                break
+        log = folder / "log"
+        with log.open("wb") as told:
+            self.process = subprocess.Popen(command, env=env, stderr=told)
+        while b"listens on" not in (lines := log.read_bytes()):
+            assert self.process.poll() is None, lines
+            time.sleep(0.05)
+        self.url = lines.split(b"listens on ")[1].split()[0].decode()
         self.port = int(self.url.rsplit(":", 1)[1])
         self.cpu = 0.0
         self.asked = 0
