@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from brim.gateway.observe import others
+from brim.gateway.observe import others, turn_log
+from brim.gateway.observe.turn_log import TurnLog
+from brim.gateway.observe.turns import GatewayTurn
 from brim.stores.inmemory import InMemoryStore
 from brim.testing import FakeProvider
 
@@ -118,3 +120,29 @@ def test_a_store_that_does_not_answer_leaves_pages_with_what_is_known(start: Sta
     store.broken = True
     assert gateway.get("/brim/v1/live")["requests"] == 1
     assert number(metrics(gateway), "brim_requests_total") == 1
+
+
+def test_a_gateway_that_looks_late_sees_all_that_the_log_still_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turn_log, "CHUNK", 4)
+    monkeypatch.setattr(turn_log, "RING", 3)
+    store = InMemoryStore()
+    writer, reader = TurnLog(store, "writer"), TurnLog(store, "reader")
+
+    def written(*numbers: int) -> None:
+        for number in numbers:
+            turn = GatewayTurn(f"{number}", 1, "a~b", 1e9 + number, "openai_chat", "gpt-4o", "openai", "test")
+            writer.add(turn)
+            writer.flush()
+
+    def seen() -> list[int]:
+        return [int(turn.id) for turn in reader.follow(1e9 + 99)]
+
+    written(*range(6))
+    assert seen() == [0, 1, 2, 3, 4, 5]
+    written(*range(6, 9))
+    assert seen() == [6, 7, 8]
+    written(*range(9, 30))
+    assert seen() == list(range(20, 30))
+    assert seen() == []
+    written(30)
+    assert seen() == [30]

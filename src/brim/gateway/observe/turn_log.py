@@ -110,8 +110,13 @@ class TurnLog:
             written, rows = msgspec.json.decode(value)
             if written < number:
                 break  # of the last time round: the chunk has not begun
-            found += rows[known if written == number else 0 :]
-            number, known = written, len(rows)
+            if written > number:  # the ring has gone round since: what it still holds
+                held = sorted(one for one in self._chunks(day, slot) if one[0] >= number)
+                found += [row for _, rows in held for row in rows]
+                self._seen[day, slot] = held[-1][0], len(held[-1][1])
+                return found
+            found += rows[known:]
+            known = len(rows)
             if known < CHUNK:
                 break
             number, known = number + 1, 0
