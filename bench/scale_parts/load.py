@@ -54,8 +54,9 @@ class Gateways:
     def __init__(self, folder: Path, stores: list[str], upstream: str, cache: str = "") -> None:
         self._folder, self._stores, self._upstream = folder, stores, upstream
         told = f'[models.{MODEL}]\nwindow = {WINDOW}\nmax_output = 300\nfamily = "o200k"\n'
+        told += "[gateway]\ndrain_notice = 2.5\n"  # as deploy/brim.toml has it
         if cache:  # limits that nobody reaches, so that it is asked with every request
-            told += '[gateway]\ntenant_rate = "100M/day"\ntenant_budget = "100G/month"\ntenant_requests = 10000\n'
+            told += 'tenant_rate = "100M/day"\ntenant_budget = "100G/month"\ntenant_requests = 10000\n'
             told += f'[store]\ncache = "{cache}"\n'
         (folder / "brim.toml").write_text(told)
         self.processes: list[subprocess.Popen[bytes]] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
+import signal
 import socket
 import threading
 from pathlib import Path
@@ -62,6 +63,17 @@ def watching(port: int) -> socket.socket:
     while b": live" not in found:
         found += stream.recv(65_536)
     return stream
+
+
+def test_requests_are_taken_while_balancers_learn_that_a_gateway_ends(
+    loop: Loop, fake: FakeProvider, tmp_path: Path
+) -> None:
+    gateway = Stoppable(loop, fake.url, tmp_path, drain_notice=60)
+    gateway.server.handle_exit(signal.SIGTERM, None)
+    assert gateway.running.ask("GET", "/readyz").status == 503
+    assert gateway.running.chat({"messages": HI["messages"]}).status == 200
+    gateway.server.handle_exit(signal.SIGTERM, None)  # the second one: at once
+    gateway.ended()
 
 
 def test_open_streams_of_events_do_not_hold_up_the_end(loop: Loop, fake: FakeProvider, tmp_path: Path) -> None:

@@ -144,6 +144,14 @@ class GatewaySettings(SettingsSection, frozen=True, kw_only=True):
     body_limit: Annotated[Count, Meta(description="largest request body in bytes")] = 64 * 1024 * 1024
     connect_timeout: Annotated[Seconds, Meta(description="seconds to reach an upstream")] = 10.0
     read_timeout: Annotated[Seconds, Meta(description="seconds without a byte from an upstream")] = 600.0
+    drain_notice: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=60,
+            description="seconds at shutdown in which requests are still taken, while /readyz tells balancers",
+        ),
+    ] = 0.0
     shutdown_grace: Annotated[Seconds, Meta(description="seconds for running requests to end at shutdown")] = 30.0
     concurrency: Annotated[Count, Meta(description="requests in work at once; more wait")] = 256
     tenant_concurrency: Annotated[Count, Meta(description="the same of one tenant")] = 192

@@ -114,8 +114,8 @@ class Admin:
     async def ready(self, request: Request) -> Response:
         gateway = self._gateway
         store = gateway.store.degraded if gateway.store is not None else None
-        ok = gateway.ready and not gateway.draining
-        told = {"ready": ok, "draining": gateway.draining, "store": store or "ok", "running": gateway.metrics.running}
+        ok = gateway.ready and not gateway.leaving
+        told = {"ready": ok, "draining": gateway.leaving, "store": store or "ok", "running": gateway.metrics.running}
         return JsonResponse(told, status_code=200 if ok else 503)
 
     async def metrics(self, request: Request) -> Response:

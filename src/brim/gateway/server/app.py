@@ -103,6 +103,8 @@ class Gateway:
         """The upstreams that have answered a request for compaction with something else."""
         self.editor: SettingsEditor | None = None
         """What changes settings in their files; None where there are none."""
+        self.leaving = False
+        """It was told to end: `/readyz` says so, and requests are still taken for a moment."""
         self.draining = False
         self.ready = False
         self.client: Client
@@ -208,7 +210,7 @@ class Gateway:
                 self._idle.set()
 
     def _readiness(self, send: Send) -> Awaitable[None]:
-        taking = self.ready and not self.draining
+        taking = self.ready and not self.leaving
         return _answer(send, 200 if taking else 503, b'{"ready":true}' if taking else b'{"ready":false}')
 
     async def _root(self, headers: dict[bytes, bytes], method: str, send: Send, prefix: str) -> None:
@@ -294,7 +296,7 @@ class Gateway:
 
     def drain(self) -> None:
         """Stop accepting requests, and end the streams that would never end by themselves."""
-        self.draining = True
+        self.leaving = self.draining = True
         self.journal.end_watching()
 
     async def drained(self) -> None:

@@ -77,7 +77,7 @@ class Server(uvicorn.Server):
             if self._loop is not None:
                 self._loop.call_soon_threadsafe(self._now.set)
         else:
-            self.gateway.draining = True
+            self.gateway.leaving = True
             tell("draining", running=self.gateway.metrics.running)
         self.stop()
 
