@@ -12,6 +12,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 
 from brim.errors import BrimError, MissingExtra
@@ -97,6 +98,9 @@ class Server(uvicorn.Server):
 
     async def _drain(self) -> None:
         """Give running requests the drain time. Until then the port stays open, and `/readyz` says so."""
+        self.gateway.leaving = True
+        with suppress(TimeoutError):  # balancers learn of it before requests are refused
+            await asyncio.wait_for(self._now.wait(), self.gateway.options.gateway.drain_notice)
         self.gateway.drain()
         waiting = {asyncio.ensure_future(self.gateway.drained()), asyncio.ensure_future(self._now.wait())}
         # Leave a little for the steps after this, so that everything ends in time.
