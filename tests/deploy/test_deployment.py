@@ -23,13 +23,15 @@ DEPLOY = ROOT / "deploy"
 SESSIONS = "x-brim-session x-claude-code-session-id thread-id session-id x-session-id x-conversation-id".split()
 CREDENTIALS = "authorization x-api-key x-goog-api-key".split()
 
+LINTERS = dict.fromkeys(("hadolint", "check-jsonschema", "kubernetes-validate"), "make deployment installs it")
+LINTERS["systemd-analyze"] = "apt-get install systemd"
+
 
 def checked(name: str, *words: str, **env: str) -> str:
     """What a program says of a file; skipped where it is not installed."""
     program = shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin")
     if program is None:
-        package = {"systemd-analyze": "systemd"}.get(name, name)
-        pytest.skip(f"{name} is not installed: apt-get install {package}")
+        pytest.skip(f"{name} is not installed: {LINTERS.get(name) or f'apt-get install {name}'}")
     done = subprocess.run(
         [program, *words], capture_output=True, text=True, check=False, timeout=60, env={**os.environ, **env}
     )
@@ -79,6 +81,12 @@ def test_nginx_accepts_its_configuration(tmp_path: Path) -> None:
     checked("nginx", "-t", "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf"))
 
 
+def test_linters_find_nothing_in_the_files_of_containers() -> None:
+    checked("hadolint", str(DEPLOY / "Dockerfile"))
+    checked("check-jsonschema", "--builtin-schema", "vendor.compose-spec", str(DEPLOY / "compose.yaml"))
+    checked("kubernetes-validate", "--strict", str(DEPLOY / "kubernetes/brim.yaml"))
+
+
 @pytest.mark.parametrize("file", ["haproxy/haproxy.cfg", "nginx/brim.conf"])
 def test_balancers_route_by_the_conversation_and_then_by_the_credential(file: str) -> None:
     text = (DEPLOY / file).read_text().lower()
@@ -120,6 +128,10 @@ def test_the_gateways_of_compose_are_set_up_as_brim_reads_it() -> None:
         assert service["cap_drop"] == ["ALL"]
         assert int(service["stop_grace_period"].removesuffix("s")) > found.gateway.shutdown_grace
         assert services["haproxy"]["environment"][f"BRIM_{name.upper().replace('-', '_')}"] == f"{name}:8787"
+        # What these settings need beside the core is in the image.
+        assert service["environment"]["BRIM_STORE_CACHE"].startswith("valkey://")
+    installed = next(rest for word, rest in instructions() if word == "RUN" and "pip install" in rest)
+    assert set(re.findall(r"\.\[([\w,]+)\]", installed)[0].split(",")) == {"gateway", "postgres", "valkey"}
     assert compose()["networks"]["store"]["internal"] is True
     assert services["haproxy"]["networks"] == ["clients"]
 

@@ -72,7 +72,7 @@ def test_requests_are_taken_while_balancers_learn_that_a_gateway_ends(
     gateway.server.handle_exit(signal.SIGTERM, None)
     assert gateway.running.ask("GET", "/readyz").status == 503
     assert gateway.running.chat({"messages": HI["messages"]}).status == 200
-    gateway.server.handle_exit(signal.SIGTERM, None)  # the second one: at once
+    loop.loop.call_soon_threadsafe(gateway.server._now.set)
     gateway.ended()
 
 
