@@ -97,10 +97,10 @@ class Watched:
 
 
 def rows(megabytes: int, jobs: int = 2) -> Iterable[table.Row]:
-    """A recording to its end on several processes, and a twentieth of it on one and on several."""
+    """A recording to its end on several processes, and an eighth of it on one and on several."""
     folder = Path(tempfile.mkdtemp(prefix="brim-replay-"))
     try:
-        few = recording(folder / "few.jsonl", max(20, megabytes // 20))
+        few = recording(folder / "few.jsonl", max(20, megabytes // 8))
         yield from _beside(folder / "few.jsonl", few, f"{jobs} processes", {"jobs": jobs}, "spawn_main")
         many = recording(folder / "many.jsonl", megabytes)
         watched, began = Watched("spawn_main"), time.monotonic()
