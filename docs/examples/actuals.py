@@ -1,5 +1,4 @@
 import brim
-from brim import apis
 
 # An unknown model: the count is an estimate, and its bound is wide.
 model = brim.Model("harbor-1", "own", 32_000, None, "estimate", None, "openai_chat", "set by hand")
@@ -8,7 +7,7 @@ actuals = brim.Actuals()
 print(brim.count(chat, model=model, actuals=actuals))
 
 # The provider says what the request took (usage.prompt_tokens). From then on this prefix is known.
-brim.Counter(model, "openai_chat", actuals).record(apis.parse(chat), 329)
+brim.record(chat, 329, model=model, actuals=actuals)
 count = brim.count(chat, model=model, actuals=actuals)
 print(count.tokens, count.source)
 

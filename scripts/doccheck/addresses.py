@@ -13,7 +13,7 @@ HEAD = """Brim's own addresses on the gateway. Everything else goes to a provide
 
 ```console
 $ curl -s localhost:8787/brim/v1/count -d '{"model": "gpt-4o", "text": "hello world"}'
-{"tokens":2,"upper":2,"source":"exact","messages":[],"head":0}
+{"tokens":2,"upper":3,"source":"exact","messages":[],"head":0}
 ```
 
 An error is `{"error": {"code": …, "message": …}}`. Content is shown only with `gateway.log_content`, masked by

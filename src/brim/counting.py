@@ -59,21 +59,28 @@ def count(
 
 
 def _known_or_near(name: str) -> Model:
-    """The model of a name; for one that nobody knows, one that is counted like what its name resembles, with a warning.
-
-    Its number is an estimate, and its upper bound has the margin of one.
-    """
+    """The model of a name; one that nobody knows is counted like what its name resembles, with a warning."""
     try:
         return models.find(name)
     except UnknownModel:
         if not name.strip():
             raise
-        family = family_of(name)
-        known = (
-            "bytes and characters (the family `estimate`)" if family == "estimate" else f"the vocabulary of {family}"
-        )
-        warnings.warn(f"{name!r} is not a known model: its tokens are estimated by {known}", UserWarning, stacklevel=4)
-        return Model(name, "", NO_WINDOW, None, family, None, "openai_chat", "unknown")
+        model = approximate(name)
+        warnings.warn(approximation(model), UserWarning, stacklevel=4)
+        return model
+
+
+def approximate(name: str) -> Model:
+    """What a model that nobody knows is counted as: an estimate, with the margin of one."""
+    return Model(name, "", NO_WINDOW, None, family_of(name), None, "openai_chat", "unknown")
+
+
+def approximation(model: Model) -> str:
+    """Example: "'my-model' is not a known model: its tokens are estimated by bytes and characters (…)" """
+    by = "bytes and characters (the family `estimate`)"
+    if model.family != "estimate":
+        by = f"the vocabulary of {model.family}"
+    return f"{model.name!r} is not a known model: its tokens are estimated by {by}"
 
 
 def record(

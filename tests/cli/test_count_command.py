@@ -96,6 +96,17 @@ def test_what_is_missing_or_unknown_is_named(run: Run, tmp_path: Path) -> None:
         assert words in done.err
 
 
+def test_a_model_that_nobody_knows_is_estimated_and_that_is_said(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "chat.json").write_text('[{"role": "user", "content": "hello"}]')
+    for args in (("count", "-"), ("count", "chat.json")):
+        done = run(*args, "-m", "my-model", stdin="hello")
+        assert done.code == 0
+        assert "'my-model' is not a known model: its tokens are estimated" in done.err
+        assert "estimate" in done.out
+    found = run("count", "chat.json", "-m", "my-model", "--json").json
+    assert (found["source"], "max_input" in found) == ("estimated", False)
+
+
 def test_what_begins_like_json_and_is_none_is_counted_as_text_and_that_is_said(run: Run, tmp_path: Path) -> None:
     (tmp_path / "chat.json").write_text('[{"role": "user", "content": "hi"}')
     done = run("count", "chat.json", "--model", "gpt-4o")

@@ -162,7 +162,7 @@ def test_a_model_of_the_settings_is_known_where_only_the_request_names_it(start:
     ("path", "body", "status", "code"),
     [
         ("count", {"text": "a", "request": {}}, 422, "bad_input"),
-        ("count", {"text": "a", "model": "no-such-model-at-all-x"}, 404, "unknown_model"),
+        ("count", {"text": "a", "model": "no-such-model-at-all-x", "strict": True}, 404, "unknown_model"),
         ("count", {"request": {"messages": 5}, "model": "gpt-4o"}, 422, "bad_input"),
         (
             "fit",

@@ -221,6 +221,16 @@ def test_an_unknown_model_counts_by_a_named_approximation_and_strict_refuses() -
         brim.count("hello world", model="my-model", strict=True)
 
 
+def test_over_http_an_unknown_model_counts_by_a_named_approximation_too(gateway: Any) -> None:
+    asked = {"request": {"model": "my-model", "messages": [user("hello world")]}}
+    told = gateway.ask("POST", "/brim/v1/count", asked)
+    assert told.status == 200
+    assert told.json["source"] == "estimated"
+    assert told.json["upper"] > told.json["tokens"] > 0
+    assert "'my-model' is not a known model" in told.json["warning"]
+    assert gateway.ask("POST", "/brim/v1/count", asked | {"strict": True}).status == 404
+
+
 def test_a_plain_text_has_the_margin_of_its_tokenizer() -> None:
     count = brim.count("word " * 1_000, model="gpt-4o")
     assert 1.049 * count.tokens <= count.upper <= 1.05 * count.tokens + 1

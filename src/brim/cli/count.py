@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,15 @@ from brim.cli.terminal.batches import add_batch, run_batch, without_lines
 from brim.cli.terminal.named_files import files_named
 from brim.cli.terminal.reading import add_model, apply_settings, as_text, json_problem, place_of, read_bytes, request_in
 from brim.cli.terminal.showing import STYLE, certainty, plain, plural
+from brim.counting import NO_WINDOW, approximate, approximation
 from brim.errors import BadInput, UnknownModel
+from brim.models import Model
 from brim.planning.items import current
 from brim.planning.reports.decisions import LAYERS, level_of
 from brim.tokens.counter import Count, Counter
 
+# A name that resembles a known one so much is a typing error.
+TYPED = 0.75
 _EXAMPLES = """examples:
   brim count README.md --model gpt-4o              a text
   brim count chat.json --model claude-sonnet-4-5   a list of messages, or a request body
@@ -68,13 +73,13 @@ def run(args: argparse.Namespace) -> int:
     data = read_bytes(args.file)
     request = request_in(data)
     if request is None:
-        model_name = _model(args, "")
+        known = _model(args, "")
         if problem := json_problem(data):
             print(f"{place_of(args.file)} is not JSON ({problem}): counted as plain text", file=sys.stderr)
-        _print(args, brim.count(as_text(data, args.file), model=model_name, strict=True), {})
+        _print(args, brim.count(as_text(data, args.file), model=known), {})
         return 0
     conversation = apis.parse(request, model=args.model or "")
-    model = models.find(_model(args, conversation.model))
+    model = _model(args, conversation.model)
     counter = Counter(model, conversation.api)
     count = counter.count(conversation)
     rows = [
@@ -88,17 +93,20 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _model(args: argparse.Namespace, named: str) -> str:
+def _model(args: argparse.Namespace, named: str) -> Model:
+    """The model that is named; one that nobody knows is estimated, unless its name is most likely a typing error."""
     name = args.model or named or args.default
     if not name:
         told = "is missing: name the model that the tokens are for, such as gpt-4o, or set cli.model in brim.toml"
         raise BadInput("--model", told)
     try:
-        models.find(str(name))
+        return models.find(str(name))
     except UnknownModel as unknown:
-        if unknown.near:  # most likely a typo; a name that resembles no other is estimated
+        if get_close_matches(unknown.name, unknown.near, 1, TYPED):
             raise
-    return str(name)
+        model = approximate(unknown.name)
+        print(approximation(model), file=sys.stderr)
+        return model
 
 
 def _print(args: argparse.Namespace, count: Count, more: dict[str, Any]) -> None:
@@ -107,7 +115,8 @@ def _print(args: argparse.Namespace, count: Count, more: dict[str, Any]) -> None
         if more:
             found["messages"] = [{"role": role, "tokens": size} for role, size, _ in more["rows"]]
             found["layers"] = {name: more["layers"][layer - 1] for layer, name in LAYERS.items()}
-            found["max_input"] = more["model"].max_input()
+            if more["model"].window < NO_WINDOW:
+                found["max_input"] = more["model"].max_input()
         print(json.dumps(found))
         return
     console = Console()
@@ -120,14 +129,19 @@ def _print(args: argparse.Namespace, count: Count, more: dict[str, Any]) -> None
         for layer, name in LAYERS.items():
             if more["layers"][layer - 1]:
                 console.print(f"L{layer} {name}: {more['layers'][layer - 1]:,}", highlight=False)
-        limit = more["model"].max_input()
-        used = count.tokens / limit
-        level = "too much" if used > 1 else level_of(used)
-        style = STYLE.get(level, "red")
-        taker = plain(more["model"].name)
-        console.print(f"[{style}]{used:.1%} of the {limit:,} tokens that {taker} takes ({level})[/]")
+        if more["model"].window < NO_WINDOW:
+            _print_share(console, count, more["model"])
     named = "token" if count.tokens == 1 else "tokens"
     console.print(f"[bold]{count.tokens:,}[/] {named} ({certainty(count)})", highlight=False)
+
+
+def _print_share(console: Console, count: Count, model: Model) -> None:
+    """How much of the model's window it takes."""
+    limit = model.max_input()
+    used = count.tokens / limit
+    level = "too much" if used > 1 else level_of(used)
+    style = STYLE.get(level, "red")
+    console.print(f"[{style}]{used:.1%} of the {limit:,} tokens that {plain(model.name)} takes ({level})[/]")
 
 
 def _several(args: argparse.Namespace) -> int:
@@ -140,7 +154,7 @@ def _several(args: argparse.Namespace) -> int:
         data = path.read_bytes()
         if b"\0" not in data[:4096]:
             text = data.decode("utf-8", "replace")
-            found.append((_shown(path, args.files), brim.count(text, model=model, strict=True).tokens))
+            found.append((_shown(path, args.files), brim.count(text, model=model).tokens))
     total = sum(size for _, size in found)
     if args.json:
         print(json.dumps({"tokens": total, "files": dict(found)}))

@@ -16,7 +16,7 @@ from brim import models as catalog
 from brim import settings
 from brim.cli.terminal.named_store import named_store
 from brim.cli.terminal.reading import apply_settings
-from brim.cli.terminal.showing import plain
+from brim.cli.terminal.showing import plain, plural
 from brim.errors import UnknownModel
 from brim.gateway.fitting.last_models import default_place
 from brim.gateway.proxy.upstreams import targets_of
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     if not console.is_terminal:
         console.width = max(console.width, WIDE)  # a file or a pipe has no edge
     console.print(_table(found, set(used_last.values()), narrow=console.width < NARROW))
-    console.print(f"{len(found):,} models", highlight=False)
+    console.print(plural(len(found), "model"), highlight=False)
     if used_last:
         told = ", ".join(f"{model} at {provider}" for provider, model in used_last.items())
         console.print(f"* used last: {plain(told)}", highlight=False)

@@ -66,6 +66,7 @@ class CountBody(msgspec.Struct, forbid_unknown_fields=True):
     request: dict[str, Any] | list[Any] | None = None
     api: ApiName | None = None
     upstream: str = ""
+    strict: bool = False
 
 
 class FitBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -129,10 +130,17 @@ class Admin:
         if (body.text is None) == (body.request is None):
             raise BadInput("text", "give either a text or a request")
         content: Any = body.text if body.text is not None else body.request
-        known, actuals = self._learnt(request, body)
+        warning = {}
+        try:
+            known, actuals = self._learnt(request, body)
+        except UnknownModel as unknown:
+            if body.strict:
+                raise
+            known, actuals = counting.approximate(unknown.name), None
+            warning = {"warning": counting.approximation(known)}
         found = await asyncio.to_thread(counting.count, content, model=known, api=body.api, actuals=actuals)
         told = {"tokens": found.tokens, "upper": found.upper, "source": found.source}
-        return JsonResponse({**told, "messages": list(found.messages), "head": found.head})
+        return JsonResponse({**told, "messages": list(found.messages), "head": found.head, **warning})
 
     async def fit(self, request: Request) -> Response:
         body = await self._body(request, FitBody)

@@ -128,7 +128,14 @@ _SEARCH = {"name": "query", "in": "query", "required": False, "schema": {"type":
 
 def _actions() -> dict[str, Any]:
     counted = _object(
-        {"tokens": {"type": "integer"}, "upper": {"type": "integer"}, "source": _TEXT, "head": {"type": "integer"}},
+        {
+            "tokens": {"type": "integer"},
+            "upper": {"type": "integer"},
+            "source": _TEXT,
+            "messages": {"type": "array", "items": {"type": "integer"}},
+            "head": {"type": "integer"},
+            "warning": _TEXT,
+        },
         ("tokens", "upper", "source"),
     )
     fitted = _object({"request": _REQUEST, "tokens": {"type": "integer"}, "report": _REPORT}, ("tokens", "report"))
