@@ -202,6 +202,15 @@ def test_a_token_comes_from_the_environment_and_never_from_the_command_line(
             upstreams("--url", "http://x", *wrong)
 
 
+def test_a_configuration_of_vscode_may_have_comments_and_commas_at_the_end(tmp_path: Path) -> None:
+    config = tmp_path / "mcp.json"
+    config.write_text(
+        '{ // my servers\n  "servers": {\n    /* the first */ "a": {"url": "https://a.example.com//x",},\n'
+        '    "b": {"command": "y", "args": ["// no, comment ,]"]},\n  },\n}'
+    )
+    assert [one.name for one in upstreams("--config", str(config))] == ["a", "b"]
+
+
 def test_a_configured_command_gets_its_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATA", "/data")
     config = tmp_path / "mcp.json"

@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import importlib
 import json
+import re
 import shlex
 import shutil
 import sys
@@ -19,6 +20,9 @@ from brim.mcp.transport.child_process import ChildLog
 from brim.mcp.transport.client_stdio import wrap_stdio
 from brim.mcp.transport.upstream import StdioUpstream, Upstream
 
+# Strings of JSON, and what editors allow beside it: comments, and a comma before the end of a list.
+_STRING_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_STRING_OR_COMMA = re.compile(r'"(?:\\.|[^"\\])*"|,(?=\s*[}\]])', re.DOTALL)
 # Flags with the same name as their setting.
 _FLAGS = (
     "level",
@@ -135,10 +139,17 @@ def _header(text: str) -> tuple[str, str]:
     return name.strip(), settings.filled(value.strip(), f"--header {name.strip()}")
 
 
+def _plain_json(text: str) -> str:
+    """Example: '{"a": 1, // one\n}' -> '{"a": 1 \n}'"""
+    for pattern in (_STRING_OR_COMMENT, _STRING_OR_COMMA):
+        text = pattern.sub(lambda found: found.group() if found.group().startswith('"') else " ", text)
+    return text
+
+
 def _from_config(path: Path, loaded: settings.Settings, log: ChildLog) -> list[Upstream]:
     """The servers in an mcpServers file, which may refer to environment variables as ${NAME}."""
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
+        told = json.loads(_plain_json(path.read_text(encoding="utf-8")))
         servers = told["mcpServers"] if "mcpServers" in told else told["servers"]  # .vscode/mcp.json calls them so
         listed = [(str(name), dict(one)) for name, one in servers.items()]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
