@@ -73,6 +73,7 @@ class World:
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
     handles: deque[tuple[str, str]] = field(default_factory=lambda: deque(maxlen=60))
     sessions: deque[tuple[str, str]] = field(default_factory=lambda: deque(maxlen=12))
+    hashes: deque[tuple[str, str]] = field(default_factory=lambda: deque(maxlen=12))
     checked: int = 0
     actions: int = 0
 
@@ -83,13 +84,17 @@ class World:
             _forget(gateway)
         elif step.act == "look":
             self._look(gateway, step)
+        elif step.act == "compress":
+            self._compress(gateway, step)
         else:
             self._talk(gateway, step)
 
     def _talk(self, gateway: Running, step: Step) -> None:
         self.fake.requests.clear()
         if step.act == "recall":
-            self.fake.script(Call("brim_recall", self._wanted(step)), Say("There it is."))
+            wanted = self._wanted(step)
+            name = "brim_query" if "expression" in wanted else "brim_recall"
+            self.fake.script(Call(name, wanted), Say("There it is."))
         got = _ask(gateway, "POST", "/v1/chat/completions", step.who, self._body(step), self._headers(step))
         self.fake._script.clear()  # a gateway that refused has not used them up
         sent = [seen.body.decode() for seen in self.fake.posts]
@@ -107,9 +112,21 @@ class World:
         paths = ["live", "status", "sessions", "models", "usage", "settings", f"sessions?query={step.project}"]
         asked = [f"/brim/v1/{path}" for path in paths]
         asked += [one, f"{one}/turns/1", f"{one}/turns/2", f"{one}/archive/{handle or 'brim:0'}", "/brim/", "/metrics"]
+        page = f"/brim/sessions/{session or 'none'}"
+        asked += [page, f"{page}/turns/1", f"{page}/archive/{handle or 'brim:0'}", "/brim/sessions", "/brim/live.json"]
         for path in asked:
             self._check(step.who, _told(_ask(gateway, "GET", path, step.who)))
         self._check(step.who, _told(_ask(gateway, "POST", f"{one}/turns/1/plan", step.who, {"budget": 900})))
+
+    def _compress(self, gateway: Running, step: Step) -> None:
+        """Have results shortened as LiteLLM does, and fetch what others had shortened."""
+        results = [one for one in self._body(step)["messages"] if one["role"] == "user"]
+        got = _ask(gateway, "POST", "/v1/compress", step.who, {"messages": results, "model": "gpt-4o", "budget": 100})
+        self._check(step.who, _told(got))
+        if got.status == 200:
+            self.hashes.extend((step.who, one) for one in got.json["ccr_hashes"])
+        hash = self._pick(self.hashes, step) or "0" * 24
+        self._check(step.who, _told(_ask(gateway, "GET", f"/v1/retrieve/{hash}", step.who)))
 
     def _check(self, who: str, text: str) -> None:
         self.checked += 1
@@ -160,6 +177,8 @@ class World:
             {"query": "zqa zqb zqc"},
             {"handle": handle, "query": "code"},
             {"handle": self._pick(self.sessions, step) or "brim:"},
+            {"handle": handle, "expression": "head 50"},
+            {"handle": handle, "expression": "/zq[abc]/"},
         ]
         return choices[step.aim % len(choices)]
 
@@ -208,7 +227,7 @@ def _forget(gateway: Running) -> None:
 steps = st.builds(
     Step,
     who=st.sampled_from(TENANTS),
-    act=st.sampled_from(["talk", "talk", "recall", "recall", "recall", "look", "forget"]),
+    act=st.sampled_from(["talk", "talk", "recall", "recall", "recall", "look", "compress", "forget"]),
     place=st.integers(0, 2),
     session=st.sampled_from(["shared", "shared", "shared", "", "taken", "inner", "client", "odd id / ~"]),
     alike=st.sampled_from([4, 4, 3, 1]),
@@ -227,7 +246,7 @@ def worlds(start: Start, fake: FakeProvider, tmp_path: Path) -> Iterator[Any]:
 
     def made(**given: Any) -> World:
         tenants = {"fit_timeout": 60.0, **given}  # on a busy machine the plain planner would take over
-        tool = start(gateway={"recall": "tool", "log_content": True, **tenants}, models=MODELS)
+        tool = start(gateway={"recall": "tool", "log_content": True, **tenants}, models=MODELS, pages=True)
         auto = start(
             gateway={"log_content": True, **tenants}, models=MODELS, store=open_store(tmp_path / "brim.db", timeout=20)
         )
@@ -311,3 +330,13 @@ def test_a_tenant_still_recalls_what_it_sent_itself(world: World) -> None:
         world.do(_step("a", "recall", turns=0, aim=aim))
         recalled.append(world.fake.posts[-1].json["messages"][-1]["content"])
     assert any(CODE.search(text) for text in recalled)
+
+
+def test_what_one_had_shortened_it_gets_back_and_nobody_else_does(world: World) -> None:
+    world.do(_step("a", "compress"))
+    (_, hash), *_ = world.hashes
+    gateway = world.gateways[0]
+    assert CODE.search(_told(_ask(gateway, "GET", f"/v1/retrieve/{hash}", "a")))
+    for who in "bc":
+        assert _ask(gateway, "GET", f"/v1/retrieve/{hash}", who).status == 404
+        world.do(_step(who, "compress"))
