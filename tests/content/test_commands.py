@@ -7,6 +7,8 @@ import re
 import pytest
 
 import brim
+from brim.content.commands import build
+from brim.content.types import Room
 from brim.tokens import text_counter
 
 LOG = "".join(
@@ -197,3 +199,10 @@ def test_errors_outlast_warnings_in_every_room():
     text = "\n".join([*lines, "", "✖ 16 problems (8 errors, 8 warnings)", ""])
     for tokens in range(40, 160):
         assert brim.compact(text, tokens).text.startswith("[build output, ")
+
+
+def test_a_build_that_only_warns_fits_the_smallest_rooms():
+    text = "".join(f"src/a{at}.c:{at}:5: warning: unused variable 'x{at}' [-Wunused-variable]\n" for at in range(1, 40))
+    count = text_counter("gpt-4o")
+    for tokens in range(24):
+        assert count(build.extract(text, Room(tokens, count, "brim:3f2a9c01", True, ""))) <= tokens

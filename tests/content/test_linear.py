@@ -13,6 +13,7 @@ from brim import content
 from brim.content import arguments
 from brim.content.code import source as code
 from brim.content.detect import detect, line_patterns, parts
+from brim.content.json import extract as shorten
 from brim.errors import NotDecodable
 
 SIZE = 4_000
@@ -96,6 +97,20 @@ def deep(number: int) -> str:
 def test_odd_json_takes_time_in_proportion_to_its_length(make: Callable[[int], str]) -> None:
     for work in compactors("json")[:3]:
         assert is_linear(work, make(150), make(300))
+
+
+def test_rows_with_fields_of_their_own_take_time_in_proportion_to_their_number() -> None:
+    def rows(number: int) -> str:
+        return json.dumps([{f"w{at}": "abc", "n": at} for at in range(number)])
+
+    for tokens in (200, 3_000):
+        assert is_linear(lambda text, tokens=tokens: shorten(text, room(tokens)), rows(1_500), rows(3_000))  # type: ignore[misc]
+
+
+def test_fields_that_few_of_many_rows_have_stand_with_their_keys() -> None:
+    rows = [{"id": at, f"w{at}": f"value-{at}"} for at in range(600)]
+    shown = shorten(json.dumps(rows), room(2_000))
+    assert "599, w599: value-599" in shown
 
 
 def test_a_map_of_entries_with_their_own_keys_makes_no_table_of_blanks() -> None:

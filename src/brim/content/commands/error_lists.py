@@ -36,6 +36,8 @@ class Listed(NamedTuple):
 
 def listed(errors: Sequence[Diagnostic], lines: Sequence[str], tokens: int, room: Room) -> Listed:
     """The fullest way to show every error that fits; where none does, as many errors as fit in the shortest way."""
+    if not errors:
+        return Listed([], 0, True)
     for share, way in WAYS:
         rows = list(way(errors, lines))
         if room.count("\n".join(rows)) <= share * tokens:

@@ -439,7 +439,7 @@ class _RowPage:
 
     def _cells(self, table: Shown, row: int) -> list[str]:
         columns = table.columns
-        if table.partial >= 0 and table.rows.index(row) >= table.partial:
+        if 0 <= table.partial < len(table.rows) and row >= table.rows[table.partial]:
             columns = columns[:-1]
         cells = [table.cut.get((one.order, row), one.values[row]) for one in columns]
         while cells and not cells[-1]:
@@ -522,7 +522,7 @@ def _start(value: str) -> str:
 def _ends(costs: Sequence[int], room: int, preferred: Sequence[int] = ()) -> list[int]:
     """The rows that fit a room: the preferred ones up to their share, the last ones, and the first."""
     left = room
-    kept: list[int] = []
+    kept: set[int] = set()
     for rows, share in ((preferred, _PREFERRED), (list(reversed(range(len(costs)))), _TAIL), (range(len(costs)), 1.0)):
         until = left - share * room
         for row in rows:
@@ -531,5 +531,5 @@ def _ends(costs: Sequence[int], room: int, preferred: Sequence[int] = ()) -> lis
             if costs[row] > left or left - costs[row] < until:
                 break
             left -= costs[row]
-            kept.append(row)
+            kept.add(row)
     return sorted(kept)
