@@ -107,6 +107,13 @@ def test_rows_with_fields_of_their_own_take_time_in_proportion_to_their_number()
         assert is_linear(lambda text, tokens=tokens: shorten(text, room(tokens)), rows(1_500), rows(3_000))  # type: ignore[misc]
 
 
+def test_many_fields_by_themselves_take_time_in_proportion_to_their_number() -> None:
+    def fields(number: int) -> str:
+        return json.dumps({f"key{at}": {f"k{at}": {f"v{at}": ["a", "b"]}} for at in range(number)})
+
+    assert is_linear(lambda text: shorten(text, room(len(text) // 8)), fields(1_000), fields(2_000))
+
+
 def test_fields_that_few_of_many_rows_have_stand_with_their_keys() -> None:
     rows = [{"id": at, f"w{at}": f"value-{at}"} for at in range(600)]
     shown = shorten(json.dumps(rows), room(2_000))

@@ -178,6 +178,7 @@ class _RowPage:
         self.brief = room.tokens < BRIEF
         self.terms = query_match.terms(room.query)
         self._walk(value)
+        self._tables_named = Counter(table.path[-1:] for table in self.tables)
         self.fields = len(self.singles) + sum(len(table.columns) for table in self.tables)
         self._sizes: dict[str, int] = {}
 
@@ -448,7 +449,7 @@ class _RowPage:
 
     def _table_head(self, table: Shown) -> str:
         one = table.table
-        key = _name(one.path, [each.path for each in self.tables])
+        key = _name(one.path, self._tables_named[one.path[-1:]] > 1)
         size = f"{plural(one.number, 'row')} × {plural(len(one.columns), 'field')}"
         names = ", ".join(column.key or "key" for column in table.columns)
         same = "; ".join(f"{column.key}: {_start(column.values[0])}" for column in table.constants)
@@ -473,8 +474,10 @@ class _RowPage:
         return f"{size} {self.room.mark(', '.join(gone) or 'parts of texts')}"
 
     def _written(self, kept: list[Single], tables: list[Shown]) -> str:
-        paths = [one.path for one in kept]
-        fields = "; ".join(f"{_name(one.path, paths)}: {_listed(one)}" if one.path else _listed(one) for one in kept)
+        names = Counter(one.path[-1:] for one in kept)
+        fields = "; ".join(
+            f"{_name(one.path, names[one.path[-1:]] > 1)}: {_listed(one)}" if one.path else _listed(one) for one in kept
+        )
         out = [fields] if fields else []
         for table in tables:
             out.append(self._table_head(table))
@@ -490,9 +493,8 @@ class _RowPage:
         return f"{body} {head}" if self.brief else f"{head}\n{body}"
 
 
-def _name(path: KeyPath, among: Sequence[KeyPath]) -> str:
+def _name(path: KeyPath, shared: bool) -> str:
     """The last key of a path, with the one above it where two of them share it."""
-    shared = sum(each[-1:] == path[-1:] for each in among) > 1
     return ".".join(path[-2:] if shared else path[-1:])
 
 
