@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -38,7 +39,8 @@ def _page(pages: list[dict[str, str]]) -> str:
     for page in pages:
         # A budget that holds any article: what is measured is what the compactor takes for the article.
         whole = count(page["html"])
-        made = brim.compact(page["html"], min(whole - 1, 20_000)).text
+        # The line that names the page is no part of its article.
+        made = re.sub(r"^\[page: .*\n", "", brim.compact(page["html"], min(whole - 1, 20_000)).text)
         raw, size = raw + whole, size + count(made)
         wanted, found = _grams(page["body"]), _grams(made)
         shared: int = (wanted & found).total()

@@ -47,6 +47,12 @@ def is_verbatim(got: str, text: str) -> bool:
     return True
 
 
+def keeps_lines(got: str, text: str) -> bool:
+    """Whether every line but the mark is one of the text, in its order."""
+    written = iter(text.split("\n"))
+    return all(line in written for line in got.split("\n") if line and not _MARK.match(line))
+
+
 texts = st.one_of(
     st.text(max_size=400),
     st.text(alphabet="ab \n\t.{}<>/#-+@`|é漢\ud800\x00", max_size=600),

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rooms import budgets, count, room, stays_inside, texts
 
+import brim
 from brim.content.documents import html, html_scan
 
 SENTENCE = "The harbour was closed for the winter, and the ships stayed where the ice had found them that year. "
@@ -109,3 +110,11 @@ def test_huge_and_broken_pages_take_no_more_than_moments(page):
     start = time.perf_counter()
     assert count(html.extract(page, room(200))) <= 200
     assert time.perf_counter() - start < 15
+
+
+def test_a_page_begins_with_its_title():
+    said = "".join(
+        f"<p>The harbour opened its gate number {n} to ships of every size this morning.</p>" for n in range(90)
+    )
+    page = f"<html><head><title>Gates &amp; ships</title></head><body><article>{said}</article></body></html>"
+    assert brim.compact(page, 300).text.startswith("[page: Gates & ships]\nThe harbour opened its gate number 0")

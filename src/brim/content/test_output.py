@@ -125,7 +125,7 @@ def extract(text: str, room: Room) -> str:
         Tier([index for index in head_and_tail(lines, room.tokens) if not _DULL.search(lines[index][:400])]),
         Tier(head_and_tail(lines, room.tokens)),
     ]
-    return pack(lines, tiers, room, head=head, head_share=_GROUPED + 0.1 if grouped else 0.25)
+    return pack(lines, tiers, room, head=head, gap="", head_share=_GROUPED + 0.1 if grouped else 0.25)
 
 
 def _by_owner(lines: Sequence[str], failing: Sequence[int]) -> str:

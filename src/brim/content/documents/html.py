@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Sequence
+from html import unescape
 
 from brim.content.documents import html_scan
 from brim.content.line_packing import Tier, head_and_tail, matching, pack
@@ -28,6 +29,7 @@ _SHORT = 200  # characters of text below which the page has no article, and the 
 _UNREADABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 # A run of so many backslashes takes trafilatura's escapes time that grows with its square: 0.5 s for 32,000.
 _BACKSLASHES = "\\" * 1_000
+_TITLE, _HEAD = re.compile(r"<title\b[^>]{0,200}>([^<]{1,1000})</title", re.I), 200_000
 _HEADING = re.compile(r"#{1,6} \S")
 # Escapes that nobody who reads Markdown as text needs, and a heading with nothing below it.
 _ESCAPED = re.compile(r"\\([_\[\]])")
@@ -70,7 +72,8 @@ def extract(text: str, room: Room) -> str:
         content = markdown(text)
         if len(text) <= _REMEMBERED:
             _known.put(text, content, len(text) + len(content))
-    marked = f"{content}\n{room.mark(left_out)}" if content else room.mark(left_out)
+    title = _title(text, content)
+    marked = "\n".join(filter(None, (title, content, room.mark(left_out))))
     if fits(marked, room):
         return marked
     if not content:
@@ -82,7 +85,14 @@ def extract(text: str, room: Room) -> str:
         Tier(_openings(paragraphs), 0.7),
         Tier(head_and_tail(paragraphs, room.tokens)),
     ]
-    return pack(paragraphs, tiers, room, unit="paragraphs", also="markup")
+    return pack(paragraphs, tiers, room, unit="paragraphs", also="markup", head=title, gap="")
+
+
+def _title(page: str, content: str) -> str:
+    """What the page says it is, unless its content begins with that. Example: "[page: Opening hours]" """
+    found = _TITLE.search(page, 0, _HEAD)
+    title = " ".join(unescape(found[1]).split())[:_SHORT] if found else ""
+    return f"[page: {title}]" if title and title not in content[: 2 * _SHORT] else ""
 
 
 def _paragraphs(content: str) -> list[str]:

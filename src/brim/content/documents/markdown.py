@@ -38,7 +38,7 @@ class MarkdownSection:
 def extract(text: str, room: Room) -> str:
     """Headings and previews of the sections within the room.
 
-    Example: "# A\\nlong…\\n## B\\nlong…" -> "# A\\n<first lines>\\n[… 30 lines]\\n## B\\n<first lines>\\n[… 12 lines]"
+    Example: "# A\\nlong…\\n## B\\nlong…" -> "# A\\n<first lines>\\n## B\\n<first lines>\\n[… 42 of 60 lines]"
     """
     if room.tokens <= 0:
         return ""
@@ -53,7 +53,12 @@ def extract(text: str, room: Room) -> str:
     found = sections(pieces, fences)
     fences.update(tables(pieces, fences))
     plan = _order(pieces, found, fences, room)
-    return keep(pieces, lambda: iter(plan), room, by_lines(pieces))
+    whole = by_lines(pieces)(0, len(pieces))
+
+    def missing(gaps: list[tuple[int, int]]) -> str:
+        return f"{sum(piece.count(chr(10)) for first, end in gaps for piece in pieces[first:end]):,} of {whole}"
+
+    return keep(pieces, lambda: iter(plan), room, by_lines(pieces), small="", total=missing)
 
 
 def fenced(pieces: Sequence[str]) -> dict[int, tuple[int, int]]:

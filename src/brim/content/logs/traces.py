@@ -88,7 +88,7 @@ def extract(text: str, room: Room) -> str:
         Tier(head_and_tail(texts, room.tokens)),
     ]
     notes = {index: f"  [×{count}]" for index, count in counts.items() if pieces[index].role in ("own", "library")}
-    return pack(texts, tiers, room, notes=notes, sizes=[piece.lines for piece in pieces])
+    return pack(texts, tiers, room, gap="", notes=notes, sizes=[piece.lines for piece in pieces])
 
 
 def split(text: str) -> list[Piece]:
