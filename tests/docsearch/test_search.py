@@ -272,3 +272,11 @@ def test_a_search_leaves_a_line_in_the_log(tmp_path: Path, caplog: pytest.LogCap
     with caplog.at_level("INFO", "brim.docsearch"):
         search(tmp_path, ["Chat"])
     assert caplog.messages == ["searched search_features for ['chat']: 1 of 2 files match"]
+
+
+def test_a_section_that_uses_another_form_of_a_word_is_found_and_one_that_has_none_of_them_is_not(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "pets.md").write_text("# Children\nThe kids adopted a puppy.\n\n# Weather\nIt rained on the hills.\n")
+    found = search(tmp_path, ["adoption"], rank="bm25")
+    assert [hit.trail for hit in found.hits] == [("Children",)]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import brim
+from brim.relevance import sentence_model
 from brim.sessions.embeddings import Embeddings
 from brim.sessions.session import Session
 from brim.stores.inmemory import InMemoryStore
@@ -58,6 +59,12 @@ def test_a_text_is_embedded_once_for_all_sessions_of_a_store() -> None:
     assert toy.asked[-1] == "a boat"
 
 
+def test_the_sentence_model_says_which_extra_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sentence_model, "onnxruntime", None)
+    with pytest.raises(brim.MissingExtra, match=r"brim\[embeddings\]"):
+        sentence_model.SentenceModel()
+
+
 def vectors(kind: str) -> Any:
     if kind == "raises":
         raise ConnectionError("the server is down")
@@ -86,9 +93,11 @@ def test_a_turn_goes_on_when_its_embedder_fails_and_its_message_stands_once_in_t
     def embed(texts: list[str]) -> Any:
         raise ConnectionError("the server is down")
 
-    session = brim.Session(model="gpt-4o", budget=800, embed=embed)
+    session, told = brim.Session(model="gpt-4o", budget=800, embed=embed), list[str]()
     for number in range(12):
         fitted = session.say(f"Question {number} about berth B-{number}: " + "which boats lie there now? " * 12)
         assert fitted.tokens <= 800
+        told += map(str, fitted.report.warnings)
+    assert sum("words alone rank" in one for one in told) == 1
     assert len(session.log) == 12
     assert session.search("B-3")

@@ -16,12 +16,12 @@ from threading import Lock
 from typing import Literal
 
 from brim.count_text import CountText
-from brim.docsearch.bm25 import Bm25, words
 from brim.docsearch.folder import EXCLUDED, Folder, FolderDocument
 from brim.docsearch.sections import DocumentSection, sections
 from brim.docsearch.sizes import count_tokens
 from brim.docsearch.texts import FEATURES, Collection
 from brim.errors import BadSetting
+from brim.relevance import Index
 
 log = logging.getLogger("brim.docsearch")
 Rank = Literal["keywords", "bm25"]
@@ -120,28 +120,30 @@ def _by_keywords(
 
 
 class _Index:
-    """A folder and the BM25 index over its sections, rebuilt when a document changed."""
+    """A folder and the index over its sections, rebuilt when a document changed."""
 
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
         self._over: tuple[FolderDocument, ...] | None = None
         self._pieces: list[tuple[FolderDocument, DocumentSection]] = []
-        self._bm25 = Bm25([])
+        self._ranking = Index()
 
     def pieces(
         self, documents: tuple[FolderDocument, ...]
-    ) -> tuple[list[tuple[FolderDocument, DocumentSection]], Bm25]:
+    ) -> tuple[list[tuple[FolderDocument, DocumentSection]], Index]:
         if self._over is not documents:
             self._pieces = [(found, part) for found in documents for part in sections(found.text)]
-            self._bm25 = Bm25(_searchable(found, part) for found, part in self._pieces)
+            self._ranking = Index()
+            for found, part in self._pieces:
+                self._ranking.add(_searchable(found, part), session=found.path)
             self._over = documents
-        return self._pieces, self._bm25
+        return self._pieces, self._ranking
 
 
-def _searchable(document: FolderDocument, section: DocumentSection) -> list[str]:
+def _searchable(document: FolderDocument, section: DocumentSection) -> str:
     # Names and headings count double: they say what the text is about.
-    titles = words(document.path.removesuffix(".md")) + words(" ".join(section.trail))
-    return titles + titles + words(section.text)
+    titles = " ".join((document.path.removesuffix(".md"), *section.trail))
+    return f"{titles}\n{titles}\n{section.text}"
 
 
 _kept: OrderedDict[tuple[Path, tuple[str, ...]], _Index] = OrderedDict()
@@ -169,8 +171,10 @@ def _by_bm25(
     collection: Collection,
     count: CountText,
 ) -> Found:
-    pieces, bm25 = index.pieces(documents)
-    ranked = bm25.rank(words(" ".join(asked)))
+    pieces, ranking = index.pieces(documents)
+    query = " ".join(asked)
+    scores = ranking.score(query, 0.0)
+    ranked = sorted(((number, scores[number]) for number in ranking.holding(query)), key=lambda found: -found[1])
     if not ranked:
         return Found(_within(collection.unmatched(asked, names), budget, count), (), 0, names)
     matched = len({pieces[number][0].path for number, _ in ranked})

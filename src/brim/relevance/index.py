@@ -12,7 +12,7 @@ from brim.relevance.packing import pack
 from brim.relevance.question import parse_question
 from brim.relevance.related import related
 from brim.relevance.term_spread import Column, raise_kinds, zeros
-from brim.relevance.terms import split, terms
+from brim.relevance.terms import split, terms, words
 from brim.relevance.vectors import Embedder, Vectors
 
 _FEEDBACK = 0.12
@@ -109,6 +109,12 @@ class Index:
             held = [self._postings.get(term, []) for term in terms(split(name))]
             found |= dict.fromkeys(holders(name, self._entries.texts, min(held, key=len)) if held else ())
         return list(found)
+
+    def holding(self, query: str) -> list[int]:
+        """The entries that hold a word of a query, or one that means about the same, in the order of adding."""
+        asked = words(query)
+        kin = [other for term in asked for other, _ in related(term)]
+        return sorted({number for term in (*asked, *kin) for number in self._postings.get(term, ())})
 
     def _raised(self, query: str, totals: Column) -> list[tuple[int, float]]:
         """What lifts the entries that hold an asked identifier above all others."""

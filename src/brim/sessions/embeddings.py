@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 from array import array
 from collections.abc import Sequence
 from math import isfinite
 
+from brim import incidents
 from brim.relevance import Embedder
 from brim.stores.protocol import Store
 
-log = logging.getLogger("brim")
 # The vector of any text where there are none.
 NOTHING: Sequence[float] = (0.0,)
 
@@ -22,7 +21,7 @@ class Embeddings:
     One that fails, or gives something else than a vector of numbers for each text, is not asked again: then words alone
     decide. `name` tells the vectors of different models apart; without one the function's own name does.
 
-    Example: Session(model="gpt-4o", embed=SentenceTransformer("all-MiniLM-L6-v2").encode)
+    Example: Session(model="gpt-4o", embed=SentenceModel())
     """
 
     def __init__(self, embed: Embedder, store: Store, name: str = "") -> None:
@@ -38,7 +37,7 @@ class Embeddings:
                 return self._vectors(texts)
             except Exception as problem:  # the caller's own code, or a model behind it: anything may go wrong there
                 self._failed = True
-                log.warning("embeddings failed (%s: %s): words alone rank now", type(problem).__name__, problem)
+                incidents.note("embeddings", problem)
         return [NOTHING] * len(texts)
 
     def _vectors(self, texts: list[str]) -> list[Sequence[float]]:
