@@ -235,12 +235,17 @@ def pgbouncer(postgres: str) -> Iterator[str]:
         f"[databases]\npostgres = host=127.0.0.1 port={parts['port']} dbname=postgres\n[pgbouncer]\n"
         f"listen_addr = 127.0.0.1\nlisten_port = {port}\nauth_type = trust\nauth_file = {folder}/users\n"
         "pool_mode = transaction\ndefault_pool_size = 5\nmax_client_conn = 200\nunix_socket_dir =\n"
+        f"client_tls_sslmode = allow\nclient_tls_key_file = {folder}/key\nclient_tls_cert_file = {folder}/certificate\n"
     )
+    made = "req -x509 -nodes -newkey rsa:2048 -days 2 -subj /CN=brim -addext subjectAltName=IP:127.0.0.1".split()
+    words = ["openssl", *made, "-keyout", str(folder / "key"), "-out", str(folder / "certificate")]
+    subprocess.run(words, check=True, capture_output=True)
+    (folder / "key").chmod(0o644)  # pgbouncer reads it as a user of its own
     user = ["-u", "nobody"] if os.geteuid() == 0 else []
     process = subprocess.Popen([program, *user, str(folder / "ini")], stderr=subprocess.PIPE)
     assert process.stderr is not None
     assert any(b"process up" in line for line in process.stderr), "pgbouncer has ended"
-    yield f"postgresql://brim@127.0.0.1:{port}/postgres"
+    yield f"postgresql://brim@127.0.0.1:{port}/postgres?sslrootcert={folder}/certificate"
     process.terminate()
     process.communicate()
     shutil.rmtree(folder, ignore_errors=True)
@@ -253,3 +258,20 @@ class TestBehindPgbouncer(TestPostgres):
     def _server(self, postgres: str, pgbouncer: str) -> None:
         empty(postgres)
         self.url = pgbouncer
+
+
+def test_a_server_is_spoken_to_by_tls_and_only_where_its_certificate_is_the_right_one(
+    postgres: str, pgbouncer: str, tmp_path: Path
+) -> None:
+    empty(postgres)
+    store = open_store(f"{pgbouncer}&sslmode=verify-full")
+    assert store.commit(Turn("a", [b"mhi"])) == 0
+    assert isinstance(store, BufferedPostgres)
+    assert store._file.connections.run(lambda db: db.pgconn.ssl_in_use)  # type: ignore[union-attr]
+    store.close()
+    other = tmp_path / "other.pem"
+    words = ["openssl", *"req -x509 -nodes -newkey rsa:2048 -days 2 -subj /CN=other".split()]
+    subprocess.run([*words, "-keyout", str(tmp_path / "key"), "-out", str(other)], check=True, capture_output=True)
+    refused = open_store(f"{pgbouncer.partition('?')[0]}?sslmode=verify-full&sslrootcert={other}")
+    assert refused.degraded == "PoolTimeout"
+    refused.close()
