@@ -119,7 +119,7 @@ def memory_tables(run: Run) -> Tables:
 
 
 def scale_tables(run: Run) -> Tables:
-    return {"brim": _own(run, _loaded("scale.py", "scale").parts(run.quick))}
+    return {name: _own(run, {name: part}) for name, part in _loaded("scale.py", "scale").parts(run.quick).items()}
 
 
 def gateway_tables(run: Run) -> Tables:
