@@ -206,3 +206,18 @@ def test_a_build_that_only_warns_fits_the_smallest_rooms():
     count = text_counter("gpt-4o")
     for tokens in range(24):
         assert count(build.extract(text, Room(tokens, count, "brim:3f2a9c01", True, ""))) <= tokens
+
+
+def test_counts_of_matches_are_shown_by_file_most_first():
+    lines = [f"/srv/app/part_{n:03}.py:{n * 7 % 101}" for n in range(120)]
+    got = brim.compact("\n".join(lines), 300, "matches").text
+    assert got.startswith(f"[search, {sum(n * 7 % 101 for n in range(120)):,} matches in 120 files under /srv/app/]")
+    assert f"part_{next(n for n in range(120) if n * 7 % 101 == 100):03}.py:100" in got
+
+
+def test_a_room_of_a_few_lines_holds_a_few_lines():
+    log = "\n".join(
+        f"I, [2026-11-19T04:57:18.{n:06} #21825]  INFO -- : crate {n} weighed {n * 3} kg" for n in range(99)
+    )
+    got = brim.compact(log, 130).text
+    assert got.count("crate") >= 2

@@ -136,5 +136,5 @@ def test_a_long_listing_becomes_names_and_sizes_by_folder():
 def test_what_find_lists_with_sizes_becomes_names():
     lines = [f"  {i}  4 -rw-r--r--   1 root  root  {i} Nov 16 09:01 /etc/app/part_{i}.conf" for i in range(90)]
     got = brim.compact("\n".join(lines), 600, archive={}).text
-    assert got.startswith("[90 files in 1 folder under /etc/app/] [… names only, brim:")
+    assert got.startswith("[90 files in 1 folder under /etc/app/] [… names and sizes only, brim:")
     assert all(f"part_{i}.conf" in got for i in range(90))

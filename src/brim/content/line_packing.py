@@ -138,7 +138,7 @@ class _Taker:
             text = self.lines[index]
             gap = self._gap_cost(index, picks)
             cost = len(text) if len(text) > left * 100 else self.room.count(text) + 1 + gap
-            if cost > min(left, largest):
+            if cost > left or (cost > largest and len(text) > _LONG):
                 text = clip(text, min(left, largest) - gap - 1, self.room)
                 cost = self.room.count(text) + 1 + gap
                 if not text or cost > left:

@@ -307,13 +307,17 @@ def _filled(by_folder: dict[str, list[ListingEntry]], root: str, room: Room) -> 
     """Folders, deep ones joined to those above until all fit, then names by relevance and depth."""
     total = sum(map(len, by_folder.values()))
     of = f"{plural(total, 'file')} in {plural(len(by_folder), 'folder')}{' under ' + root if root else ''}"
-    for sized in (True, False):
-        every = {folder: _names(names, sized) for folder, names in by_folder.items()}
-        seen = "sizes and names only" if sized else "names only"
-        head = f"[{of}]" if not room.handle else f"[{of}] {room.mark(seen)}"
-        whole = "\n".join([head, *(_row(folder, names, names) for folder, names in every.items())])
-        if len(whole) < room.tokens * 8 and room.fits(whole):
-            return whole
+    sizes = sum(bool(one.size) for names in by_folder.values() for one in names)
+    whole = _every_name(by_folder, 0, of, room)
+    if len(whole) < room.tokens * 8 and room.fits(whole):
+        fewest, most = 0, sizes
+        while fewest < most:
+            middle = (fewest + most + 1) // 2
+            if room.fits(tried := _every_name(by_folder, middle, of, room)):
+                fewest, whole = middle, tried
+            else:
+                most = middle - 1
+        return whole
     depth = max((folder.count("/") for folder in by_folder), default=0)
     while True:
         joined: dict[str, list[str]] = {}
@@ -328,8 +332,17 @@ def _filled(by_folder: dict[str, list[ListingEntry]], root: str, room: Room) -> 
     return _with_names(joined, of, room) or least(room, of)
 
 
-def _names(entries: Sequence[ListingEntry], sized: bool) -> list[str]:
-    return [f"{one.path} {one.size}," if sized and one.size else one.path for one in entries]
+def _every_name(by_folder: dict[str, list[ListingEntry]], sizes: int, of: str, room: Room) -> str:
+    """All names by folder, so many of them with their sizes."""
+    told = "names and sizes only" if sizes else "names only"
+    out = [f"[{of}] {room.mark(told)}" if room.handle else f"[{of}]"]
+    for folder, listed in by_folder.items():
+        names = []
+        for one in listed:
+            names.append(f"{one.path} {one.size}," if one.size and sizes > 0 else one.path)
+            sizes -= bool(one.size)
+        out.append(_row(folder, names, names))
+    return "\n".join(out)
 
 
 def _row(folder: str, shown: Sequence[str], names: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from brim.content import line_groups
 from brim.content.detect.command_patterns import MATCH, MATCH_BELOW, MATCH_COUNT, PATH_ALONE
+from brim.content.line_packing import Tier, matching, pack
 from brim.content.listings import root_of
 from brim.content.selection import Bundle, by_lines, fits, keep, least, plural
 from brim.content.types import Room
@@ -38,7 +39,11 @@ def extract(text: str, room: Room) -> str:
     """Files with how many matches each has, then matches in turn, those that say what no other says first."""
     if fits(text, room):
         return text
-    files = by_file(text[:_LONGEST].split("\n"))
+    lines = text[:_LONGEST].split("\n")
+    counts = [line for line in lines if MATCH_COUNT.match(line)]
+    if len(counts) > 0.9 * len(lines):
+        return _counted(counts, room)
+    files = by_file(lines)
     number = sum(is_match for file in files for *_, is_match in file.found)
     if room.tokens < 8 or not number:
         return least(room, plural(text.count("\n") + 1, "line"))
@@ -82,13 +87,23 @@ def extract(text: str, room: Room) -> str:
     return head + keep(pieces, lambda: iter(order), left, by_lines(pieces), small="", total=missing)
 
 
+def _counted(counts: Sequence[str], room: Room) -> str:
+    """Files with how many matches each has (`grep -c`), those with most first where not all fit."""
+    numbers = [int(line.rpartition(":")[2]) for line in counts]
+    root = root_of([line.rpartition(":")[0] for line in counts])
+    order = sorted(range(len(counts)), key=lambda at: (-numbers[at], at))
+    under = f" under {root}" if root else ""
+    head = f"[search, {plural(sum(numbers), 'match')} in {plural(len(counts), 'file')}{under}]"
+    return pack([line[len(root) :] for line in counts], [matching(counts, room), Tier(order)], room, head=head, gap="")
+
+
 def _clipped(said: str, longest: int) -> str:
     said = said.rstrip()
     return said if len(said) <= longest else said[:longest] + "…"
 
 
 def by_file(lines: Sequence[str]) -> list[SearchedFile]:
-    """The files of a search: `path:3:text`, numbered lines below paths or of one file, or `path:count`."""
+    """The files of a search: `path:3:text`, or numbered lines below paths or of one file."""
     files: dict[str, SearchedFile] = {}
     path = ""
     for line in lines:
@@ -99,9 +114,6 @@ def by_file(lines: Sequence[str]) -> list[SearchedFile]:
         elif found := MATCH_BELOW.match(line):
             sign = line[found.end(1)]
             one = (f"{found[1]}{sign} ", line[found.end() :], sign == ":")
-        elif MATCH_COUNT.match(line):
-            path, _, number = line.rpartition(":")
-            one = ("", number, True)
         elif PATH_ALONE.match(line):
             path = line
             continue
