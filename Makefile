@@ -9,7 +9,7 @@ BUILT := pyproject.toml setup.py constraints.txt $(wildcard src/brim/*/*.c src/b
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --no-compile
 DATA ?= data
 
-.PHONY: run test check nightly poisoned isolation corpus bench judge docs browser real-servers haproxy deployment real-clients wheel real-embeddings cluster integrations clean
+.PHONY: run test check nightly poisoned isolation corpus bench bench-quick judge docs browser real-servers haproxy deployment real-clients wheel real-embeddings cluster integrations clean
 
 # Everything, for development and tests.
 $(READY): $(BUILT)
@@ -56,6 +56,12 @@ corpus: $(READY)
 bench: $(READY)
 	$(BIN)/brim bench --data $(DATA)
 	$(BIN)/python scripts/check-docs --write
+
+# What a change costs in quality: small samples in about ten minutes, beside the published run of the same samples.
+# `ARGS="--keep docs/benchmarks/quick.json"` publishes a new one; QUICK names benchmarks where all are too many.
+QUICK ?=
+bench-quick: $(READY)
+	$(BIN)/brim bench $(QUICK) --data $(DATA) --quick --no-peers --against docs/benchmarks/quick.json $(ARGS)
 
 # A real language model reads what Brim sends: llama.cpp is compiled (5 to 15 minutes, once), then about a minute a step.
 JUDGE := .judge

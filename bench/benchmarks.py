@@ -25,7 +25,7 @@ import meaning
 import memory
 import record
 import table
-from versus import chat, counting, extracts, footprint, kept, payloads, proxies, shapes, speed
+from versus import chat, counting, extracts, footprint, kept, payloads, proxies, shapes, speed, tool_lists
 from versus.ways import Field
 
 HERE = Path(__file__).resolve().parent
@@ -106,8 +106,8 @@ def chat_tables(run: Run) -> Tables:
 def evidence_tables(run: Run) -> Tables:
     few = run.quick
     return {
-        "questions": lambda: kept.evidence(run.field, run.data, 1 if few else 3, 10),
-        "spans": lambda: kept.spans(run.field, run.data, 1 if few else 2),
+        "questions": lambda: kept.evidence(run.field, run.data, 2 if few else 4, 8),
+        "spans": lambda: kept.spans(run.field, run.data, 2),
         "brim": _own(run, evidence.parts(run.data, run.quick)),
     }
 
@@ -138,7 +138,7 @@ def mcp_tables(run: Run) -> Tables:
     }
     if (record.ROOT / ".git").exists() and not run.quick:
         parts["session"] = lambda: tools.session(record.ROOT)
-    return {"brim": _own(run, parts)}
+    return {"tools": lambda: tool_lists.table(run.field, run.data), "brim": _own(run, parts)}
 
 
 BENCHMARKS: dict[str, tuple[str, Callable[[Run], Tables]]] = {

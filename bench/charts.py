@@ -51,7 +51,7 @@ def values_chart(rows: Rows) -> str:
         name, refused = str(row[WHO]), float(row["refused"])
         wrong = min(1.0, sum(float(row.get(key, 0)) for key in NOT_HELD))
         note = f"{wrong:.0%} not held" if wrong > refused + NEVER else f"{refused:.0%} refused"
-        kept = float(row["tool-only values kept"])
+        kept = float(row["tool-only values kept, untouched"])
         points.append(
             svg.Point(name, float(row["prefix reuse"]), kept, _kind(name, wrong), note if wrong >= NEVER else "")
         )
@@ -109,7 +109,12 @@ def json_chart(rows: Rows) -> str:
     return svg.bars(
         "Recorded REST answers as text for a model",
         "Tokens of the form, as a share of those of minified JSON.",
-        _bars(rows, "tokens ÷ minified", lambda row: 1 - row["leaf values kept"], "of leaf values lost"),
+        _bars(
+            rows,
+            "tokens ÷ minified, untouched",
+            lambda row: 1 - row["leaf values kept, untouched"],
+            "of leaf values lost",
+        ),
         "tokens ÷ tokens of minified JSON, less is better",
     )
 
@@ -118,16 +123,16 @@ def evidence_chart(rows: Rows) -> str:
     return svg.bars(
         "Turns that answer a question, in a tenth of a long chat",
         "Share of the evidence that stands in the request, the question being the current message.",
-        _bars(rows, "kept at 10%", lambda row: row["requests over"], "of requests over", low=False),
+        _bars(rows, "kept at 10%, untouched", lambda row: row["requests over"], "of requests over", low=False),
         "share of the evidence kept",
     )
 
 
 def proxies_chart(rows: Rows) -> str:
     return svg.bars(
-        "A request of 3 KB through a proxy",
+        "A request of 3 KB that nobody has seen, through a proxy",
         "Processor time of the proxy, as a multiple of that of a bare pass-through.",
-        _bars(rows, "3 KB JSON: × bare"),
+        _bars(rows, "3 KB, fresh: × bare"),
         "times the processor time of a bare pass-through, less is better",
         log=True,
     )

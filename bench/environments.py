@@ -9,6 +9,7 @@ installed has a reason instead of a program, and that reason stands in the table
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -66,8 +67,21 @@ def vocabularies(environments: list[Environment]) -> Path | None:
     return None
 
 
+def command(environment: Environment, name: str) -> str:
+    """The program of a proxy: a command of Python's, or a file that node runs.
+
+    Example: command(of litellm, "litellm") -> ".bench/litellm-3f2a…/bin/litellm"
+    """
+    if environment.program[0] == "node":
+        return str(next(environment.folder.glob("node_modules/@*/*/build/start-server.js")))
+    return str(Path(environment.program[0]).parent / name)
+
+
 def version(environment: Environment, package: str) -> str:
-    """The version of a package in an environment of Python."""
+    """The version of a package in an environment."""
+    if environment.program[0] == "node":
+        about = (environment.folder / "node_modules" / package / "package.json").read_text(encoding="utf-8")
+        return str(json.loads(about)["version"])
     code = f"from importlib.metadata import version; print(version({package!r}))"
     asked = [environment.program[0], "-c", code]
     return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()

@@ -32,6 +32,14 @@ WORDS = [
 ]
 
 
+# What is sent, and how many of it in a round.
+KINDS = {
+    "json": ("3 KB JSON, a conversation that goes on", 400),
+    "fresh": ("3 KB JSON, a conversation that nobody has seen", 400),
+    "stream": ("stream of 100 chunks", 100),
+}
+
+
 def free_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
@@ -47,17 +55,20 @@ def text(words: int, rng: random.Random) -> str:
     return " ".join(rng.choice(WORDS) + str(rng.randrange(100)) for _ in range(words))
 
 
-def small_bodies(count: int, stream: bool, rng: random.Random) -> list[bytes]:
-    """Requests of 3 KB: a conversation whose last message is new each time."""
-    shared = [{"role": ("user", "assistant")[n % 2], "content": text(40, rng)} for n in range(8)]
-    more = {"stream": True} if stream else {}
-    return [
-        json.dumps(
-            {"model": "gpt-4o", "messages": [*shared, {"role": "user", "content": text(30, rng)}], **more},
-            separators=(",", ":"),
-        ).encode()
-        for _ in range(count)
-    ]
+def small_bodies(count: int, kind: str, rng: random.Random) -> list[bytes]:
+    """Requests of 3 KB: a conversation whose last message is new each time, or, of the kind `fresh`, all of it."""
+
+    def history() -> list[dict[str, str]]:
+        return [{"role": ("user", "assistant")[n % 2], "content": text(40, rng)} for n in range(8)]
+
+    shared = history()
+    more = {"stream": True} if kind == "stream" else {}
+    bodies = []
+    for _ in range(count):
+        before = history() if kind == "fresh" else shared
+        body = {"model": "gpt-4o", "messages": [*before, {"role": "user", "content": text(30, rng)}], **more}
+        bodies.append(json.dumps(body, separators=(",", ":")).encode())
+    return bodies
 
 
 def large_bodies(count: int, rng: random.Random) -> list[bytes]:
@@ -72,13 +83,14 @@ def large_bodies(count: int, rng: random.Random) -> list[bytes]:
 class Proxy:
     """A proxy under test."""
 
-    def __init__(self, name: str, url: str, pid: int) -> None:
+    def __init__(self, name: str, url: str, pid: int, upstream: str) -> None:
         self.name, self.url, self.pid = name, url, pid
+        self.headers = {"content-type": "application/json", "authorization": "Bearer bench"}
+        self.headers |= {key: value.format(upstream=upstream) for key, value in other_proxies.HEADERS.items()}
 
     async def post(self, session: aiohttp.ClientSession, body: bytes) -> float:
         began = time.perf_counter()
-        headers = {"content-type": "application/json", "authorization": "Bearer bench"}
-        async with session.post(f"{self.url}/v1/chat/completions", data=body, headers=headers) as answer:
+        async with session.post(f"{self.url}/v1/chat/completions", data=body, headers=self.headers) as answer:
             data = await answer.read()
             if answer.status != 200:
                 raise SystemExit(f"{self.name}: {answer.status} {data[:300]!r}")
@@ -115,14 +127,14 @@ def start(*command: str, **env: str) -> subprocess.Popen[bytes]:
 
 
 async def compare(
-    proxies: list[Proxy], rounds: int, count: int, stream: bool, at_once: int
+    proxies: list[Proxy], rounds: int, count: int, kind: str, at_once: int
 ) -> dict[str, tuple[float, float]]:
     best: dict[str, tuple[float, float]] = {}
     rng = random.Random(7)
     for number in range(rounds + 1):
         for proxy in proxies if number % 2 else proxies[::-1]:
             some = count if proxy.name in ("bare", "brim") else max(at_once, count // 4)
-            bodies = small_bodies(some if number else 40, stream, rng)
+            bodies = small_bodies(some if number else 40, kind, rng)
             cpu, latency = await proxy.load(bodies, at_once)
             known = best.get(proxy.name, (99.0, 99.0))
             if number:  # the first round warms up
@@ -157,12 +169,9 @@ def table(title: str, found: dict[str, tuple[float, float]]) -> dict[str, Any]:
 
 async def parts(args: argparse.Namespace, proxies: list[Proxy]) -> dict[str, Any]:
     result: dict[str, Any] = {}
-    if args.only in (None, "json"):
-        found = await compare(proxies, args.rounds, 400, stream=False, at_once=args.at_once)
-        result["json"] = table("3 KB JSON", found)
-    if args.only in (None, "stream"):
-        found = await compare(proxies, args.rounds, 100, stream=True, at_once=args.at_once)
-        result["stream"] = table("stream of 100 chunks", found)
+    for kind, (title, count) in KINDS.items():
+        if args.only in (None, kind):
+            result[kind] = table(title, await compare(proxies, args.rounds, count, kind, args.at_once))
     if args.only in (None, "large"):
         usual, slow, cold = await added(proxies[0], proxies[1], 40)
         print(f"\n1 MB body, all but the last message known: {usual:.1f} ms added (p90 {slow:.1f})")
@@ -187,14 +196,16 @@ async def run(args: argparse.Namespace) -> None:
             urls = [f"http://127.0.0.1:{port}" for port in ports]
             for url in urls:
                 await wait_for(url)
-            bare, brim = Proxy("bare", urls[1], started[1].pid), Proxy("brim", urls[2], started[2].pid)
+            bare, brim = (
+                Proxy(name, urls[place], started[place].pid, upstream) for place, name in enumerate(("bare", "brim"), 1)
+            )
             peers = [bare, brim]
             for peer in args.peer:
                 name, _, command = peer.partition("=")
                 port = free_port()
                 started.append(other_proxies.start(name, command, port, upstream, Path(folder)))
                 await wait_for(f"http://127.0.0.1:{port}", 120)
-                peers.append(Proxy(name, f"http://127.0.0.1:{port}", started[-1].pid))
+                peers.append(Proxy(name, f"http://127.0.0.1:{port}", started[-1].pid, upstream))
             result = await parts(args, peers)
             if args.json:
                 Path(args.json).write_text(json.dumps(result, indent=1))
@@ -213,10 +224,12 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--json", metavar="FILE", help="write the numbers there")
     parser.add_argument("--serve", nargs="*", default=[], help="more flags for brim serve, such as --serve=--memory")
-    parser.add_argument("--only", choices=("json", "stream", "large"), help="one part of it")
+    parser.add_argument("--only", choices=("json", "fresh", "stream", "large"), help="one part of it")
     parser.add_argument("--at-once", type=int, default=32, help="requests in work at the same time")
     parser.add_argument("--upstream-port", type=int, default=0)
-    parser.add_argument("--peer", action="append", default=[], metavar="NAME=COMMAND", help="litellm or headroom")
+    parser.add_argument(
+        "--peer", action="append", default=[], metavar="NAME=COMMAND", help="litellm, headroom or portkey"
+    )
     asyncio.run(run(parser.parse_args()))
 
 

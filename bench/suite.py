@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import charts
+import compare
+import datasets
 import journal
 import record
 import summary
@@ -20,6 +22,7 @@ from versus.ways import WHO, Field
 
 # Tables with times: all that are in them are measured in one run.
 TIMED = {("count", "speed"), ("fit", "speed"), ("fit", "memory"), ("compact", "json"), ("gateway", "proxies")}
+NAMING = (WHO, "set")  # columns that say what a row is of
 WIDTH = 160  # where there is no terminal to ask
 UNFINISHED = ".unfinished.jsonl"
 
@@ -50,6 +53,11 @@ def run(given: argparse.Namespace) -> int:
     if out:
         summary.write(out)
         charts.write(out)
+    if given.against:
+        compare.tell(told, given.against, done)
+    if given.keep:
+        about = {key: next(iter(done.values()))[key] for key in ("date", "machine")}
+        compare.keep(given.keep, done, {"command": "make bench-quick DATA=DIR", "commit": commit, **about})
     if given.json:
         print(json.dumps(done, indent=1, ensure_ascii=False))
     if any(failed(rows) for one in done.values() for rows in one["tables"].values()):
@@ -98,7 +106,8 @@ def _measured(name: str, run: Run, given: argparse.Namespace, told: Console, not
     flags = [f"--{flag.replace('_', '-')}" for flag in ("quick", "no_peers", "ours") if getattr(given, flag)]
     flags += [f"--only {given.only}"] if given.only and not written else []
     made = record.made(record.command([name], flags), tables, versions, sum(seconds.values()))
-    return {**made, "seconds of tables": {part: round(spent) for part, spent in seconds.items()}}
+    spent = {part: round(found) for part, found in seconds.items()}
+    return {**made, "data": {part: datasets.data_of(name, part) for part in tables}, "seconds of tables": spent}
 
 
 def _tried(measure: Any) -> list[Any]:
@@ -122,8 +131,8 @@ def renewed(known: list[dict[str, Any]], fresh: list[dict[str, Any]]) -> list[di
     if not fresh or WHO not in fresh[0]:
         return fresh
 
-    def key(row: dict[str, Any]) -> tuple[str, str]:
-        return str(row[WHO]), str(row.get("set", ""))
+    def key(row: dict[str, Any]) -> tuple[str, ...]:
+        return tuple(str(row.get(name, "")) for name in NAMING)
 
     now = {key(row): row for row in fresh}
     kept = [now.pop(key(row), row) for row in known]
@@ -135,5 +144,5 @@ def _in_first_column(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     good = next((row for row in rows if "problem" not in row), None)
     if good is None:
         return rows
-    place = list(good)[1]
+    place = next(key for key in good if key not in NAMING)
     return [{place if key == "problem" else key: value for key, value in row.items()} for row in rows]

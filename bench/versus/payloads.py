@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from compact_parts.json import count, minified, pairs, same
 from peer import PeerProblem, Worker
 
-from versus.ways import PACKS, WHO, Field, Row, Way, each
+from versus.ways import PACKS, WHO, Field, Row, Way, each, in_halves
 
 
 def table(field: Field, data: Path, most: int | None) -> list[Row]:
@@ -19,11 +20,12 @@ def table(field: Field, data: Path, most: int | None) -> list[Row]:
     if not path.exists():
         return [{WHO: "no data", "problem": f"no {path.name}: recorded REST answers of hub4j/github-api"}]
     texts = [minified(json.loads(line)["body"]) for line in path.read_text(encoding="utf-8").splitlines()[:most]]
-    return each(field, PACKS, lambda way, worker: _packed(way, worker, texts))
+    speed = ("ms for 10,000 tokens",)
+    return each(field, PACKS, lambda way, worker: in_halves(texts, partial(_packed, way, worker), speed, tuned=1))
 
 
-def _packed(way: Way, worker: Worker, texts: list[str]) -> Row:
-    found = worker.ask({"do": "pack", "how": way.how, "texts": texts})
+def _packed(way: Way, worker: Worker, texts: Sequence[str]) -> Row:
+    found = worker.ask({"do": "pack", "how": way.how, "texts": list(texts)})
     if len(found["texts"]) != len(texts):
         raise PeerProblem("gave back another number of texts")
     sizes = [(count(text), count(made)) for text, made in zip(texts, found["texts"], strict=True)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 
 import environments
 from peer import PeerProblem, Worker
+from summary import TUNED, UNTOUCHED
 
 Row = dict[str, Any]
 WHO = "who"
@@ -41,6 +42,10 @@ FITS = (
     Way("headroom", "densify", "headroom densify"),
     Way("pydantic_ai", "keep recent", "pydantic-ai, keep recent"),
     Way("pydantic_ai", "summarise old", "pydantic-ai, summarise old"),
+    Way("pydantic_harness", "sliding window", "pydantic-ai-harness, sliding window"),
+    Way("pydantic_harness", "tiered", "pydantic-ai-harness, tiered"),
+    Way("llmtrim", "agent", "llmtrim, agent"),
+    Way("llmtrim", "aggressive", "llmtrim, aggressive"),
 )
 # This one counts the whole history again for each message that it drops: long chats take it minutes.
 SLOW = ("ChatMemoryBuffer",)
@@ -74,6 +79,7 @@ CUTS = (
     Way("langchain", "trim_messages, parts", "LangChain trim_messages, parts"),
     Way("litellm", "trim_messages", "LiteLLM trim_messages"),
     Way("headroom", "compress", "headroom compress"),
+    Way("llmtrim", "aggressive", "llmtrim, aggressive"),
 )
 
 
@@ -137,3 +143,29 @@ def each(field: Field, ways: tuple[Way, ...], measure: Callable[[Way, Worker], R
             rows.append({WHO: way.name, "problem": str(problem)})
         field.tell(f"    {way.name}: {time.perf_counter() - since:.0f} s")
     return rows
+
+
+def in_halves(
+    cases: Sequence[Any],
+    measure: Callable[[Sequence[Any]], Row],
+    pooled: tuple[str, ...] = ("over",),
+    tuned: int = 0,
+) -> Row:
+    """A row whose shares stand there twice: of the half that rules may be tuned on, and of the other.
+
+    `tuned` is the number of the first case of the former. What is counted is added up; what is in `pooled` is the mean.
+    Example: {"logs": 6, "kept": 0.9}, {"logs": 6, "kept": 0.8}
+    -> {"logs": 12, "kept, tuned": 0.9, "kept, untouched": 0.8}
+    """
+    halves = {
+        half: measure(cases[start::2]) for half, start in ((TUNED, tuned), (UNTOUCHED, 1 - tuned)) if cases[start::2]
+    }
+    row: Row = {}
+    for key, value in next(iter(halves.values())).items():
+        if isinstance(value, int):
+            row[key] = sum(found[key] for found in halves.values())
+        elif key in pooled:
+            row[key] = sum(found[key] for found in halves.values()) / len(halves)
+        else:
+            row |= {key + half: halves[half][key] if half in halves else "–" for half in (TUNED, UNTOUCHED)}
+    return row

@@ -76,7 +76,7 @@ def region_text(root: Path, name: str) -> str:
     if one and one not in tables:
         raise KeyError(f"{path.name} has no table {one!r}: it has {', '.join(tables)}")
     chosen = [one] if one else list(tables)
-    return "\n".join(table(tables[name]) for name in chosen) + "\n" + source(measured) + "\n"
+    return "\n".join(table(tables[name]) for name in chosen) + "\n" + source(measured, chosen) + "\n"
 
 
 def tables_in(measured: Any) -> dict[str, Sequence[Mapping[str, Any]]]:
@@ -108,8 +108,16 @@ def cell(value: Any) -> str:
     return str(value).replace("|", "\\|").replace("\n", " ")
 
 
-def source(measured: Any) -> str:
-    """The line under the tables: what to run, when it was run, and on what."""
+def source(measured: Any, tables: Sequence[str] = ()) -> str:
+    """The lines under the tables: the data, the command, the date, the machine and the versions."""
+    data = measured.get("data", {})
+    said = list(dict.fromkeys(data[name] for name in tables if data.get(name)))
     told = [f"`{measured['command']}`"] if measured.get("command") else []
     told += [str(measured[key]) for key in ("date", "machine") if measured.get(key)]
-    return "\n" + " · ".join(told) if told else ""
+    versions = {name: text for name, text in measured.get("versions", {}).items() if text != "not asked"}
+    if said and versions:
+        commit = versions.pop("commit", "")
+        ours = f"Brim {versions.pop('brim', '')}" + (f" at {commit}" if commit else "")
+        told.append(", ".join([ours, *(f"{name} {text}" for name, text in versions.items())]))
+    lines = [f"Data: {'; '.join(said)}."] if said else []
+    return "\n" + "<br>\n".join([*lines, " · ".join(told)]) if told else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,12 @@ def field(monkeypatch: pytest.MonkeyPatch) -> Iterator[Field]:
 
     monkeypatch.setattr(environments, "make", made)
     monkeypatch.setattr(environments, "version", lambda environment, package: "1.0")
+    command = environments.command
+    monkeypatch.setattr(
+        environments,
+        "command",
+        lambda given, name: f"/envs/{name}/server" if given.name == "portkey" else command(given, name),
+    )
     with Field(Path("none"), tell=lambda said: None) as entered:
         yield entered
 
@@ -30,9 +37,10 @@ def numbers(cpu: float) -> dict[str, float]:
 
 
 def measured(commands: Mapping[str, str], flags: tuple[str, ...]) -> dict[str, Any]:
-    every = {"bare": numbers(0.2), "brim": numbers(0.25), "litellm": numbers(5.0), "headroom": numbers(1.0)}
+    every = {"bare": numbers(0.2), "brim": numbers(0.24), "litellm": numbers(5.0), "headroom": numbers(1.0)}
+    every["portkey"] = numbers(0.6)
     found = {name: every[name] for name in ("bare", "brim", *commands)}
-    return {"json": found, "stream": found, "large": {"added_ms": 5.0, "p90_ms": 7.0, "cold_ms": 20.0}}
+    return {"json": found, "fresh": found, "stream": found, "large": {"added_ms": 5.0, "p90_ms": 7.0, "cold_ms": 20.0}}
 
 
 def test_every_proxy_has_its_row_and_brim_its_bars(field: Field, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,15 +53,20 @@ def test_every_proxy_has_its_row_and_brim_its_bars(field: Field, monkeypatch: py
     monkeypatch.setattr(proxies, "_run", run)
     overhead = proxies.Overhead(field)
     rows = {row["who"]: row for row in overhead.proxies()}
-    assert list(rows) == ["bare pass-through", "Brim gateway", "LiteLLM proxy", "headroom proxy"]
-    assert rows["LiteLLM proxy"]["3 KB JSON: × bare"] == 25
-    assert rows["Brim gateway"]["3 KB JSON: p50 added, ms"] == pytest.approx(0.05)
+    assert list(rows) == ["bare pass-through", "Brim gateway", "LiteLLM proxy", "headroom proxy", "Portkey gateway"]
+    assert rows["LiteLLM proxy"]["3 KB, continuing: × bare"] == 25
+    assert rows["Brim gateway"]["3 KB, continuing: p50 added, ms"] == pytest.approx(0.04)
     met = {row["metric"]: row["met"] for row in overhead.own()}
-    assert met["3 KB JSON: processor time ÷ that of a bare pass-through"] == "yes"
-    assert met["3 KB JSON: processor time of the LiteLLM proxy ÷ Brim's"] == "yes"
-    assert met["3 KB JSON: processor time of the headroom proxy ÷ Brim's"] == "no"
-    assert asked == [{"litellm": "/envs/litellm/bin/litellm", "headroom": "/envs/headroom_proxy/bin/headroom"}]
-    assert field.versions() == {"litellm": "1.0", "headroom-ai": "1.0"}
+    assert met["3 KB, continuing: processor time ÷ that of a bare pass-through"] == "yes"
+    assert met["3 KB, continuing: processor time of the LiteLLM proxy ÷ Brim's"] == "yes"
+    assert met["3 KB, continuing: processor time of the headroom proxy ÷ Brim's"] == "no"
+    commands = {
+        "litellm": "litellm/bin/litellm",
+        "headroom": "headroom_proxy/bin/headroom",
+        "portkey": "portkey/server",
+    }
+    assert asked == [{name: f"/envs/{command}" for name, command in commands.items()}]
+    assert field.versions() == {"litellm": "1.0", "headroom-ai": "1.0", "@portkey-ai/gateway": "1.0"}
 
 
 def test_a_proxy_that_does_not_start_is_a_row_and_the_others_are_measured(
@@ -67,7 +80,7 @@ def test_a_proxy_that_does_not_start_is_a_row_and_the_others_are_measured(
     monkeypatch.setattr(proxies, "_run", run)
     rows = {row["who"]: row for row in proxies.Overhead(field).proxies()}
     assert rows["headroom proxy"] == {"who": "headroom proxy", "problem": "http://127.0.0.1:1 did not start"}
-    assert "3 KB JSON: CPU ms" in rows["LiteLLM proxy"]
+    assert "3 KB, continuing: CPU ms" in rows["LiteLLM proxy"]
 
 
 def test_a_proxy_that_is_not_installed_is_a_row_with_the_reason(field: Field, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,7 +90,7 @@ def test_a_proxy_that_is_not_installed_is_a_row_with_the_reason(field: Field, mo
     monkeypatch.setattr(environments, "make", lambda name, kept: missing if name == "litellm" else make(name, kept))
     rows = {row["who"]: row for row in proxies.Overhead(field).proxies()}
     assert rows["LiteLLM proxy"]["problem"] == "not installed: no wheel"
-    assert rows["headroom proxy"]["3 KB JSON: CPU ms"] == 1.0
+    assert rows["headroom proxy"]["3 KB, continuing: CPU ms"] == 1.0
 
 
 def test_what_the_measuring_process_says_last_is_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,5 +107,9 @@ def test_what_the_measuring_process_says_last_is_the_reason(tmp_path: Path, monk
 
 def test_every_proxy_has_pins_for_its_package() -> None:
     for proxy in proxies.PROXIES.values():
-        pins = (environments.PEERS / f"{proxy.peer}.txt").read_text().splitlines()
-        assert any(line.startswith(f"{proxy.package}==") for line in pins)
+        pins = environments.PEERS / f"{proxy.peer}.txt"
+        if pins.exists():
+            assert any(line.startswith(f"{proxy.package}==") for line in pins.read_text().splitlines())
+        else:
+            locked = json.loads((environments.PEERS / proxy.peer / "package-lock.json").read_text())
+            assert locked["packages"][f"node_modules/{proxy.package}"]["version"]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import benchmarks
+import datasets
 import pytest
 
 import brim
@@ -21,6 +22,10 @@ def test_the_list_names_every_benchmark(capsys: pytest.CaptureFixture[str]) -> N
     listed = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
     assert listed == list(benchmarks.BENCHMARKS)
     assert {"meaning", "content", "scale"} <= set(listed)
+
+
+def test_every_benchmark_says_on_what_data_it_is_measured() -> None:
+    assert [name for name in benchmarks.BENCHMARKS if not datasets.data_of(name, "any")] == []
 
 
 def test_an_unknown_name_or_folder_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

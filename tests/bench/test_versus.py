@@ -43,7 +43,7 @@ def test_evidence_is_found_where_it_is_in_the_request(field: Field, tmp_path: Pa
     write(tmp_path / "locomo10_min.jsonl", [{"id": 1, "turns": turns, "qa": asked}])
     rows = by_name(kept.evidence(field, tmp_path, 1, 5))
     assert rows["Brim fit"]["questions"] == 1
-    assert [rows["Brim fit"][f"kept at {share}%"] for share in (5, 10, 25)] == [1.0, 1.0, 1.0]
+    assert [rows["Brim fit"][f"kept at {share}%, tuned"] for share in (5, 10, 25)] == [1.0, 1.0, 1.0]
     assert rows["Brim fit"]["requests over"] == 0.0
     assert rows["Brim session"]["requests over"] == 0.0
 
@@ -68,7 +68,7 @@ def test_values_that_later_calls_need_are_looked_up_in_what_is_sent(field: Field
     rows = by_name(kept.value_table(field, tmp_path, 50, {}))
     for name in ("Brim session", "Brim fit"):
         assert rows[name]["values"] == 1
-        assert rows[name]["tool-only values kept"] == 1.0
+        assert rows[name]["tool-only values kept, tuned"] == 1.0
         assert rows[name]["steps over"] == rows[name]["invalid"] == rows[name]["newest message lost"] == 0.0
 
 
@@ -77,8 +77,9 @@ def test_payloads_are_decoded_before_they_count_as_lossless(field: Field, tmp_pa
     write(tmp_path / "json_tool_outputs.jsonl", [{"body": body} for body in bodies])
     [row] = payloads.table(field, tmp_path, None)
     assert row["payloads"] == 2
-    assert row["decoded to the same"] == row["leaf values kept"] == row["identifiers kept"] == 1.0
-    assert row["tokens ÷ minified"] < 1
+    assert row["decoded to the same, untouched"] == row["leaf values kept, tuned"] == 1.0
+    assert row["identifiers kept, tuned"] == row["identifiers kept, untouched"] == 1.0
+    assert row["tokens ÷ minified, tuned"] < 1
 
 
 def test_counts_are_compared_with_what_the_api_reported(field: Field, tmp_path: Path) -> None:
@@ -152,9 +153,9 @@ def test_extracts_of_test_output_are_judged_by_the_failing_tests_in_them(field: 
     write(tmp_path / "test_output_logs.jsonl", [case])
     rows = by_name(extracts.tests(field, tmp_path))
     for name in ("Brim compact", "baseline: grep for errors, then the tail"):
-        assert rows[name]["failing kept in 500 tokens"] == 1.0
+        assert rows[name]["failing kept in 500 tokens, untouched"] == 1.0
         assert rows[name]["over"] == 0.0
-    assert rows["baseline: the last lines"]["failing kept in 500 tokens"] == 0.0
+    assert rows["baseline: the last lines"]["failing kept in 500 tokens, untouched"] == 0.0
 
 
 def test_extracts_of_logs_are_judged_by_the_kinds_of_lines_in_them(field: Field, tmp_path: Path) -> None:
@@ -165,9 +166,11 @@ def test_extracts_of_logs_are_judged_by_the_kinds_of_lines_in_them(field: Field,
     write(tmp_path / "loghub_2k.jsonl", [{"lines": lines, "event": events, "level": levels}])
     rows = by_name(extracts.logs(field, tmp_path, None))
     for name in ("Brim compact", "baseline: one line a template"):
-        assert rows[name]["templates kept at 5%"] == rows[name]["warnings and errors kept at 5%"] == 1.0
+        assert rows[name]["templates kept at 5%, untouched"] == 1.0
+        assert rows[name]["warnings and errors kept at 5%, untouched"] == 1.0
+        assert rows[name]["templates kept at 5%, tuned"] == "–"
         assert rows[name]["over"] == 0.0
-    assert rows["baseline: the last lines"]["templates kept at 5%"] == 0.5
+    assert rows["baseline: the last lines"]["templates kept at 5%, untouched"] == 0.5
 
 
 def test_a_chunk_is_found_by_the_parts_of_the_identifiers_in_it(field: Field, tmp_path: Path) -> None:
@@ -176,7 +179,7 @@ def test_a_chunk_is_found_by_the_parts_of_the_identifiers_in_it(field: Field, tm
     write(tmp_path / "coderag_queries.jsonl", [{"q": "Where is the violin table read?", "gold": [2]}])
     rows = by_name(extracts.chunks(field, tmp_path))
     for name in ("Brim ranking", "baseline: BM25 with parts of identifiers"):
-        assert rows[name]["found in 1,000 tokens"] == 1.0
+        assert rows[name]["found in 1,000 tokens, tuned"] == 1.0
     assert list(extracts.words("getUserById")) == ["getuserbyid", "get", "user", "by", "id"]
 
 

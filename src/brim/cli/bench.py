@@ -18,6 +18,8 @@ _EXAMPLES = """examples:
   brim bench --data DIR --resume                 go on with a run that was interrupted
   brim bench values --data DIR --ours            Brim anew; the others as they were measured before
   brim bench count --data DIR --no-peers --json  Brim alone, as JSON
+  brim bench --data DIR --quick --no-peers --against docs/benchmarks/quick.json
+                                                 what a change of yours costs or gains, in ten minutes
 
 docs/benchmarks.md says where the data is published. The other libraries are installed from their pins in bench/peers/,
 each into an environment of its own.
@@ -45,6 +47,10 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     parser.add_argument("--out", type=Path, metavar="DIR", help="write the numbers there (docs/benchmarks)")
     parser.add_argument("--envs", type=Path, metavar="DIR", help="keep the other libraries there (.bench)")
+    parser.add_argument("--against", type=Path, metavar="FILE", help="say what is worse or better than in a kept run")
+    parser.add_argument(
+        "--keep", type=Path, metavar="FILE", help="keep this run there, for later ones to be compared with"
+    )
     parser.add_argument("--list", action="store_true", help="list the benchmarks")
     parser.set_defaults(run=run)
 
