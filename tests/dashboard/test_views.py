@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 
 import pytest
 
@@ -42,7 +43,7 @@ def test_the_home_page_counts_what_its_filters_choose(client: Client, closed: Sa
     assert figures(client, "/?model=gpt-4o")["Requests"] == str(len(mine))
     assert figures(client, "/?client=nobody")["Requests"] == "0"
     assert "In the last 7 days" in client.get("/?span=7d").seen.by_id("sentence").text
-    assert "In the last 24 hours" in client.get("/?span=nonsense").seen.by_id("sentence").text
+    assert "In the last 15 minutes" in client.get("/?span=nonsense").seen.by_id("sentence").text
 
 
 def test_words_say_what_they_mean_where_they_stand(client: Client) -> None:
@@ -65,10 +66,12 @@ def test_what_is_in_work_and_what_happened_lead_to_their_turns(client: Client, c
     assert "Compaction" in seen.by_id("moments").text
 
 
-def test_the_script_gets_the_parts_that_the_page_shows(client: Client) -> None:
+def test_the_script_gets_the_parts_that_the_page_shows(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now)
     seen = client.get("/").seen
-    assert seen.by_id("main").attributes["data-live"] == "live.json?span=24h"
-    parts = json.loads(client.get("/live.json?span=24h").text)["parts"]
+    assert seen.by_id("main").attributes["data-live"] == "live.json?span=15m"
+    parts = json.loads(client.get("/live.json?span=15m").text)["parts"]
     assert parts.keys() >= {"sentence", "now", "figures", "charts", "rows"}
     for id, html in parts.items():
         part = Seen()

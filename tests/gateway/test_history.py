@@ -87,6 +87,26 @@ def test_a_turn_of_this_moment_is_in_every_span(span: str) -> None:
     assert numbers(history, span, {}, lambda _: True, now)["totals"]["requests"] == 1
 
 
+def test_the_usual_span_is_the_shortest_that_has_everything_of_the_last_day() -> None:
+    history, store = History(None, ""), InMemoryStore()
+    history.add(turn(1, NOON - 60))
+    assert numbers(history, "", {}, lambda _: True, NOON)["span"] == "15m"
+    history.add(turn(2, NOON - 1_800))
+    assert numbers(history, "", {}, lambda _: True, NOON)["span"] == "1h"
+    assert numbers(History(store, "a:1"), "", {}, lambda _: True, NOON)["span"] == "24h"
+
+
+def test_the_last_minutes_are_not_told_where_other_processes_have_numbers_too() -> None:
+    store = InMemoryStore()
+    for name in ("a:1", "b:1"):
+        history = History(store, name)
+        history.add(turn(1, NOON - 60))
+        history.flush()
+    found = numbers(history, "15m", {}, lambda _: True, NOON)
+    assert (found["span"], found["totals"]["requests"]) == ("1h", 2)
+    assert "15m" not in found["spans"]
+
+
 def test_a_tenant_sees_its_own_numbers_alone() -> None:
     history = History(None, "")
     history.add(turn(1, tenant="mine"))

@@ -234,7 +234,7 @@ def _filter(request: Request) -> home.HomeFilter:
     given = request.query_params
     span = given.get("span", "")
     names = {name: given.get(name, "")[:200] for name in ("model", "client", "tenant")}
-    return home.HomeFilter(span if span in home.SPANS else "24h", **names)
+    return home.HomeFilter(span if span in home.SPANS else "", **names)
 
 
 def _trial(request: Request) -> turns.TurnTrial:

@@ -22,7 +22,8 @@ class DashboardData(Protocol):
         cache_hit_share, cost_usd, saved_usd, mean_error, over_upper, added_ms_p50), and the last `turns`."""
 
     def numbers(self, span: str, model: str = "", client: str = "", tenant: str = "") -> ViewValues:
-        """Numbers over a span ("1h", "24h", "7d", "30d"): `width` in seconds, `points` (each with `at`), `totals`,
+        """Numbers over a span ("15m" to "30d", "" for the usual one): `span`, the `spans` there are, `width` in
+        seconds, `points` (each with `at`), `totals`,
         `models`, `clients` and `tenants` (each with `name`), and `choices` of names by model, client and tenant."""
 
     def running(self, limit: int = 20) -> Sequence[ViewValues]:

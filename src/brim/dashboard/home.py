@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -18,14 +18,14 @@ from brim.dashboard.sessions import KINDS
 
 # Requests and sessions shown, and recent requests searched for those matching the filter.
 SHOWN, SESSIONS, COUNTED = 12, 6, 200
-SPANS = {"1h": "hour", "24h": "24 hours", "7d": "7 days", "30d": "30 days"}
+SPANS = {"15m": "15 minutes", "1h": "hour", "24h": "24 hours", "7d": "7 days", "30d": "30 days"}
 
 
 @dataclass(frozen=True, slots=True)
 class HomeFilter:
-    """The filter of the numbers: a time span, and optionally a model, client and tenant."""
+    """The filter of the numbers: a time span or the usual one, and optionally a model, client and tenant."""
 
-    span: str = "24h"
+    span: str = ""
     model: str = ""
     client: str = ""
     tenant: str = ""
@@ -38,6 +38,7 @@ class HomeFilter:
 
 def render(data: DashboardData, place: NavigationPlace, chosen: HomeFilter) -> str:
     found = data.numbers(chosen.span, chosen.model, chosen.client, chosen.tenant)
+    chosen = replace(chosen, span=found["span"])
     made = parts(data, place, chosen, found)
     return page(
         place,
@@ -61,6 +62,7 @@ def render(data: DashboardData, place: NavigationPlace, chosen: HomeFilter) -> s
 def as_json(data: DashboardData, place: NavigationPlace, chosen: HomeFilter) -> dict[str, Any]:
     """The parts of the page by id, for the script that refreshes it."""
     found = data.numbers(chosen.span, chosen.model, chosen.client, chosen.tenant)
+    chosen = replace(chosen, span=found["span"])
     return {"parts": parts(data, place, chosen, found)}
 
 
@@ -108,7 +110,7 @@ def sentence(found: ViewValues, chosen: HomeFilter) -> str:
 
 def _filters(found: ViewValues, chosen: HomeFilter) -> Html:
     """A form with a button; the script submits it at every change."""
-    fields: list[Child] = [_select("span", "Time", chosen.span, dict(SPANS))]
+    fields: list[Child] = [_select("span", "Time", chosen.span, {span: SPANS[span] for span in found["spans"]})]
     for name in ("model", "client", "tenant"):
         listed = [choice for choice in found["choices"][name] if choice]
         given = getattr(chosen, name)

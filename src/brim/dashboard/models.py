@@ -38,7 +38,7 @@ def render(
         "Models",
         el("h1", "Models"),
         _windows(models),
-        el("h2", "Counts against bills"),
+        el("h2", "Token-count error"),
         _errors(models, turns),
         el("h2", "Usage and cost"),
         _usage(models),

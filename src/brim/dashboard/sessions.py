@@ -161,13 +161,23 @@ def window(report: ViewValues, label: str = "As sent") -> Html:
 def _over(turns: Sequence[ViewValues], place: NavigationPlace, session: str) -> list[Child]:
     """The window over the turns, with a legend."""
     picture = bars.columns(turns, place.base, session)
-    told = "Colours are the layers of the window. The pale part is what came and was not sent. Dots are what happened."
+    told = "Each column is a turn. A dot above it is something that happened: the list below has the same colours."
     if any(not turn.get("layers") for turn in turns):
         told += " Turns in one grey have no layers yet: more are worked out each time this page is opened."
     scroll = el(
         "div", picture, class_="scroll newest", tabindex="0", role="group", aria_label="The window over the turns"
     )
-    return [scroll, el("p", told, class_="note")]
+    return [_legend(turns), scroll, el("p", told, class_="note")]
+
+
+def _legend(turns: Sequence[ViewValues]) -> Html:
+    """The colours of the layers that take part, and of what was left out."""
+    used = {
+        layer["layer"]: layer["name"] for turn in turns for layer in turn.get("layers") or () if layer["after"] > 0
+    }
+    names = [el("span", el("span", class_=f"swatch l{number}"), used[number]) for number in sorted(used)]
+    left_out = el("span", el("span", class_="swatch ghost-swatch"), "came and was not sent")
+    return el("p", names, left_out, class_="legend")
 
 
 def _happened(turns: Sequence[ViewValues], place: NavigationPlace, session: str) -> Html | None:

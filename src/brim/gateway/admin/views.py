@@ -81,7 +81,7 @@ class Views:
         }
 
     def numbers(self, span: str, model: str = "", client: str = "", tenant: str = "") -> dict[str, Any]:
-        """Numbers over a span of time ("1h", "24h", "7d" or "30d"), from the store."""
+        """Numbers over a span of time: "15m", "1h", "24h", "7d", "30d", or "" for the one that fits."""
         wanted = {"model": model, "client": client, "tenant": tenant}
         return numbers(self._gateway.journal.history, span, wanted, self.shows)
 

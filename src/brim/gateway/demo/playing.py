@@ -27,7 +27,7 @@ WINDOW = 16_000
 MOST_OUTPUT = 1_000
 # Most of the sample is played at once, so that there is something to see; each agent's last WATCHED requests
 # come a PAUSE apart, so that there is something to watch.
-PAUSE, WATCHED = 1.5, 16
+PAUSE, WATCHED = 1.5, 32
 # Every turn of the sample stays in memory, with everything that was received and sent.
 HELD_TURNS, HELD_BYTES = 1_000, 256 << 20
 

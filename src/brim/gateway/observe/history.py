@@ -16,6 +16,8 @@ import msgspec
 from brim.gateway.observe.turns import GatewayTurn
 
 BUCKET, HOUR, HALF, DAY = 300, 3_600, 43_200, 86_400
+# The last minutes are also held in finer buckets, in memory, so that the dashboard shows what happens now.
+FINE, FINE_SECONDS = 15, 900
 # Seconds after which other gateways have surely written their numbers.
 LATE = 60
 # Older hours are deleted, a day at a time.
@@ -82,6 +84,7 @@ class History:
         self._slots = Slots(store, process) if store is not None else None
         self._lock = threading.Lock()
         self._own: dict[int, UseByKey] = {}  # by hour
+        self._fine: UseByKey = {}
         self._before: dict[int, UseByKey] = {}  # what this process's slot held before it first wrote that hour
         self._past: dict[tuple[int, int], UseByKey] = {}  # past hours, by hour and slot
         self._wide: dict[tuple[int, int, int], UseByKey] = {}  # sums of past time, by start, length and width
@@ -96,12 +99,23 @@ class History:
             key = (at // BUCKET * BUCKET, turn.model, turn.client, turn.tenant)
             if key not in rows and len(rows) >= MOST_ROWS:
                 key = (key[0], OTHERS, OTHERS, "")
-            found = rows.setdefault(key, [0.0] * len(FIELDS))
-            for place, value in enumerate(_values(turn)):
-                found[place] += value
+            values = _values(turn)
+            _add(rows, key, values)
+            self._add_fine((at // FINE * FINE, *key[1:]), values)
             self._changed.add(at // HOUR * HOUR)
             if at // HOUR * HOUR + HOUR < time.time():  # a long answer ends after the hour in which it began
                 self._wide.clear()
+
+    def _add_fine(self, key: Key, values: Sequence[float]) -> None:
+        """Add to the last minutes, and let go what is older. The lock is held."""
+        if key not in self._fine:
+            self._fine = {known: row for known, row in self._fine.items() if known[0] > key[0] - FINE_SECONDS - FINE}
+        if key in self._fine or len(self._fine) < MOST_ROWS:
+            _add(self._fine, key, values)
+
+    def alone(self, now: float) -> bool:
+        """Whether no other process has written today, so that the last minutes are all there is."""
+        return self._store is None or self._slots is None or self._slots.count(int(now) // DAY * DAY) <= 1
 
     def flush(self) -> None:
         """Write the hours that changed."""
@@ -154,8 +168,14 @@ class History:
     def rows(self, since: float, until: float, width: int = BUCKET) -> Iterator[tuple[Key, Sequence[float]]]:
         """The sums over a time in buckets of at most `width` seconds, over all processes on the store.
 
-        Past time is added up once per width, so that a month is read as fast as it can be drawn.
+        Below BUCKET they are those of this process alone, and of the last minutes. Past time is added up once per
+        width, so that a month is read as fast as it can be drawn.
         """
+        if width < BUCKET:
+            with self._lock:
+                fine = [(key, list(values)) for key, values in self._fine.items()]
+            yield from ((key, values) for key, values in fine if since - FINE < key[0] <= until)
+            return
         first, now = int(since) // HOUR * HOUR, int(until)
         hour = first
         while hour <= now:
