@@ -54,7 +54,7 @@ corpus: $(READY)
 
 # DATA is the folder with the measurement data: docs/benchmarks.md says where it is published.
 bench: $(READY)
-	$(BIN)/brim bench --data $(DATA)
+	$(BIN)/brim bench --data $(DATA) $(ARGS)
 	$(BIN)/python scripts/check-docs --write
 
 # What a change costs in quality: small samples in about ten minutes, beside the published run of the same samples.

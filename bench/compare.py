@@ -95,6 +95,7 @@ def tell(told: Console, published: Path, now: Tables) -> None:
 
 
 def keep(path: Path, run: Tables, about: Mapping[str, str]) -> None:
-    """Write a run as the one that later ones are compared with."""
-    benchmarks = {name: {"tables": measured["tables"]} for name, measured in run.items()}
+    """Write a run as the one that later ones are compared with; benchmarks that it has not measured stay."""
+    known = json.loads(path.read_text(encoding="utf-8"))["benchmarks"] if path.exists() else {}
+    benchmarks = known | {name: {"tables": measured["tables"]} for name, measured in run.items()}
     path.write_text(json.dumps({**about, "benchmarks": benchmarks}, indent=1, ensure_ascii=False) + "\n", "utf-8")

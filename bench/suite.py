@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ def run(given: argparse.Namespace) -> int:
     if out:
         summary.write(out)
         charts.write(out)
-    if given.against:
+    if given.against and given.against.exists():
         compare.tell(told, given.against, done)
     if given.keep:
         about = {key: next(iter(done.values()))[key] for key in ("date", "machine")}
@@ -107,7 +108,18 @@ def _measured(name: str, run: Run, given: argparse.Namespace, told: Console, not
     flags += [f"--only {given.only}"] if given.only and not written else []
     made = record.made(record.command([name], flags), tables, versions, sum(seconds.values()))
     spent = {part: round(found) for part, found in seconds.items()}
-    return {**made, "data": {part: datasets.data_of(name, part) for part in tables}, "seconds of tables": spent}
+    data = {part: datasets.data_of(name, part) for part in tables}
+    runs = {part: _run_of(before or {}, part) if part not in seconds else _run_of(made) for part in tables}
+    return {**made, "data": data, "runs": runs, "seconds of tables": spent}
+
+
+def _run_of(made: Mapping[str, Any], table: str = "") -> dict[str, str]:
+    """When, on what and of which commit a table is; tables of one file may be of several runs."""
+    known: dict[str, str] | None = made.get("runs", {}).get(table)
+    if known is not None:
+        return known
+    about = {key: made[key] for key in ("date", "machine") if key in made}
+    return {**about, "commit": made.get("versions", {}).get("commit", "unknown")}
 
 
 def _tried(measure: Any) -> list[Any]:

@@ -35,7 +35,7 @@ def tests(data: Path) -> list[Row]:
     for tokens, bars in TOKENS.items():
         for name, bar in zip(("failing", "exceptions"), bars, strict=True):
             cases = [
-                Case(run["text"], tokens, lambda made, run=run, name=name: _said(run[name], made), run["id"])  # type: ignore[misc]
+                Case(run["text"], tokens, lambda made, run=run, name=name: said(run[name], made), run["id"])  # type: ignore[misc]
                 for run in runs
                 if run[name] and count(run["text"]) > tokens
             ]
@@ -50,7 +50,7 @@ def _events(system: dict[str, Any], made: str) -> tuple[int, int]:
     return len(kept), len(set(system["event"]))
 
 
-def _said(wanted: Iterable[str], made: str) -> tuple[int, int]:
+def said(wanted: Iterable[str], made: str) -> tuple[int, int]:
     """An id counts where it stands as it is, or as its name in the line of the file and class that hold it."""
     values = list(wanted)
     return sum(value in made or _in_group(value, made) for value in values), len(values)

@@ -18,8 +18,9 @@ from typing import Any
 
 from compact import count
 from content_parts import builds as faulty
+from content_parts.lines import said
 from peer import PeerProblem, Worker
-from rank import kept
+from rank import kept as packed
 
 from brim.relevance import Index
 from versus.requests import size
@@ -53,8 +54,8 @@ def tests(field: Field, data: Path) -> list[Row]:
             made = cut([(case["text"], tokens) for case in cases])
             over += sum(count(text) > tokens for text in made)
             for name in ("failing", "exceptions"):
-                shares = [_share(case[name], text) for case, text in zip(cases, made, strict=True) if case[name]]
-                found[f"{name} kept in {tokens:,} tokens"] = statistics.mean(shares)
+                kept = [said(case[name], text) for case, text in zip(cases, made, strict=True) if case[name]]
+                found[f"{name} kept in {tokens:,} tokens"] = statistics.mean(there / whole for there, whole in kept)
         return {**found, "over": over / (len(TOKENS) * len(cases))}
 
     return _rows(field, cases, row, {"baseline: grep for errors, then the tail": _grep_then_tail})
@@ -134,7 +135,7 @@ def chunks(field: Field, data: Path) -> list[Row]:
 
 def _packed(asked: Sequence[dict[str, Any]], pack: Callable[[str, int], Sequence[int]]) -> Row:
     found = {
-        f"found in {room:,} tokens": statistics.mean(kept(one["gold"], pack(one["q"], room)) for one in asked)
+        f"found in {room:,} tokens": statistics.mean(packed(one["gold"], pack(one["q"], room)) for one in asked)
         for room in CHUNKS
     }
     return {"queries": len(asked), **found, "over": 0.0}
@@ -184,10 +185,6 @@ def _asked(way: Way, worker: Worker, texts: list[Text]) -> list[str]:
     if len(made) != len(texts):
         raise PeerProblem("gave back another number of texts")
     return made
-
-
-def _share(wanted: Sequence[str], text: str) -> float:
-    return sum(one in text for one in wanted) / len(wanted)
 
 
 def _events(system: dict[str, list[str]], text: str) -> tuple[float, float | None]:

@@ -10,11 +10,24 @@ body = {
         {"role": "user", "content": "Read app.log."},
         {
             "role": "assistant",
-            "content": [{"type": "tool_use", "id": "t1", "name": "read", "input": {"path": "app.log"}}],
+            "content": [
+                {
+                    "type": "tool_use",
+                    "id": "t1",
+                    "name": "read",
+                    "input": {"path": "app.log"},
+                }
+            ],
         },
         {
             "role": "user",
-            "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "10:00:01 INFO started\n" * 2_000}],
+            "content": [
+                {
+                    "type": "tool_result",
+                    "tool_use_id": "t1",
+                    "content": "10:00:01 INFO started\n" * 2_000,
+                }
+            ],
         },
     ],
 }

@@ -1,7 +1,9 @@
 import brim
 
 messages = [{"role": "user", "content": "What is the berth fee for ten metres?"}]
-tariff = "\n".join(f"{metres} m: {metres * 3.5:.2f} EUR a night" for metres in range(1, 400))
+tariff = "\n".join(
+    f"{metres} m: {metres * 3.5:.2f} EUR a night" for metres in range(1, 400)
+)
 
 fitted = brim.fit(
     messages,

@@ -4,7 +4,9 @@ from brim.docsearch import LEARNINGS, instructions, openai_tool, search
 
 folder = Path("features")
 folder.mkdir()
-(folder / "token-limit.md").write_text("# Token limit\n\nEvery request has a limit of tokens.\n")
+(folder / "token-limit.md").write_text(
+    "# Token limit\n\nEvery request has a limit of tokens.\n"
+)
 (folder / "berths.md").write_text("# Berths\n\nA berth has a length and a width.\n")
 
 found = search(folder, ["token", "limit"])

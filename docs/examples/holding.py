@@ -2,14 +2,20 @@ import tempfile
 from pathlib import Path
 
 import brim
-from brim.stores.resilient import open_store
 
 folder = tempfile.TemporaryDirectory()
-store = open_store(Path(folder.name) / "brim.db")
-session = brim.Session(model="claude-sonnet-4-5", budget=8_000, system="Answer in one sentence.", store=store)
+store = brim.open_store(Path(folder.name) / "brim.db")
+session = brim.Session(
+    model="claude-sonnet-4-5",
+    budget=8_000,
+    system="Answer in one sentence.",
+    store=store,
+)
 
 # Brim holds the conversation: say what is new, send what comes back, record the answer.
-request = session.say("Does a boat of ten metres fit into berth 12, which is 11 m long?")
+request = session.say(
+    "Does a boat of ten metres fit into berth 12, which is 11 m long?"
+)
 print(len(request.messages), request.tokens <= 8_000)
 answer = {
     "type": "message",

@@ -9,4 +9,5 @@ for use in fitted.report.layers:
     print(f"L{use.layer} {use.name:20} {use.before:6,} -> {use.after:5,} tokens")
 
 for decision in sorted(fitted.plan, key=lambda decision: -decision.before)[:4]:
-    print(f"{decision.item:21} {decision.form:8} {decision.before:5,} -> {decision.after:5,}  {decision.reason}")
+    size = f"{decision.before:5,} -> {decision.after:5,}"
+    print(f"{decision.item:21} {decision.form:8} {size}  {decision.reason}")

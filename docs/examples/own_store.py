@@ -1,4 +1,4 @@
-from brim.stores.inmemory import InMemoryStore
+from brim import InMemoryStore
 from brim.testing.stores import StoreConformance
 
 

@@ -18,5 +18,9 @@ print(brim.count(fitted.messages, tools=chat["tools"], model="gpt-4o").tokens <=
 largest = max(fitted.plan, key=lambda decision: decision.before)
 print(largest.item, largest.form, largest.before, "->", largest.after)
 
-# Nothing is lost: what left the prompt is in the archive, by the handle that stands in its place.
-print(all(handle.startswith("brim:") for handle in fitted.archive), len(fitted.archive) > 0)
+# Nothing is lost: what left the prompt is in the archive,
+# by the handle that stands in its place.
+print(
+    all(handle.startswith("brim:") for handle in fitted.archive),
+    len(fitted.archive) > 0,
+)

@@ -2,7 +2,10 @@ from brim import prompt
 from brim.prompt import Budget, Section
 
 NOTES = ["Ada prefers e-mail.", "The invoice 4417 is open.", "The office moved in May."]
-ARTICLES = [f"Article {n}: how to pay an invoice from abroad, in five steps and with a picture. " for n in range(500)]
+ARTICLES = [
+    f"Article {n}: how to pay an invoice from abroad, in five steps with a picture. "
+    for n in range(500)
+]
 
 
 def articles(budget: Budget) -> str:
@@ -16,7 +19,9 @@ def articles(budget: Budget) -> str:
 
 
 sections = [
-    Section("You are a clerk. Answer in one sentence.", role="system", cache_breakpoint=True),
+    Section(
+        "You are a clerk. Answer in one sentence.", role="system", cache_breakpoint=True
+    ),
     Section(
         role="user",
         children=[

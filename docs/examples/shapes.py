@@ -1,6 +1,6 @@
 import tomllib
 
-from brim.content.reshape import Shape, apply
+import brim
 
 settings = tomllib.loads("""
 [shapes.tickets]
@@ -8,17 +8,16 @@ tools = ["find_tickets"]
 match = ["ticket_id", "requester"]
 
 [shapes.tickets.compact]
-fields = { id = "ticket_id", who = "requester.email", lines = ["span.start", "span.end"] }
+fields = { id = "ticket_id", who = "requester.email" }
 rest = false
 omit_null = true
 """)
-tickets = Shape.from_dict("tickets", settings["shapes"]["tickets"])
+tickets = brim.Shape.from_dict("tickets", settings["shapes"]["tickets"])
 result = [
     {
         "ticket_id": "T-81",
         "requester": {"name": "Mei Tan", "email": "mei@mail.example"},
-        "span": {"start": 3, "end": 9},
         "tags": [],
     }
 ]
-print(apply(result, tickets))
+print(brim.reshape(result, tool="find_tickets", shapes=[tickets]))

@@ -113,11 +113,15 @@ def source(measured: Any, tables: Sequence[str] = ()) -> str:
     data = measured.get("data", {})
     said = list(dict.fromkeys(data[name] for name in tables if data.get(name)))
     told = [f"`{measured['command']}`"] if measured.get("command") else []
-    told += [str(measured[key]) for key in ("date", "machine") if measured.get(key)]
+    own = {"date": measured.get("date"), "machine": measured.get("machine")}
+    runs = [measured.get("runs", {}).get(name, own) for name in tables] or [own]
+    for key in ("date", "machine"):
+        told.append(" and ".join(dict.fromkeys(str(run[key]) for run in runs if run.get(key))))
     versions = {name: text for name, text in measured.get("versions", {}).items() if text != "not asked"}
     if said and versions:
-        commit = versions.pop("commit", "")
-        ours = f"Brim {versions.pop('brim', '')}" + (f" at {commit}" if commit else "")
-        told.append(", ".join([ours, *(f"{name} {text}" for name, text in versions.items())]))
+        commits = dict.fromkeys(run.get("commit") or versions.get("commit", "") for run in runs)
+        ours = f"Brim {versions.pop('brim', '')} at {' and '.join(commits)}"
+        told.append(", ".join([ours, *(f"{name} {text}" for name, text in versions.items() if name != "commit")]))
     lines = [f"Data: {'; '.join(said)}."] if said else []
+    told = [part for part in told if part]
     return "\n" + "<br>\n".join([*lines, " · ".join(told)]) if told else ""

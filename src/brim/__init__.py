@@ -36,7 +36,11 @@ if TYPE_CHECKING:
     from brim.planning.reports.decisions import Decision, Report
     from brim.prompt import Section
     from brim.replays import Replay, replay
+    from brim.sessions.router import SessionRouter
     from brim.sessions.session import Session, list_sessions
+    from brim.stores.inmemory import InMemoryStore
+    from brim.stores.resilient import open_store
+    from brim.summaries.llm import LlmSummarizer
     from brim.tokens.actuals import Actuals
     from brim.tokens.counter import Count, Counter
 
@@ -56,6 +60,8 @@ __all__ = [
     "Event",
     "Fitted",
     "Hint",
+    "InMemoryStore",
+    "LlmSummarizer",
     "MissingExtra",
     "Model",
     "NotDecodable",
@@ -65,6 +71,7 @@ __all__ = [
     "Report",
     "Section",
     "Session",
+    "SessionRouter",
     "Shape",
     "UnknownModel",
     "afit",
@@ -75,6 +82,7 @@ __all__ = [
     "fit",
     "forms",
     "list_sessions",
+    "open_store",
     "pin",
     "record",
     "replay",
@@ -101,7 +109,11 @@ _HOMES = {
     "brim.integrations.sdks": ("wrap",),
     "brim.content": ("Compacted", "Hint", "compact", "decode", "forms"),
     "brim.content.reshape": ("Shape", "reshape"),
+    "brim.sessions.router": ("SessionRouter",),
     "brim.sessions.session": ("Session", "list_sessions"),
+    "brim.stores.inmemory": ("InMemoryStore",),
+    "brim.stores.resilient": ("open_store",),
+    "brim.summaries.llm": ("LlmSummarizer",),
     "brim.planning.attachments": ("Attachment",),
     "brim.planning.policies.policy": ("Policy",),
     "brim.planning.reports.decisions": ("Decision", "Report"),

@@ -86,12 +86,15 @@ def test_one_table_measured_anew_leaves_the_others_of_its_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fill = [{"who": "Other trim", "requests": 3}]
-    (tmp_path / "fit.json").write_text(json.dumps({"versions": {}, "tables": {"fill": fill}}))
+    earlier = {"versions": {"commit": "abc"}, "date": "2026-01-02", "machine": "one", "tables": {"fill": fill}}
+    (tmp_path / "fit.json").write_text(json.dumps(earlier))
     asked = ["bench", "fit", "--data", str(tmp_path), "--quick", "--no-peers", "--only", "shapes"]
     assert main([*asked, "--out", str(tmp_path)]) == 0
     measured = json.loads((tmp_path / "fit.json").read_text())
     assert list(measured["tables"]) == ["shapes", "fill"]
     assert measured["tables"]["fill"] == fill
+    assert measured["runs"]["fill"] == {"date": "2026-01-02", "machine": "one", "commit": "abc"}
+    assert measured["runs"]["shapes"]["date"] != "2026-01-02"
 
 
 @pytest.fixture

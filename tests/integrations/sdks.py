@@ -296,6 +296,22 @@ def test_the_documented_loop_says_streams_and_records(
     assert session._counter().count(session._sent).source == "actual"
 
 
+def test_the_documented_async_loop_says_streams_and_records(
+    provider: FakeProvider, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def two_questions() -> Any:
+        made = example("async_openai", client=openai.AsyncOpenAI(base_url=f"{provider.url}/v1", api_key="any"))
+        await made["answer"]("Is berth 12 free?")
+        await made["answer"]("And until when?")
+        return made["session"]
+
+    provider.script(Say("Yes, it is.", pieces=3), Say("Until noon.", pieces=3))
+    session = asyncio.run(two_questions())
+    said = [message.text for message in session.log if message.role != "system"]
+    assert said == ["Is berth 12 free?", "Yes, it is.", "And until when?", "Until noon."]
+    assert capsys.readouterr().out == "Yes, it is.Until noon."
+
+
 @pytest.mark.parametrize("whole", [True, False])
 def test_a_session_records_what_each_sdk_gives(provider: FakeProvider, whole: bool) -> None:
     chat = brim.Session(model=OPENAI, budget=4_000)

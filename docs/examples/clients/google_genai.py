@@ -3,11 +3,15 @@ from google.genai import types
 
 # Or GOOGLE_GEMINI_BASE_URL. Your key stays your key.
 client = genai.Client(http_options=types.HttpOptions(base_url="http://127.0.0.1:8787"))
-answer = client.models.generate_content(model="gemini-2.5-pro", contents="Is berth 12 free?")
+answer = client.models.generate_content(
+    model="gemini-2.5-pro", contents="Is berth 12 free?"
+)
 print(answer.text)
 
 # Streams go the same way.
-chunks = client.models.generate_content_stream(model="gemini-2.5-pro", contents="Is berth 12 free?")
+chunks = client.models.generate_content_stream(
+    model="gemini-2.5-pro", contents="Is berth 12 free?"
+)
 print("".join(chunk.text or "" for chunk in chunks))
 
 # Control by headers.

@@ -1,6 +1,8 @@
 import openai
 
-client = openai.OpenAI(base_url="http://127.0.0.1:8787/v1")  # or OPENAI_BASE_URL; your key stays your key
+client = openai.OpenAI(
+    base_url="http://127.0.0.1:8787/v1"
+)  # or OPENAI_BASE_URL; your key stays your key
 answer = client.chat.completions.create(
     model="gpt-4o",
     messages=[{"role": "user", "content": "Is berth 12 free?"}],
@@ -14,7 +16,13 @@ with client.responses.stream(model="gpt-4o", input="Is berth 12 free?") as strea
 # Control by headers, and what Brim tells in its own.
 raw = client.chat.completions.with_raw_response.create(
     model="gpt-4o",
-    messages=[{"role": "user", "content": "berth 12, " * 2_000}, {"role": "user", "content": "Is it free?"}],
+    messages=[
+        {"role": "user", "content": "berth 12, " * 2_000},
+        {"role": "user", "content": "Is it free?"},
+    ],
     extra_headers={"x-brim-budget": "3000"},
 )
-print(raw.headers["x-brim-tokens-before"], int(raw.headers["x-brim-tokens-after"]) <= 3_000)
+print(
+    raw.headers["x-brim-tokens-before"],
+    int(raw.headers["x-brim-tokens-after"]) <= 3_000,
+)

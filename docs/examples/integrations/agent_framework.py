@@ -7,7 +7,9 @@ agent = Agent(
     client,
     instructions,
     tools=tools,
-    compaction_strategy=BrimCompaction("gpt-4o", budget=8_000, instructions=instructions),
+    compaction_strategy=BrimCompaction(
+        "gpt-4o", budget=8_000, instructions=instructions
+    ),
 )
 
 

@@ -8,6 +8,8 @@ agent = AssistantAgent(
     client,
     tools=tools,
     system_message=instructions,
-    model_context=BrimContext("gpt-4o", budget=8_000, instructions=instructions, tools=tools),
+    model_context=BrimContext(
+        "gpt-4o", budget=8_000, instructions=instructions, tools=tools
+    ),
     max_tool_iterations=100,
 )

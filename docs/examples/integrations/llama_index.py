@@ -1,7 +1,13 @@
-from brim.integrations.conversion.fitter import MessageFitter
-from brim.integrations.llama_index import BrimAgent, BrimMemory, LlamaIndexCodec
+from brim.integrations.llama_index import (
+    BrimAgent,
+    BrimMemory,
+    LlamaIndexCodec,
+    MessageFitter,
+)
 
-agent = BrimAgent(llm=llm, tools=tools, brim=MessageFitter(LlamaIndexCodec(), "gpt-4o", 8_000))
+agent = BrimAgent(
+    llm=llm, tools=tools, brim=MessageFitter(LlamaIndexCodec(), "gpt-4o", 8_000)
+)
 memory = BrimMemory.from_defaults("gpt-4o", budget=7_000)
 
 

@@ -1,7 +1,9 @@
 import brim
 
 # `client` is anthropic.Anthropic().
-session = brim.Session(model="claude-sonnet-5", budget=8_000, system="Answer in one sentence.")
+session = brim.Session(
+    model="claude-sonnet-5", budget=8_000, system="Answer in one sentence."
+)
 for question in ("Is berth 12 free?", "And until when?"):
     request = session.say(question)
     stream = client.messages.create(

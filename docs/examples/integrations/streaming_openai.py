@@ -8,7 +8,8 @@ for question in ("Is berth 12 free?", "And until when?"):
         model="gpt-4o",
         messages=request.messages,
         stream=True,
-        stream_options={"include_usage": True},  # lets the session learn from the provider's count
+        # So that the session learns from the provider's count.
+        stream_options={"include_usage": True},
     )
     chunks = []
     for chunk in stream:
