@@ -67,7 +67,7 @@ NOT_HELD = ("turns over", "steps over", "invalid", "refused", "newest message lo
 SHOWN = (
     Shown(
         "Six shapes of oversized request held in 8,000 tokens",
-        "fit", "shapes", "held, of 6", "Brim fit", tuned=True,
+        "fit", "shapes", "held, of 6", "Brim fit", held=never("over the budget", "invalid"), tuned=True,
     ),
     Shown(
         "Share of the budget used, where no request was over",
@@ -84,6 +84,10 @@ SHOWN = (
     Shown(
         "Tokens paid for a tool chat of 40 turns in 20,000, with a cache",
         "chat", "turns", "cost units", "Brim session", low=True, held=never(*NOT_HELD), tuned=True,
+    ),
+    Shown(
+        "Codes of that chat in the last request or one recall away, of 60",
+        "chat", "turns", "shown or retrievable", "Brim session", held=never(*NOT_HELD), tuned=True,
     ),
     Shown(
         "Turns that answer a question, kept in 10% of a long chat",

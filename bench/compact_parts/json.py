@@ -1,4 +1,4 @@
-"""JSON (M3): tokens of the lossless forms against minified text, identifiers kept at shares of it, and speed."""
+"""JSON (M3): tokens of the lossless forms against minified text, and speed."""
 
 from __future__ import annotations
 
@@ -11,17 +11,13 @@ from typing import Any
 
 import splintr
 
-from brim.content.json import decode, dense, extract, simple
+from brim.content.json import decode, dense, simple
 from brim.content.json.identifiers import names_something
-from brim.content.json.table.read import Document
-from brim.content.types import Room
-from brim.errors import NotDecodable
 
 _TOKENIZER = splintr.Tokenizer.from_pretrained("o200k_base")
 _ROUNDS = 5
 _PAYLOADS = "json_tool_outputs.jsonl"
 _RUNS = {"tau": ("tau_airline_gpt4o.jsonl", "≤ .75"), "LiveMCP": ("livemcp_sonnet4.jsonl", "≤ .90")}
-_SHARES = {0.25: "≥ .99", 0.10: "≥ .97", 0.05: "≥ .82"}
 
 Row = tuple[str, str, str]
 
@@ -37,7 +33,6 @@ def rows(data_dir: Path) -> list[Row]:
     if path.exists():
         payloads = [minified(json.loads(line)["body"]) for line in path.read_text().splitlines()]
         found += [_lossless("JSON payloads (M3)", payloads, "≤ .30 total, ≤ .36 median, max ≤ 1")]
-        found += [_kept(payloads, share) for share in _SHARES]
         found += _speed(payloads)
     else:
         found.append(("JSON payloads (M3)", f"no {path.name}: recorded REST answers of hub4j/github-api", ""))
@@ -90,24 +85,6 @@ def _lossless(name: str, texts: list[str], bar: str) -> Row:
     return f"{name}, lossless tokens ÷ minified", f"{value} ({len(texts)} results, {wrong} decode wrong)", bar
 
 
-def _kept(texts: list[str], share: float) -> Row:
-    """(key, identifier) pairs that the part, read back, still holds; a lossless form holds all."""
-    shares = []
-    fill = []
-    for text in texts:
-        wanted = pairs(json.loads(text))
-        room = Room(int(count(text) * share), count)
-        result = extract(text, room)
-        taken = count(result)
-        if taken > room.tokens:
-            raise AssertionError(f"{taken} tokens in a room of {room.tokens}")
-        fill.append(taken / room.tokens)
-        if wanted:
-            shares.append(len(wanted & pairs(_read_part(result))) / len(wanted))
-    value = f"{statistics.mean(shares):.3f} (room filled {statistics.mean(fill):.2f}, 0 over)"
-    return f"JSON payloads, (key, identifier) pairs kept at {share:.0%}", value, _SHARES[share]
-
-
 def pairs(value: Any, key: str = "") -> set[tuple[str, str]]:
     """The identifiers of a value with their keys: ids, names, shas, logins, numbers, titles, paths, refs, …"""
     if isinstance(value, dict):
@@ -117,26 +94,6 @@ def pairs(value: Any, key: str = "") -> set[tuple[str, str]]:
     if value in (None, "") or isinstance(value, bool | float) or not names_something(key):
         return set()
     return {(key, str(value))}
-
-
-class _Part(Document):
-    """Reads an extract as if it were whole; rows and objects that it does not show are empty."""
-
-    def _by_key(self, table: Any, raw: str) -> dict[str, Any]:
-        try:
-            return super()._by_key(table, raw)
-        except NotDecodable:
-            return {}
-
-
-def _read_part(text: str) -> Any:
-    if not text.startswith("#brim part of json"):
-        return decode(text) if text.startswith("#brim") else json.loads(text)
-    lines = [line for line in text.split("\n")[:-1] if line != "…"]
-    head = lines[0].replace("#brim part of json", "#brim json", 1)
-    document = _Part("\n".join([head, *lines[1:]]).replace(",…]", "]").replace("[…]", "[]"))
-    whole = document.value()
-    return [whole, *(table.rows for table in document.tables.values())]
 
 
 def _speed(texts: list[str]) -> list[Row]:

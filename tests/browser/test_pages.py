@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.dashboard.sample import HOSTILE, Sample
 
+from . import looks
 from .conftest import served
 from .opening import SIZES, Scheme, opened
 
@@ -55,6 +56,7 @@ def test_a_page_fits_its_width_obeys_its_policy_and_breaks_no_rule_of_accessibil
 ) -> None:
     page, problems = opened(browser, f"{url}{PATHS[name]}", width, scheme)
     page.screenshot(path=pictures / f"{name}-{width}-{scheme}.png", full_page=True)
+    assert looks.changed(f"{name}-{width}-{scheme}", looks.sketch(browser, page)) == ""
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (int(background[4:].split(",")[0]) < 128) == (scheme == "dark")
