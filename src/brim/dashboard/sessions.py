@@ -172,9 +172,7 @@ def _over(turns: Sequence[ViewValues], place: NavigationPlace, session: str) -> 
 
 def _legend(turns: Sequence[ViewValues]) -> Html:
     """The colours of the layers that take part, and of what was left out."""
-    used = {
-        layer["layer"]: layer["name"] for turn in turns for layer in turn.get("layers") or () if layer["after"] > 0
-    }
+    used = {layer["layer"]: layer["name"] for turn in turns for layer in turn.get("layers") or () if layer["after"] > 0}
     names = [el("span", el("span", class_=f"swatch l{number}"), used[number]) for number in sorted(used)]
     left_out = el("span", el("span", class_="swatch ghost-swatch"), "came and was not sent")
     return el("p", names, left_out, class_="legend")
