@@ -26,6 +26,7 @@ POLICIES = st.sampled_from(
         brim.Policy.concise(),
         brim.Policy.layered(),
         brim.Policy.rolling(recent_messages_to_keep=3, min_recent_messages_to_keep=1, reserved_response_tokens=10),
+        brim.Policy.rolling(summary_topics=3, recent_messages_to_keep=2),
         brim.Policy.concise(history_chars=600, summary_chars=300, system_role=False),
         brim.Policy.layered(block_chars=400, preview_chars=60, answer_chars=80),
     ]

@@ -14,6 +14,9 @@ from brim.planning.request import PlanRequest, Summarize, query_of
 from brim.summaries import deterministic
 
 log = logging.getLogger("brim")
+# Characters of notes for each token of a summary's room. In LoCoMo's five chats under `rolling`, of the words of the
+# turns that answer questions the summary holds .58 with 3 (it leaves a quarter of its room), .62 with 4 and with 5.
+CHARS = 4
 
 
 def summary(request: PlanRequest, messages: Sequence[Message], previous: str, tokens: int) -> str:
@@ -88,6 +91,6 @@ def _as_message(request: PlanRequest, text: str) -> Message:
 
 def naive(messages: Sequence[Message], previous: str, tokens: int, count: CountText) -> str:
     """A summary made of the messages' own words, cut to size."""
-    notes = deterministic.running(messages, max(200, tokens * 3))
+    notes = deterministic.running(messages, max(200, tokens * CHARS))
     text = f"{previous}\n{notes}".strip()
     return plain_text.extract(text, Room(max(1, tokens), count))

@@ -56,13 +56,12 @@ def summary_by_topic(
     most = min(most, tokens // LEAST)
     if most < 2:
         return summary(request, chat[:cut], previous, tokens)
-    count = request.counter.text
     before = parse(previous)
     turns = _turns(chat)
     said = _own_words([_vocabulary("\n".join(message.text for message in chat[start:end])) for start, end in turns])
     blocks = _blocks(turns, said, cut, _vocabulary(before[-1].text) if before else None)
-    room = max(LEAST, tokens // most)
     topics = before[:-1]
+    room = max(LEAST, tokens // min(most, len(topics) + len(blocks)))
     for number, (start, end) in enumerate(blocks):
         last = before[-1] if before and not number else None
         block = [message for at, to in turns[start:end] for message in chat[at : min(to, cut)]]
@@ -71,9 +70,8 @@ def summary_by_topic(
         topics.append(Topic(name, len(block) + (last.messages if last else 0), text or (last.text if last else "")))
     while len(topics) > most:
         older, newer = topics[:2]
-        text = plain_text.extract(f"{older.text}\n{newer.text}", Room(room, count))
         names = list(dict.fromkeys(f"{older.name}, {newer.name}".split(", ")))[-2 * NAMED :]
-        topics[:2] = [Topic(", ".join(names), older.messages + newer.messages, text)]
+        topics[:2] = [Topic(", ".join(names), older.messages + newer.messages, f"{older.text}\n{newer.text}")]
     return _written(request, topics, tokens)
 
 
