@@ -104,8 +104,9 @@ class BrimMemoryBlock(BaseMemoryBlock[list[ChatMessage]]):
             return []
         if asked is None:
             return self._fitter(budget).fit(kept)
-        whole = budget + self._fitter(None).count([asked])
-        return self._fitter(whole).fit([*kept, asked])[:-1]
+        count = self._fitter(None).count
+        own = count([asked, asked]) - count([asked])  # what stands around a request is the budget's
+        return self._fitter(budget + own).fit([*kept, asked])[:-1]
 
     def _fitter(self, budget: int | None) -> MessageFitter[ChatMessage]:
         return MessageFitter(LlamaIndexCodec(), self.model, budget)
