@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import brim
-from brim import content
+from brim import content, fallback
 from brim.content import arguments, json, keyed, plain_text
-from brim.planning import forms
+from brim.planning import forms, layer_sizes
 from tests.conversations import problems
 from tests.sabotage import FAULTS, GROUPS, Target, agent_run, broken, chat, chosen, contents
 
@@ -108,3 +108,17 @@ def test_a_compactor_of_any_kind_that_raises_leaves_beginning_and_end_within_the
         made = brim.compact(text, budget, kind)
     assert told.calls
     assert brim.count(made.text, model="gpt-4o").tokens <= budget
+
+
+@pytest.mark.parametrize("way", [by_fit, by_session])
+def test_a_report_that_cannot_be_made_still_says_what_the_request_takes(
+    way: Way, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fallback, "REPORT_TIMEOUT", SECONDS)
+    for fault in FAULTS:
+        for fitted in way(next(_seeds), None):
+            with broken(Target(layer_sizes, "layer_rows"), fault) as told:
+                report = fitted.report
+            assert told.calls == 1
+            assert fitted.tokens == report.after <= BUDGET < report.before
+            assert any("the report says only what the request takes" in warning for warning in report.warnings)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
+from math import ceil
+from typing import TypeVar
 
 from brim import apis, incidents
 from brim.conversation import Conversation
@@ -18,9 +20,13 @@ from brim.planning.attachments import Attachment
 from brim.planning.draft import own_name
 from brim.planning.plain import PlainPlan, plain_plan, steps_of
 from brim.planning.plan import Notice, Plan
-from brim.planning.reports.decisions import Decision, Form
+from brim.planning.reports.decisions import Decision, Form, Report
+from brim.planning.reports.from_plan import report_of
 from brim.planning.request import PlanRequest
 
+T = TypeVar("T")
+# Seconds after which a report is given up: it reads everything again, and no request waits for it.
+REPORT_TIMEOUT = 10.0
 # Seconds after which planning is given up. A fit of 200,000 tokens takes about 0.3 s on one core of a laptop.
 FIT_TIMEOUT = 2.0
 
@@ -92,3 +98,40 @@ def _steps(request: PlanRequest, given: Conversation, plan: PlainPlan) -> list[D
         after = 0 if now is None else size(now)
         found.append(Decision("", message.role, layer, kind, size(message), after, form, why))
     return found
+
+
+def report_anyhow(request: PlanRequest, plan: Plan) -> Report:
+    """The report of a plan; if making it fails or takes too long, one that says only what the request takes."""
+    with incidents.collected() as found:
+        made = told_anyhow(partial(report_of, request, plan))
+    if made is not None:
+        return made
+    counter, archived = request.counter, len(plan.archived)
+    count, after = counter.count(plan.conversation), counter.likely(plan.conversation)
+    return Report(
+        model=request.model.name,
+        policy=request.policy.name,
+        limit=request.stated_limit,
+        before=counter.likely(request.conversation),
+        after=after,
+        upper=max(count.upper, ceil(after)),
+        source=count.source,
+        layers=(),
+        decisions=tuple(plan.steps),
+        kept=len(plan.conversation.messages),
+        compacted=0,
+        archived=archived,
+        turns_dropped=bool(archived),
+        warnings=tuple(notice.message for notice in (*plan.warnings, *told(found))),
+    )
+
+
+def told_anyhow(tell: Callable[[], T]) -> T | None:
+    """What is only told about a plan that was made; a fault in it is noted, and costs no request. None then."""
+    try:
+        return run_within(REPORT_TIMEOUT, tell)
+    except BrimError:
+        raise
+    except (Exception, OutOfTime) as problem:
+        incidents.note("report", problem)
+        return None

@@ -14,7 +14,7 @@ from brim.content import extras
 from brim.conversation import Conversation, decode
 from brim.counting import kept_list
 from brim.errors import BadInput, BadSetting, BudgetTooSmall
-from brim.fallback import FIT_TIMEOUT, plain_plan_of, planned
+from brim.fallback import FIT_TIMEOUT, plain_plan_of, planned, report_anyhow
 from brim.framework_messages import reads_frameworks
 from brim.models import Model
 from brim.pins import marked
@@ -24,7 +24,7 @@ from brim.planning.policies import strategies
 from brim.planning.policies.policy import Policy
 from brim.planning.reports.decisions import Report
 from brim.planning.reports.explanation import Explanation
-from brim.planning.reports.from_plan import GONE, notices, report_of
+from brim.planning.reports.from_plan import GONE, notices
 from brim.planning.request import PlanRequest, Summarize, size_of
 from brim.tokens.actuals import Actuals
 from brim.tokens.counter import Counter
@@ -316,7 +316,7 @@ def _finish(
     unchanged = outcome.conversation is work.conversation and not work.conversation.beside
     body = request if unchanged else in_type(request, apis.render(outcome.conversation, request, work.conversation))
     tokens = work.counter.likely(outcome.conversation)
-    return Fitted(body, outcome.conversation, tokens, outcome.originals, lambda: report_of(work, outcome), again)
+    return Fitted(body, outcome.conversation, tokens, outcome.originals, lambda: report_anyhow(work, outcome), again)
 
 
 def fit_plainly(request: Any, work: PlanRequest, again: Callable[[int], Fitted]) -> Fitted:
@@ -330,7 +330,7 @@ def fit_plainly(request: Any, work: PlanRequest, again: Callable[[int], Fitted])
     unchanged = outcome.conversation is work.conversation
     body = request if unchanged else in_type(request, apis.render(outcome.conversation, request, work.conversation))
     tokens = work.counter.likely(outcome.conversation)
-    return Fitted(body, outcome.conversation, tokens, outcome.originals, lambda: report_of(work, outcome), again)
+    return Fitted(body, outcome.conversation, tokens, outcome.originals, lambda: report_anyhow(work, outcome), again)
 
 
 def refused(refusal: BudgetTooSmall) -> Event:

@@ -14,13 +14,14 @@ from typing import Literal
 log = logging.getLogger("brim")
 _ROOT = Path(__file__).parent
 
-IncidentKind = Literal["compactor", "detector", "embeddings", "planning", "store", "timeout"]
-KINDS: tuple[IncidentKind, ...] = ("compactor", "detector", "embeddings", "planning", "store", "timeout")
+IncidentKind = Literal["compactor", "detector", "embeddings", "planning", "report", "store", "timeout"]
+KINDS: tuple[IncidentKind, ...] = ("compactor", "detector", "embeddings", "planning", "report", "store", "timeout")
 _INSTEAD: dict[IncidentKind, str] = {
     "compactor": "one text was shortened to its beginning and end",
     "detector": "one text was taken as plain text",
     "embeddings": "from now on words alone rank what was said before",
     "planning": "the plain planner fitted the request",
+    "report": "the report says only what the request takes",
     "store": "the request went on without the store",
     "timeout": "planning took too long, and the plain planner fitted the request",
 }

@@ -9,11 +9,11 @@ from typing import Any
 
 from brim import apis
 from brim.conversation import Conversation, Message
+from brim.fallback import report_anyhow
 from brim.fitting import Fitted, in_type
 from brim.planning.draft import own_name
 from brim.planning.plan import Plan
 from brim.planning.reports.decisions import CacheBreak, Report
-from brim.planning.reports.from_plan import report_of
 from brim.planning.request import PlanRequest
 from brim.sessions.view import Entry, View, decisions
 
@@ -81,5 +81,5 @@ def view_report(
     if work.policy.plans_log:  # then its numbers of messages are those of the log
         handles = {step.item: step.handle for step in outcome.steps}
         steps = [replace(step, handle=step.handle or handles.get(step.item, "")) for step in steps]
-    report = report_of(before, replace(outcome, conversation=sent, groups=(), archived=(), steps=steps))
+    report = report_anyhow(before, replace(outcome, conversation=sent, groups=(), archived=(), steps=steps))
     return replace(report, cache_break=broken)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import msgspec
@@ -12,6 +13,7 @@ from brim import apis, fitting
 from brim.apis import Usage
 from brim.conversation import Conversation, decode
 from brim.errors import BadBody
+from brim.fallback import told_anyhow
 from brim.models import Model, Prices
 from brim.planning.layer_sizes import must_stay
 from brim.planning.policies.policy import Policy
@@ -85,8 +87,8 @@ class GatewayTurn(msgspec.Struct, eq=False):
         """Tokens that no plan can shorten, computed once; 0 while there is room, because then they don't matter."""
         if self.stays is None and self.after >= FULL * self.limit > 0 and self.sent is not None and self.found:
             counter = Counter(self.found, self.sent.api)
-            share = must_stay(self.sent, counter) / max(1, counter.total(self.sent))
-            self.stays = min(self.after, round(share * self.after))
+            fixed = told_anyhow(partial(must_stay, self.sent, counter)) or 0
+            self.stays = min(self.after, round(fixed / max(1, counter.total(self.sent)) * self.after))
         return self.stays or 0
 
     @property
