@@ -206,6 +206,34 @@ def test_the_tool_loop_answers_the_searches_of_a_model(tmp_path: Path) -> None:
     assert "capped at 12,000 characters" in messages[2]["content"]
 
 
+@pytest.mark.parametrize("api", ["openai", "anthropic"])
+def test_a_model_that_goes_on_searching_is_asked_to_answer_without_tools(tmp_path: Path, api: str) -> None:
+    (tmp_path / "token-limit.md").write_text("# Token limit\n")
+    asked: list[dict[str, Any]] = []
+
+    def create(**request: Any) -> dict[str, Any]:
+        asked.append(request)
+        done, keywords = "tool_choice" in request, {"keywords": ["token"]}
+        if api == "anthropic":
+            use = {"type": "tool_use", "id": f"c{len(asked)}", "name": "search_features", "input": keywords}
+            return {"content": [{"type": "text", "text": "So be it."} if done else use]}
+        function = {"name": "search_features", "arguments": json.dumps(keywords)}
+        call = {"id": f"c{len(asked)}", "type": "function", "function": function}
+        message = assistant("So be it.") if done else {"role": "assistant", "content": None, "tool_calls": [call]}
+        return {"choices": [{"message": message}]}
+
+    client = SimpleNamespace(messages=SimpleNamespace(create=create))
+    if api == "openai":
+        client = SimpleNamespace(chat=SimpleNamespace(completions=client.messages))
+    _, said = docsearch.run_tools(client, messages=[user("Why?")], folders=tmp_path, model="m", rounds=2)
+    assert len(asked) == 3
+    assert all(request["tools"] for request in asked)
+    assert [request.get("tool_choice") for request in asked] == [
+        *(None, None, "none" if api == "openai" else {"type": "none"})
+    ]
+    assert "So be it." in str(said[-1])
+
+
 def test_the_whole_policy_is_data() -> None:
     given = Policy.concise(system_role=False).as_dict()
     assert given["system_role"] is False

@@ -14,7 +14,8 @@ from brim.docsearch.tools import anthropic_tool, openai_tool
 from brim.errors import BadInput
 
 log = logging.getLogger("brim")
-# A model that still searches after so many rounds is asked to answer without the tools.
+# A model that still searches after so many rounds is asked to answer without tools: they stay declared, since requests
+# whose messages hold calls have to declare them, and none may be called.
 ROUNDS = 8
 
 
@@ -46,8 +47,9 @@ def run_tools(
     own = list(request.pop("tools", []))
     create = client.chat.completions.create if openai else client.messages.create
     for turn in range(rounds + 1):
-        offered = {"tools": [*own, *listed]} if turn < rounds or own else {}
-        response = create(messages=said, **request, **offered)
+        if turn == rounds:
+            request["tool_choice"] = "none" if openai else {"type": "none"}
+        response = create(messages=said, tools=[*own, *listed], **request)
         answer, calls = (_openai if openai else _anthropic)(_plain(response))
         said.append(answer)
         if not calls or any(name not in tools for _, name, _ in calls) or turn == rounds:
