@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from rooms import texts
 
 import brim
-from brim.content.detect import KINDS, Hint, detect, parts
+from brim.content import KINDS
+from brim.content.detect import Hint, detect, parts
 
 SAMPLES: list[tuple[str, str]] = [
     ("json", '{"a": 1, "b": [true, null]}'),

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from brim.content.detect.blocks import blocks
 from brim.content.detect.by_content import Told
-from brim.content.detect.hints import KINDS, Hint, detect, told_with
+from brim.content.detect.hints import Hint, detect, told_with
 
-__all__ = ["KINDS", "DetectedPart", "Hint", "Told", "detect", "parts", "told_with"]
+__all__ = ["DetectedPart", "Hint", "Told", "detect", "parts", "told_with"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,6 @@
 """Which compactor a content goes to: by its content first, with the tool, path and MIME type as hints.
 
-Kinds: json jsonl csv log test build history matches table manual trace html code diff tree
-markdown xml snapshot binary prose text
+The kinds are those of `brim.content.KINDS`.
 """
 
 from __future__ import annotations
@@ -10,30 +9,6 @@ import re
 from dataclasses import dataclass
 
 from brim.content.detect.by_content import Told, told
-
-KINDS = (
-    "json",
-    "jsonl",
-    "csv",
-    "log",
-    "test",
-    "build",
-    "history",
-    "matches",
-    "table",
-    "manual",
-    "trace",
-    "html",
-    "code",
-    "diff",
-    "tree",
-    "markdown",
-    "xml",
-    "snapshot",
-    "binary",
-    "prose",
-    "text",
-)
 
 
 @dataclass(frozen=True, slots=True)
