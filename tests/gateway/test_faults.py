@@ -273,7 +273,7 @@ def test_running_requests_end_before_the_gateway_does(start: Start, fake: FakePr
     head = b"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: %d\r\n\r\n" % len(data)
     connection.sendall(head + data)
     assert b"200 OK" in connection.recv(1_000)
-    running.gateway.draining = True
+    running.gateway.leaving = True
     assert running.ask("GET", "/readyz").status == 503
     assert running.ask("GET", "/healthz").status == 200
     connection.close()

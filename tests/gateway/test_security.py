@@ -86,7 +86,7 @@ def test_a_balancer_without_the_token_is_told_whether_the_gateway_takes_requests
     running = start({"MY_TOKEN": TOKEN}, gateway={"host": "0.0.0.0", "access_token_env": "MY_TOKEN"})
     assert running.ask("GET", "/readyz").json == {"ready": True}
     assert "store" in running.ask("GET", "/readyz", None, {"x-brim-token": TOKEN}).json
-    running.gateway.draining = True
+    running.gateway.leaving = True
     answer = running.ask("GET", "/readyz")
     assert (answer.status, answer.json) == (503, {"ready": False})
 
