@@ -106,7 +106,7 @@ def judge_request(tally: Tally, context: Messages, sent: Messages, budget: int, 
     newest = context[-1]
     if newest["role"] == "tool" and fixed + protected(context, room) + step_size(context) <= budget:
         tally.add("newest", whole_in(text(sent[-1]), text(newest)))
-    tally.add("fill", tokens(sent) / budget)
+    tally.add("fill", min(1.0, tokens(sent) / budget))  # what is over is refused
     tally.add("over", tokens(sent) > budget)
 
 

@@ -115,10 +115,11 @@ class Result:
         return self.cached * CACHED + self.sent - self.cached
 
 
-def simulate(chat: Chat, budget: int = BUDGET, every: bool = False) -> Result:
+def simulate(chat: Chat, budget: int = BUDGET, every: bool = False, compact_to: float | None = None) -> Result:
     """Replay a chat, one fit a turn (or one a request of the model with `every`)."""
     counter = Counter(models.find("gpt-4o"), "openai_chat")
-    session = brim.Session(model="gpt-4o", budget=budget, fit_timeout=None)
+    policy = None if compact_to is None else brim.Policy.agent(compact_to=compact_to)
+    session = brim.Session(model="gpt-4o", budget=budget, policy=policy, fit_timeout=None)
     result = Result(raw=counter.total(apis.parse(chat.messages)))
     before: tuple[Any, ...] = ()
     lengths = chat.requests if every else [n for n in chat.requests if _last_of_turn(chat, n)]

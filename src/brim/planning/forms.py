@@ -13,6 +13,7 @@ from brim.apis.image_size import written_image_size
 from brim.content import Compactor, Hint, handle_of
 from brim.content import arguments as arguments_compactor
 from brim.content.keyed import keyed, labelled, with_values, words_of
+from brim.content.selection import shares
 from brim.content.types import Room
 from brim.count_text import CountText
 from brim.head_tail import head_and_tail
@@ -93,12 +94,14 @@ class Forms:
 
     def stretch(self, item: Item, left: int) -> None:
         """Show as much more of an item as `left` tokens allow, if that says more."""
-        before = item.given, item.shown, item.shown_tokens, item.fidelity
-        item.given = min(item.tokens, item.shown_tokens + left)
-        self.show(item)
-        if item.shown is not None and not before[2] < item.shown_tokens <= before[2] + left:
-            item.given, item.shown, item.shown_tokens, item.fidelity = before
-            self._made[id(item)] = item.given
+        most = item.shown_tokens + left
+        for ask in (most, most + left // 2, most + left):  # many a form stays well below what it may take
+            before, tokens = item.state, item.shown_tokens
+            item.given = min(item.tokens, ask)
+            self.show(item)
+            if item.shown_tokens > most or (item.shown is not None and item.shown_tokens <= tokens):
+                item.go_back(before)
+                self._made[id(item)] = item.given
 
     def floor(self, item: Item) -> int:
         """The least that an item of a kept group may be given."""
@@ -123,9 +126,10 @@ class Forms:
 
         Example: get_order(A-17): status: shipped; items sku: x, y
         """
+        found = min(sum(item.tokens for item, _ in results), tokens // 2)
         for most in (KEY_ARGUMENTS, KEY_ARGUMENTS // 2, KEY_ARGUMENTS // 4):
             head = ", ".join(f"{name}({self._about(arguments, most)})" for name, arguments in calls)
-            if self.count(head) * 2 <= tokens:
+            if self.count(head) + found <= tokens:
                 break
         left = tokens - self.count(head) - 2
         said = said | self.words(head)
@@ -158,7 +162,8 @@ class Forms:
             text = self._in_short(item, tokens, said)
         else:
             text = item.text
-        return " ".join(text.split())
+        said_now = " ".join(text.split())
+        return "" if said_now == "…" else said_now
 
     def _in_short(self, item: Item, tokens: int, said: set[str]) -> str:
         room = Room(tokens, self.count, query=self.query)
@@ -266,14 +271,25 @@ def _ends(item: Item, room: Room) -> str:
 
 
 def key_arguments(arguments: str, most: int = KEY_ARGUMENTS) -> str:
-    """What a call was about, in so many characters. Example: {"path": "a.py", "limit": 5} -> path=a.py, limit=5"""
+    """What a call was about, in so many characters: long values are cut, so that the others are seen too.
+
+    Example: {"path": "a.py", "limit": 5} -> path=a.py, limit=5; in 10 characters: a.py, 5
+    """
     try:
         value: Any = json.loads(arguments)
     except (ValueError, RecursionError):
         value = arguments
     if isinstance(value, dict):
         named = [(key, text) for key, each in value.items() if (text := _plain(each))]
-        text = named[0][1] if len(named) == 1 else ", ".join(f"{key}={shown}" for key, shown in named)
+        labels = [f"{key}=" for key, _ in named] if len(named) > 1 else [""] * len(named)
+        around = len("".join(labels)) + 2 * len(named)
+        if around + len(named) > most // 2 and around + sum(len(text) for _, text in named) > most:
+            labels, around = [""] * len(named), 2 * len(named)
+        widths = shares([len(text) for _, text in named], max(0, most - around + 2))
+        text = ", ".join(
+            label + (text if len(text) <= width else f"{text[: max(1, width - 1)]}…")
+            for label, (_, text), width in zip(labels, named, widths, strict=True)
+        )
     else:
         text = _plain(value)
     return text if len(text) <= most else text[: most - 1] + "…"

@@ -19,6 +19,8 @@ from brim.count_text import CountText
 
 SYSTEM = -1
 ItemKind = Literal["text", "block", "call", "result", "thinking", "media"]
+# What a plan gives an item: tokens, the text that it then has, the tokens of that, and its fidelity.
+Shown = tuple[int, str | None, int, str]
 # A text of at most this many tokens is kept whole or not at all.
 WHOLE = 160
 # A text with fewer characters than this is one item: there is nothing worth splitting off.
@@ -48,6 +50,14 @@ class Item(msgspec.Struct, gc=False):
     shown: str | None = None
     shown_tokens: int = 0
     fidelity: str = "lossless"
+
+    @property
+    def state(self) -> Shown:
+        return self.given, self.shown, self.shown_tokens, self.fidelity
+
+    def go_back(self, state: Shown) -> None:
+        """Be shown as before."""
+        self.given, self.shown, self.shown_tokens, self.fidelity = state
 
 
 class Group(msgspec.Struct, gc=False):

@@ -34,6 +34,8 @@ SEVERAL, ONCE = 8, 4
 REPLY = 2
 # Share of the limit for the questions that such messages answer: one in a window of 1,500 tokens.
 ANSWERED_SHARE = 0.02
+# Tokens of a line that says only tool and key arguments.
+BRIEF = 1
 SIGN = "[…]"
 HANDLE = "brim:00000000"
 
@@ -54,6 +56,7 @@ class Summary:
         self.frame = 0
         self._notes = ""
         self._notes_most = 0
+        self._left_out: set[str] = set()  # what there was no room for when all was counted
         self._answered = ""
         self._rest = ""
         self._own: dict[int, frozenset[str]] = {}  # the words of each step's results
@@ -75,8 +78,8 @@ class Summary:
         if not gone:
             self._notes, self._answered, self._shown, self._rest = "", "", [], ""
             return
-        self._answered = self._questions(groups)
-        if not self._notes:
+        self._answered = self._questions(groups) if "answered" not in self._left_out else ""
+        if not self._notes and "notes" not in self._left_out:
             self._notes = self._noted(gone)
         said = self._visible(groups)
         shown: list[tuple[Candidate, str]] = []
@@ -86,7 +89,7 @@ class Summary:
                 said |= self.forms.words(line)
                 shown.append((candidate, line))
         self._shown = shown[::-1]
-        self._rest = self._counted(gone, {id(candidate.group) for candidate, _ in shown})
+        self._count_rest(gone)
 
     @property
     def text(self) -> str:
@@ -106,25 +109,35 @@ class Summary:
         text = f"{head}\n{self.text}" if self.text and not self.silent else head
         return self.counter.text_message(self.conversation.api, "user", text)
 
-    def freed(self, candidate: Candidate) -> int:
-        """What its line takes now."""
-        return next((self.count(line) for each, line in self._shown if each is candidate), 0)
+    def lines(self) -> dict[int, int]:
+        """What the line of each candidate takes, by its id."""
+        return {id(candidate): self.count(line) for candidate, line in self._shown}
 
     def shorten(self, over: int) -> int:
-        """Let the oldest lines go until `over` tokens are free, or all that is said; return how many that freed."""
+        """Free `over` tokens: the oldest lines' outcomes, then these lines, then all that is said."""
         before = self.tokens
+        for number, (candidate, line) in enumerate(self._shown):
+            if before - self.tokens < over:
+                candidate.tokens = BRIEF
+                brief = self._known_line(candidate.group, BRIEF, set())
+                self._shown[number] = (candidate, min(brief, line, key=len))
         while self._shown and before - self.tokens < over:
             candidate, _ = self._shown.pop(0)
             candidate.form = "archived"
-            shown = {id(each.group) for each, _ in self._shown}
-            self._rest = self._counted([group for group in self.groups if not group.kept], shown)
-        if before - self.tokens < over:
-            self._notes = ""
-        if before - self.tokens < over:
-            self._answered = ""
-        if before - self.tokens < over:
-            self._rest = ""
+            self._count_rest([group for group in self.groups if not group.kept])
+        for part in ("notes", "answered", "arguments", "count"):
+            if before - self.tokens < over:
+                self._left_out.add(part)
+                self._notes = "" if "notes" in self._left_out else self._notes
+                self._answered = "" if "answered" in self._left_out else self._answered
+                self._count_rest([group for group in self.groups if not group.kept])
         return before - self.tokens
+
+    def _count_rest(self, gone: Sequence[Group]) -> None:
+        counted = self._counted(gone, {id(candidate.group) for candidate, _ in self._shown})
+        if "arguments" in self._left_out:
+            counted = counted.partition(":")[0]
+        self._rest = "" if "count" in self._left_out else counted
 
     def _head(self, messages: int, handle: str) -> str:
         if self.recall:

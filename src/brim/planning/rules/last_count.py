@@ -15,6 +15,7 @@ from brim.errors import BudgetTooSmall
 from brim.planning.items import SYSTEM, WHOLE, Group, Item
 from brim.planning.plan import Plan
 from brim.planning.render import rendered
+from brim.planning.rules.rest import fill
 from brim.planning.state import PlanState
 from brim.planning.user_words import asks
 
@@ -23,13 +24,19 @@ COUNTS = 12
 
 
 def counted(state: PlanState) -> Plan:
-    """The plan by its real bytes, or BudgetTooSmall."""
-    for _ in range(COUNTS):
+    """The plan by its real bytes, or BudgetTooSmall. What a step down frees too much is filled once."""
+    freed = filled = False
+    for attempt in range(COUNTS):
         _mend(state)
         plan = rendered(state)
         over = plan.total - state.limit
         if over <= 0:
-            return plan
+            if filled or not freed or attempt > COUNTS // 2:
+                return plan
+            filled = True
+            fill(state)
+            continue
+        freed = True
         if not _step_down(state, over + 2):
             if state.summary.silent or not plan.archived:
                 break

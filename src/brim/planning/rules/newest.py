@@ -31,15 +31,15 @@ def keep_picture(state: PlanState, room: int) -> None:
         return
     newest = state.groups[-1]
     waiting = state.missing(newest) if newest is not group and is_step(newest) else 0
-    before = [(item, item.given, item.shown, item.shown_tokens, item.fidelity) for item in group.items]
+    before = [(item, item.state) for item in group.items]
     was_kept, group.kept = group.kept, True
     for item in group.items:
         item.given = item.tokens if item.kind in ("media", "text") else max(item.given, state.forms.floor(item))
         state.forms.show(item)
     if state.total() + waiting > (state.limit if group.must else state.target):
         group.kept = was_kept
-        for item, given, shown, tokens, fidelity in before:
-            item.given, item.shown, item.shown_tokens, item.fidelity = given, shown, tokens, fidelity
+        for item, shown in before:
+            item.go_back(shown)
 
 
 def keep_exchange(state: PlanState, room: int) -> None:

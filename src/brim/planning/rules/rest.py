@@ -18,8 +18,10 @@ from brim.planning.state import PlanState
 REST_SHARE = 0.2
 # A plan that leaves less than this share of the limit is full.
 SLACK = 0.01
-# Attempts to use what is left over, and to let lines say more.
-FILLS, LENGTHENED = 24, 3
+# Attempts to share what is left, and to use what is left over.
+SHARINGS, FILLS = 3, 24
+# Fewer tokens than this show nothing more.
+LEAST = 5
 
 # What any older step counts beside how recent (0 to 1) and how relevant (0 to 2) it is. Age and the current message say
 # little about which values later calls need: docs/benchmarks.md#older-steps.
@@ -41,10 +43,20 @@ def share_rest(state: PlanState) -> None:
     total = state.total() + state.summary.frame
     least = int(REST_SHARE * state.limit)
     left = max(state.target - total, min(least, state.limit - total))
-    share_out(state.rest, left, state.summary.most)
-    for candidate in state.rest:
-        _apply(state, candidate)
-    _write_summary(state)
+    most = total + left
+    before = [(item, item.state) for candidate in state.rest for item in candidate.group.items]
+    for _ in range(SHARINGS):
+        share_out(state.rest, left, min(left, state.summary.most))
+        for item, shown in before:
+            item.go_back(shown)
+        for candidate in state.rest:
+            _apply(state, candidate)
+        _write_summary(state)
+        # What a summary counts, notes and heads belongs to no candidate: it is known when it is written.
+        over = state.total() - most
+        if over <= 0 or left <= 0:
+            return
+        left -= over
 
 
 def fill(state: PlanState) -> None:
@@ -90,7 +102,7 @@ def weights(
 def _left(state: PlanState) -> int:
     """What there is still to fill; nothing of a plan that is full."""
     left = state.target - state.total()
-    return left if left > max(4, int(SLACK * state.limit)) else 0
+    return left if left >= max(LEAST, int(SLACK * state.limit)) else 0
 
 
 def _write_summary(state: PlanState) -> None:
@@ -103,9 +115,9 @@ def _open_items(group: Group) -> list[Item]:
 
 def _apply(state: PlanState, candidate: Candidate) -> None:
     group, forms = candidate.group, state.forms
-    if candidate.form in ("line", "archived"):
+    group.kept = candidate.form not in ("line", "archived")
+    if not group.kept:
         return
-    group.kept = True
     if candidate.form == "full":
         state.keep_whole(group)
         return
@@ -124,21 +136,23 @@ def _apply(state: PlanState, candidate: Candidate) -> None:
 def _next(state: PlanState, left: int, tried: set[int]) -> Candidate | None:
     """The most valuable candidate that a few more tokens would show in a better form."""
     best: Candidate | None = None
+    lines = state.summary.lines()
     for candidate in state.rest:
         if id(candidate) in tried or (best is not None and candidate.weight <= best.weight):
             continue
+        room = left + lines.get(id(candidate), 0)
         if candidate.group.kept:
-            if _open_items(candidate.group):
-                best = candidate
-        elif candidate.size <= left or (not candidate.whole and 2 * candidate.overhead <= left):
-            best = candidate
+            better = bool(_open_items(candidate.group))
+        else:
+            better = candidate.size <= room or (not candidate.whole and 2 * candidate.overhead <= room)
+        best = candidate if better else best
     return best
 
 
 def _step_up(state: PlanState, candidate: Candidate, left: int) -> None:
     group = candidate.group
     if not group.kept:
-        left += state.summary.freed(candidate)
+        left += state.summary.lines().get(id(candidate), 0)
         if group.tokens <= left:
             state.keep_whole(group)
         else:
@@ -155,18 +169,18 @@ def _step_up(state: PlanState, candidate: Candidate, left: int) -> None:
 
 def _lengthen_lines(state: PlanState) -> None:
     """Let the summary's newest lines say more in what no form above a line has use for."""
-    for _ in range(LENGTHENED):
-        left = _left(state)
-        steps = [each for each in state.rest if each.step and not each.group.kept]
-        if not left or not steps:
-            return
+    steps = [each for each in state.rest if each.step and not each.group.kept]
+    left = _left(state)
+    while left >= LEAST and steps:
         newest = steps[-max(1, left // LINE) :]
         before = [(each, each.form, each.tokens) for each in newest]
         for each in newest:
-            each.form, each.tokens = "line", (each.tokens or LINE) + left // len(newest)
+            each.form, each.tokens = "line", min(each.size, (each.tokens or LINE) + left // len(newest))
         _write_summary(state)
-        if state.total() > state.target:
-            for each, form, tokens in before:
-                each.form, each.tokens = form, tokens
-            _write_summary(state)
-            return
+        if state.total() <= state.target:
+            left = min(left - 1, _left(state))
+            continue
+        for each, form, tokens in before:
+            each.form, each.tokens = form, tokens
+        _write_summary(state)
+        left //= 2
