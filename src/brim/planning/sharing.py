@@ -18,6 +18,10 @@ CandidateForm = Literal["full", "short", "line", "archived"]
 LINE = 24
 # A step is shown in place when its share is so many times its overhead; else a line of the summary says more.
 IN_PLACE = 4
+# The share at which an older answer is shown, however long it is: steps beside it, which count twice as much, have 140
+# tokens then. Words of the next answer and values of calls kept by a fit of tau's runs at 25 / 50%, tuned half:
+# .652 / .821 and .898 / 1.0; where it goes by its size .636 / .801 and .861 / 1.0 (docs/tuning.md#older-answers).
+ANSWER_FROM = 70
 # Bisections of the price: 2^-24 of the range is far below one token.
 HALVINGS = 24
 
@@ -34,12 +38,13 @@ class Candidate:
     whole: bool  # whether it is kept as it is or not at all
     was_kept: bool
     ranked: bool = False  # whether its weight alone decides: sizes are weighed in it already
+    answer: bool = False  # whether it is what the model said, without a call
     floor: int = 0  # tokens that its line has in any case
     form: CandidateForm = "archived"
     tokens: int = 0
 
     @classmethod
-    def of(cls, group: Group, weight: float, forms: Forms, chat: bool) -> Candidate:
+    def of(cls, group: Group, weight: float, forms: Forms, chat: bool, answer: bool = False) -> Candidate:
         step = any(item.kind in ("call", "result") for item in group.items)
         if group.kept:
             shown = sum(item.shown_tokens for item in group.items)
@@ -47,12 +52,14 @@ class Candidate:
         floors = sum(forms.floor(item) for item in group.items if item.kind != "result")
         whole = not step and sum(item.tokens for item in group.items) <= WHOLE
         fixed = any(item.fixed and not item.droppable for item in group.items)
-        return cls(group, weight, group.tokens, group.frame + floors, step, whole or fixed, False, chat)
+        return cls(group, weight, group.tokens, group.frame + floors, step, whole or fixed, False, chat, answer)
 
     @property
     def need(self) -> float:
         """The share at which it is shown whole."""
-        return 1.0 if self.ranked else self.size
+        if self.ranked:
+            return 1.0
+        return ANSWER_FROM if self.answer and self.whole else self.size
 
     def at(self, price: float) -> tuple[CandidateForm, int]:
         """Its form and its tokens at a price for a token."""

@@ -11,7 +11,7 @@ from brim.content.selection import shares
 from brim.conversation import Message
 from brim.planning.items import Group, Item
 from brim.planning.sharing import LINE, Candidate, share_out
-from brim.planning.state import PlanState
+from brim.planning.state import PlanState, is_step
 
 # Share of the limit that rule 4 has also where a compaction's target is used up. Values of archived results kept in
 # windows of a quarter of tau's runs, tuned half: .50 at .06, .63 at .1, .79 at .15, .84 at .2 (bench/meaning.py).
@@ -36,7 +36,7 @@ def share_rest(state: PlanState) -> None:
     """Give every other group and pasted block its share of what is left."""
     value = weights(state.groups, state.conversation.messages, state.relevance, state.chat)
     state.rest = [
-        Candidate.of(group, value[number], state.forms, state.chat)
+        Candidate.of(group, value[number], state.forms, state.chat, _answers(group, state.conversation.messages))
         for number, group in enumerate(state.groups)
         if group.items and (not group.kept or _open_items(group))
     ]
@@ -89,14 +89,18 @@ def weights(
         newer -= 1
         members = [member for member in group.members if member >= 0]
         about = max([relevance[member] for member in members], default=0.0) if relevance else 0.0
-        asked = bool(members) and messages[members[0]].role == "user"
         recent = (1 + newer) ** -0.5
         if chat:
             found.append(about + TIE * recent)
         else:
-            answer = not any(item.kind in ("call", "result") for item in group.items) and not asked
-            found.append((STEP + recent + about) * (ANSWER if answer else 1.0))
+            found.append((STEP + recent + about) * (ANSWER if _answers(group, messages) else 1.0))
     return found
+
+
+def _answers(group: Group, messages: Sequence[Message]) -> bool:
+    """Whether a group is what the model said, without a call."""
+    first = group.members[0]
+    return first >= 0 and messages[first].role == "assistant" and not is_step(group)
 
 
 def _left(state: PlanState) -> int:
