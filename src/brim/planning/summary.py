@@ -62,6 +62,7 @@ class Summary:
         self._own: dict[int, frozenset[str]] = {}  # the words of each step's results
         self._known: dict[tuple[int, int, frozenset[str]], str] = {}
         self._words: dict[str, set[str]] = {}  # of texts that are shown
+        self._sizes: dict[str, int] = {}  # of lines
         self._made = False
         self._shown: list[tuple[Candidate, str]] = []
 
@@ -111,7 +112,10 @@ class Summary:
 
     def lines(self) -> dict[int, int]:
         """What the line of each candidate takes, by its id."""
-        return {id(candidate): self.count(line) for candidate, line in self._shown}
+        for _, line in self._shown:
+            if line not in self._sizes:
+                self._sizes[line] = self.count(line)
+        return {id(candidate): self._sizes[line] for candidate, line in self._shown}
 
     def shorten(self, over: int) -> int:
         """Free `over` tokens: the oldest lines' outcomes, then these lines, then all that is said."""
