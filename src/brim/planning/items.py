@@ -20,7 +20,7 @@ from brim.count_text import CountText
 SYSTEM = -1
 ItemKind = Literal["text", "block", "call", "result", "thinking", "media"]
 # What a plan gives an item: tokens, the text that it then has, the tokens of that, and its fidelity.
-Shown = tuple[int, str | None, int, str]
+ItemState = tuple[int, str | None, int, str]
 # A text of at most this many tokens is kept whole or not at all.
 WHOLE = 160
 # A text with fewer characters than this is one item: there is nothing worth splitting off.
@@ -52,10 +52,10 @@ class Item(msgspec.Struct, gc=False):
     fidelity: str = "lossless"
 
     @property
-    def state(self) -> Shown:
+    def state(self) -> ItemState:
         return self.given, self.shown, self.shown_tokens, self.fidelity
 
-    def go_back(self, state: Shown) -> None:
+    def go_back(self, state: ItemState) -> None:
         """Be shown as before."""
         self.given, self.shown, self.shown_tokens, self.fidelity = state
 
