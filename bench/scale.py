@@ -120,31 +120,42 @@ async def failed_over(conversations: int, turns: int) -> tuple[Outcome, tuple[in
 
 
 def round_trips(rounds: int = 300) -> list[table.Row]:
-    """What the two calls of a request take on loopback, beside the same in a file and a bare `SELECT 1`."""
+    """What the two calls of a request take on loopback, beside the same in a file and a bare `SELECT 1`, by turns."""
     folder = Path(tempfile.mkdtemp(prefix="brim-scale-"))
     server = Postgres(folder)
     try:
-        remote, local = brim_store(server.url), SqliteStore(folder / "brim.db")
-        hot = {name: _hot(store, rounds) for name, store in (("remote", remote), ("local", local))}
-        bare = _median(lambda _: remote.connections.run(lambda db: db.execute("SELECT 1").fetchone()), rounds)
-        remote.close()
-        remote = brim_store(server.url, wait_for_disk=False)
-        lazy = _hot(remote, rounds)
-        remote.close()
-        local.close()
+        waiting, lazy = brim_store(server.url), brim_store(server.url, wait_for_disk=False)
+        local = SqliteStore(folder / "brim.db")
+        calls: dict[str, Callable[[int], object]] = {
+            "bare": lambda _: lazy.connections.run(lambda db: db.execute("SELECT 1").fetchone()),
+            "local": _request(local, "local", rounds),
+            "waiting": _request(waiting, "waiting", rounds),
+            "lazy": _request(lazy, "lazy", rounds),
+        }
+        took: dict[str, list[float]] = {name: [] for name in calls}
+        for number in range(rounds):
+            for name, call in calls.items():
+                began = time.perf_counter()
+                call(number)
+                took[name].append((time.perf_counter() - began) * 1e6)
+        for store in (waiting, lazy, local):
+            store.close()
     finally:
         server.stop("immediate")
         shutil.rmtree(folder, ignore_errors=True)
+    p50 = {name: statistics.median(times) for name, times in took.items()}
+    bar = f"<= {p50['local'] + 3 * p50['bare']:.0f}"
     return [
-        ("SELECT 1, p50 µs", round(bare), ""),
-        ("load and commit in SQLite, p50 µs", round(hot["local"]), ""),
-        ("load and commit in PostgreSQL, p50 µs", round(hot["remote"]), f"<= {hot['local'] + 3 * bare:.0f}"),
-        ("the same with store.wait_for_disk = false, p50 µs", round(lazy), ""),
+        ("SELECT 1, p50 µs", round(p50["bare"]), ""),
+        ("load and commit in SQLite, p50 µs", round(p50["local"]), ""),
+        ("load and commit in PostgreSQL, p50 µs", round(p50["waiting"]), bar),
+        ("the same with store.wait_for_disk = false, p50 µs", round(p50["lazy"]), bar),
     ]
 
 
-def _hot(store: Any, rounds: int) -> float:
-    name, dice = f"hot-{random.random()}", random.Random(1)
+def _request(store: Any, name: str, rounds: int) -> Callable[[int], object]:
+    """One more request of a session: a load and a commit."""
+    dice = random.Random(1)
     texts = [b"m" + dice.randbytes(300).hex().encode() for _ in range(rounds)]
 
     def request(number: int) -> None:
@@ -153,16 +164,7 @@ def _hot(store: Any, rounds: int) -> float:
                     epoch=found.epoch if found else 0)  # fmt: skip
         assert store.commit(turn) == number * 2
 
-    return _median(request, rounds)
-
-
-def _median(what: Callable[[int], object], rounds: int) -> float:
-    took = []
-    for number in range(rounds):
-        began = time.perf_counter()
-        what(number)
-        took.append((time.perf_counter() - began) * 1e6)
-    return statistics.median(took)
+    return request
 
 
 async def behind(

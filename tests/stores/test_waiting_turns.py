@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
@@ -93,3 +94,18 @@ def test_a_turn_of_a_session_that_could_not_be_read_goes_to_its_end_where_it_say
     cut_off.commit(turn(b"hello again", at=0, owner="one"))
     healed(cut_off)
     assert list(database.records("a")) == [b"from yesterday", b"hello again"]
+
+
+def test_what_waits_is_written_without_another_request(database: Shared, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(buffered, "CATCH_UP_SECONDS", 0.01)
+    store = Remote(Line(database))
+    store.line.cut = True
+    assert store.commit(turn(b"mhi", at=0, owner="one")) == 0
+    assert store.degraded == "cut off"
+    store.line.cut = False
+    for thread in threading.enumerate():
+        if thread.name == "brim-catch-up":
+            thread.join()
+    assert store.degraded is None
+    assert list(database.records("a")) == [b"mhi"]
+    store.close()

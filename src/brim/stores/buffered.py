@@ -23,6 +23,8 @@ T = TypeVar("T")
 
 # Seconds to wait after a failure before trying again.
 RETRY_SECONDS = 5.0
+# So often what waits is tried again by itself, while no request does.
+CATCH_UP_SECONDS = 5.0
 # Bytes of turns that may wait in memory for an unavailable store; beyond that, the oldest are dropped.
 MOST_WAITING = 64 << 20
 # Records to read at once.
@@ -71,6 +73,8 @@ class Buffered(ABC):
         self._waiting_bytes = 0
         self._retry_at = 0.0
         self._probing = threading.Lock()
+        self._closed = threading.Event()
+        self._retrying: threading.Thread | None = None
         try:
             self._file = self._opened()
         except self.faults as error:
@@ -294,6 +298,7 @@ class Buffered(ABC):
         return self._attempt(lambda disk: disk.evict(), lambda: self._memory.evict())
 
     def close(self) -> None:
+        self._closed.set()
         with self._lock:
             self._retry_at = 0.0
             if self._waiting and not self._caught_up():
@@ -387,9 +392,24 @@ class Buffered(ABC):
             self.degraded = self._describe(error)
             self._retry_at = time.monotonic() + RETRY_SECONDS
 
+    def _retry_later(self) -> None:
+        """Try again what waits, also where no more requests come: a process that is killed takes it along."""
+        if self._retrying is None or not self._retrying.is_alive():
+            self._retrying = threading.Thread(target=self._retry, name="brim-catch-up", daemon=True)
+            self._retrying.start()
+
+    def _retry(self) -> None:
+        while self.degraded is not None and not self._closed.wait(CATCH_UP_SECONDS):
+            if self.at_once:
+                self._answers()
+                continue
+            with self._lock:
+                self._caught_up()
+
     def _hold(self, write: _Waiting) -> None:
         self._waiting.append(write)
         self._waiting_bytes += write.size
+        self._retry_later()
         dropped = 0
         while self._waiting_bytes > MOST_WAITING and len(self._waiting) > 1:
             self._waiting_bytes -= self._waiting.popleft().size
