@@ -32,6 +32,10 @@ def test_every_number_of_a_cell_is_compared_and_its_remark_is_not() -> None:
     assert (change.before, change.after, change.worse) == (1.0, 0.8, True)
 
 
+def test_a_row_of_other_samples_is_not_compared() -> None:
+    assert compare.changes(run(questions=12), run(questions=8, **{"kept at 10%, untouched": 0.1})) == []
+
+
 def test_a_kept_run_is_what_later_ones_are_compared_with(tmp_path: Path) -> None:
     kept = tmp_path / "quick.json"
     compare.keep(kept, run(), {"date": "2026-01-02", "machine": "one", "commit": "abc"})
