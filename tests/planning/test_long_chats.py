@@ -70,3 +70,13 @@ def test_the_last_answer_gives_way_to_what_is_asked_unless_the_message_goes_on_w
         return max(len(each["content"]) for each in sent if each["role"] == "assistant" and "Ulvøya" in each["content"])
 
     assert shown("How many visitors did I count in the tram depot?") < shown("Does the ferry to Ulvøya take cars?")
+
+
+def test_in_a_chat_of_thousands_of_messages_a_short_fact_stays_before_long_answers_that_resemble_it() -> None:
+    messages = chat(1_000)
+    messages[600] = {"role": "user", "content": "My sister Ingrid opened a bakery beside the tram depot in May."}
+    for number in range(1, 2_000, 40):
+        advice = " ".join(f"Ask in the bakery beside the tram depot who opened stall {n} in May." for n in range(30))
+        messages[number] = {"role": "assistant", "content": f"Noted {number}. {advice}"}
+    sent = fitted("Who opened a bakery beside the tram depot, and when?", 2_000, messages)
+    assert messages[600] in sent

@@ -14,8 +14,12 @@ from brim.relevance import Index, Unread, quick_scores
 from brim.relevance.packing import chosen
 from brim.relevance.term_spread import Column, scale, zeros
 
-# A longer history is ranked by nothing but the words of the question: counting all of it costs more than a fit may.
+# Of a longer history only so many messages are ranked with care: those that have the most to do with the words of the
+# question, each with its neighbours, and the newest. Counting all of it costs more than a fit may. BEAM's ten chats in
+# one of 1.4 million tokens at 8,000, tuned half, every third question, evidence / all of a question, CPU of a fit:
+# .328 / .233, .07 s by those words alone; .733 / .667, .10 s so; .730 / .667, .12 s with twice as many.
 PACKED = 1_500
+BEST, NEWEST = 400, 40
 # A user's words count so much more than an equally relevant answer.
 USER = 1.1
 # A message of the user of so many tokens is short, whatever the user's others have.
@@ -68,16 +72,19 @@ def relevance(
     if not query.strip() or room <= 0:
         return None
     messages = conversation.messages
-    picked: list[int] = []
     columns = columns or Columns.of(messages)
     others = {current(messages), *columns.systems}
-    if len(messages) - len(others) > PACKED:
+    places = [number for number in range(len(messages)) if number not in others]
+    if len(places) > PACKED:
         texts = list(columns.texts)
         for number in others:
             texts[number] = ""
-        scores = quick_scores(texts, query)
+        rough = quick_scores(texts, query)
+        places = _worth_ranking(rough, places)
+        scores, picked = _packed(messages, places, query, sizes, room)
+        _rank_rest(scores, rough, places)
     else:
-        scores, picked = _packed(messages, others, query, sizes, room)
+        scores, picked = _packed(messages, places, query, sizes, room)
     if not scale(scores):
         return None
     for number in others:
@@ -87,12 +94,27 @@ def relevance(
     return scores
 
 
+def _worth_ranking(rough: Column, places: Sequence[int]) -> list[int]:
+    """The best of some messages with their neighbours, and the newest, in order."""
+    best = nlargest(BEST, places, key=rough.__getitem__)
+    near = {*places[-NEWEST:], *(number + step for number in best for step in (-1, 0, 1))}
+    return [number for number in places if number in near]
+
+
+def _rank_rest(scores: Column, rough: Column, ranked: Sequence[int]) -> None:
+    """Give the messages that were not ranked with care a place behind those that were."""
+    last = min((scores[number] for number in ranked if scores[number] > 0), default=1.0)
+    top, known = max(rough) or 1.0, set(ranked)
+    for number, score in enumerate(rough):
+        if number not in known:
+            scores[number] = last * score / top / 2
+
+
 def _packed(
-    messages: Sequence[Message], others: Collection[int], query: str, sizes: Callable[[Message], int], room: int
+    messages: Sequence[Message], places: Sequence[int], query: str, sizes: Callable[[Message], int], room: int
 ) -> tuple[Column, list[int]]:
-    """A score for every message but some others, and the numbers of those that should stay within `room` tokens."""
+    """A score for the messages at some places, and the numbers of those that should stay within `room` tokens."""
     chat = Chat(Unread())
-    places = [number for number in range(len(messages)) if number not in others]
     for number in places:
         chat.add(messages[number].text, sizes(messages[number]))
     found = chat.index.score(query, room / max(1, chat.index.total_tokens))
