@@ -238,8 +238,9 @@ class Recollection:
             share = room / max(1, index.total_tokens)
             scores = index.score(query, share, self.embed, reach=LOOKED_UP)
             near = index.nearness(query)
-            said = [self._asks(number * SEGMENT + place) for place in range(len(scores))]
-            weigh(scores, index.tokens, said, index.naming(query))
+            if near is None:
+                said = [self._asks(number * SEGMENT + place) for place in range(len(scores))]
+                weigh(scores, index.tokens, said, index.naming(query))
             found.scores += scores
             found.sizes.extend(index.tokens)
             if near is not None:
