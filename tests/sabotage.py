@@ -154,7 +154,7 @@ def _replaced(target: Target, made: Callable[[Any], Any]) -> Iterator[None]:
     other = made(original)
     places: list[Any] = [target.holder]
     if isinstance(target.holder, ModuleType):
-        brims = [module for name, module in sys.modules.items() if name.startswith("brim")]
+        brims = [module for name, module in list(sys.modules.items()) if name.startswith("brim")]
         places += [module for module in brims if vars(module).get(target.name) is original]
     tables = _tables_of(target.holder, original) if isinstance(target.holder, ModuleType) else {}
     for place in places:
