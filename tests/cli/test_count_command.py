@@ -105,6 +105,8 @@ def test_a_model_that_nobody_knows_is_estimated_and_that_is_said(run: Run, tmp_p
         assert "estimate" in done.out
     found = run("count", "chat.json", "-m", "my-model", "--json").json
     assert (found["source"], "max_input" in found) == ("estimated", False)
+    # Its name says which vocabulary it may have; that makes its count no more than an estimate.
+    assert run("count", "-", "-m", "claude", stdin="hello").out.startswith("2 tokens (estimated, at most")
 
 
 def test_what_begins_like_json_and_is_none_is_counted_as_text_and_that_is_said(run: Run, tmp_path: Path) -> None:

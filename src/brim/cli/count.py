@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -76,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
         known = _model(args, "")
         if problem := json_problem(data):
             print(f"{place_of(args.file)} is not JSON ({problem}): counted as plain text", file=sys.stderr)
-        _print(args, brim.count(as_text(data, args.file), model=known), {})
+        _print(args, _certain(brim.count(as_text(data, args.file), model=known), known), {})
         return 0
     conversation = apis.parse(request, model=args.model or "")
     model = _model(args, conversation.model)
@@ -89,8 +90,13 @@ def run(args: argparse.Namespace) -> int:
     now = current(conversation.messages)
     for number, (role, size, _) in enumerate(rows):
         layers[0 if role == "system" else 4 if number == now else 3] += size
-    _print(args, count, {"model": model, "rows": rows, "layers": layers})
+    _print(args, _certain(count, model), {"model": model, "rows": rows, "layers": layers})
     return 0
+
+
+def _certain(count: Count, model: Model) -> Count:
+    """A count for a model that nobody knows is an estimate, however exact the vocabulary is that it was taken for."""
+    return replace(count, source="estimated") if model.source == "unknown" else count
 
 
 def _model(args: argparse.Namespace, named: str) -> Model:
