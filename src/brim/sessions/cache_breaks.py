@@ -30,21 +30,26 @@ def cache_break(before: SentTurn, after: SentTurn, size: Callable[[Message], int
     Example: the client edited messages[3] -> CacheBreak("messages[3]", 18_020, 5_100, "message 3 was edited by …")
     """
     old, new = before.sent, after.sent
-    sizes = [size(message) for message in old.messages]
-    if sum(sizes) < caching_of(before.model).least:
-        return None
-    if before.model.name != after.model.name:
-        return CacheBreak("model", 0, sum(sizes), f"the model changed from {before.model.name} to {after.model.name}")
-    head = 0
+    at = _first_other(old.messages, new.messages)
+    head, lost = 0, None
     for name, read, why in (("tools", _tools, "tools changed"), ("system", _system, "the instructions changed")):
         was, now = read(old), read(new)
         if not _same(was, now):
             told = why if not _same(read(before.given), read(after.given)) else "compaction of the instructions"
-            return CacheBreak(name, head + _common(was, now), sum(sizes), told)
+            lost = name, head + _common(was, now), told
+            break
         head += len(was or b"")
-    at = _first_other(old.messages, new.messages)
-    if at is None:
+    if before.model.name != after.model.name:
+        lost = "model", 0, f"the model changed from {before.model.name} to {after.model.name}"
+    if lost is None and at is None:
         return None
+    sizes = [size(message) for message in old.messages]  # only now: a turn that only grows costs no more as it does
+    if sum(sizes) < caching_of(before.model).least:
+        return None
+    if lost is not None:
+        name, byte, told = lost
+        return CacheBreak(name, byte, sum(sizes), told)
+    assert at is not None
     byte = head + sum(len(message.raw) for message in old.messages[:at])
     byte += _common(old.messages[at].raw, new.messages[at].raw)
     return CacheBreak(f"messages[{at}]", byte, sum(sizes[at:]), _why(before, after))
