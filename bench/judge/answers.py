@@ -3,9 +3,9 @@
     python bench/judge/answers.py --data DIR --set locomo [--budget 2000] [--every 10] [--half even] > answers.jsonl
     python bench/judge/score.py answers.jsonl
 
-`none` is the question alone, `last` the newest messages that fit. `full` stands for the whole chat, which the judge cannot
-read: the messages that answer it among others of the chat, drawn at random, up to the budget. Chats with odd numbers
-are for tuning, even ones for reporting.
+`none` is the question alone, `last` the newest messages that fit. `full` stands for the whole chat, which the judge
+cannot read: the messages that answer it among others of the chat, drawn at random, up to the budget. Chats with odd
+numbers are for tuning, even ones for reporting.
 """
 
 from __future__ import annotations
