@@ -1,8 +1,8 @@
-"""Compactors: the renditions of a content, each smaller than the last, by what kind of content it is.
+"""Compactors: smaller and smaller renditions of a content, depending on its kind.
 
     full -> dense (lossless, decodes back) -> extracts (recoverable, marked) -> stub
 
-A new kind is one file here with `dense`, `decode` and `extract` (those that it has) and one row in KINDS.
+A new kind is one file here with `dense`, `decode` and `extract` (whichever apply) and one row in KINDS.
 """
 
 from __future__ import annotations
@@ -54,26 +54,26 @@ KINDS: dict[str, str] = {
     "text": "general",
 }
 _FORM = "#brim "
-# In front of a text that begins like a form of ours, and is none.
+# Prefix for a text that begins like one of our forms but isn't one.
 _QUOTED = "#brim text\n"
 Archive = MutableMapping[str, str]
-# Beyond this many characters only the ends and the telling lines of a text are worth the time.
+# In a text longer than this many characters, only the ends and the informative lines are worth the time.
 LARGEST = 50_000_000
-# An extract for a query that fills less of its room than this is made again without it.
+# If an extract for a query fills less of its room than this, it is made again without the query.
 FILLED = 0.7
 
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """A smaller text for a content: what it takes, whether it decodes back, and where the original is."""
+    """A content in fewer tokens: its text and size, whether it decodes back, and where the original is."""
 
     text: str
     tokens: int
     fidelity: Fidelity
     kind: str
     handle: str
-    kept: float  # the share of the original's tokens that it takes
-    confidence: float = 1.0  # how sure its kind is, from 0 to 1: the share of texts of which the sign was right
+    kept: float  # its share of the original's tokens
+    confidence: float = 1.0  # confidence in the kind, from 0 to 1: how often the same sign was right in tests
 
     @property
     def lossless(self) -> bool:
@@ -82,14 +82,14 @@ class Compacted:
 
 
 def module_of(kind: str) -> ModuleType:
-    """The file of a kind, imported when a content of it first comes by."""
+    """The module of a kind, imported the first time a content of that kind turns up."""
     if kind not in KINDS:
         raise BadSetting("kind", f"{kind!r} is not one of {', '.join(KINDS)}")
     return importlib.import_module(f"brim.content.{KINDS[kind]}")
 
 
 def handle_of(text: str | Iterable[bytes], digits: int = 8) -> str:
-    """The name of a content in an archive, which is text or pieces of its UTF-8. Example: "…" -> "brim:3f2a9c01" """
+    """The archive name of a content, given as text or pieces of its UTF-8. Example: "…" -> "brim:3f2a9c01" """
     state = hashlib.sha256()
     for piece in [text.encode("utf-8", "surrogatepass")] if isinstance(text, str) else text:
         state.update(piece)
@@ -97,14 +97,14 @@ def handle_of(text: str | Iterable[bytes], digits: int = 8) -> str:
 
 
 def content_kind(text: str, hint: Hint | None) -> Told:
-    """The kind of a content; a printed object with its line breaks escaped is no prose, whatever its words are.
+    """The kind of a content. A printed object with escaped line breaks is never prose, whatever its words are.
 
-    What cannot be told, because telling it fails, is plain text.
+    If detection fails, the content is plain text.
     """
     try:
         found = told_with(text, hint)
         kind = found.kind
-        quoted = kind == "html" and text.lstrip()[:1] != "<"  # a page that a program makes
+        quoted = kind == "html" and text.lstrip()[:1] != "<"  # HTML in a program that generates a page
         if (quoted or kind in ("prose", "markdown", "text", "csv")) and is_source(text):
             return replace(found, kind="code")
         if kind in ("prose", "markdown", "text", "code") and is_record_list(text) and not is_source(text):
@@ -117,7 +117,7 @@ def content_kind(text: str, hint: Hint | None) -> Told:
 
 
 class Compactor:
-    """The forms of one content. They are made when they are asked for, and kept."""
+    """The forms of one content, created on demand and cached."""
 
     def __init__(self, text: str, count: CountText, kind: str | None = None, hint: Hint | None = None) -> None:
         self.text = text
@@ -137,7 +137,7 @@ class Compactor:
         return self._tokens
 
     def dense(self) -> ContentForm | None:
-        """The lossless form, if there is one that is smaller."""
+        """The lossless form, if it is smaller than the content."""
         if not self._tried_dense:
             self._tried_dense = True
             text = self._make_dense()
@@ -157,7 +157,7 @@ class Compactor:
         return made
 
     def at(self, room: Room) -> ContentForm:
-        """The best form that fits a room."""
+        """The best form that fits the room."""
         if self.tokens <= room.tokens:
             return ContentForm(self.text, "lossless", "whole")
         dense = self.dense() if self.tokens < 40 * room.tokens else None
@@ -165,12 +165,12 @@ class Compactor:
             return dense
         text = self._extract(room)
         if room.query and self._count(text) < FILLED * room.tokens:
-            # What the query singles out is little: the rest of the room is for what else there is.
+            # The query matches little, so fill the rest of the room with other content.
             text = max(text, self._extract(replace(room, query="")), key=self._count)
         return ContentForm(text, "recoverable", f"{self.kind}, extract of {self.tokens:,} tokens")
 
     def _extract(self, room: Room) -> str:
-        """What the kind's compactor makes of it; where that fails, its beginning and end."""
+        """The extract by the kind's compactor, or the beginning and end if that fails."""
         extract = getattr(self._module, "extract", plain_text.extract)
         room = replace(room, name=room.name or self._name)
         try:
@@ -183,7 +183,7 @@ class Compactor:
             return head_and_tail(self.text, room.tokens, room.count, room.handle)
 
     def forms(self, room: Room) -> Iterator[ContentForm]:
-        """From the whole to one line, each at most half as large as the one before."""
+        """Forms from the whole content down to one line, each at most half the size of the one before."""
         yield ContentForm(self.text, "lossless", "whole")
         dense = self.dense()
         last = self.tokens
@@ -213,7 +213,7 @@ def compact(
     recall: bool = False,
     query: str = "",
 ) -> Compacted:
-    """Return `text` in fewer tokens: losslessly, or within `budget` tokens with what is missing marked.
+    """Return `text` in fewer tokens: losslessly, or within `budget` tokens with marks where something is missing.
 
     With an `archive` the original is kept there under the handle that the marks name; `recall` says that the
     reader has a tool to fetch it.
@@ -244,7 +244,7 @@ def _compact(
         handle = handle_of(text) if kept else ""
         form = steps.at(Room(budget, count, handle, recall and kept, query))
     if form.text == text and text.startswith(_FORM):
-        # It looks like one of our forms: decode must give it back as it is.
+        # It looks like one of our forms, but decode must return it unchanged.
         whole = ContentForm(_QUOTED + text, "lossless", "whole, quoted")
         fits = budget is None or count(whole.text) <= budget
         form = whole if fits else replace(form, fidelity="recoverable")
@@ -256,13 +256,13 @@ def _compact(
 def forms(
     text: str, kind: str | None = None, *, model: str = "gpt-4o", hint: Hint | None = None
 ) -> Iterator[ContentForm]:
-    """All forms of a content, from the whole to one line."""
+    """All forms of a content, from the whole content down to one line."""
     count = tokens.text_counter(model)
     return Compactor(text, count, kind, hint).forms(Room(0, count))
 
 
 def decode(text: str) -> Any:
-    """Undo a lossless form: the JSON value for JSON, the text for everything else, also where nothing was changed.
+    """Undo a lossless form: returns the JSON value for JSON and the text for everything else, even if unchanged.
 
     Example: brim.decode(brim.compact(text).text) -> the value of text
     """

@@ -1,7 +1,7 @@
-"""Tool-call arguments: the JSON stays valid and shaped as its schema wants; long texts inside it shrink.
+"""Tool-call arguments: shortens long texts inside the JSON, which stays valid and keeps the shape its schema requires.
 
-Given up in this order: the middle of long texts; items from the end of lists; short texts, the longest first, of which
-a sign stays; fields from the end. Keys and numbers stay as they are for as long as their field does.
+Removed in this order: the middle of long texts; items from the end of lists; short texts, longest first, which are
+replaced by a sign; fields from the end. Keys and numbers stay unchanged as long as their field stays.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from brim.content.selection import fits, shares
 from brim.content.types import Room
 from brim.conversation import Path, changed, encode
 
-# A text leaf shorter than this is a name, an id or a path: the last to be shortened.
+# Texts shorter than this are likely names, ids or paths, which are shortened last.
 SHORT = 80
-# What stands for a text of which nothing fits.
+# Replaces a text that doesn't fit at all.
 SIGN = "…"
-# About what each long text has left, in tokens, before items of lists go.
+# Tokens to leave of each long text, roughly, before list items are removed.
 LEAST_TEXT = 40
-# How often long texts are cut to find how much of them fits, and when enough of the room is used.
+# How many cuts to try when fitting long texts, and the share of the room that is good enough.
 ATTEMPTS = 6
 ENOUGH = 0.98
-# What is nested deeper than this, where all of it is too deep to be read, is left to a sign.
+# If the JSON is nested too deeply to parse, a sign replaces everything below this depth.
 DEEPEST = 100
-# No more values than this stand in one token.
+# The most values that one token can hold.
 _ITEMS = 4
 _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.S)
 
 
 def extract(text: str, room: Room) -> str:
-    """At most room.tokens tokens of JSON; of a room for nothing at all the empty object or list is left.
+    """At most room.tokens tokens of JSON; if the room is too small for anything, an empty object or list.
 
     Example: {"path": "a.py", "content": <10,000 characters>} -> {"path": "a.py", "content": "head [… 120 lines] tail"}
     Example: {"from": "a.txt", "to": "notes/archive/b.txt"} in 9 tokens -> {"from":"a.txt","to":"…"}
@@ -52,7 +52,7 @@ def dump(value: Any) -> str:
 
 
 def _read(text: str) -> Any:
-    """The value of a JSON text, without what is nested too deeply; None for what is no JSON."""
+    """The value of a JSON text, without parts that are nested too deeply; None if it isn't JSON."""
     try:
         return json.loads(text)
     except RecursionError:
@@ -66,7 +66,7 @@ def _read(text: str) -> Any:
 
 
 def _shallow(text: str) -> str:
-    """JSON with a sign for what is nested too deeply. Example: {"a": {…100 levels…}} -> {"a": … "…" …}"""
+    """JSON with a sign in place of too deeply nested parts. Example: {"a": {…100 levels…}} -> {"a": … "…" …}"""
     out: list[str] = []
     depth = at = 0
     for found in _BRACKETS.finditer(text):
@@ -82,7 +82,7 @@ def _shallow(text: str) -> str:
 
 
 def _filled(value: Any, room: Room) -> str:
-    """The value with its long texts in what the rest of it leaves: small ones whole, large ones in the same share."""
+    """The value with long texts cut to the room that the rest leaves: small ones whole, large ones in equal shares."""
     long = [(at, leaf) for at, leaf in _leaves(value) if isinstance(leaf, str) and len(leaf) > SHORT]
     if not long:
         return dump(value)
@@ -99,7 +99,7 @@ def _filled(value: Any, room: Room) -> str:
         text = dump(changed(_copy(value), edits))
         size = room.count(text)
         if size > room.tokens:
-            # JSON escapes make a text larger inside than outside.
+            # JSON escapes make a text larger inside JSON than outside.
             most = min(most, total)
             total = min(total * left / max(1, size - rest), total - (size - room.tokens))
         else:
@@ -118,7 +118,7 @@ def _short(text: str, room: Room, tokens: int) -> str:
 
 
 def _reduced(value: Any, room: Room) -> Any:
-    """The value with so much of it left out that it fits with signs for its long texts."""
+    """The value reduced until it fits with signs in place of its long texts."""
     if not isinstance(value, (dict, list)):
         return value if (isinstance(value, str) and len(value) > SHORT) or fits(dump(value), room) else SIGN
     if not value:
@@ -146,14 +146,14 @@ def _reduced(value: Any, room: Room) -> Any:
 
 
 def _fits_cut(bare: Any, length: int, least: int, room: Room) -> bool:
-    """Whether it fits with at most so many items in each list, and with so many tokens for each long text."""
+    """Whether it fits with at most this many items in each list and this many tokens for each long text."""
     value = _cut(bare, length)
     signs = sum(leaf == SIGN for _, leaf in _leaves(value))
     return fits(dump(value), Room(max(1, room.tokens - least * signs), room.count))
 
 
 def _first(value: Any, leaves: list[tuple[Path, Any]], room: Room) -> Any:
-    """As many fields as fit, from the first; signs for their values where not even one of them does."""
+    """The first fields, as many as fit; if not even one fits, their values become signs."""
     signs = [(at, SIGN if isinstance(leaf, str) else leaf) for at, leaf in leaves]
     for shown in (leaves, signs):
         kept = _most(min(len(shown), _ITEMS * room.tokens), partial(_fits_first, value, shown, room=room))
@@ -167,7 +167,7 @@ def _fits_first(value: Any, leaves: list[tuple[Path, Any]], number: int, room: R
 
 
 def _made(value: Any, leaves: list[tuple[Path, Any]]) -> Any:
-    """A value of some leaves alone; lists have no gaps, since the leaves are the first ones."""
+    """A value rebuilt from some leaves; lists have no gaps, because the leaves are the first ones."""
     made = type(value)()
     for at, leaf in leaves:
         holder, source = made, value
@@ -187,7 +187,7 @@ def _made(value: Any, leaves: list[tuple[Path, Any]]) -> Any:
 
 
 def _most(high: int, works: Callable[[int], bool]) -> int:
-    """The largest number up to `high` that works, where fewer work too; 0 if none does."""
+    """The largest number up to `high` that works, given that smaller ones work too; 0 if none does."""
     low = 0
     while low < high:
         middle = (low + high + 1) // 2
@@ -196,7 +196,7 @@ def _most(high: int, works: Callable[[int], bool]) -> int:
 
 
 def _cut(value: Any, length: int) -> Any:
-    """The value with at most so many items in each of its lists."""
+    """The value with at most this many items in each list."""
     made = _copy(value)
     for found in _lists(made):
         del found[length:]
@@ -204,12 +204,12 @@ def _cut(value: Any, length: int) -> Any:
 
 
 def _copy(value: Any) -> Any:
-    """A value of its own; what is too deep for any other way was never read."""
+    """A deep copy. Recursion is safe because deeper values were never parsed."""
     return json.loads(json.dumps(value))
 
 
 def _leaves(value: Any) -> list[tuple[Path, Any]]:
-    """What is no object or list, or is an empty one, with its place, in the order of the JSON."""
+    """The scalars and empty containers with their paths, in the order of the JSON."""
     found: list[tuple[Path, Any]] = []
     waiting: list[tuple[Path, Any]] = [((), value)]
     while waiting:

@@ -1,6 +1,6 @@
-"""Bytes written as text: base64, data URLs, hexadecimal, hex dumps, and bundles that no one reads.
+"""Bytes written as text: base64, data URLs, hexadecimal, hex dumps, and minified bundles.
 
-They become a stub with what they are and how large. Base64 of a text is decoded instead, which loses nothing.
+Each becomes a stub that gives its type and size. Base64 of text is decoded instead, which is lossless.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from brim.content.types import Room
 from brim.errors import NotDecodable
 
 _DATA_URL = re.compile(r"data:([\w.+-]{1,60}/[\w.+-]{1,80})?(?:;[\w-]{1,30}=[\w.-]{1,60})*;base64,")
-# Long runs inside other text: after a data URL's head, wrapped in lines (also as "\n" in JSON), bare, or hexadecimal.
+# Long runs inside other text: after a data URL's head, wrapped into lines (also as "\n" in JSON), bare, or hexadecimal.
 _EMBEDDED = re.compile(
     r"data:(?:[\w.+-]{1,60}/[\w.+-]{1,80})?(?:;[\w-]{1,30}=[\w.-]{1,60})*;base64,[A-Za-z0-9+/_%-]{100,}={0,2}"
     r"|(?:[A-Za-z0-9+/]{56,80}(?:\\n|\r?\n)){3,}[A-Za-z0-9+/]{0,80}={0,2}"
@@ -36,7 +36,7 @@ _HEAD = re.compile(
 
 
 def dense(text: str) -> str | None:
-    """Base64 of a text as the text; None for other bytes.
+    """The text that base64 encodes; None for other bytes.
 
     Example: "aGVsbG8gd29ybGQsIGhlbGxvIHdvcmxk" -> "#brim binary base64: the text below …\\nhello world, hello world"
     """
@@ -59,7 +59,7 @@ def dense(text: str) -> str | None:
 
 
 def decode(text: str) -> str:
-    """The base64 that `dense` was given; NotDecodable for a text that it did not make."""
+    """The base64 that `dense` was given. Raises NotDecodable for a text it didn't produce."""
     title, _, said = text.partition("\n")
     head = _HEAD.fullmatch(title)
     if head is None:
@@ -73,7 +73,7 @@ def decode(text: str) -> str:
 
 
 def extract(text: str, room: Room) -> str:
-    """A stub that says what the bytes are; of encoded text and of bundles as much as fits.
+    """A stub that says what the bytes are; for encoded text and bundles, as much as fits.
 
     Example: 400 kB of "iVBORw0KGgo…" -> "[… base64, PNG image 640×480, 300,012 bytes]"
     """
@@ -98,21 +98,21 @@ def extract(text: str, room: Room) -> str:
 
 
 def _raw(text: str) -> str:
-    """What bytes are that were read as if they were text, "" for text.
+    """The type of bytes that were read as text; "" for real text.
 
     Example: "\\x7fELF\\x02\\x01…" -> "binary, ELF program, 29,811 characters that are not text"
     """
     part = text[:8_000]
     if sum(map(part.count, ODD)) <= len(part) * 0.02:
         return ""
-    # Decoding with replacement loses bytes; what is left of a signature is enough to know it by.
+    # Decoding with replacement loses bytes, but enough of the signature remains to recognize it.
     kind = file_signatures.describe(part[:2_000].encode("latin-1", "replace"))
     known = f"{kind}, " if kind not in ("data", "text") else ""
     return f"binary, {known}{plural(len(text), 'character')} that are not text"
 
 
 def _made(text: str) -> str:
-    """What no person wrote: one long word, or code that a tool has packed."""
+    """Whether a tool made this text rather than a person: one long word, or minified code."""
     part = text[:3_000]
     if not any(map(str.isspace, part.strip())) and part.strip().isalnum():
         return "one word"
@@ -122,7 +122,7 @@ def _made(text: str) -> str:
 
 def _titled(title: str, text: str, room: Room) -> str:
     left = room.tokens - room.count(title) - 2
-    for share in (1.0, 0.8, 0.5):  # one endless word takes more tokens in pieces than as a whole
+    for share in (1.0, 0.8, 0.5):  # one endless word takes more tokens in pieces than whole
         if left * share >= 16:
             result = f"{title}\n{plain_text.extract(text, replace(room, tokens=int(left * share)))}"
             if room.count(result) <= room.tokens:
@@ -131,7 +131,7 @@ def _titled(title: str, text: str, room: Room) -> str:
 
 
 def describe(text: str) -> str:
-    """What a text of encoded bytes holds, or "" if it is none.
+    """What a text of encoded bytes holds; "" if it isn't one.
 
     Example: describe("data:image/gif;base64,R0lGODdh…") -> "data URL image/gif, GIF image 8×8, 35 bytes"
     """
@@ -174,7 +174,7 @@ def _decoded(body: str) -> bytes | None:
 
 
 def _mixed(run: str) -> bool:
-    """Whether a run of letters and digits looks drawn at random, which no word, path or name does."""
+    """Whether a run of letters and digits looks random, unlike words, paths and names."""
     sample = run[:2_000]
     upper = sum(char.isupper() for char in sample)
     lower = sum(char.islower() for char in sample)
@@ -185,7 +185,7 @@ def _mixed(run: str) -> bool:
 
 
 def stub_embedded(text: str, room: Room) -> str:
-    """Replace long encoded bytes inside a text by stubs, in place; everything else stays as it is.
+    """Replace long encoded bytes inside a text with stubs; everything else stays unchanged.
 
     Example: '{"icon": "data:image/gif;base64,R0lG…"}' -> '{"icon": "[… data URL image/gif, GIF image 8×8, 312 bytes]"}'
     """

@@ -1,7 +1,7 @@
-"""The same call again: what changed in its result since the last time, where that is smaller than the result.
+"""Repeated calls: the changes in the result since the last time, if they are smaller than the result.
 
-JSON is compared value by value, with the items of a list matched by the field that names them; any other text line by
-line. Either way the old result and the delta together say everything that the new one says.
+JSON is compared value by value, matching list items by the field that names them; any other text is compared line by
+line. Either way, the old result and the delta together contain everything in the new one.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any
 
 from brim.count_text import CountText
 
-# A longer text is not compared: reading both again would take longer than the tokens are worth.
+# Longer texts aren't compared: reading both again would take longer than the tokens are worth.
 LONGEST = 4_000_000
 _AROUND = 1  # unchanged lines shown on each side of a change
 _DEEPEST = 40
 
 
 def delta(before: str, after: str, tokens: CountText) -> str | None:
-    """What `after` changes in `before`; None where that is not smaller than `after` itself.
+    """The changes from `before` to `after`; None if they aren't smaller than `after` itself.
 
     Its first line counts the changes and can follow "since message 41: ".
 
@@ -33,7 +33,7 @@ def delta(before: str, after: str, tokens: CountText) -> str | None:
         return None
     else:
         told = min(filter(None, (_of_json(before, after), _of_lines(before, after))), key=len)
-    # A delta far longer than the text is not worth counting.
+    # Don't bother to count a delta far longer than the text.
     return told if len(told) < 2 * len(after) + 200 and tokens(told) < tokens(after) else None
 
 
@@ -58,7 +58,7 @@ def _counted(lines: Sequence[str]) -> str:
 
 
 def _changes(path: str, old: Any, new: Any, depth: int) -> Iterator[str]:
-    """Lines for what differs below a path: `path: old → new`, `+ path: new`, `- path`."""
+    """Lines for the differences below a path: `path: old → new`, `+ path: new`, `- path`."""
     if depth < _DEEPEST and isinstance(old, dict) and isinstance(new, dict):
         yield from _members(path, old, new, depth)
     elif depth < _DEEPEST and isinstance(old, list) and isinstance(new, list) and old and new:
@@ -81,7 +81,7 @@ def _members(path: str, old: dict[str, Any], new: dict[str, Any], depth: int) ->
 
 
 def _items(path: str, old: list[Any], new: list[Any], depth: int) -> Iterator[str]:
-    """Items matched by what names them; in a list without names by their place, what is cut or added at its end."""
+    """Changes between two lists. Items are matched by name, or by position if they have none."""
     key = _naming_field(old, new)
     if key is None:
         for place, (one, two) in enumerate(zip(old, new, strict=False)):
@@ -104,7 +104,7 @@ def _items(path: str, old: list[Any], new: list[Any], depth: int) -> Iterator[st
 
 
 def _naming_field(old: list[Any], new: list[Any]) -> str | None:
-    """The first field that every item of both lists has, each time with another value that is a text or a number."""
+    """The first field that every item of both lists has, with distinct values that are texts or numbers."""
     if not all(isinstance(item, dict) for item in (*old, *new)):
         return None
     for name in old[0]:
@@ -125,7 +125,7 @@ def _written(value: Any) -> str:
 
 
 def _of_lines(before: str, after: str) -> str:
-    """Changed lines with one line around them, each block under the lines of `after` that it stands at."""
+    """Changed lines with one line around them, each block under its line numbers in `after`."""
     old, new = before.split("\n"), after.split("\n")
     blocks = [block for block in _blocks(old, new) if block[0] < block[1] or block[2] < block[3]]
     removed = sum(end - start for start, end, _, _ in blocks)
@@ -145,7 +145,7 @@ def _of_lines(before: str, after: str) -> str:
 
 
 def _blocks(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
-    """The changed ranges old[a:b] → new[c:d], between lines that both texts have exactly once, in time n log n."""
+    """The changed ranges old[a:b] → new[c:d] between lines that occur exactly once in both texts, in n log n time."""
     anchors = [(-1, -1), *_anchors(old, new), (len(old), len(new))]
     begun, new_begun = 0, 0
     for place, new_place in anchors[1:]:
@@ -159,7 +159,7 @@ def _blocks(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, 
 
 
 def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """The longest run, in the order of both, of lines that each text has once (patience diff)."""
+    """The longest common sequence of lines that occur once in each text (patience diff)."""
     times, new_times = Tally(old), Tally(new)
     places = {line: place for place, line in enumerate(new) if new_times[line] == 1}
     pairs = [(at, places[line]) for at, line in enumerate(old) if times[line] == 1 and line in places]

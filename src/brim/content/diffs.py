@@ -18,7 +18,7 @@ _AT_ONCE = 6
 _TURNS = 3
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _GIT = re.compile(r"diff --git (?:\"?a/(.*?)\"? \"?b/(.*?)\"?)$")
-# Files that tools write: their changes follow from others.
+# Generated files, whose changes follow from others.
 _MADE = re.compile(
     r"(?:^|/)(?:package-lock\.json|yarn\.lock|pnpm-lock\.yaml|go\.sum|[\w.-]+\.lock|[\w.-]+\.min\.(?:js|css)|[\w.-]+\.map"
     r"|[\w.-]+\.snap|[\w.-]+_pb2?\.(?:py|go|js|ts))$|(?:^|/)(?:dist|build|vendor|node_modules|__snapshots__)/"
@@ -27,7 +27,7 @@ _MADE = re.compile(
 
 @dataclass(slots=True)
 class Hunk:
-    """A hunk: the line of its header and the end of its lines."""
+    """A hunk: its header line and the end of its lines."""
 
     first: int
     end: int
@@ -52,7 +52,7 @@ class File:
 
 
 def extract(text: str, room: Room) -> str:
-    """Commits and changed files with their counts, and below each the most telling lines of its hunks.
+    """Commits and changed files with their counts, each with the most informative lines of its hunks below.
 
     Example: -> "[2 files changed: +31 -4]\na.py +30 -4\n@@ -1,9 +1,35 @@\n-old\n+new\nb.md +1 -0\n[… 20 of 40 lines]"
     """
@@ -83,7 +83,7 @@ def extract(text: str, room: Room) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """A diff as it is shown: each commit and each file has one line for its header."""
+    """A diff ready to display: each commit and each file has a one-line header."""
 
     pieces: list[str]
     files: list[File]
@@ -109,7 +109,7 @@ def _rewritten(written: Sequence[str], found: Sequence[File]) -> Patch:
 
 
 def _add_around(between: Sequence[str], patch: Patch) -> None:
-    """What stands before and between files: of a commit one line with its hash and subject, then its message."""
+    """Add the lines before and between files: for a commit, one line with its hash and subject, then its message."""
     bare = [line.rstrip("\n") for line in between]
     commits = {commit.first: commit for commit in history.entries(bare)}
     subjects = {commit.subject for commit in commits.values()}
@@ -149,7 +149,7 @@ def files(pieces: Sequence[str]) -> list[File]:
 
 
 def _starts(found: list[File]) -> bool:
-    """Whether a "---" line starts a new file: not inside the header of one that git has just named."""
+    """Whether a "---" line starts a new file, rather than continuing a header that git began."""
     return not found or bool(found[-1].hunks)
 
 
@@ -167,7 +167,7 @@ def _read_header(line: str, file: File) -> None:
 
 
 def _read_hunk(pieces: Sequence[str], at: int, file: File, header: re.Match[str]) -> int:
-    """Add the hunk at this line to its file; the line after it comes back."""
+    """Add the hunk at this line to its file; returns the line after it."""
     old, new = int(header[2] or 1), int(header[4] or 1)
     first = at
     at += 1
@@ -189,7 +189,7 @@ def _read_hunk(pieces: Sequence[str], at: int, file: File, header: re.Match[str]
 
 
 def _list(found: Sequence[File], room: Room) -> str:
-    """How much changed; with the folders of the files where a line for each is too much of the room."""
+    """The total changes, with the folders of the files if a line per file takes too much of the room."""
     added, removed = sum(one.added for one in found), sum(one.removed for one in found)
     head = f"[{plural(len(found), 'file')} changed: +{added} -{removed}]\n"
     if room.count("".join(one.summary() + "\n" for one in found)) <= room.tokens * 0.6:
@@ -199,7 +199,7 @@ def _list(found: Sequence[File], room: Room) -> str:
 
 
 def _order(patch: Patch, query: str) -> Iterator[Bundle]:
-    """Changed lines of all hunks, the best hunks first, then the context nearest to them."""
+    """Changed lines of all hunks, best hunks first, then the context nearest to them."""
     pieces, found = patch.pieces, patch.files
     scores = query_match.scores(pieces, query)
     hunks = [(file, hunk) for file in found for hunk in file.hunks]
@@ -229,13 +229,13 @@ def _order(patch: Patch, query: str) -> Iterator[Bundle]:
 
 
 def _score(scores: Mapping[int, float], file: File, hunk: Hunk) -> float:
-    """How much a hunk speaks of the query: the best of its lines, and the name of its file."""
+    """How well a hunk matches the query, by its best line and the name of its file."""
     best = max((scores.get(index, 0.0) for index in range(hunk.first, hunk.end)), default=0.0)
     return scores.get(file.first, 0.0) + best
 
 
 def _lines(pieces: Sequence[str], file: File, hunk: Hunk, changed: bool) -> Iterator[Bundle]:
-    """The lines of a hunk, each bound to the headers that say where it belongs."""
+    """The lines of a hunk, each bundled with the headers that say where it belongs."""
     inside = range(hunk.first + 1, hunk.end)
     marked = [index for index in inside if pieces[index][:1] in ("+", "-")]
     if changed:

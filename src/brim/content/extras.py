@@ -1,11 +1,11 @@
-"""The optional parts that change how content is shortened, and which of them are not installed."""
+"""The optional extras that improve how content is shortened, and which of them are missing."""
 
 from __future__ import annotations
 
 from functools import cache
 from importlib.util import find_spec
 
-# The kind of content, the package that its extra brings, and what is done without.
+# The kind of content, the package its extra installs, and what happens without it.
 _EXTRAS = {
     "code": ("tree_sitter", "source code is outlined by its indentation"),
     "html": ("trafilatura", "the main content of web pages is found by their tags alone"),
@@ -14,15 +14,15 @@ _EXTRAS = {
 
 @cache
 def missing() -> dict[str, str]:
-    """Kinds of content whose extra is not installed, each with what that changes. Example: everything -> {}
+    """Kinds of content whose extra isn't installed, each with the consequence. Example: all installed -> {}
 
-    Nothing is imported: the extras take long to load.
+    It imports nothing, because the extras take long to load.
     """
     return {kind: told for kind, (package, told) in _EXTRAS.items() if find_spec(package) is None}
 
 
 def advice() -> dict[str, str]:
-    """What to tell of each missing extra, by the kind of content."""
+    """The advice for each missing extra, by kind of content."""
     return {
         kind: f"the extra `{kind}` is not installed, so {told}: pip install 'brim[{kind}]'"
         for kind, told in missing().items()

@@ -1,4 +1,4 @@
-"""Text of a kind that cannot be told: its ends, what the query asks for, and lines that say what others do not.
+"""Text of unknown kind: its ends, lines that match the query, and lines that say something new.
 
 Example: 240 lines -> "[240 lines]\\n<the first>\\n<one of each shape>\\n<the last>\\n[… 180 of 240 lines left out]"
 """
@@ -11,14 +11,14 @@ from brim.content.logs.lines import by_news, find_shapes
 from brim.content.selection import fits, plural
 from brim.content.types import Room
 
-# Fewer or longer lines than these are cut at both ends.
+# Texts with fewer or longer lines than these keep only both ends.
 _FEWEST, _WIDEST = 20, 300
-# How a text begins and ends says what it is; the rest of the room is for what is said only once.
+# Share of the room for the beginning and end, which show what a text is; the rest is for lines that occur once.
 _ENDS = 0.4
 
 
 def extract(text: str, room: Room) -> str:
-    """Lines from both ends, then by what each says that those before it do not."""
+    """Lines from both ends, then lines by how much each adds to those before it."""
     if fits(text, room):
         return text
     number = text.count("\n") + 1

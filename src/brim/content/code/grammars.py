@@ -1,6 +1,6 @@
-"""The tree-sitter grammars: one package a language, loaded when its first text is read.
+"""The tree-sitter grammars: one package per language, loaded when its first text is read.
 
-The extra `code` brings those of 14 languages. Others are used where `tree-sitter-LANGUAGE` is installed.
+The extra `code` installs those of 14 languages. Others are used if `tree-sitter-LANGUAGE` is installed.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ try:
 except ImportError:  # the extra `code` is not installed
     Language = Parser = None  # type: ignore[assignment, misc]
 
-# A text is read so many bytes at a time, where other threads may run and a deadline may end it.
+# Bytes to parse at a time; in between, other threads may run and a deadline may stop the parse.
 _PIECE = 512
-# Good code is read twice at most. What a grammar reads more often than this, and a few bytes, is not of its language:
-# Lua's looks for the end of a long string from each place on, and reads 24 KB of prose 870 times.
+# Valid code is read twice at most. If a grammar reads a text more often than this, beyond some free bytes, it isn't in
+# that language: Lua's looks for the end of a long string from each position, and reads 24 KB of prose 870 times.
 _MOST_TIMES, _FREE_BYTES = 20, 100_000
-# Grammars whose module or function is not called as the language is.
+# Grammars whose module or function has another name than the language.
 _PLACES = {
     "csharp": ("tree_sitter_c_sharp", "language"),
     "ocaml": ("tree_sitter_ocaml", "language_ocaml"),
@@ -29,13 +29,13 @@ _PLACES = {
 
 
 def parser(language: str) -> Parser | None:
-    """A new parser, for two threads must not share one. Example: parser("klingon") -> None"""
+    """A new parser, because two threads must not share one. Example: parser("klingon") -> None"""
     grammar = _grammar(language) if Parser is not None else None
     return Parser(grammar) if grammar is not None else None
 
 
 class _BoundedBytes:
-    """Bytes that a grammar reads piece by piece, and how much it has read; after too much they are at their end."""
+    """Bytes that a grammar reads piece by piece. After too many reads, they pretend to end."""
 
     def __init__(self, source: bytes) -> None:
         self._source = source
@@ -51,7 +51,7 @@ class _BoundedBytes:
 
 
 def tree(source: bytes, language: str) -> Tree | None:
-    """The syntax tree of a text; None without a grammar, and for a text over which its grammar goes again and again."""
+    """The syntax tree of a text; None without a grammar, or if the grammar keeps rereading the text."""
     reader, pieces = parser(language), _BoundedBytes(source)
     if reader is None:
         return None
@@ -60,7 +60,7 @@ def tree(source: bytes, language: str) -> Tree | None:
 
 
 def lacking(language: str) -> bool:
-    """Whether texts of other languages can be read, but not of this one. Example: lacking("klingon") -> True"""
+    """Whether grammars are installed, but not for this language. Example: lacking("klingon") -> True"""
     return Parser is not None and _grammar(language) is None
 
 

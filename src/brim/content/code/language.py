@@ -1,4 +1,4 @@
-"""Which programming language a text is in: by the file's name where there is one, else by its lines."""
+"""Detects the programming language of a text, by the file name if there is one, else by its lines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BY_EXTENSION = {
     "hs": "haskell", "ml": "ocaml", "r": "r", "jl": "julia", "zig": "zig", "sol": "solidity", "pl": "perl",
 }  # fmt: skip
 
-# Lines that hardly any other language has, and what each is worth.
+# Lines that are nearly unique to a language, and their weights.
 _SIGNS: tuple[tuple[str, int, re.Pattern[str]], ...] = tuple(
     (language, worth, re.compile(pattern))
     for language, worth, pattern in (
@@ -70,20 +70,20 @@ def by_path(path: str) -> str:
 
 
 def by_content(lines: list[str]) -> str:
-    """The language that most of the telling lines are in; "" if none tells."""
+    """The language with the most characteristic lines; "" if there are none."""
     few = lines if len(lines) <= 1_000 else [*lines[:800], *lines[-200:]]
     seen = [line[:200] for line in few if line.strip()]
     sample = seen[:150] + seen[-50:] if len(seen) > 200 else seen
     found: dict[str, int] = {}
     for language, worth, pattern in _SIGNS:
-        # A sign that many lines bear says no more than one that a few do.
+        # A sign on many lines says no more than a sign on a few.
         number = min(6, sum(1 for line in sample if pattern.match(line)))
         if number:
             found[language] = found.get(language, 0) + worth * number
     if not found:
         return ""
     best = max(found, key=lambda language: (found[language], language))
-    # TypeScript is JavaScript with more: its own signs are few.
+    # TypeScript is a superset of JavaScript with few signs of its own.
     if best == "javascript" and found.get("typescript", 0) > 0.2 * found[best]:
         return "typescript"
     return "cpp" if best == "c" and found.get("cpp", 0) > 0.3 * found["c"] else best

@@ -1,6 +1,6 @@
-"""The definitions of a source text: where each begins, where its body does, and where it ends.
+"""The definitions of a source text: where each one, and its body, begins and ends.
 
-Read by tree-sitter where the extra `code` is installed and knows the language, else by indentation.
+Uses tree-sitter if the extra `code` is installed and supports the language, else indentation.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ _NOT = re.compile(
     r".*(?:_call|_type|_invocation|_list|_name|_modifiers?|_body|_pattern|_literal|_creation.*|_declarator|_heritage"
     r"|_value|_parameters?|_argument)$|object$|enum_(?:variant|constant|assignment|member.*|entry|case)$"
 )
-# Where a grammar keeps the name of a definition; of one that has none, what it is assigned to has.
+# The fields in which grammars keep a definition's name, or the name that an anonymous definition is assigned to.
 _NAMES = ("name", "declarator", "type", "left", "key", "property")
 _NAMELESS = re.compile(r"arrow_function|function_expression|function$|class$|.*lambda.*")
 _HOLDERS = re.compile(r"variable_declarator|assignment.*|pair|.*field_definition|property_.*")
 _NAME = re.compile(r"[\w$~][\w$.:?!]*")
-# A name written out in full is no longer than this; an `impl` for a generic type can be.
+# Names longer than this are cut, such as an `impl` for a generic type.
 _LONGEST_NAME = 60
 _IMPORTS = re.compile(r".*(?:import|include|use_declaration|using_directive|package|extern_crate|namespace_use)")
 _SECTION = re.compile(r"\[{1,2}[\w.\"' :@/*-]+\]{1,2}\s*(?:[#;].*)?$")
 _ASSIGNED = re.compile(r"\s*[\w.\"'-]+\s*[=:]|\s*[\"'\]\[}#;]")
 _NAMING = re.compile(r"(?:name|id|title|path|module|key)\s*=", re.I)
 _COMMENT = re.compile(r".*comment")
-# What SQL, Protocol Buffers, GraphQL and Dockerfiles declare: no grammar of theirs is installed.
+# Declarations in SQL, Protocol Buffers, GraphQL and Dockerfiles, which have no grammar installed.
 _DECLARES = re.compile(
     r"(?i:CREATE (?:OR REPLACE )?(?:(?:TEMP|TEMPORARY|UNIQUE|MATERIALIZED|UNLOGGED) )*(?:TABLE|VIEW|FUNCTION"
     r"|PROCEDURE|INDEX|TRIGGER|TYPE|DOMAIN|SEQUENCE|SCHEMA|EXTENSION|AGGREGATE|POLICY|ROLE) "
@@ -52,9 +52,9 @@ _DECLARES = re.compile(
     r"|FROM \S+(?: (?:AS|as) \S+)?$"
 )
 _REMARK = re.compile(r"\s*(?:/\*|\*|//|--|#)")
-# The first line in a block, where all blocks have one of the same key: what a package's version is in a lock file.
+# The first line of a block if all blocks begin with the same key, like a package's version in a lock file.
 _SAID_FIRST = re.compile(r"\s+\"?([\w-]+)\"?[:=]? +\"?([^\s\"]{1,40})\"?$")
-# A definition at the margin: after the word that opens one, or before the parameters of a C function.
+# A definition at the margin: the name after a keyword, or before the parameters of a C function.
 _AT_MARGIN = re.compile(
     r"(?:[a-z]+(?:\([a-z]+\))? ){0,5}"
     r"(?:def|class|function|fn|func|fun|struct|enum|trait|impl|interface|namespace|module)\*? "
@@ -64,9 +64,9 @@ _AT_MARGIN = re.compile(
 
 
 class Definition(NamedTuple):
-    """Lines [first, body) are the signature, [body, end) the body; `doc` is where its own description stands.
+    """Lines [first, body) are the signature, [body, end) the body; `doc` is the line of its description.
 
-    `at` is the line that names it: decorators stand before it.
+    `at` is the line with its name, which comes after any decorators.
     """
 
     first: int
@@ -80,17 +80,17 @@ class Definition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What a source text is made of: its definitions in order, and the lines of its imports."""
+    """The definitions of a source text in order, and the lines of its imports."""
 
     definitions: list[Definition]
     imports: list[int]
-    parsed: bool = False  # whether a grammar read it, which also says that the language is right
+    parsed: bool = False  # whether a grammar parsed it, which also confirms the language
 
 
 def outline(lines: Sequence[str], language: str, most: int = _LONGEST) -> Outline:
     """The outline of a source text, given as lines without their ends.
 
-    Beyond `most` characters only definitions that begin a line are found.
+    After the first `most` characters, only definitions at the start of a line are found.
     """
     read = bisect_right(list(accumulate((len(line) + 1 for line in lines), initial=0)), most)
     near = lines[:read]
@@ -103,7 +103,7 @@ def outline(lines: Sequence[str], language: str, most: int = _LONGEST) -> Outlin
 
 
 def _at_margin(lines: Sequence[str], first: int) -> list[Definition]:
-    """What is defined at the beginning of a line, from a line on."""
+    """The definitions that begin at the margin, from a given line on."""
     rows = [row for row in range(first, len(lines)) if lines[row][:1].isalpha()]
     heads = [(row, match) for row in rows if (match := _AT_MARGIN.match(lines[row][:240]))]
     ends = [*[row for row, _ in heads[1:]], len(lines)][: len(heads)]
@@ -114,9 +114,9 @@ def _at_margin(lines: Sequence[str], first: int) -> list[Definition]:
 
 
 def _by_section(lines: Sequence[str]) -> list[Definition]:
-    """The sections of settings (TOML, INI, lock files); none for a text that is not mostly made of them.
+    """The sections of settings (TOML, INI, lock files); none unless the text consists mostly of them.
 
-    A table of a list is told apart by what names it: "[[package]]" with `name = "itoa"` below it.
+    Tables of an array are told apart by their name field: "[[package]]" with `name = "itoa"` below it.
     """
     heads = [row for row, line in enumerate(lines) if line[:1] == "[" and _SECTION.match(line)]
     if len(heads) < 2:
@@ -134,13 +134,13 @@ def _by_section(lines: Sequence[str]) -> list[Definition]:
     return found
 
 
-# A node around a definition that gives it its first line: decorators, export, template.
+# Nodes that wrap a definition and contain its first line: decorators, export, template.
 _WRAPPERS = frozenset(["decorated_definition", "export_statement", "template_declaration", "type_declaration"])
 
 
 @dataclass(frozen=True, slots=True)
 class _Visit:
-    """A node whose children are still to be seen; `first` and `described` come from a wrapper."""
+    """A node whose children haven't been visited yet; `first` and `described` come from a wrapper."""
 
     node: Node
     depth: int = 0
@@ -195,10 +195,10 @@ def _definition(node: Node, lines: Sequence[str], first: int, depth: int, descri
     body = node.child_by_field_name("body") or node.child_by_field_name("members")
     at, end = node.start_point[0], node.end_point[0] + 1
     if body is None:
-        # A type that is only mentioned, `struct point p;`, is defined elsewhere.
+        # In `struct point p;` the type is only mentioned; it is defined elsewhere.
         return None if node.type.endswith("_specifier") else Definition(first, min(at + 1, end), end, depth, name, at)
     row, column = body.start_point[0], body.start_point[1]
-    # A body that opens on the signature's own line ("{") leaves that line to the signature.
+    # If the body opens on the signature's line ("{"), that line belongs to the signature.
     opens_late = not lines[row].encode("utf-8", "replace")[:column].strip()
     start = row if opens_late and row > at else row + 1
     doc = _docstring(body)
@@ -208,13 +208,13 @@ def _definition(node: Node, lines: Sequence[str], first: int, depth: int, descri
 
 
 def _name_of(node: Node) -> str:
-    """The name of a definition, or of what a nameless one is assigned to; "" for one that nothing names."""
+    """The name of a definition, or the name that an anonymous one is assigned to; "" if there is neither."""
     holder: Node | None = node
     if _NAMELESS.match(node.type) and node.child_by_field_name("name") is None:
         holder = node.parent
         if holder is None or not _HOLDERS.match(holder.type):
             return ""
-    for _ in range(6):  # a C function's name stands inside its declarators
+    for _ in range(6):  # a C function's name is inside its declarators
         inner = next((found for key in _NAMES if holder and (found := holder.child_by_field_name(key))), None)
         if inner is None or inner == holder:
             break
@@ -229,7 +229,7 @@ def _name_of(node: Node) -> str:
 
 
 def _docstring(body: Node) -> tuple[int, int]:
-    """The lines of a string that opens the body, as Python has it."""
+    """The lines of a string that opens the body, as in Python."""
     opening = next(iter(body.named_children), None)
     if opening is not None and opening.type == "expression_statement":  # older grammars wrap the string
         opening = next(iter(opening.named_children), None)
@@ -239,7 +239,7 @@ def _docstring(body: Node) -> tuple[int, int]:
 
 
 def _by_declaration(lines: Sequence[str]) -> Outline | None:
-    """What is declared, each up to the next at its depth; None where less than two things are."""
+    """The declarations, each up to the next one at its depth; None if there are fewer than two."""
     heads = [(row, found) for row, line in enumerate(lines) if (found := _DECLARES.match(line[:240]))]
     if len(heads) < 2:
         return None
@@ -261,7 +261,7 @@ def _by_declaration(lines: Sequence[str]) -> Outline | None:
 
 
 def _by_indentation(lines: Sequence[str]) -> Outline:
-    """Lines that look like definitions, or open a deeper block, and what is indented below them."""
+    """Lines that look like definitions or open a deeper block, each with the indented lines below it."""
     definitions: list[Definition] = []
     imports: list[int] = []
     indents = [len(line) - len(line.lstrip()) if line.strip() else -1 for line in lines]
@@ -288,7 +288,7 @@ def _by_indentation(lines: Sequence[str]) -> Outline:
 
 
 def _with_what_they_say_first(found: list[Definition], lines: Sequence[str]) -> list[Definition]:
-    """Blocks that begin with the same key are named with its value. Example: "lodash@^4:" -> "lodash@^4 4.17.21" """
+    """Add the first value to block names if the blocks share its key. Example: "lodash@^4:" -> "lodash@^4 4.17.21" """
     first = {one: match for one in found if one.depth == 0 and (match := _SAID_FIRST.match(lines[one.first + 1][:300]))}
     keys = Counter(match[1] for match in first.values())
     key, times = keys.most_common(1)[0] if keys else ("", 0)
@@ -307,13 +307,13 @@ _OPENING = re.compile(r"[A-Za-z_$][\w$.]*(?=\s*(?:[:={(<]|$|\bextends\b|\bimplem
 
 
 def _named(line: str) -> str:
-    """What a line that opens a block names. Example: "procedure doA(x)" -> "doA"; "class Store:" -> "Store" """
+    """The name in a line that opens a block. Example: "procedure doA(x)" -> "doA"; "class Store:" -> "Store" """
     found = _CALLED.search(line[:240]) or _OPENING.search(line[:240])
     return (found[1] if found.re is _CALLED else found[0])[:_LONGEST_NAME] if found else line.strip()[:_LONGEST_NAME]
 
 
 def _block_ends(indents: Sequence[int]) -> list[int]:
-    """For each line, the line after the last that is indented deeper below it."""
+    """For each line, the end of the deeper-indented block below it."""
     ends = [0] * len(indents)
     stack: list[int] = []
     last = 0  # the line after the last one that is not blank

@@ -1,4 +1,4 @@
-"""Whether a text is source code whatever its words look like: definitions that open blocks, and what is in them."""
+"""Recognizes source code by its structure, whatever its words look like: definitions that open blocks."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _CALLED = ("def ", "class ", "func ", "fn ", "function ", "{")
 _CONDITION = re.compile(r"(?:if|elif|else|try|except|finally)\b.*:\s*(?:#.*)?$")
 _ENDS = frozenset(":{(,=")
 _READ = 200_000
-# Of the lines of a program at least so many stand in blocks that a definition opens; the rest may be tables. At .05 no
-# text of 5,046 that are not code passes, and 4 of 157 modules of Python's library are missed.
+# The least share of a program's lines inside blocks of definitions; the rest may be tables. At .05, none of 5,046 texts
+# that aren't code passes, and 4 of 157 modules of Python's library are missed.
 _COVERED = 0.05
-_UNDER = 0.3  # the examples of a page that explains code are less of it
+_UNDER = 0.3  # in a page that explains code, the examples are a smaller share
 
 
 def is_source(text: str) -> bool:
@@ -36,7 +36,7 @@ def is_source(text: str) -> bool:
             if inside and bare[-1] in ":{(":
                 waiting = bool(_OPENS.match(bare.lstrip()))
             continue
-        if bare[0] in ")}]":  # closes a block or a signature
+        if bare[0] in ")}]":  # this line closes a block or a signature
             covered += inside
             continue
         waiting = inside = bare[-1] in ":{(,=" and bool(_OPENS.match(bare))
@@ -45,7 +45,7 @@ def is_source(text: str) -> bool:
 
 
 def _is_under_conditions(text: str, number: int) -> bool:
-    """Whether a large part of the lines stands in functions that stand under an `if` or a `try` at the margin."""
+    """Whether a large part of the lines is in functions under an `if` or a `try` at the margin."""
     if text.count("\n    def ") < 2:
         return False
     covered, open_condition, inside = 0, False, False
@@ -59,6 +59,6 @@ def _is_under_conditions(text: str, number: int) -> bool:
 
 
 def defines(text: str) -> bool:
-    """Whether two lines begin a definition, at whatever depth: what a program lists is not a list of records."""
+    """Whether two lines begin a definition at any depth, because source code with a list isn't a list of records."""
     found = sum(1 for line in text[:_READ].split("\n") if line.rstrip()[-1:] in _ENDS and _OPENS.match(line.strip()))
     return found > 1

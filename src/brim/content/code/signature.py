@@ -13,15 +13,15 @@ _IMPORTED = re.compile(
 )
 _REMARK = re.compile(r"\s(?:#(?!\[)|//)[^\"']*$")
 _MORE = re.compile(r",\s*([\w.]+)")
-# Signs around the words of a comment or a docstring.
+# Characters around the words of a comment or a docstring.
 _SIGNS = " \t\r\n\"'#/*!;-"
 _HASHED = frozenset(["python", "ruby", "bash", "r", "julia", "elixir", "perl"])
-# A first line of a description longer than this is cut: the stdlib's median is 52 characters, its 95th percentile 78.
+# Longer descriptions are cut here: in the stdlib the median is 52 characters, the 95th percentile 78.
 _LONGEST_DOC = 100
 
 
 def whole(lines: Sequence[str], one: Definition) -> str:
-    """The signature with its decorators, without what opens the body.
+    """The signature with its decorators, without the token that opens the body.
 
     Example: ["@frozen", "class Store:"] -> "@frozen class Store"
     """
@@ -38,7 +38,7 @@ def short(lines: Sequence[str], one: Definition) -> str:
     text = _on_one_line(lines[one.at : max(one.body, one.at + 1)])
     start = text.find(one.name.split(".")[-1])
     opening = text.find("(", start + 1) if start >= 0 else -1
-    # A class is told by its word; what it derives from comes with the whole signature.
+    # For a class, the keyword is enough; its base classes are in the whole signature.
     if opening < 0 or re.match(r"(?:\w+ )*(?:class|interface|struct|trait|enum|impl|type|namespace)\b", text):
         return _opening_word(text) + one.name
     names = [re.split(r"[:=]", part, maxsplit=1)[0].strip() for part in _parameters(text, opening)]
@@ -46,18 +46,18 @@ def short(lines: Sequence[str], one: Definition) -> str:
 
 
 def _on_one_line(lines: Sequence[str]) -> str:
-    """A signature without the comments at the ends of its lines."""
+    """A signature on one line, without comments at the ends of its lines."""
     return " ".join(" ".join(_REMARK.sub("", line) for line in lines).split())
 
 
 def _opening_word(text: str) -> str:
-    """The word that says what a definition is. Example: "pub struct Store" -> "struct " """
+    """The keyword of a definition. Example: "pub struct Store" -> "struct " """
     found = re.search(r"\b(class|interface|struct|trait|enum|impl|type|namespace|module|mod)\b", text[:120])
     return f"{found[1]} " if found else ""
 
 
 def _parameters(text: str, opening: int) -> Iterator[str]:
-    """The parts between commas inside a bracket."""
+    """The comma-separated parts inside a bracket."""
     waiting: list[str] = []
     start = opening + 1
     for at in range(opening, len(text)):
@@ -75,7 +75,7 @@ def _parameters(text: str, opening: int) -> Iterator[str]:
 
 
 def imported(lines: Sequence[str], rows: Sequence[int]) -> list[str]:
-    """The modules that import lines name, each once. Example: ["import os, re", "from a import c"] -> [os, re, a]"""
+    """The modules named in import lines, each once. Example: ["import os, re", "from a import c"] -> [os, re, a]"""
     found: dict[str, None] = {}
     for row in rows:
         line = lines[row] if row < len(lines) else ""
@@ -89,7 +89,7 @@ def imported(lines: Sequence[str], rows: Sequence[int]) -> list[str]:
 
 
 def described(lines: Sequence[str], one: Definition, language: str) -> str:
-    """The first line of a definition's description as a comment, "" for none."""
+    """The first line of a definition's description as a comment; "" if there is none."""
     for row in range(*one.doc):
         words = lines[row].strip(_SIGNS)
         if words:

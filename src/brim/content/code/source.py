@@ -1,4 +1,4 @@
-"""Source code as an outline: what is defined where, on what lines; bodies of what the query names.
+"""Source code as an outline: the definitions with their line numbers, and the bodies of those that the query names.
 
     store.py, 210 lines [… 188 lines, recall brim:3f2a9c01]
     1 imports os, typing
@@ -6,7 +6,7 @@
       15 get(self, key), 31 put(self, key, value)
     60 def main(argv: list[str]) -> int  # Run it.
 
-Every line has its number, so gaps need no marks; the first line says how much is left out.
+Every line has its number, so gaps need no marks; the first line says how many lines are left out.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from brim.relevance import query_match
 from brim.sized_lru import SizedLru
 
 _LONGEST = 6_000_000
-# At 8% of its tokens an outline names everything, with 50 characters of the text to a token of the room. Of a text that
-# has more, the grammar reads only the beginning, and never less than this.
+# An outline of 8% of a text's tokens names everything, at 50 characters of text per token of room. The grammar reads
+# only the beginning of a longer text, but never less than _LEAST_READ.
 _READ, _LEAST_READ = 50, 50_000
-_SEEN = 400  # lines that tell whether all have numbers
+_SEEN = 400  # lines to check for numbers
 _NUMBERED = re.compile(r" {0,8}\d{1,7}(?:\t|→| ?\| ?|: |:)")
-# Of the room that names leave, what bodies that the query names may take before signatures get theirs.
+# Share of the room left by names that bodies named in the query may use before signatures do.
 _QUERY_SHARE = 0.5
-# Rounds in which what an estimate left over is filled, or what it took too much is given back.
+# Rounds of correcting the estimate: filling what it left over, or giving back what it overspent.
 _ROUNDS = 5
 NAME, SHORT, WHOLE, DESCRIBED = 1, 2, 3, 4
-# Definitions in a row for which there was no room, after which no other is tried.
+# Give up after this many definitions in a row that didn't fit.
 _MISSES = 100
-# Counted pieces come to this much more than the text they make.
+# Tokens by which counting pieces separately exceeds counting the joined text.
 _JOINT = 1
-_ALIKE = 3  # definitions in a row with the same parameters: fewer take less as they are
+_ALIKE = 3  # fewer definitions in a row with the same parameters take less room written out
 _WORDS = re.compile(r"[A-Za-z_$][\w$]*")
 
 
 def extract(text: str, room: Room, path: str = "") -> str:
-    """The outline of a source text within the room, and as many bodies as fit beside it."""
+    """The outline of a source text within the room, with as many bodies as fit."""
     if room.tokens <= 0:
         return ""
     if fits(text, room):
@@ -73,7 +73,7 @@ class _SourceText(NamedTuple):
 
 
 def _read(text: str, language: str, most: int) -> _SourceText:
-    """A text, of which the grammar reads so many characters; what has no lines has no outline."""
+    """Parse a text, up to this many characters with a grammar. A text without lines has no outline."""
     lines = text.split("\n") if len(text) <= _LONGEST else []
     if len(lines) < 4 or max(map(len, lines)) > max(400, len(text) // 4):
         return _SourceText([], [], "", Outline([], []))
@@ -82,13 +82,13 @@ def _read(text: str, language: str, most: int) -> _SourceText:
     return _SourceText(lines, bare, language, outline(bare, language, most))
 
 
-# Texts are shortened again and again, to other rooms: what they are made of is read once.
+# The same texts are shortened again and again to different rooms, so cache the parse.
 _REMEMBERED = 1_000_000
 _sources: SizedLru[tuple[str, str, int], _SourceText] = SizedLru(4 * _REMEMBERED)
 
 
 def unnumbered(lines: Sequence[str]) -> list[str]:
-    """The lines of a numbered listing (`cat -n`) without their numbers; others as they are."""
+    """The lines of a numbered listing (`cat -n`) without their numbers; other lines unchanged."""
     filled = [line for line in lines[:_SEEN] if line]
     if sum(1 for line in filled if _NUMBERED.match(line)) < 0.9 * len(filled):
         return list(lines)
@@ -96,7 +96,7 @@ def unnumbered(lines: Sequence[str]) -> list[str]:
 
 
 class _Page:
-    """An outline that is filled step by step: how each definition is shown, and which lines are."""
+    """An outline that is filled step by step: how each definition is shown, and which lines."""
 
     def __init__(self, lines: Sequence[str], bare: Sequence[str], found: Outline, language: str, room: Room) -> None:
         self.lines = lines
@@ -125,7 +125,7 @@ class _Page:
         self.full = False
 
     def fitted(self) -> str | None:
-        """The fullest page that the rounds find; None where not even the head fits with a name."""
+        """The fullest page found in all rounds; None if not even the head and one name fit."""
         limit, best, best_size = self.room.tokens, None, 0
         for _ in range(_ROUNDS):
             self._clear()
@@ -137,7 +137,7 @@ class _Page:
             slack = self.room.tokens - size
             if 0 <= slack <= max(2, self.room.tokens // 50):
                 break
-            limit += slack if slack > 0 else 2 * slack - 2  # what is over is counted too low line by line
+            limit += slack if slack > 0 else 2 * slack - 2  # counting line by line underestimates an excess
         return best
 
     def _size(self, text: str) -> int:
@@ -161,7 +161,7 @@ class _Page:
         self._rest()
 
     def _rest(self) -> None:
-        """What no definition covers, then bodies, short ones first: more of them become complete."""
+        """Lines outside of definitions, then bodies, short ones first so that more of them are complete."""
         if self.left <= _JOINT:
             return
         imports = set(self.found.imports)
@@ -189,9 +189,9 @@ class _Page:
                 return
 
     def _raise(self, index: int, level: int) -> bool:
-        """Show a definition at the next level if there is room for it; whether there was."""
+        """Show a definition at the next level if there is room; returns whether there was."""
         cost = self._cost(index, level) - (self._cost(index, level - 1) if level > NAME else 0)
-        # A line of its own begins with its indentation.
+        # An entry on its own line begins with its indentation.
         cost += level == WHOLE
         if cost > self.left:
             return False
@@ -200,13 +200,13 @@ class _Page:
         return True
 
     def _cost(self, index: int, level: int) -> int:
-        """What an entry takes; parameters that the one before it has too are written once."""
+        """The tokens an entry takes; parameters it shares with the previous entry are written once."""
         given = self._entry(index, SHORT).partition("(")[2] if level == SHORT else ""
         shared = given and index and given == self._entry(index - 1, SHORT).partition("(")[2]
         return self._size(self._entry(index, NAME if shared else level)) + _JOINT
 
     def _line(self, row: int) -> bool:
-        """Show a line as it is; whether there was room."""
+        """Show a line verbatim; returns whether there was room."""
         if self.shown[row] or not self.bare[row].strip():
             self.shown[row] = 1
             return True
@@ -218,7 +218,7 @@ class _Page:
         return True
 
     def _body(self, index: int, until: float) -> None:
-        """Show a definition as it is, as far as room above `until` goes."""
+        """Show a definition verbatim, as far as the room above `until` allows."""
         one = self.found.definitions[index]
         for row in range(one.first, one.end):
             if self.left <= until or not self._line(row):
@@ -235,7 +235,7 @@ class _Page:
             self.left -= min(cost, self.left)
 
     def _named_by_query(self) -> list[int]:
-        """Definitions whose name the query says, as it stands or word by word."""
+        """Definitions that the query names, as one word or word by word."""
         if not self.room.query:
             return []
         said = {word.lower() for word in _WORDS.findall(self.room.query[:20_000])}
@@ -246,11 +246,11 @@ class _Page:
             parts = query_match.terms(name)[1:]
             if len(name) > 2 and (name.lower() in said or (len(parts) > 1 and spoken.issuperset(parts))):
                 found.append(index)
-        # What is inside another that is named comes with it, and a plain word is named less surely than a compound.
+        # Definitions inside a named one come with it, and a plain word is a weaker match than a compound name.
         return sorted(found, key=lambda i: -len(self.found.definitions[i].name))
 
     def _mentions(self) -> list[int]:
-        """Lines with a name of the query that is no plain word. Example: "who calls fit_all?" -> lines with fit_all"""
+        """Lines with a name from the query, except plain words. Example: "who calls fit_all?" -> lines with fit_all"""
         names = {
             word for word in _WORDS.findall(self.room.query[:20_000]) if not (word.isalpha() and word[1:].islower())
         }
@@ -285,7 +285,7 @@ class _Page:
         return f"{head} {self.room.mark(said)}" if left_out else head
 
     def render(self) -> str:
-        """The page: definitions by name share a line, signatures and lines of code have their own."""
+        """The page: bare names share a line, signatures and lines of code have their own."""
         out: list[str] = []
         if self.modules:
             more = ", …" if self.modules < len(self._modules) else ""
@@ -329,7 +329,7 @@ class _Page:
         return rows
 
     def _rows(self) -> Iterator[tuple[int, int]]:
-        """Lines as they are (-1) and entries (which definition) in order; a line that is shown needs no entry."""
+        """Verbatim lines (-1) and entries (by definition) in order; a line that is shown needs no entry."""
         entries = [
             (one.at, index)
             for index, one in enumerate(self.found.definitions)
@@ -343,7 +343,7 @@ class _Page:
         return iter(sorted([*((row, -1) for row in rows), *entries]))
 
     def _holds(self, index: int) -> bool:
-        """Whether a definition has others that are shown below it."""
+        """Whether other definitions are shown below this one."""
         one = self.found.definitions[index]
         following = index + 1
         return (
@@ -353,7 +353,7 @@ class _Page:
         )
 
     def _as_is(self, row: int, last: int) -> str:
-        """A line as it is, with its number where it does not follow the last one, or names a definition."""
+        """A verbatim line, numbered if it doesn't follow the last one or names a definition."""
         follows = row == last + 1 and row not in self._starts
         if follows or self.lines[row] != self.bare[row] or not self.lines[row]:
             return self.lines[row]
@@ -361,7 +361,7 @@ class _Page:
 
 
 def _joined(entries: Sequence[str]) -> str:
-    """Definitions on one line; parameters that several in a row share are written once.
+    """Definitions on one line, with parameters that several in a row share written once.
 
     Example: ["4 a(self, n)", "9 b(self, n)", "12 c(self, n)", "15 d(x)"] -> "4 a, 9 b, 12 c: each (self, n); 15 d(x)"
     """
@@ -376,7 +376,7 @@ def _joined(entries: Sequence[str]) -> str:
 
 
 def _first_number(lines: Sequence[str], bare: Sequence[str]) -> int:
-    """The number of the first line: what a numbered listing says it is, else 1."""
+    """The number of the first line, from a numbered listing if it is one, else 1."""
     head = lines[0][: len(lines[0]) - len(bare[0])] if lines[0] != bare[0] else ""
     found = re.search(r"\d+", head)
     return int(found[0]) if found else 1

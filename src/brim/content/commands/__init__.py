@@ -1,1 +1,1 @@
-"""What commands print: histories, search matches, build output, tables in columns, manuals."""
+"""The output of commands: histories, search matches, build output, tables in columns, manuals."""

@@ -1,4 +1,4 @@
-"""Who wrote which lines (git blame): every commit once with its author, date and lines, then the lines themselves.
+"""Line authorship (git blame): every commit once with its author, date and lines, then the lines themselves.
 
 Example: 119 lines -> "[git blame, 119 lines of 7 commits]\n6d739e07 Ana 2026-11-16: 3-5,7-20\n1) import re\n[…]"
 """
@@ -17,12 +17,12 @@ _LINE = re.compile(
     r"(?P<hash>\^?[0-9a-f]{7,40}) (?:[^\s(]\S* +)?\(?"
     r"(?:(?P<author>\S.*?) +(?P<date>\d{4}-\d\d-\d\d) \S+ \S+)? *(?P<line>\d+)\)(?P<text>.*)$"
 )
-_SHORT = 8  # characters of a hash that tell a commit from the others
+_SHORT = 8  # characters of a hash to keep
 _COMMITS_SHARE = 0.6
 
 
 def extract(text: str, room: Room) -> str:
-    """The commits with their lines, those of most lines first, then the text of lines from both ends."""
+    """The commits with their lines, those with the most lines first, then the text of lines from both ends."""
     if fits(text, room):
         return text
     written = text.split("\n")
@@ -41,7 +41,7 @@ def extract(text: str, room: Room) -> str:
 
 
 def _told(commits: Mapping[str, Sequence[int]], room: Room) -> Iterator[str]:
-    """As many commits as there is room for, in the order of their first lines."""
+    """As many commits as fit, in the order of their first lines."""
     rows = {name: f"{name}: {ranges(lines)}" for name, lines in commits.items()}
     most = sorted(rows, key=lambda name: -len(commits[name]))
     costs = accumulate(room.count(rows[name]) + 1 for name in most)

@@ -1,7 +1,7 @@
 """Build and lint output: every error with its place first, then warnings, then the steps of the build.
 
-Errors are shown as they were reported while there is room. Else those of one file stand together, and those that say
-the same share a line, so that all of them fit:
+Errors are shown as they were reported while there is room. Otherwise they are grouped by file, and equal messages share
+a line, so that all errors fit:
 
     src/main.rs
       error[E0308]: mismatched types: 5:24, 14:24, 23:24
@@ -29,12 +29,12 @@ _PLAIN = re.compile(
 )
 _MOST = 50_000
 _SPARES = (1, 3, 6, 12)
-_WARNINGS = 0.6  # of what errors leave
+_WARNINGS = 0.6  # share of the room that errors leave
 _WORDLESS = re.compile(r"[\W_]*$")
 
 
 def extract(text: str, room: Room) -> str:
-    """Errors, the verdict, warnings, then steps and what stands at both ends.
+    """Errors, the verdict, warnings, then steps and lines from both ends.
 
     Example: 400 lines of cargo -> "[build output, 24 errors and 31 warnings]\\nsrc/main.rs\\n  error[E0308]: …: 5:24"
     """
@@ -53,7 +53,7 @@ def extract(text: str, room: Room) -> str:
     left = room.tokens - room.count(room.mark(f"{len(lines):,} of {len(lines):,} lines left out")) - 1
     part = title.replace("output, ", f"output, {len(errors):,} of ")
     listed, head = error_lists.Listed([], 0, False), title
-    for spare in _SPARES:  # rows that are counted alone can come to less than together
+    for spare in _SPARES:  # rows counted separately can add up to less than the joined text
         listed = error_lists.listed(errors, lines, left - room.count(part) - spare, room)
         shown = title if listed.number == len(errors) else title.replace("output, ", f"output, {listed.number:,} of ")
         head = "\n".join([shown, *listed.rows])
@@ -67,7 +67,7 @@ def extract(text: str, room: Room) -> str:
 def _rest(
     lines: Sequence[str], warnings: Sequence[Diagnostic], reported: Sequence[Diagnostic], left: int, room: Room
 ) -> tuple[list[str], list[Tier]]:
-    """The verdict, warnings by file, and the lines of the build that are not errors."""
+    """The verdict, warnings by file, and lines of the build other than errors."""
     ways = ([*way(warnings, lines)] for _, way in error_lists.WAYS[1:4])
     said = next((rows for rows in ways if room.count("\n".join(rows)) <= _WARNINGS * left), [])
     said = said or list(error_lists.in_few_words(warnings, lines))
@@ -82,6 +82,6 @@ def _rest(
         Tier(summary[-20:], 0.4),
         Tier([start + row for row in query.order if row not in covered], query.share),
         Tier(range(start), 0.6),
-        Tier(reversed(steps), 0.6),  # how far a build got says more than how it began
+        Tier(reversed(steps), 0.6),  # how far a build got matters more than how it began
         Tier(start + row for row in head_and_tail(lines) if row not in covered and not _WORDLESS.match(lines[row])),
     ]

@@ -18,16 +18,16 @@ _PADDING = re.compile(r"(?<=\S) {3,}(?=\S)")
 _RULES = re.compile(r"[-─━═]{4,}")
 _RULE = re.compile(r"[\s|+:=─━═│┃┼┌┬┐├┤└┴┘╭╮╰╯-]{5,}$")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
-# Headers stand among the first lines: `top` has six lines before its header.
+# Lines to search for the header: `top` has six lines before its header.
 _HEADERS = 8
-# In a column with one value in at least this share of the rows, any other value is unusual.
+# If a column has one value in at least this share of the rows, any other value is unusual.
 _USUAL = 0.5
 _UNUSUAL_SHARE = 0.6
 _MOST_ROWS = 20_000
 
 
 def extract(text: str, room: Room) -> str:
-    """The header, rows that speak of the query or of an error, those unlike the others, then rows from both ends."""
+    """The header, rows that match the query or report an error, unusual rows, then rows from both ends."""
     if fits(text, room):
         return text
     lines = [_narrowed(line) for line in text.split("\n") if line.strip()]
@@ -50,12 +50,12 @@ def extract(text: str, room: Room) -> str:
 
 
 def _narrowed(line: str) -> str:
-    """Without most of its padding: two spaces still part its cells, and rules are short."""
+    """The table with little padding: two spaces still separate the cells, and rules are short."""
     return _PADDING.sub("  ", _RULES.sub("---", line)).rstrip()
 
 
 def _unusual(lines: Sequence[str], rows: Sequence[int]) -> list[int]:
-    """Rows with values that differ from what their columns usually say, those with the most of them first.
+    """Rows with values that are unusual for their columns, most unusual values first.
 
     Example: of 100 rows of `ps` with 90 kernel threads that use no memory, the 10 processes that do
     """
@@ -73,7 +73,7 @@ def _unusual(lines: Sequence[str], rows: Sequence[int]) -> list[int]:
 
 
 def header(lines: Sequence[str]) -> int:
-    """The number of the line that names the columns: before a rule, or the one of the first with fewest numbers."""
+    """The number of the header line: the one before a rule, or of the first lines, the one with the fewest numbers."""
     for index, line in enumerate(lines[:_HEADERS]):
         if index and _RULE.match(line) and lines[index - 1].strip() and not _RULE.match(lines[index - 1]):
             return index - 1

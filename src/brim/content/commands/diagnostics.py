@@ -1,6 +1,6 @@
-"""What compilers, type checkers and linters report: how bad it is, what is wrong, and where.
+"""Reports of compilers, type checkers and linters: severity, message and place.
 
-A place stands before what is wrong (gcc, mypy, javac, go), on a line below it (rustc, ruff, webpack), in the path above
+The place comes before the message (gcc, mypy, javac, go), on a line below it (rustc, ruff, webpack), in the path above
 (eslint), or after it (php).
 """
 
@@ -11,14 +11,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 _PATH = r"(?:[A-Za-z]:)?[^\s:()\[\]]{1,300}"
-# path:line[:column] or path(line,column) before what is wrong there.
+# path:line[:column] or path(line,column) before the message.
 _PLACED = re.compile(
     rf"(?:\[\w+\] |\w+: |\s+(?=\S*[./\\]\w))?(?P<path>{_PATH})"
     r"(?::\[?|\()(?P<at>\d+(?:[:,]\d+)?)[\])]?:? ?-? ?(?P<said>\S.*)$"
     r"|(?P<path2>[^\s:]{1,300}): line (?P<at2>\d+, col \d+), (?P<said2>\S.*)$"
     r"|(?P<said3>(?:PHP )?(?:Parse|Fatal|Compile) error: .+) in (?P<path3>\S+) on line (?P<at3>\d+)$"
 )
-# What is wrong, with its place on a line below (rustc, ruff, webpack).
+# A message with its place on a line below (rustc, ruff, webpack).
 _TITLE = re.compile(
     r"(?P<said>(?:fatal )?(?:error|warning)(?:\[\w+\])?: .+|(?:ERROR|WARNING) in .+"
     r"|[A-Z]{1,7}\d{2,5} (?:\[\*\] )?\S.+|CMake (?:Error|Warning).+)$"
@@ -30,16 +30,16 @@ _PATH_LINE = re.compile(r"(?P<path>(?:/|\./|[A-Za-z]:\\)?[\w@./\\+-]+\.\w{1,6}):
 _SEVERITY = re.compile(
     r"(?:fatal |internal |PHP )?(?:Parse |Fatal |Compile )?(error|warning|note|info|remark|hint)\b", re.I
 )
-# Linters that name no severity: these letters are style, the others are errors.
+# For linters that don't report severity: these rule letters are style, others are errors.
 _STYLE = re.compile(r"(?!E9|F|E0\d{3}\b)[A-Z]{1,7}\d{2,5}\b")
 _SOURCE = re.compile(r".*\.\w{1,5}$")
-_FAR = 4  # lines below a title in which its place is looked for
-_LONGEST = 14  # lines of one report that are shown as they are
+_FAR = 4  # lines below a title to search for its place
+_LONGEST = 14  # lines of one report to show verbatim
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """What is wrong, how badly, and where; lines [first, end) are the report itself."""
+    """A message with its severity and place; lines [first, end) are the report itself."""
 
     severity: str  # error, warning or note
     said: str
@@ -50,7 +50,7 @@ class Diagnostic:
 
 
 def diagnostics(lines: Sequence[str]) -> list[Diagnostic]:
-    """Every diagnostic of the lines, in order, each place and message once."""
+    """Every diagnostic in the lines, in order, without duplicates of the same place and message."""
     found: dict[tuple[str, str, str, str], Diagnostic] = {}
     every = list(_reported(lines))
     for number, one in enumerate(every):
@@ -96,7 +96,7 @@ def _titled(said: str, index: int, below: Iterable[str]) -> Diagnostic:
 
 
 def _severity(said: str, line: str = "", path: str = "") -> str:
-    """error, warning or note; empty for a line that only looks like a diagnostic."""
+    """ "error", "warning" or "note"; empty for a line that only looks like a diagnostic."""
     if found := _SEVERITY.match(said):
         word = found.group(1).lower()
         return word if word in ("error", "warning") else "note"
@@ -106,5 +106,5 @@ def _severity(said: str, line: str = "", path: str = "") -> str:
         return "warning"
     if said.startswith("undefined reference") or re.match(r"[A-Z]{1,7}\d{2,5}\b", said):
         return "error"
-    # Some compilers say no severity: what they print with a place is an error.
+    # Some compilers print no severity; a message with a place is then an error.
     return "error" if path and _SOURCE.match(path) and " " in said and not said.startswith(("In ", "from ")) else ""

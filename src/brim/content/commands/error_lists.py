@@ -1,4 +1,4 @@
-"""Errors in as few tokens as a room asks for: as they were reported, by file, by message, or with letters for messages.
+"""Lists errors in as few tokens as necessary: verbatim, by file, by message, or with letters for messages.
 
 src/main.rs
   error[E0308]: mismatched types: 5:24, 14:24, 23:24
@@ -18,16 +18,16 @@ from brim.content.selection import ranges
 from brim.content.types import Room
 
 _QUOTED = re.compile(r"(?<!\w)'[^'\n]{1,300}'(?!\w)|`[^`\n]{1,300}`|‘[^’\n]{1,300}’|\"[^\"\n]{1,300}\"")
-# A word that is a name or a number: with a sign or a digit in it, unless it is a code such as TS2345 or E0308.
+# A word that is a name or a number: it has a sign or a digit in it, unless it is a code such as TS2345 or E0308.
 _NAME = re.compile(r"(?<!\S)(?![A-Z]{1,8}\d+:?(?!\S))(?:[\w.:]*\w[._:\d]\w[\w.:]*?|\d+)(?=[,;:.]?(?!\S))")
 _ERROR = re.compile(r"^(?:fatal )?error(?:\[(\w+)\])?:? ")
 _ADVICE = re.compile(r"\s*(?:\(.*\)|\[.*\])$|[;:.] (?:did you mean|perhaps|try|see|consider)\b.*$", re.I)
-# Words of a message: most, where there is some room; fewest and most that tell one message from the others, where not.
+# Words of a message: the most if there is room, else the fewest and the most that tell it from other messages.
 _WORDS, _FEWEST, _FEW = 14, 3, 6
 
 
 class Listed(NamedTuple):
-    """Rows that tell errors, how many of them, and whether they are the reports themselves."""
+    """Rows that list errors, how many they cover, and whether they are the verbatim reports."""
 
     rows: list[str]
     number: int
@@ -35,7 +35,7 @@ class Listed(NamedTuple):
 
 
 def listed(errors: Sequence[Diagnostic], lines: Sequence[str], tokens: int, room: Room) -> Listed:
-    """The fullest way to show every error that fits; where none does, as many errors as fit in the shortest way."""
+    """Every error in the fullest way that fits; if none fits, as many errors as possible in the shortest way."""
     if not errors:
         return Listed([], 0, True)
     for share, way in WAYS:
@@ -49,7 +49,7 @@ def listed(errors: Sequence[Diagnostic], lines: Sequence[str], tokens: int, room
     groups: dict[str, list[Diagnostic]] = {}
     for one in errors:
         groups.setdefault(said[one.said], []).append(one)
-    # Those whose message occurs most cost least.
+    # Errors with the most common messages cost least.
     order = [one for group in sorted(groups.values(), key=len, reverse=True) for one in group]
     best = Listed([], 0, False)
     low, high = 0, len(order)
@@ -78,7 +78,7 @@ def _as_reported(errors: Sequence[Diagnostic], lines: Sequence[str]) -> Iterator
 
 
 def by_file(errors: Sequence[Diagnostic], _lines: Sequence[str]) -> Iterator[str]:
-    """Below each path what is wrong, with its places; messages that differ in what they quote share a line."""
+    """The messages below each path, with their places; messages that differ only in quoted names share a line."""
     for path, said in _grouped(errors, lambda one: one.path, lambda one: _QUOTED.sub("'", one.said)).items():
         rows = [_with_names(group) for group in said.values()]
         if not path:
@@ -102,7 +102,7 @@ def _with_names(group: Sequence[Diagnostic]) -> str:
 
 
 def _by_line(errors: Sequence[Diagnostic], said: Mapping[str, str]) -> Iterator[str]:
-    """Below each path what is wrong without its names, with the numbers of its lines."""
+    """The messages below each path without quoted names, with line numbers."""
     for path, there in _grouped(errors, lambda one: one.path, lambda one: said[one.said]).items():
         yield path
         for short, group in there.items():
@@ -110,13 +110,13 @@ def _by_line(errors: Sequence[Diagnostic], said: Mapping[str, str]) -> Iterator[
 
 
 def _by_message(errors: Sequence[Diagnostic], said: Mapping[str, str]) -> Iterator[str]:
-    """What is wrong once for all files, and the lines where."""
+    """Each message once for all files, with the lines where it occurs."""
     for short, files in _grouped(errors, lambda one: said[one.said], lambda one: one.path).items():
         yield " ".join((f"{short}:", *(f"{path} {_numbers(group)}".strip() for path, group in files.items())))
 
 
 def _by_sign(errors: Sequence[Diagnostic], said: Mapping[str, str]) -> Iterator[str]:
-    """What is wrong once with a letter for it; then each file with the letters and their lines.
+    """Each message once with a letter for it, then each file with the letters and their lines.
 
     Example: "a no-undef", "b no-unused-vars", "src/", " one.js a3,9-12 b40", " two.js a7"
     """
@@ -142,13 +142,13 @@ def _sign(number: int) -> str:
 
 
 def _first_words(errors: Sequence[Diagnostic], most: int) -> dict[str, str]:
-    """What is wrong without its severity, names, advice and the rule's name: at most so many words."""
+    """The first words of a message, without severity, names, advice and the rule's name."""
     bare = (_NAME.sub("*", _ADVICE.sub("", _QUOTED.sub("*", _ERROR.sub(r"\1 ", one.said)))) for one in errors)
     return {one.said: " ".join(text.split()[:most]) for one, text in zip(errors, bare, strict=True)}
 
 
 def _told_apart(errors: Sequence[Diagnostic]) -> dict[str, str]:
-    """The first words of each message, three or more, as many as no other message begins with."""
+    """The first words of each message, at least three, as many as it takes to be unique."""
     full = _first_words(errors, _WORDS)
     beginnings = {text: list(_beginnings(text)) for text in full.values()}
     times = Counter(begun for found in beginnings.values() for begun in found)
@@ -193,7 +193,8 @@ def _grouped(
     return groups
 
 
-# The ways to show errors, fullest first, and the share of the room that each may take: reports leave some for warnings.
+# The ways to show errors, fullest first, with the share of the room each may take; verbatim reports leave room for
+# warnings.
 WAYS: tuple[tuple[float, Callable[[Sequence[Diagnostic], Sequence[str]], Iterator[str]]], ...] = (
     (0.7, _as_reported),
     (0.96, by_file),

@@ -17,14 +17,14 @@ from brim.content.types import Room
 
 _FIELD = re.compile(r"(?:[*|\\/_ ]{0,40})?(Author|AuthorDate|Commit|CommitDate|Date|Merge): +(.*)$")
 _HASH = re.compile(r"\b[0-9a-f]{7,64}\b")
-_SHORT = 8  # characters of a hash that tell a commit from the others
-# A line of --stat or its sum: what a commit touched, which says more than a line of a patch.
+_SHORT = 8  # characters of a hash to keep
+# A line of --stat or its total, which says more about a commit than a line of a patch.
 _STAT = re.compile(r"\s\S.*\|\s+\d+|\s\d+ files? changed|\d+\t\d+\t|[AMDRC]\d*\t")
 
 
 @dataclass(slots=True)
 class Commit:
-    """One commit: where it begins, and what its head says."""
+    """A commit: its first line, and the fields of its header."""
 
     first: int
     title: str
@@ -33,7 +33,7 @@ class Commit:
 
 
 def extract(text: str, room: Room) -> str:
-    """Every subject while there is room for it, newest first; then stats and bodies of the newest commits."""
+    """As many subjects as fit, newest first, then stats and bodies of the newest commits."""
     if fits(text, room):
         return text
     lines = text.split("\n")

@@ -1,4 +1,4 @@
-"""Manual pages and help texts: how the program is called, its sections, and every option and command by name.
+"""Manual pages and help texts: the usage, the sections, and every option and command by name.
 
 Example: `docker --help` in 100 tokens -> "[manual, 93 lines, 5 sections]\nUsage: docker …\nCommands:\n  run, exec, …"
 """
@@ -16,20 +16,20 @@ from brim.content.selection import fits, least, plural
 from brim.content.types import Room
 from brim.relevance import query_match
 
-_AROUND = 4  # lines after one that speaks of the query: what an option does is said below it
+_AROUND = 4  # lines to show after a match, because an option's description is below it
 _USAGE_LINES = 4
-# A command and what it does, in two columns.
+# A command and its description, in two columns.
 _COMMAND = re.compile(r"\s{1,8}(?=\S{1,40}(?:\s{2,}|\*\s+)[A-Z(a-z])(?P<name>[\w@][\w.:@/-]*)")
 _LONG_OPTION = re.compile(r"--[\w\[\]-]+|-{1,2}[\w?#@]+")
-# Where the lines of options and commands are more than this share of the room, only their names are shown.
+# If the lines of options and commands take more than this share of the room, only their names are shown.
 _ENTRIES = 0.6
-_NAMES = 8  # on a line
-# An option stands at most so much further in than most of them: what is said of one can begin with another's name.
+_NAMES = 8  # names per line
+# How much deeper than most an option may be indented; a description can begin with another option's name.
 _DEEPER = 4
 
 
 def extract(text: str, room: Room) -> str:
-    """Usage, headings and what the query asks for; then every option and command; then the rest from both ends."""
+    """Usage, headings and lines that match the query, then every option and command, then the rest from both ends."""
     if fits(text, room):
         return text
     lines = text.split("\n")
@@ -56,7 +56,7 @@ def extract(text: str, room: Room) -> str:
 
 
 def _entries(lines: Sequence[str]) -> dict[int, str]:
-    """The lines that an option or a command begins, each with its name, of several the longest."""
+    """The lines that begin with an option or a command, each with its name, the longest of several."""
     found: dict[int, str] = {}
     indents = Counter(_indent(line) for line in lines if OPTION.match(line))
     most = indents.most_common(1)[0][0] + _DEEPER if indents else 0
@@ -73,7 +73,7 @@ def _indent(line: str) -> int:
 
 
 def _by_name(lines: Sequence[str], entries: dict[int, str], kept: set[int]) -> tuple[list[str], list[int]]:
-    """The lines with the names of each section on the lines of its first entries, and which lines these are."""
+    """The lines with each section's names in place of its first entries, and the numbers of those lines."""
     made = list(lines)
     shown: list[int] = []
     section = list(accumulate(bool(MANUAL_HEADING.match(line)) for line in lines))
@@ -88,7 +88,7 @@ def _by_name(lines: Sequence[str], entries: dict[int, str], kept: set[int]) -> t
 
 
 def _explained(lines: Sequence[str], shown: Sequence[int], entries: Collection[int]) -> Iterator[int]:
-    """The first line below each option: what it does."""
+    """The first line of each option's description."""
     below = (index + 1 for index in shown)
     yield from (index for index in below if index < len(lines) and index not in entries and lines[index].strip())
 

@@ -1,4 +1,4 @@
-"""What a search found: each file once, below it its matches; a text that many lines share is shown once.
+"""Search results: each file once with its matches below; a text that many lines share is shown once.
 
 Example: 300 lines "path:line:text" ->
          "[search, 300 matches in 41 files under src/]\na.py (12)\n 8: import re (×40)\n…[… 259 of 300 matches]"
@@ -21,22 +21,22 @@ from brim.relevance import query_match
 dense = line_groups.dense
 decode = line_groups.decode
 
-# The names of all files come before their matches where they take at most this share of the room.
+# All file names come before the matches if they take at most this share of the room.
 _NAMES = 0.5
-_WIDEST = 0.25  # of the room, for one line
+_WIDEST = 0.25  # largest share of the room for one line
 _LONGEST = 4_000_000
 
 
 @dataclass(slots=True)
 class SearchedFile:
-    """The lines of one file that were found: what stands before each text, the text, and whether it is a match."""
+    """The lines found in one file: the prefix of each, its text, and whether it is a match."""
 
     path: str
     found: list[tuple[str, str, bool]] = field(default_factory=list)
 
 
 def extract(text: str, room: Room) -> str:
-    """Files with how many matches each has, then matches in turn, those that say what no other says first."""
+    """Files with their match counts, then matches from each file in turn, unique ones first."""
     if fits(text, room):
         return text
     lines = text[:_LONGEST].split("\n")
@@ -88,7 +88,7 @@ def extract(text: str, room: Room) -> str:
 
 
 def _counted(counts: Sequence[str], room: Room) -> str:
-    """Files with how many matches each has (`grep -c`), those with most first where not all fit."""
+    """Files with their match counts (`grep -c`), highest counts first if not all fit."""
     numbers = [int(line.rpartition(":")[2]) for line in counts]
     root = root_of([line.rpartition(":")[0] for line in counts])
     order = sorted(range(len(counts)), key=lambda at: (-numbers[at], at))
@@ -103,7 +103,7 @@ def _clipped(said: str, longest: int) -> str:
 
 
 def by_file(lines: Sequence[str]) -> list[SearchedFile]:
-    """The files of a search: `path:3:text`, or numbered lines below paths or of one file."""
+    """The files of a search, from `path:3:text`, numbered lines below paths, or numbered lines of one file."""
     files: dict[str, SearchedFile] = {}
     path = ""
     for line in lines:

@@ -1,4 +1,4 @@
-"""Which compactor a content goes to, as a whole (`detect`) or part by part (`parts`)."""
+"""Detects the kind of a content, as a whole (`detect`) or part by part (`parts`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["DetectedPart", "Hint", "Told", "detect", "parts", "told_with"]
 
 @dataclass(frozen=True, slots=True)
 class DetectedPart:
-    """A stretch of a text, text[start:end], and what it is."""
+    """A part of a text, text[start:end], and its kind."""
 
     start: int
     end: int
@@ -21,9 +21,9 @@ class DetectedPart:
 
 
 def parts(text: str, hint: Hint | None = None) -> list[DetectedPart]:
-    """A mixed text as the parts that it is made of, in order and without holes.
+    """A mixed text split into its parts, in order and without holes.
 
-    Strings inside a JSON part are that compactor's to route: it asks `detect` for each long one.
+    Long strings inside a JSON part are left to the JSON compactor, which calls `detect` for each.
 
     Example: "The log:\\n```\\n2024-01-01 12:00:00 INFO …\\n```\\n" -> prose, log, prose
     """

@@ -1,6 +1,6 @@
-"""The blocks inside one message: XML context blocks, fenced pastes and pasted runs, apart from the words beside them.
+"""Finds the blocks in a message: XML context blocks, fenced pastes and pasted runs.
 
-What is not in a block is the writer's own text: it is an instruction and stays as it is.
+Text outside of blocks is the author's own: it is an instruction and stays unchanged.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _FENCE = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})[ \t]*([^\n`]*)$", re.M)
 _NAMING = ("source", "path", "file", "name", "title", "url", "href", "id")
 _DATA_START = frozenset('{}[]"<>|+@$%&=;/\\0123456789')
 _DATA_END = frozenset("{}[];,|\\=>")
-# A tag of running text is no context block, however long the text inside it.
+# A tag of running text is never a context block, however long its content.
 _INLINE = frozenset("a b i em strong code p br span u s sub sup li td th tr kbd mark small".split())
 
 
@@ -32,7 +32,7 @@ class Span:
 
 
 def blocks(text: str, smallest: int = 200) -> list[Span]:
-    """The blocks of a message in order, none inside another, each of at least `smallest` characters.
+    """The blocks of a message in order, not nested, each of at least `smallest` characters.
 
     Example: "Why?\\n```python\\n…\\n```\\n" -> [Span(14, …, "code", "python")]
     """
@@ -82,7 +82,7 @@ def _xml(text: str, smallest: int) -> list[_Wrapped]:
 
 
 def elements(text: str) -> list[tuple[int, int, str, str]]:
-    """All elements as (start and end of their content, name, attributes); tags that match no other are passed over."""
+    """All elements as (start and end of their content, name, attributes), ignoring unmatched tags."""
     waiting: dict[str, list[tuple[int, str]]] = {}
     found: list[tuple[int, int, str, str]] = []
     if "</" not in text:
@@ -100,7 +100,7 @@ def elements(text: str) -> list[tuple[int, int, str, str]]:
 
 
 def label(name: str, attributes: str) -> str:
-    """What a reader would call the block. Example: ("file", ' path="a.py"') -> "file a.py" """
+    """A readable name for the block. Example: ("file", ' path="a.py"') -> "file a.py" """
     given = {key.lower(): a or b for key, a, b in _ATTRIBUTE.findall(attributes)}
     for key in _NAMING:
         if given.get(key):
@@ -158,7 +158,7 @@ def _runs(text: str, start: int, end: int, smallest: int) -> list[Span]:
 
 
 def _is_said(line: str) -> bool:
-    """Whether these are somebody's words, not a stray line of a paste."""
+    """Whether these lines are a person's words rather than a stray line of a paste."""
     return line.count(" ") >= 3 or line.rstrip()[-1] in ".:?!"
 
 
@@ -166,7 +166,7 @@ def _run(text: str, start: int, end: int, data: int, smallest: int) -> list[Span
     if start < 0 or data < 5 or end - start < max(smallest, 200):
         return []
     kind = detect(text[start:end])
-    # Lists and sentences are what people write themselves.
+    # People write lists and sentences themselves.
     return [] if kind in ("prose", "markdown") else [Span(start, end, kind)]
 
 

@@ -1,7 +1,7 @@
-"""What kind of content a text is, told from samples of its head, middle and tail.
+"""Detects the kind of a text from samples of its head, middle and tail.
 
-Each kind has one test; they are asked in the order in which a yes is surest. A test looks at the shape of
-sampled lines, never at all of a large text, so that the answer takes a fraction of a millisecond.
+Each kind has one test; the most reliable tests run first. A test looks at the shape of sampled lines, never at
+all of a large text, so that detection takes a fraction of a millisecond.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ANSI = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
 
 @dataclass(frozen=True)
 class Sample:
-    """Head, middle and tail of a text, on line borders."""
+    """The head, middle and tail of a text, cut at line ends."""
 
     text: str
 
@@ -55,7 +55,7 @@ class Sample:
 
     @cached_property
     def lines(self) -> list[str]:
-        """At most 48 of the sampled lines that are not blank, cut to 240 characters, and still not blank."""
+        """At most 48 of the sampled lines, cut to 240 characters and not blank."""
         found = [line for line in self.body.split("\n") if line and not line.isspace()]
         if len(found) > _MOST_LINES:
             part = _MOST_LINES // 4
@@ -68,7 +68,7 @@ class Sample:
         return "\n```" in self.body or self.start.startswith("```")
 
     def number(self, pattern: re.Pattern[str]) -> int:
-        """How many of the sampled lines match from their start."""
+        """How many of the sampled lines match at their start."""
         match = pattern.match
         return sum(1 for line in self.lines if match(line))
 
@@ -77,7 +77,7 @@ class Sample:
 
 
 def _cut(line: str) -> str:
-    """The start of a line; one that is indented deeper than that starts at its first sign."""
+    """The start of a line; if that is only indentation, the start of its text."""
     start = line[:_WIDEST]
     return start if not start.isspace() else line.lstrip()[:_WIDEST]
 
@@ -153,7 +153,7 @@ def is_binary(sample: Sample) -> bool:
 
 
 def _mixed(body: str) -> bool:
-    """Whether letters of both cases and digits stand as mixed as in base64, not as in one long word."""
+    """Whether upper case, lower case and digits are as mixed as in base64, unlike in one long word."""
     part = body[:2_000]
     upper = sum(map(str.isupper, part))
     return upper > len(part) * 0.15 and any(map(str.isdigit, part))
@@ -300,7 +300,7 @@ def is_code(sample: Sample) -> bool:
     lines = sample.lines
     if len(lines) < 2:
         return bool(lines) and bool(line_patterns.CODE_FIRM.match(lines[0])) and lines[0].rstrip()[-1:] in ";{})"
-    # Code in fences, and lists with colons, are somebody's words about code.
+    # Fenced code and lists with colons belong to a person's text about code.
     if sample.fenced or sum(1 for line in lines if line.lstrip().startswith("- ")) > 0.3 * len(lines):
         return False
     coded = ended = signed = commented = spaces = 0
@@ -335,7 +335,7 @@ def is_code(sample: Sample) -> bool:
 
 
 def is_settings(sample: Sample) -> bool:
-    """YAML, TOML, INI, lock files: outlined by indentation like code."""
+    """YAML, TOML, INI and lock files, which are outlined by indentation like code."""
     if len(sample.lines) < 4 or structure.repeats_heads(sample.lines):
         return False
     if structure.is_of_blocks(sample.lines):
@@ -358,7 +358,7 @@ def is_markdown(sample: Sample) -> bool:
     if not firm and not linked:
         return len(lines) > 2 and lists > 0.5 * len(lines)
     headings = sample.number(line_patterns.HEADING)
-    # Headings do not follow each other line by line: comments of a configuration do.
+    # Headings aren't on consecutive lines, but comments in a configuration are.
     if _hashed(lines) >= 2:
         return False
     fences = sample.body.count("```")
@@ -369,7 +369,7 @@ def is_markdown(sample: Sample) -> bool:
 
 
 def _hashed(lines: Sequence[str]) -> int:
-    """How many lines that begin with one # follow another such line."""
+    """How many lines that begin with a single # follow another such line."""
     return sum(1 for one, two in pairwise(lines) if one.startswith(("# ", "#\t")) and two.startswith("# "))
 
 
@@ -379,7 +379,7 @@ def is_markdown_table(sample: Sample) -> bool:
 
 
 def is_wordy_log(sample: Sample) -> bool:
-    """A log by what its lines say, whatever stands before it; code and settings repeat themselves too."""
+    """A log by the words of its lines, whatever their prefix; code and settings repeat themselves too."""
     if not repeats_phrases(sample.lines) or structure.has_padded_columns(sample.lines):
         return False
     coded = sample.share(line_patterns.CODE_FIRM) >= 0.1 or sample.share(command_patterns.SET) >= 0.3
@@ -392,11 +392,11 @@ def is_prose(sample: Sample) -> bool:
     if wide > 0.3 * min(500, len(body)):
         return bool(line_patterns.SENTENCE.search(body))
     lines = sample.lines
-    # Sentences begin at the margin; reports of programs set most of their lines in.
+    # Sentences begin at the margin; reports of programs indent most of their lines.
     if sum(1 for line in lines if line[0].isspace()) > 0.5 * len(lines) and len(lines) > 5:
         return False
     words = line_patterns.WORDS.findall(body)
-    # Half of the text stands in lines that are long or end as sentences do: what programs say between lists is less.
+    # Half of the text is in long lines or sentences; the text that programs print between lists is less.
     said = sum(len(line) for line in lines if len(line) > 60 or line_patterns.ENDS_SAID.match(line))
     if len(lines) > 5 and 2 * said < sum(map(len, lines)):
         return False
@@ -406,14 +406,14 @@ def is_prose(sample: Sample) -> bool:
 
 
 def is_history(sample: Sample) -> bool:
-    """Commits one after another, each with its hash at the head or on a line of its own."""
+    """A sequence of commits, each with its hash at the start of a line or on its own line."""
     if command_patterns.COMMIT.match(sample.start):
         return True
     lines = [line for line in sample.lines if not command_patterns.GRAPH.match(line)]
     subjects = sum(1 for line in lines if command_patterns.SUBJECT.match(line))
     if len(lines) < 3 or subjects < 0.8 * len(lines) or sample.number(command_patterns.BLAME):
         return False
-    return not repeats_phrases(lines)  # a number in front of a log's lines may look like a hash
+    return not repeats_phrases(lines)  # a number at the start of log lines may look like a hash
 
 
 def is_blame(sample: Sample) -> bool:
@@ -421,7 +421,7 @@ def is_blame(sample: Sample) -> bool:
 
 
 def is_matches(sample: Sample) -> bool:
-    """What a search found: a path and a line number before each line, or numbered lines below paths."""
+    """Search results: a path and a line number before each line, or numbered lines below paths."""
     lines = [line for line in sample.lines if line != "--"]
     if len(lines) < 3:
         return False
@@ -437,7 +437,7 @@ def is_matches(sample: Sample) -> bool:
 
 
 def is_build(sample: Sample) -> bool:
-    """Diagnostics with their places, or the steps of a build tool or an installer."""
+    """Diagnostics with places, or the steps of a build tool or an installer."""
     told = sample.number(command_patterns.DIAGNOSTIC)
     if told >= 2 and told >= 0.25 * (len(sample.lines) - sample.number(command_patterns.QUOTED_SOURCE)):
         return True
@@ -453,7 +453,7 @@ def is_build(sample: Sample) -> bool:
 
 
 def is_manual(sample: Sample) -> bool:
-    """A manual page or the help of a program: how it is used, headings at the margin, options below them."""
+    """A manual page or help text: usage, headings at the margin, options below them."""
     options = sample.number(command_patterns.OPTION)
     indented = sum(1 for line in sample.lines if line[0].isspace())
     headings = sample.number(command_patterns.MANUAL_HEADING)
@@ -465,7 +465,7 @@ def is_manual(sample: Sample) -> bool:
 
 
 def is_table(sample: Sample) -> bool:
-    if sample.number(line_patterns.MARKDOWN_RULE):  # Markdown keeps its own tables
+    if sample.number(line_patterns.MARKDOWN_RULE):  # Markdown handles its own tables
         return False
     if structure.cycles_keys(sample.lines):
         return True
@@ -483,7 +483,7 @@ def is_keyed(sample: Sample) -> bool:
 
 
 def is_directives(sample: Sample) -> bool:
-    """Instructions in capitals at the margin (SQL, Dockerfiles), macros, shell, or blocks of balanced braces."""
+    """Instructions in capitals at the margin (SQL, Dockerfiles), macros, shell, or blocks in balanced braces."""
     lines = sample.lines
     if len(lines) < 4:
         return False
@@ -499,7 +499,7 @@ def is_directives(sample: Sample) -> bool:
 
 
 def is_stamped(sample: Sample) -> bool:
-    """A log whose lines begin with a stamp of any form, or are calls or a protocol's lines."""
+    """A log whose lines begin with any kind of stamp, or are calls or lines of a protocol."""
     lines = sample.lines
     if len(lines) < 3:
         return False
@@ -513,8 +513,8 @@ def is_templated(sample: Sample) -> bool:
     return structure.has_few_templates(sample.lines)
 
 
-# Each with the share of texts of which its yes was right, (right + 1) / (yes + 2), on the odd half of published and
-# captured outputs and of long answers (bench/content.py --only detection); where there were few, that of its like.
+# Each test with its precision, (right + 1) / (yes + 2), on the odd half of published and captured outputs and of long
+# answers (bench/content.py --only detection); for kinds with few samples, the precision of a similar kind.
 TESTS: tuple[tuple[str, Callable[[Sample], bool], float], ...] = (
     ("jsonl", is_jsonl, 0.9),
     ("json", is_json, 0.9),
@@ -549,24 +549,24 @@ TESTS: tuple[tuple[str, Callable[[Sample], bool], float], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """The kind of a text, and how sure that is, from 0 to 1."""
+    """The kind of a text, and the confidence in it, from 0 to 1."""
 
     kind: str
     confidence: float
 
 
-# What is told with less confidence is shortened as text of no kind.
+# Below this confidence, a content is shortened as text of unknown kind.
 LEAST_SURE = 0.55
 _NONE = Told("text", 0.5)
 
 
 def sniff(text: str) -> str:
-    """The kind of a text, by its content alone. Example: '{"a": 1}' -> "json" """
+    """The kind of a text by its content alone. Example: '{"a": 1}' -> "json" """
     return told(text).kind
 
 
 def told(text: str) -> Told:
-    """The kind of a text by its content alone, and how sure that is."""
+    """The kind of a text by its content alone, with the confidence in it."""
     sample = Sample(text)
     if not sample.start and not text.strip():
         return _NONE
@@ -585,7 +585,7 @@ def _first(sample: Sample, skip: tuple[str, ...] = ()) -> Told:
 
 
 def _unnumbered(sample: Sample) -> str | None:
-    """The sampled lines of a numbered listing (`cat -n`) without their numbers; None if it is not one."""
+    """The sampled lines of a numbered listing (`cat -n`) without their numbers; None if it isn't one."""
     lines = sample.lines
     if len(lines) < 3:
         return None

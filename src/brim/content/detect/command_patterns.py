@@ -1,4 +1,4 @@
-"""What the lines that commands print look like, matched from their start."""
+"""Patterns for the output lines of commands, matched from the start of a line."""
 
 # ruff: noqa: E501
 
@@ -6,20 +6,20 @@ from __future__ import annotations
 
 import re
 
-# A commit: its own line, or its hash before the subject, with the lines of a graph in front.
+# A commit: its own line, or its hash before the subject, after the lines of a graph.
 COMMIT = re.compile(r"(?:[*|\\/_ ]{0,40})?commit [0-9a-f]{7,64}\b")
 SUBJECT = re.compile(r"[*|\\/_ ]{0,40}\b(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,40} (?:\([^)]*\) )?\S")
 GRAPH = re.compile(r"[*|\\/_ ]+$")
 
-# What a search finds: path, line and text; or line and text below a path.
+# A search match: path, line and text; or line and text below a path.
 MATCH = re.compile(r"(?=[^\s:]{0,300}[A-Za-z])(?:[A-Za-z]:)?[^\s:]{1,300}?(?::(\d+):|(?<=[\w)\]])-(\d+)-)")
-# Each part ends where the next one can begin, so that a line of a hundred thousand dots is read once.
+# Each part ends where the next one can begin, so that even a line of a hundred thousand dots is read only once.
 MATCH_COUNT = re.compile(r"[^\s:][^\s:/.]*[/.][^\s:]+:\d+$")
 MATCH_BELOW = re.compile(r"(\d{1,7})[:-](?:\d+:)?")
 PATH_ALONE = re.compile(r"[\w@+-]*[/.][\w./@+-]+$")
 BLAME = re.compile(r"\^?[0-9a-f]{7,40} (?:\S+ +)?\(?.{0,60}\d+\) ")
 
-# A diagnostic: a place and what is wrong, on one line or on two.
+# A diagnostic: a place and a message, on one line or on two.
 PLACE = r"(?:[A-Za-z]:)?[^\s:()]{1,300}(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\))"
 DIAGNOSTIC = re.compile(
     rf"(?:\[\w+\] |\s+)?{PLACE}:? ?-? ?(?:(?:fatal |internal )?(?:error|warning|note|info|Error|Warning|remark)\b|\[?\*?[A-Z]{{1,7}}\d{{2,5}}\b)"
@@ -29,11 +29,11 @@ DIAGNOSTIC = re.compile(
     r"|\s+\d+:\d+\s{1,4}(?:error|warning|\[?\*?[A-Z]{1,7}\d{2,5})\b|[A-Z]{1,7}\d{2,5} (?:\[\*\] )?[`A-Z]"
     r"|\[(?:ERROR|WARNING)\] \S+:\[\d+,\d+\]|CMake (?:Error|Warning)|.{0,200}: undefined reference to|collect2: error"
 )
-# Lines of source that a compiler quotes below what is wrong with them.
+# Lines of source that a compiler quotes below its message.
 QUOTED_SOURCE = re.compile(r"\s*\d* \|(?:\s|$)|\s*[~^][~^ ]*$")
-# How diagnostics begin, wherever in a long text they stand.
+# The starts of diagnostics, anywhere in a long text.
 ERRORS = (": error: ", ": error TS", "\nerror[E", "\nERROR in ", ": fatal error: ", "] ERROR ")
-# What build tools and installers say of their own steps.
+# Progress lines of build tools and installers.
 STEP = re.compile(
     r"\s*(?:Compiling|Checking|Downloading|Downloaded|Installing|Linking|Finished|Fresh|Building|Updating|Locking)\b \S"
     r"|make(?:\[\d+\])?: |\s*(?:gcc|g\+\+|clang|cc|c\+\+|ld|ar|javac|rustc)\b.* -\w|\[\s*\d+(?:%|/\d+)\] |ninja: "
@@ -67,7 +67,7 @@ SHELL = re.compile(r"\s*(?:if \[|fi$|then$|done$|esac$|else$|export \w+=|case .{
 DIRECTIVE = re.compile(r"[A-Z]{2,}\b[ \t]+\S")
 REQUIRED = re.compile(r"[\w.\[\],-]+ ?(?:==|>=|~=|<=|!=) ?[\d\w]")
 
-# A place with a column and a sentence about it; a path below what is wrong there.
+# A place with a column and a sentence about it; a path below a message.
 REPORT = re.compile(r"[^\s:()]{1,300}\.\w{1,6}:\d+:(?:\d+:)? (?=\S)(?:\S+ ){2,}\S")
 ARROW = re.compile(r"\s*(?:-->|╭─\[?|┌─) ?\S+:\d+")
 STATUS_PATH = re.compile(r"(?: ?[A-Z?!]{1,2}\d{0,3} {1,2}|[A-Z]\d{0,3}\t|## )\S+(?:\t\S+)?$")

@@ -1,4 +1,4 @@
-"""What some bytes are, by how they begin.
+"""Recognizes bytes by their first few.
 
 Example: describe(b"\\x89PNG\\r\\n\\x1a\\n…") -> "PNG image 640×480"
 """
@@ -56,7 +56,7 @@ _SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
     (0, b"\x30\x82", "DER certificate or key"),
     (0, b"\x80\x04\x95", "Python pickle"),
 )
-# A container says more about itself in the names of its first entries.
+# The names of a container's first entries say more about its type.
 _INSIDE_ZIP = (
     (b"word/", "Word document"),
     (b"xl/", "Excel workbook"),
@@ -66,7 +66,7 @@ _INSIDE_ZIP = (
 
 
 def describe(data: bytes) -> str:
-    """The type of some bytes, with the size of an image where it stands in front; "text" or "data" otherwise."""
+    """The type of some bytes, with the dimensions of an image if they are at its start; "text" or "data" otherwise."""
     for offset, signature, name in _SIGNATURES:
         if data.startswith(signature, offset):
             return name + _more(name, data)
@@ -74,7 +74,7 @@ def describe(data: bytes) -> str:
 
 
 def as_text(data: bytes) -> str | None:
-    """The bytes as readable UTF-8, or None. A cut in the last character is allowed for."""
+    """The bytes as readable UTF-8, or None. The last character may be cut."""
     for end in range(len(data), max(0, len(data) - 4), -1):
         try:
             text = data[:end].decode("utf-8")

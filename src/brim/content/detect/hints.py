@@ -1,4 +1,4 @@
-"""Which compactor a content goes to: by its content first, with the tool, path and MIME type as hints.
+"""Detects the kind of a content, by its text first, with the tool, path and MIME type as hints.
 
 The kinds are those of `brim.content.KINDS`.
 """
@@ -13,14 +13,14 @@ from brim.content.detect.by_content import Told, told
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """What is known of a content beside itself. Example: Hint(tool="read_file", path="src/app.py")"""
+    """Information about a content from its context. Example: Hint(tool="read_file", path="src/app.py")"""
 
     tool: str = ""
     mime: str = ""
     path: str = ""
 
 
-# A name says what a content is meant to be; what it is not by its text, no name makes it.
+# Confidence in a kind that a hint decided.
 _HINTED = 0.95
 _BY_EXTENSION = {
     **dict.fromkeys(("json", "geojson", "ipynb", "har", "webmanifest", "jsonc"), "json"),
@@ -74,7 +74,8 @@ _BY_TOOL = (
         ),
     ),
 )
-# What a hinted kind may be mistaken for by its content, so that the hint decides; anything else, the content does.
+# The kinds that each hinted kind may be mistaken for. If detection finds one of these, the hint decides; otherwise, the
+# content does.
 _YIELDS = {
     "json": ("json",),
     "jsonl": ("json", "jsonl"),
@@ -113,7 +114,7 @@ _YIELDS = {
 def detect(text: str, hint: Hint | None = None) -> str:
     """The kind name of a text.
 
-    A hint decides between the kinds that a content may be; it never makes JSON of what is not.
+    A hint decides between plausible kinds; it never turns text that isn't JSON into JSON.
 
     Example: detect("diff --git a/x b/x\\n…") -> "diff"; detect("x = 1", Hint(path="a.py")) -> "code"
     """
@@ -121,7 +122,7 @@ def detect(text: str, hint: Hint | None = None) -> str:
 
 
 def told_with(text: str, hint: Hint | None = None) -> Told:
-    """The kind of a text, and how sure that is: where a hint decides, surer than the text alone."""
+    """The kind of a text, and the confidence in it, which is higher if a hint decides."""
     found = told(text)
     named = _hinted(hint) if hint is not None else ""
     if not named or found.kind not in _YIELDS.get(named, ()) or not text.strip():

@@ -1,4 +1,4 @@
-"""What lines of each kind of content look like, matched from their start."""
+"""Patterns for the lines of each kind of content, matched from the start of a line."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ HEADING = re.compile(r"#{1,6} \S[^;{}]*$")
 LIST_ITEM = re.compile(r"\s{0,6}(?:[-*+]|\d{1,3}[.)]) \S")
 WORDS = re.compile(r"[^\W\d_]{2,}")
 SENTENCE = re.compile(r"[.!?:…。！？]['\")\]]?(?:\s|$)|[。！？]")
-# Control characters that no text has, and the sign of bytes that were not text.
+# Control characters that don't occur in text, and the replacement character of undecodable bytes.
 ODD = "\x00\ufffd\x01\x02\x03\x04\x05\x06\x0e\x0f\x10\x14\x16\x19\x1a\x7f"
 DATA_URL = re.compile(r"\s*(?:data:[\w.+-]+/[\w.+-]+[;,]|-----BEGIN )")
 BASE64 = re.compile(r"(?:[A-Za-z0-9+/_-]{60,}={0,2})")

@@ -1,4 +1,4 @@
-"""Whether lines say in words what other lines say too, while fields differ: what a log is, however it is laid out."""
+"""Recognizes a log, however it is laid out: lines repeat the words of other lines while fields differ."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from itertools import pairwise
 
 from brim.content.detect.structure import has_moving_head
 
-# Words that follow each other in a sentence: one space between them, or a value between two spaces.
+# Consecutive words of a sentence, with one space between them, or a value between two spaces.
 _RUN = re.compile(r"[^\s|,;]+(?: [^\s|,;]+)+")
 _HEAD = re.compile(r"^\s*[\d:.\[\]-]+\s+")
 _COMMENT = re.compile(r"\s*(?:#(?!\d)|//|\*|--|;) ?")
 _COLUMNS = frozenset("\t|,;")
 _WORD = re.compile(r"[(\"'\[<]?([A-Za-z][A-Za-z'-]+)[.,:;!?)\"'\]>]*$")
 _CODE_ENDS = frozenset(";{}(,\\[")
-# Measured on the odd formats that scripts/capture-commands --unseen writes and the odd files of what it captures:
-# the share of the lines that say something, of those whose words stand in other lines, and of lines with a value.
+# Least shares of lines with words, of those whose words occur in other lines, and of lines with a value. Measured on
+# the odd formats that scripts/capture-commands --unseen writes and the odd files that it captures.
 _SAYING, _AGAIN, _VALUED = 0.6, 0.55, 0.4
 
 
@@ -29,7 +29,7 @@ def repeats_phrases(lines: Sequence[str]) -> bool:
         return False
     if sum(1 for line in lines if line.rstrip()[-1:] in _CODE_ENDS) > 0.25 * len(lines) and not has_moving_head(lines):
         return False
-    # Plans and trees are set in at many depths; a log continues a record at one.
+    # Plans and trees have many depths of indentation; a log continues a record at one.
     depths = Counter(len(line) - len(line.lstrip()) for line in lines)
     if max(depths.values()) < 0.5 * len(lines):
         return False
@@ -44,7 +44,7 @@ def repeats_phrases(lines: Sequence[str]) -> bool:
 def _pairs(line: str) -> Iterator[tuple[str, str]]:
     """Neighbouring words of each run of words; values between them are skipped.
 
-    How a line begins counts as a pair, unless the line has columns: there a word is what a cell says.
+    The start of a line counts as a pair, unless the line has columns, where words are cells.
     """
     rest = _HEAD.sub("", line).strip()
     in_columns = not _COLUMNS.isdisjoint(rest) or "  " in rest

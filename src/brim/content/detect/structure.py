@@ -1,4 +1,4 @@
-"""What lines have in common, whatever program printed them: aligned columns, templates, heads of records, places."""
+"""Recognizes the structure of lines from any program: aligned columns, templates, heads of records, places."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 # Tuned on the odd half of 396 captured command outputs (bench/detection.py).
-_SAME_BORDER = 0.7  # of the lines have a border between columns here
-_PADDED = 0.4  # of the lines are padded with more than one space
-_SAME_HEAD = 0.6  # of the lines begin with a token of one mask
-_ROWS = 24  # rows that are looked at for borders
-_COLUMNS = 4  # of a table that says the same words in many rows
-_FEW_TEMPLATES = 0.5  # distinct templates for each line
+_SAME_BORDER = 0.7  # share of lines with a column border at a position
+_PADDED = 0.4  # share of lines padded with more than one space
+_SAME_HEAD = 0.6  # share of lines that begin with a token of one mask
+_ROWS = 24  # rows to search for borders
+_COLUMNS = 4  # least columns of a table that repeats words in many rows
+_FEW_TEMPLATES = 0.5  # distinct templates per line, at most
 
 _DIGITS = re.compile(r"\d+")
 _HEX = re.compile(r"\b(?=[0-9a-f]*\d)[0-9a-f]{6,}\b")
@@ -27,7 +27,7 @@ _NUMBER = re.compile(r"[-+]?\d[\d.,%/]*[KMGTBs%]?i?B?$")
 
 
 def is_table(lines: Sequence[str]) -> bool:
-    """Whether most lines have columns that begin or end at the same places, or cells between bars.
+    """Whether most lines have columns that begin or end at the same positions, or cells between bars.
 
     Example: ["PID TTY    TIME", "  1 ?     00:01", " 27 pts/0 00:00"] -> True
     """
@@ -47,19 +47,19 @@ def is_table(lines: Sequence[str]) -> bool:
     padded = sum(1 for row in rows if "  " in row.strip())
     if padded < _PADDED * len(rows):
         return False
-    # Two columns have one border: a rule below the header, or padding nearly everywhere, shows that it is one.
+    # Two columns have only one border, so it takes a rule below the header or padding nearly everywhere to confirm it.
     ruled = len(rows) < len(lines) or padded >= 0.8 * len(rows)
     return len(borders(rows)) >= (1 if ruled else 2)
 
 
 def has_padded_columns(lines: Sequence[str]) -> bool:
-    """Whether nearly all lines are padded into four columns or more: more than a log's fixed fields and its message."""
+    """Whether nearly all lines are padded into four columns or more, unlike a log's fixed fields and message."""
     padded = sum(1 for line in lines if len(_GAPS.findall(line.strip())) > 1)
     return padded >= 0.8 * len(lines) and len(borders(lines)) >= _COLUMNS - 1
 
 
 def _right_aligned(rows: Sequence[str]) -> bool:
-    """Whether lines begin with numbers of different lengths that end at the same place."""
+    """Whether lines begin with numbers of different lengths that end at the same position."""
     ends = Counter(len(row) - len(row.lstrip()) + len(row.split(None, 1)[0]) for row in rows if row.strip())
     numbers = sum(1 for row in rows if _NUMBER.match(row.lstrip().split(" ", 1)[0]))
     indents = {len(row) - len(row.lstrip()) for row in rows}
@@ -67,7 +67,7 @@ def _right_aligned(rows: Sequence[str]) -> bool:
 
 
 def is_listed(lines: Sequence[str]) -> bool:
-    """Whether lines are single names in their order, as `ls` prints them."""
+    """Whether lines are single names in sorted order, as `ls` prints them."""
     names = [line.strip() for line in lines]
     alone = sum(1 for name in names if " " not in name and len(name) < 80)
     if len(names) < 6 or alone < 0.95 * len(names):
@@ -78,7 +78,7 @@ def is_listed(lines: Sequence[str]) -> bool:
 
 
 def is_measured(lines: Sequence[str]) -> bool:
-    """Whether lines are few tokens of which one is always a number, as sizes, counts and checksums are printed."""
+    """Whether lines have few tokens, one of them always a number, as in lists of sizes, counts and checksums."""
     rows = [line.split() for line in lines]
     size, same = Counter(map(len, rows)).most_common(1)[0]
     if not 2 <= size <= 6 or same < 0.9 * len(rows):
@@ -88,13 +88,13 @@ def is_measured(lines: Sequence[str]) -> bool:
 
 
 def has_bars_of_keys(lines: Sequence[str]) -> bool:
-    """Whether a bar stands between keys and values: what is left of it differs, while a log's source repeats."""
+    """Whether bars separate keys from values: the text left of the bar differs, while a log's source repeats."""
     keys = [line.split("|", 1)[0].strip() for line in lines if "|" in line]
     return len(keys) >= max(5, 0.8 * len(lines)) and len(set(keys)) > 0.4 * len(keys)
 
 
 def cycles_keys(lines: Sequence[str]) -> bool:
-    """Whether keys before a bar come again in their order, never twice in a row: records, one field a line."""
+    """Whether keys before a bar repeat in order but never twice in a row, as in records with one field per line."""
     keys = [line.split("|", 1)[0].strip() for line in lines if "|" in line]
     if len(keys) < max(6, 0.7 * len(lines)) or len(set(keys)) < 4:
         return False
@@ -102,7 +102,7 @@ def cycles_keys(lines: Sequence[str]) -> bool:
 
 
 def borders(rows: Sequence[str]) -> list[int]:
-    """Where columns begin (left-aligned) or end (right-aligned) in most rows, past what they are indented by."""
+    """Where columns begin (left-aligned) or end (right-aligned) in most rows, after the indentation."""
     begins: Counter[int] = Counter()
     ends: Counter[int] = Counter()
     for row in rows[:_ROWS]:
@@ -113,19 +113,19 @@ def borders(rows: Sequence[str]) -> list[int]:
     found = sorted(
         {at for at, times in begins.items() if times >= least} | {at for at, t in ends.items() if t >= least}
     )
-    # A column that begins one place after another ends is the same border.
+    # A column that begins one position after another ends has the same border.
     return [at for number, at in enumerate(found) if number == 0 or at - found[number - 1] > 1]
 
 
 def has_stamps(lines: Sequence[str]) -> bool:
-    """Whether most lines begin with numbers parted by colons and other signs, a time in whatever order of its parts."""
+    """Whether most lines begin with numbers separated by colons and other signs: a time, its parts in any order."""
     heads = [re.split(r"[\s|,]", line.lstrip("[(<\"'"), maxsplit=1)[0][:40] for line in lines]
     stamps = sum(1 for head in heads if head.count(":") >= 2 and len(_DIGITS.findall(head)) >= 3)
     return stamps >= _SAME_HEAD * len(lines)
 
 
 def has_moving_head(lines: Sequence[str]) -> bool:
-    """Whether most lines begin with a token of one mask whose digits differ, and say something after it, as logs do.
+    """Whether most lines begin with tokens of one mask whose digits differ, followed by text, as in logs.
 
     Example: ["20171223-22:15:29:606|Step|…", "20171223-22:15:30:117|Step|…"] -> True
     """
@@ -142,12 +142,12 @@ def has_moving_head(lines: Sequence[str]) -> bool:
     if not masks or said < _SAME_HEAD * len(lines):
         return False
     mask, same = masks.most_common(1)[0]
-    # A bare number in front says little; a stamp has parts ("0-0:0:0", "0.0", "==0==").
+    # A bare number at the start says little; a stamp has parts ("0-0:0:0", "0.0", "==0==").
     return same >= _SAME_HEAD * len(lines) and len(mask) > 2 and len(values) > 1
 
 
 def repeats_heads(lines: Sequence[str]) -> bool:
-    """Whether lines begin with few words before `:` or `=`, the same also twice in a row: sources of a log, no keys.
+    """Whether lines begin with few distinct words before `:` or `=`, some twice in a row: sources of a log, not keys.
 
     Example: ["web: GET /a", "web: GET /b", "db: 3 rows"] -> True
     """
@@ -158,7 +158,7 @@ def repeats_heads(lines: Sequence[str]) -> bool:
 
 
 def is_of_blocks(lines: Sequence[str]) -> bool:
-    """Whether keys at the margin end in a colon, and all else is indented below them, as lock files are."""
+    """Whether keys at the margin end in a colon and everything else is indented below them, as in lock files."""
     told = [line for line in lines if line[0] != "#"]
     keys = [line for line in told if not line[0].isspace()]
     if len(keys) < 4 or not 0.1 * len(told) <= len(keys) <= 0.5 * len(told):
@@ -169,7 +169,7 @@ def is_of_blocks(lines: Sequence[str]) -> bool:
 
 
 def has_few_templates(lines: Sequence[str]) -> bool:
-    """Whether lines with varying numbers are of few templates, and say something: a log without a time stamp."""
+    """Whether lines follow few templates with varying numbers and contain words: a log without time stamps."""
     masked = Counter(template(line) for line in lines)
     telling = [line for line in lines if any(map(str.isdigit, line)) and len(line.split()) >= 4]
     if len(telling) < 0.8 * len(lines) or len(lines) < 5:
@@ -184,7 +184,7 @@ def template(line: str) -> str:
 
 
 def shares_prefix(lines: Sequence[str]) -> bool:
-    """Whether most lines begin with one same token that is a tag, such as `==123==`, `[info]` or `npm http`."""
+    """Whether most lines begin with the same tag, such as `==123==`, `[info]` or `npm http`."""
     heads = Counter(line.lstrip().split(None, 1)[0] for line in lines if line.strip())
     head, times = heads.most_common(1)[0]
     return times >= 0.8 * len(lines) and len(head) > 3 and not head[0].isalpha() and not head[-1].isalpha()

@@ -1,4 +1,4 @@
-"""What any test runner prints, whatever it is called: counts of what passed and failed, a status a test, expectations.
+"""Recognizes the output of any test runner: counts of passed and failed tests, a status per test, expectations.
 
 Example: "Tests: 12, Assertions: 11, Failures: 1." or "3 passed, 1 failed" or "[  PASSED  ] 11 tests."
 """
@@ -14,7 +14,7 @@ _OUTCOME = (
 _THING = (
     r"(?:tests?|test (?:cases?|suites?|files?)|specs?|examples?|assertions?|asserts?|checks?|scenarios?|suites?|steps?)"
 )
-# A line without any of these tells nothing of a test: most lines are passed over by that.
+# A line without any of these says nothing about a test; this check skips most lines.
 _HINTS = (
     *(
         "pass",
@@ -49,7 +49,7 @@ _HINTS = (
     ),
     *("✗", "✘", "×", "✖", "√", "○", "↓"),
 )
-# A count of outcomes or of tests: the number before or after the word.
+# A count of outcomes or tests, with the number before or after the word.
 _COUNT = re.compile(
     rf"(?P<one>\d+) ?(?:%|\(.{{1,12}}\))? ?(?:{_THING} )?(?:are |were |have )?(?P<what>{_OUTCOME}|{_THING})\b"
     rf"|\b(?P<what2>{_OUTCOME}|{_THING}(?: run)?)(?: ?[:=|-] ?| )(?P<two>\d+)\b",
@@ -62,7 +62,7 @@ _ALONE = re.compile(
     r"|There (?:was|were) \d+ (?:failures?|errors?):|\*+ ?\d+ failures? (?:is|are) detected|\*+Test Failed\*+ ",
     re.I,
 )
-# How one test ended, before or after its name.
+# The status of one test, before or after its name.
 _BEFORE = re.compile(
     r"[\s|[({-]*(?:not ok|ok|PASS(?:ED)?|FAIL(?:ED|URE)?|SKIP(?:PED)?|ERROR|XFAIL|✓|✔|✗|✘|×|✖|√|○|↓)"
     r"(?=[\s\])}:.✕]|$)[\s\])}:.]*\s?\S"
@@ -71,7 +71,7 @@ _AFTER = re.compile(
     r"(?:\.{2,}|\s\.\.\.|\s\|| -|:|\t|\s{2}|=| \()\s*\**(?:ok|passed|failed|fail|pass|error|skip(?:ped)?)\b.{0,40}$",
     re.I,
 )
-_END = 80  # characters at the end of a line in which its status stands
+_END = 80  # characters at the end of a line to search for its status
 _BAD = re.compile(r"not ok|FAIL|ERROR|✗|✘|×|✖", re.I)
 _PROGRESS = re.compile(r"\s*(?:[.EFsSxXIPRUN*✓]{4,}|[.EFsSxXI*]{2,}\s+\[?\s*\d+)")
 _EXPECTED = re.compile(
@@ -85,7 +85,7 @@ _EXPECTED = re.compile(
 
 
 def is_test_run(lines: Sequence[str]) -> bool:
-    """Whether lines have the shape of a test run: two of a verdict, statuses, a line of progress, expectations."""
+    """Whether lines look like a test run: at least two of a verdict, statuses, a progress line and expectations."""
     low = [line.lower() for line in lines]
     joined = "\n".join(low)
     hints = [hint for hint in _HINTS if hint in joined]
@@ -97,12 +97,12 @@ def is_test_run(lines: Sequence[str]) -> bool:
     expected = any(_EXPECTED.search(line) for line in told)
     score = verdicts + progress + expected
     score += 2 if share >= 0.25 and len(statuses) >= 3 else int(len(statuses) >= 2)
-    # A verdict or many statuses are needed: an error that was expected is told in logs and in prose too.
+    # A verdict or many statuses are required, because logs and prose mention expected errors too.
     return score >= 3 and (verdicts > 0 or (share >= 0.25 and any(map(_BAD.search, statuses)) and len(statuses) >= 3))
 
 
 def _verdict(line: str) -> int:
-    """3 for a line that counts tests and what became of them, 2 for one that counts less, else 0."""
+    """3 for a line that counts tests and their outcomes, 2 for one that counts less, else 0."""
     if len(line) > 220:
         return 0
     if not _DIGIT.search(line):

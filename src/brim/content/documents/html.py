@@ -1,6 +1,6 @@
-"""HTML pages: the main content as Markdown, then fewer of its paragraphs, headings last to go.
+"""HTML pages: the main content as Markdown, or as many of its paragraphs as fit, dropping headings last.
 
-With the extra `html` trafilatura finds the main content; without it a scan of the tags does.
+With the extra `html`, trafilatura finds the main content; otherwise a scan of the tags does.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ try:
 except ImportError:
     main_content = None  # type: ignore[assignment]
 
-# Above this size, or with more tags, a page is data in tags, or not worth the time that a full tree takes: up to 30 µs
-# a tag, of which pages with an article have 500 to 4,000. The scan takes two. A page with less than so many characters
-# for each tag and the text behind it is all tags.
+# A page above this size, or with more tags, is data in tags, or not worth the time of a full tree: up to 30 µs per tag,
+# of which pages with an article have 500 to 4,000. The scan takes 2 µs. A page with fewer characters than this per tag
+# and the text behind it is all tags.
 _LARGEST_TREE, _MOST_TAGS, _LEAST_FOR_TAG = 1_000_000, 6_000, 8
-_SHORT = 200  # characters of text below which the page has no article, and the scan sees more
+_SHORT = 200  # with fewer characters of text than this, the page has no article, and the scan finds more
 _UNREADABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-# A run of so many backslashes takes trafilatura's escapes time that grows with its square: 0.5 s for 32,000.
+# trafilatura's escaping takes quadratic time for long runs of backslashes: 0.5 s for 32,000.
 _BACKSLASHES = "\\" * 1_000
 _TITLE, _HEAD = re.compile(r"<title\b[^>]{0,200}>([^<]{1,1000})</title", re.I), 200_000
 _HEADING = re.compile(r"#{1,6} \S")
-# Escapes that nobody who reads Markdown as text needs, and a heading with nothing below it.
+# Escapes that aren't needed when Markdown is read as text, and a heading with nothing below it.
 _ESCAPED = re.compile(r"\\([_\[\]])")
 _EMPTY_END = re.compile(r"(?:\n+#{1,6} [^\n]*)+\s*\Z")
-# Pages are shortened again and again, to other rooms: their main content is looked for once.
+# The same pages are shortened again and again to different rooms, so cache their main content.
 _REMEMBERED = 1_000_000
 _known: SizedLru[str, str] = SizedLru(4 * _REMEMBERED)
-# It reports pages without an article as errors; here that is an ordinary case.
+# It logs pages without an article as errors, but here they are normal.
 logging.getLogger("trafilatura").addHandler(logging.NullHandler())
 
 
@@ -58,7 +58,7 @@ def markdown(page: str) -> str:
 
 
 def extract(text: str, room: Room) -> str:
-    """The page's Markdown with a mark for the rest of it, or as many of its paragraphs as fit.
+    """The page's Markdown with a mark for the rest, or as many of its paragraphs as fit.
 
     Example: a page of 140,000 characters -> "# Title\\n\\nText …\\n[… 140 KB HTML]"
     """
@@ -89,14 +89,14 @@ def extract(text: str, room: Room) -> str:
 
 
 def _title(page: str, content: str) -> str:
-    """What the page says it is, unless its content begins with that. Example: "[page: Opening hours]" """
+    """The page's title, unless its content begins with it. Example: "[page: Opening hours]" """
     found = _TITLE.search(page, 0, _HEAD)
     title = " ".join(unescape(found[1]).split())[:_SHORT] if found else ""
     return f"[page: {title}]" if title and title not in content[: 2 * _SHORT] else ""
 
 
 def _paragraphs(content: str) -> list[str]:
-    """Blocks between blank lines; a long list or table by its lines."""
+    """Blocks between blank lines; long lists and tables are split into lines."""
     found: list[str] = []
     for block in re.split(r"\n\s*\n", content):
         if not block.strip():

@@ -1,7 +1,7 @@
-"""HTML to Markdown by one pass over its tags: no dependency, linear, never stopped by bad markup.
+"""Converts HTML to Markdown in one pass over its tags: no dependencies, linear time, robust against bad markup.
 
-Leaves out what is not read (scripts, styles, navigation, forms) and blocks that are mostly links. If the page
-has a <main> or <article> with most of the text, only that stays.
+Omits scripts, styles, navigation, forms and blocks that are mostly links. If the page has a <main> or <article> with
+most of the text, only that stays.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9:-]{0,40})[^<>]*>")
 _OPENING = re.compile(r"<(?=/?[a-zA-Z]|[!?])")
 _SPACE = re.compile(r"\s+")
-# Elements whose text is never read, skipped up to their end tag.
+# Elements to skip up to their end tag.
 _RAW = frozenset(
     {"script", "style", "noscript", "template", "svg", "textarea", "select", "iframe", "canvas", "math", "head"}
 )
@@ -26,15 +26,15 @@ _BLOCK = frozenset(
         *("tr", "ul"),
     ]
 )
-_LINKED = 0.6  # share of link text from which a block is navigation
-_DULL = 40  # characters below which a block is more likely a label than a sentence
-_WINDOW = 0.5  # of the text, what the densest stretch must hold to stand for the page
+_LINKED = 0.6  # a block with at least this share of link text is navigation
+_DULL = 40  # a block with fewer characters is more likely a label than a sentence
+_WINDOW = 0.5  # least share of the text that the densest stretch must have to represent the page
 _LARGEST = 3_000_000
 
 
 @dataclass(slots=True)
 class _TextBlock:
-    """Text between two block tags: what it says, how much of it is in links, and where it stands."""
+    """Text between two block tags, how much of it is in links, and its position."""
 
     text: str
     linked: int
@@ -116,7 +116,7 @@ def markdown(page: str) -> str:
     """
     page = page[:_LARGEST]
     low = page.lower()
-    if len(low) != len(page):  # a few letters change their length in lower case; end tags are ASCII anyway
+    if len(low) != len(page):  # a few letters change length in lower case; end tags are ASCII anyway
         low = page
     scan = _HtmlScan()
     unclosed: set[str] = set()
@@ -142,7 +142,7 @@ def markdown(page: str) -> str:
         if tag.group(1):
             scan.close(name)
         elif name in _RAW:
-            # An element that is never closed hides nothing: going on is better than losing the page.
+            # Don't skip an element that is never closed, or the rest of the page would be lost.
             if name not in unclosed:
                 end = low.find(f"</{name}", at)
                 if end < 0:
@@ -155,7 +155,7 @@ def markdown(page: str) -> str:
 
 
 def _after_odd_tag(page: str, opened: int, scan: _HtmlScan) -> int:
-    """A "<" that opens no tag is text; a declaration is skipped."""
+    """Treat a "<" that opens no tag as text; skip a declaration."""
     if page.startswith(("<!", "<?"), opened):
         end = page.find(">", opened)
         return end + 1 if end >= 0 else len(page)
@@ -179,14 +179,14 @@ def _size(blocks: list[_TextBlock]) -> int:
 
 
 def _densest(blocks: list[_TextBlock]) -> list[_TextBlock]:
-    """The stretch with the most running text: long blocks count for it, short and linked ones against it."""
+    """The stretch with the most running text; long blocks add to its score, short and linked ones reduce it."""
     best = worth = 0
     start = first = end = 0
     for index, block in enumerate(blocks):
         gain = min(len(block.text), 400) - 2 * block.linked - _DULL
         if block.prefix.startswith("#"):
             gain = max(gain, 0)
-        # At zero it goes on, so that a heading before the first sentence is inside.
+        # Continue at zero, so that a heading before the first sentence is included.
         if worth < 0:
             worth, start = 0, index
         worth += gain

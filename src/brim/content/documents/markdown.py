@@ -1,7 +1,7 @@
 """Markdown: every heading with a preview of its section, code fences and lists shortened.
 
-Lines are kept whole. Headings come first, then the opening of each section, sections that speak of the query before
-the others, then what else fits.
+Lines are kept whole. Headings come first, then the opening of each section, starting with sections that match the
+query, then whatever else fits.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def _order(
 def preview_lines(
     pieces: Sequence[str], section: MarkdownSection, fences: dict[int, tuple[int, int]], preview: int = PREVIEW
 ) -> Iterator[int]:
-    """The lines that stand for a section: its opening, with at most three items of a list and three lines of code."""
+    """The lines that represent a section: its opening, with at most three items of a list and three lines of code."""
     used = items = code = 0
     for index in section.body:
         line = pieces[index]

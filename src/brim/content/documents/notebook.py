@@ -1,4 +1,4 @@
-"""Notebooks (.ipynb): headings and the first line of every cell, then the code, then texts, then what cells printed.
+"""Notebooks (.ipynb): headings and the first line of every cell, then the code, then texts, then the output of cells.
 
 Example: 30 cells -> "[notebook, 30 cells, 18 of code]\\n# Load the data\\nIn [1]: import pandas as pd\\n[…]"
 """
@@ -12,12 +12,12 @@ from brim.content.line_packing import Tier, matching, pack
 from brim.content.selection import least, plural
 from brim.content.types import Room
 
-# What a cell printed beyond so many lines is counted, not looked at.
+# Output lines of a cell to read; the rest are only counted.
 _PRINTED = 400
 
 
 def is_notebook(value: Any) -> bool:
-    """Whether a JSON value is a notebook: cells of a type with their source."""
+    """Whether a JSON value is a notebook: a list of cells with a type and a source."""
     cells = value.get("cells") if isinstance(value, dict) and "nbformat" in value else None
     return (
         isinstance(cells, list) and all(isinstance(cell, dict) and "source" in cell for cell in cells) and bool(cells)
@@ -25,7 +25,7 @@ def is_notebook(value: Any) -> bool:
 
 
 def page(value: dict[str, Any], room: Room) -> str:
-    """The cells in their order, in at most room.tokens tokens."""
+    """The cells in order, in at most room.tokens tokens."""
     lines: list[str] = []
     headings: list[int] = []
     firsts: list[int] = []
@@ -71,7 +71,7 @@ def _joined(source: Any) -> str:
 
 
 def _printed(output: Any) -> Iterator[str]:
-    """What a cell printed, or the kinds of what it drew. Example: "Out: image/png, 34,120 characters" """
+    """The printed output of a cell, or the types of its images. Example: "Out: image/png, 34,120 characters" """
     if not isinstance(output, dict):
         return
     if output.get("output_type") == "error":

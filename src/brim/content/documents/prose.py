@@ -1,7 +1,7 @@
-"""Prose and chat turns: whole sentences, those that carry something first.
+"""Prose and chat turns: whole sentences, the informative ones first.
 
-Numbers, names, decisions, negations and open questions are what a reader comes back for; the words between them
-are what can go. Sentences stay in their order and keep the name of who said them.
+Readers come back for numbers, names, decisions, negations and open questions; the words between them can go.
+Sentences stay in order and keep the name of their speaker.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from brim.content.selection import Bundle, fits, keep, plural
 from brim.content.types import Room
 from brim.relevance import query_match
 
-# Beyond this, reading every sentence takes longer than it is worth.
+# In a text longer than this, reading every sentence isn't worth the time.
 _LONGEST = 2_000_000
-# A run of stops is looked at from its first: from every one of 16,000 it took seconds.
+# A run of full stops is matched from its first only: trying each of 16,000 took seconds.
 _BORDER = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]*_]*+\s++|[。！？]++[”」』）]*+\s*+|\n++")
 _SHORT = re.compile(
     r"(?:^|[\s(])(?:[A-Z]|[Mm]rs?|[Dd]r|[Pp]rof|[Ss]t|vs|etc|e\.g|i\.e|cf|al|[Nn]o|[Ff]ig|[Ii]nc|[Ll]td|approx|\d{1,3})\.\s+$"
@@ -39,13 +39,13 @@ _NEGATION = re.compile(
     re.I,
 )
 _QUESTION = re.compile(r"[?？]")
-# A line that is a field with an identifier for its value, as listings have them: the prose beside it is about that.
+# A field whose value is an identifier, as in listings; the prose beside it is about that.
 _FIELD = re.compile(r"""\s*(?:[-*] )?[\w.$-]{1,40}: +["']?(?=[^\s"']*(?:\w[-_./@]\w|\d))[^\s"']{3,100}["']?\s*""")
 _FIELD_WORTH = 5.0
 
 
 def extract(text: str, room: Room) -> str:
-    """The sentences that carry most, within the room.
+    """The most informative sentences that fit the room.
 
     Example: "Hello all. We agreed to ship on 4 May. It was nice." in 14 tokens
              -> "[…]We agreed to ship on 4 May. [… 2 sentences]"
@@ -73,12 +73,12 @@ def extract(text: str, room: Room) -> str:
     def order() -> Iterator[Bundle]:
         for index in ranking:
             yield bundle(index, len(pieces))
-        # What is left is too little for a whole sentence: the beginning of a good one fills it.
+        # The rest is too small for a whole sentence, so fill it with the beginning of a good one.
         for index in ranking[:40]:
             most = len(clauses[index]) - 1
             while most > 0 and sum(map(len, clauses[index][:most])) > 30:
                 yield bundle(index, most)
-                most -= max(1, most // 8)  # one by one, a sentence of 1,700 clauses takes 1,700 times its length
+                most -= max(1, most // 8)  # removing one at a time would read a sentence of 1,700 clauses 1,700 times
 
     def missing(gaps: list[tuple[int, int]]) -> str:
         return plural(sum(of_piece[end - 1] - of_piece[first] + 1 for first, end in gaps), "sentence")
@@ -87,7 +87,7 @@ def extract(text: str, room: Room) -> str:
 
 
 def _clauses(sentence: str, longest: int) -> list[str]:
-    """A sentence that is long for the room in its clauses, or some words each where it has none."""
+    """A long sentence split into clauses, or into groups of words if it has none."""
     if len(sentence) <= longest // 2:
         return [sentence]
     found: list[str] = []
@@ -102,7 +102,7 @@ def _clauses(sentence: str, longest: int) -> list[str]:
 
 
 def cut(text: str) -> tuple[list[str], list[int]]:
-    """The text as sentences, and for each the index of the piece that names its speaker, or -1."""
+    """The text split into sentences, each with the index of the piece that names its speaker, or -1."""
     pieces: list[str] = []
     speakers: list[int] = []
     speaker = -1
@@ -128,7 +128,7 @@ def cut(text: str) -> tuple[list[str], list[int]]:
 
 
 def ranked(pieces: Sequence[str], speakers: Sequence[int], query: str) -> list[int]:
-    """Indices of the sentences, the weightiest first."""
+    """Indices of the sentences, highest weight first."""
     found = query_match.scores(pieces, query)
     top = max(found.values(), default=1.0)
     labels = {index for index in speakers if index >= 0}
@@ -142,18 +142,18 @@ def ranked(pieces: Sequence[str], speakers: Sequence[int], query: str) -> list[i
         if index <= 1 or index == last:
             weights[index] += 3
         elif pieces[index - 1].endswith("\n\n"):
-            weights[index] += 0.7  # the first sentence of a paragraph says what it is about
+            weights[index] += 0.7  # the first sentence of a paragraph states its topic
     return sorted(weights, key=lambda index: (-weights[index], index))
 
 
 def weight(sentence: str) -> float:
-    """How much a sentence carries that cannot be guessed."""
+    """How much unpredictable information a sentence carries."""
     if len(sentence) < 160 and _FIELD.fullmatch(sentence):
         return _FIELD_WORTH
     names = min(3, len(_NAME.findall(sentence)))
     found = 0.8 * names + 1.2 * bool(_NUMBER.search(sentence)) + 1.5 * bool(_DECISION.search(sentence))
     found += 1.2 * bool(_NEGATION.search(sentence)) + 1.2 * bool(_QUESTION.search(sentence))
-    # "Yes." carries nothing by itself, and a sentence of a paragraph's length crowds out three others.
+    # "Yes." says nothing by itself, and a sentence as long as a paragraph crowds out three others.
     if len(sentence) < 20:
         found -= 0.8
     return found - max(0, len(sentence) - 240) / 300

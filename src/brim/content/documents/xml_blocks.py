@@ -1,6 +1,6 @@
-"""XML and context blocks: the elements stay, small ones whole, large ones as the extract of what is in them.
+"""XML and context blocks: the elements stay, small ones whole, large ones with an extract of their content.
 
-`prior_context` is the form in which context of earlier turns is carried forward: structure and previews.
+`prior_context` is the form for context of earlier turns: structure and previews.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _extract(text: str, room: Room, depth: int) -> str:
     if not children:
         return mixed.inner(text, room)
     if len(children) > 8:
-        # Many elements of which not even three would fit are shown no better than plain text.
+        # If not even three of many elements would fit, plain text is as good.
         mean = sum(child.after - child.before for child in children) / len(children)
         made = _pick(text, children, room) if mean < room.tokens * 1.3 else None
     else:
@@ -61,9 +61,9 @@ def _extract(text: str, room: Room, depth: int) -> str:
 
 
 def _tags(text: str, children: list[_Element], room: Room) -> str:
-    """Elements in a room that hardly holds their tags: the first ones with a mark inside, the others counted.
+    """Elements in a room that barely fits their tags: the first ones with a mark inside, the others counted.
 
-    None is ever torn: an opening tag without its closing one says nothing of where the content ends.
+    Elements are never torn: an opening tag alone wouldn't show where the content ends.
     Example: '<prior_context source="a.md" type="note">\\n[… 1,500 characters, brim:3f2a]\\n</prior_context>'
     """
     best = least(room, plural(len(children), "element"))
@@ -92,7 +92,7 @@ def _children(text: str) -> list[_Element]:
 
 
 def _pick(text: str, children: list[_Element], room: Room) -> str:
-    """Of many like elements: those that match the query, then the first and last, whole."""
+    """For many similar elements: those that match the query, then the first and last, whole."""
     pieces: list[str] = []
     places: list[int] = []
     at = 0
@@ -119,7 +119,7 @@ def _pick(text: str, children: list[_Element], room: Room) -> str:
 
 
 def _share(text: str, children: list[_Element], room: Room, depth: int) -> str | None:
-    """Of few elements: each with its tags, and as much of its content as its share of the room."""
+    """For few elements: each with its tags, and as much of its content as fits its share of the room."""
     parts: list[str] = []
     inner: list[bool] = []
     at = 0
@@ -149,7 +149,7 @@ def _share(text: str, children: list[_Element], room: Room, depth: int) -> str |
 
 
 def prior_context(text: str, source: str, kind: str, preview: int = markdown.PREVIEW) -> str:
-    """Context of an earlier turn in the form that is carried forward: headings, and the opening of each section.
+    """Context of an earlier turn in short: headings, and the opening of each section.
 
     Example: prior_context("# Plan\\n…2,000 characters…", "plan.md", "note")
              -> '<prior_context source="plan.md" type="note">\\n# Plan\\n… [… 1,500 characters]\\n</prior_context>'
