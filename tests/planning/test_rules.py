@@ -91,3 +91,16 @@ def test_a_last_answer_with_calls_keeps_the_thoughts_that_it_began_with(seed: in
         last = next((m["content"] for m in reversed(fitted.messages) if m["role"] == "assistant"), "")
         if isinstance(last, list) and any(block["type"] == "tool_use" for block in last):
             assert last[0]["type"] == "thinking"
+
+
+def test_the_newest_result_of_an_agent_that_writes_its_calls_as_text_stays_whole() -> None:
+    said: list[dict[str, str]] = [{"role": "user", "content": "Find out why berth_12 is booked twice."}]
+    for day in range(12):
+        log = "\n".join(
+            f"{day}-{line} berth_{(day * 7 + line) % 40} ship S{day * 131 + line * 17}" for line in range(80)
+        )
+        call = f'Thought: I look.\nAction: read_log\nAction Input: {{"day": {day}}}\nObservation: {log}'
+        said += [{"role": "assistant", "content": call}, {"role": "user", "content": "Go on, or answer."}]
+        fitted = brim.fit(said, model="gpt-4o", budget=8_000)
+        assert fitted.messages[-2]["content"] == call
+    assert fitted.tokens < brim.count(said, model="gpt-4o").tokens

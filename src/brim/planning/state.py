@@ -14,6 +14,7 @@ from brim.planning.request import PlanRequest, query_of
 from brim.planning.sharing import Candidate
 from brim.planning.summary import Summary
 from brim.planning.used_keys import used_keys
+from brim.planning.user_words import calls_in_text
 from brim.relevance.term_spread import Column
 
 
@@ -72,7 +73,8 @@ class PlanState:
     @cached_property
     def chat(self) -> bool:
         """Whether no tools were used: then what answers a question may stand anywhere, and mostly not at the end."""
-        return not any(message.answers or message.calls for message in self.conversation.messages)
+        messages = self.conversation.messages
+        return not any(message.answers or message.calls or calls_in_text(message) for message in messages)
 
     @cached_property
     def answered(self) -> bool:

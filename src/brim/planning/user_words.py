@@ -17,6 +17,8 @@ from brim.conversation import Message
 _HEAD = re.compile(
     r"\s*(?:<([\w:-]{2,40})[ >]|\[([^\]\n]{2,120})\]|((?:[A-Z][A-Za-z]*|of|the|for)(?: [\w\[\]./-]+){0,5}):)"
 )
+# The line of a call that a model writes as text, in the JSON of a message.
+_IN_TEXT = b"\\nAction Input:"
 # A head that stands before so many messages is a program's: people do not open three messages alike.
 REPEATED = 3
 # A message of at most so many characters is read as an instruction; a longer one explains something.
@@ -45,6 +47,14 @@ def machine_heads(messages: Sequence[Message]) -> frozenset[str]:
 def by_program(message: Message, heads: frozenset[str]) -> bool:
     """Whether a program wrote a message of the user's role. Example: "OBSERVATION:\\nsrc  tests" -> True"""
     return bool(heads) and _head(message) in heads
+
+
+def calls_in_text(message: Message) -> bool:
+    """Whether a model without tools called one in its text, as agents of the ReAct form have it do.
+
+    Example: "Action: read_log\\nAction Input: {}\\nObservation: berth 12 is free" -> True
+    """
+    return message.role == "assistant" and _IN_TEXT in message.raw
 
 
 def standing(message: Message) -> bool:
