@@ -1,1 +1,1 @@
-"""Planners: what of a conversation is sent within a limit."""
+"""Planning: decides what of a conversation to send within a limit."""

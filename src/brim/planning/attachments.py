@@ -1,4 +1,4 @@
-"""Context that is attached to a request: this turn's (L3), and what earlier turns carried (L2)."""
+"""Context attached to a request: this turn's (L3) and that of earlier turns (L2)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from brim.planning.draft import Draft
 from brim.planning.items import current
 
 NOTE = "Earlier context is shown in short; ask for its source to read it in full."
-# Context that is no longer than this is carried as it is.
+# Context up to this length is carried whole.
 SMALL = 1_000
 PIECES = "must be a text or a brim.Attachment(text, source=…)"
 
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A piece of context. What cannot be fetched again (a user's selection) is `recoverable=False`."""
+    """A piece of context. One that can't be fetched again, such as a user's selection, is `recoverable=False`."""
 
     text: str
     source: str = ""
@@ -39,21 +39,21 @@ class Attachment:
         return self._within("context")
 
     def carried(self, preview: int) -> str:
-        """The block that it becomes when it is context of an earlier turn."""
+        """The block that represents it once it is context of an earlier turn."""
         if not self.shortens:
             return self.prior()
         return prior_context(self._enclosed("prior_context"), self.source, self.type, preview)
 
     @property
     def shortens(self) -> bool:
-        """Whether carrying it leaves something out."""
+        """Whether carrying it omits something."""
         return self.recoverable and len(self.text) > SMALL
 
     def prior(self) -> str:
         return self._within("prior_context")
 
     def _within(self, tag: str) -> str:
-        """Its text as it is between tags; only a text that would close them is changed."""
+        """Its text between tags, escaped only if it would close them."""
         source, kind = quoteattr(self.source), quoteattr(self.type)
         return f"<{tag} source={source} type={kind}>\n{self._enclosed(tag)}\n</{tag}>"
 
@@ -62,7 +62,7 @@ class Attachment:
 
 
 def made(context: Attachment | str | Iterable[Attachment | str] | None, at: str = "context") -> list[Attachment]:
-    """Pieces of context from what callers give: one of them, or several. Raises BadInput, which names the place `at`.
+    """Attachments from what a caller gave, one or several. Raises BadInput that names the place `at`.
 
     Example: "a text" -> [Attachment("a text")]
     """
@@ -82,7 +82,7 @@ def _piece(given: Any, at: str) -> Attachment:
 
 
 def not_in(earlier: Iterable[Attachment], newer: Iterable[Attachment]) -> list[Attachment]:
-    """Earlier context that newer context does not replace: of one source the newest text counts.
+    """Earlier context that newer context doesn't replace; for each source, the newest text counts.
 
     Example: [a.md "old", b.md "text"], [a.md "new"] -> [b.md "text"]
     """
@@ -92,20 +92,20 @@ def not_in(earlier: Iterable[Attachment], newer: Iterable[Attachment]) -> list[A
 
 
 def originals(carried: Iterable[Any]) -> dict[str, str]:
-    """What carrying leaves out of earlier context, by its handle."""
+    """The originals of what carrying omits, by handle."""
     return {handle_of(piece.text): piece.text for piece in made(carried) if piece.shortens}
 
 
 def _note(carried: Iterable[Attachment]) -> str:
-    """How to read in full what is shown in short. Example: "Earlier … in full. Kept: plan.md brim:3f2a9c01." """
+    """A note on how to read what is shown in short. Example: "Earlier … in full. Kept: plan.md brim:3f2a9c01." """
     kept = ", ".join(f"{piece.source or piece.type} {handle_of(piece.text)}" for piece in carried if piece.shortens)
     return f"{NOTE} Kept: {kept}."
 
 
 def attached(draft: Draft, context: Iterable[Any], carried: Iterable[Any], preview: int | None) -> Draft:
-    """The draft with context messages before the current one; without a `preview` all of it is there whole.
+    """The draft with context messages before the current one; whole unless a `preview` length is given.
 
-    What cannot be fetched again stands in messages of its own, which stay as they are.
+    Context that can't be fetched again gets its own messages, which stay unchanged.
     """
     before, now = made(carried), made(context)
     if not (before or now):
@@ -130,7 +130,7 @@ def named(pieces: Iterable[Attachment]) -> str:
 
 
 def _place(messages: tuple[Message, ...]) -> int:
-    """Where context goes: before the current message, and before the calls if that message answers some."""
+    """Where context goes: before the current message, and before its calls if it answers some."""
     at = max(0, current(messages))
     open_calls = set(messages[at].answers) if messages else set()
     while open_calls and at > 0:

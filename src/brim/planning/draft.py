@@ -1,4 +1,4 @@
-"""A conversation on its way to the planner: what of it the caller gave, and what a policy added."""
+"""A conversation on its way to the planner, with what a policy added to it."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from dataclasses import dataclass, field, replace
 
 from brim.conversation import Conversation, Message
 
-# The place of what a policy added.
+# The place of messages that a policy added.
 ADDED = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A conversation to plan, and what is known of its messages by their index.
+    """A conversation to plan, with extra information on its messages by index.
 
     Example: three messages with notes before the last one -> places (0, 1, ADDED, 2), names {2: "context a.md"}
     """
 
     conversation: Conversation
-    places: Sequence[int] | None = None  # of every message its place in what was given; None: all as they were
-    names: Mapping[int, str] = field(default_factory=dict)  # of what was added
-    layers: Mapping[int, int] = field(default_factory=dict)  # where the role does not say it
-    held: frozenset[int] = frozenset()  # messages that stay as they are
-    last: frozenset[int] = frozenset()  # of these the ones that stay because project context gives way before them
+    places: Sequence[int] | None = None  # each message's index in the original conversation; None: unchanged
+    names: Mapping[int, str] = field(default_factory=dict)  # names of added messages
+    layers: Mapping[int, int] = field(default_factory=dict)  # layers, where the role doesn't determine them
+    held: frozenset[int] = frozenset()  # messages that stay unchanged
+    last: frozenset[int] = frozenset()  # those of them that stay because project context yields first
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -31,18 +31,18 @@ class Draft:
 
     @property
     def stay(self) -> set[int]:
-        """Messages that are no system messages and have to stay: instructions, and what is held."""
+        """The messages, other than system messages, that have to stay: instructions and held ones."""
         return {index for index, layer in self.layers.items() if layer == 1} | self.held
 
     def place(self, index: int) -> int:
         return index if self.places is None else self.places[index]
 
     def given(self, indexes: Iterable[int]) -> list[int]:
-        """Indexes in what was given; what was added is none of it."""
+        """Indexes in the original conversation, without added messages."""
         return [place for index in indexes if (place := self.place(index)) != ADDED]
 
     def name(self, index: int) -> str:
-        """What a report calls a message. Example: "messages[3]" of the caller's list, "summary", "context notes.md" """
+        """A message's name in reports. Example: "messages[3]" of the caller's list, "summary", "context notes.md" """
         return self.names.get(index) or own_name(self.conversation, self.place(index))
 
     def inserted(self, at: int, message: Message, name: str, layer: int | None = None, *, held: bool = False) -> Draft:
@@ -68,7 +68,7 @@ class Draft:
         return self.ordered([index for index in range(len(self.messages)) if index not in dropped])
 
     def ordered(self, kept: Sequence[int]) -> Draft:
-        """The draft with only some messages, in this order."""
+        """The draft with only these messages, in this order."""
         now, places = {index: number for number, index in enumerate(kept)}, self._places()
         return Draft(
             replace(self.conversation, messages=tuple(self.messages[index] for index in kept)),
@@ -79,11 +79,11 @@ class Draft:
         )
 
     def showing(self, messages: Iterable[Message]) -> Draft:
-        """The draft with its messages in other words."""
+        """The draft with its messages replaced."""
         return replace(self, conversation=replace(self.conversation, messages=tuple(messages)))
 
     def showing_at(self, messages: Mapping[int, Message]) -> Draft:
-        """The draft with some of its messages in other words."""
+        """The draft with some of its messages replaced."""
         return self.showing([messages.get(index, message) for index, message in enumerate(self.messages)])
 
     def _places(self) -> Sequence[int]:
@@ -91,5 +91,5 @@ class Draft:
 
 
 def own_name(conversation: Conversation, index: int) -> str:
-    """The name of a message that the caller gave: its place in the list, or what stood beside that."""
+    """The name of one of the caller's messages: its index in the list, or the field it came from."""
     return f"messages[{index - conversation.lead}]" if index >= conversation.lead else "system"

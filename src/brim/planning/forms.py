@@ -1,4 +1,4 @@
-"""Items in the tokens that they were given: the best form of each that fits, with its original archived."""
+"""Shows items within their tokens: the best form of each that fits, archiving the originals."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ from brim.count_text import CountText
 from brim.head_tail import head_and_tail
 from brim.planning.items import Item
 
-# The least that is left of a block or a result that may be shortened but not dropped: a mark with its handle.
+# The least to keep of a block or result that may be shortened but not dropped: a mark with its handle.
 STUB = 14
-# The same without a handle, where what must stay is too much at its usual floors.
+# The same without a handle, if what must stay is too much even at the usual floors.
 SHORT_STUB = 3
-# A call with at most so many tokens of arguments is never shortened: that would save less than its mark takes.
+# Arguments up to this size are never shortened; that would save less than the mark takes.
 SMALL_CALL = 48
 LEAST_CALL = 1
-# Below so many tokens a budget has no room for handles that nobody can use.
+# Budgets below this have no room for handles.
 TINY = 500
-# A result of so many times its room is not re-encoded to see whether that fits: the best lossless form of the payloads
+# A result this many times its room isn't re-encoded to see whether it fits: the best lossless form of the payloads
 # in docs/benchmarks.md is a fifth of the original.
 DENSE_FROM = 40
-# Characters of a call's arguments that name what it was about.
+# Characters of a call's arguments to show in its line.
 KEY_ARGUMENTS = 120
-# What the JSON around shortened arguments takes.
+# Tokens of the JSON around shortened arguments.
 ARGUMENTS = 8
-# A line of which the marks of gaps took more than the rest of this is made again with more room.
+# If the marks of gaps take more than the rest of this, a line is made again with more room.
 GAPS = 0.9
 _GAP = re.compile(r"\[… [^\[\]\n]{0,60}\]")
-# Texts of which the values that calls need stand first, in at most this share of their room: an extract goes by whole
-# lines, and leaves out the identifiers of most records.
+# Kinds of text whose extract begins with the values that calls need, in at most this share of its room: an extract
+# works by whole lines, and would omit the identifiers of most records.
 TEXTS, VALUES_SHARE = frozenset({"records", "text", "markdown", "prose"}), 0.25
 FIELDS = frozenset({"json", "jsonl"})
 ATTACHED = ("<context ", "<prior_context ")
 
 
 class Forms:
-    """Shows items. `archive` gets the original of everything that is not shown whole."""
+    """Makes the forms of items. `archive` collects the originals of everything not shown whole."""
 
     def __init__(
         self,
@@ -61,20 +61,20 @@ class Forms:
         self.limit = limit
         self.recall = recall
         self.query = query
-        self.used = used  # keys of values that calls are likely to need
-        self.least = False  # whether what must stay is too much at its usual floors
+        self.used = used  # keys whose values calls are likely to need
+        self.least = False  # whether what must stay is too much even at the usual floors
         self.archive: dict[str, str] = {}
         self._original = original
-        self._made: dict[int, int] = {}  # for how many tokens an item was last shown
+        self._made: dict[int, int] = {}  # the tokens for which each item was last shown
         self._compactors: dict[int, Compactor] = {}
 
     def show(self, item: Item) -> None:
-        """Make the text that an item has in the tokens that it was given."""
+        """Make an item's text for the tokens it was given."""
         if item.given >= item.tokens:
             item.shown, item.shown_tokens, item.fidelity = None, item.tokens, "lossless"
             return
         if item.kind == "thinking":
-            item.given = 0  # a thought is signed: it is kept whole or goes
+            item.given = 0  # thinking is signed, so it is kept whole or dropped
         if item.shown is not None and item.given == self._made.get(id(item)):
             return
         self._made[id(item)] = item.given
@@ -86,14 +86,14 @@ class Forms:
         item.shown_tokens = self.count(item.shown)
 
     def shrink(self, item: Item, over: int) -> int:
-        """Take about `over` tokens from an item; return how many it gave."""
+        """Take about `over` tokens from an item; returns how many were freed."""
         before = item.shown_tokens
         item.given = max(self.bottom(item), before - over)
         self.show(item)
         return max(0, before - item.shown_tokens)
 
     def stretch(self, item: Item, left: int) -> None:
-        """Show as much more of an item as `left` tokens allow, if that says more."""
+        """Show more of an item within `left` more tokens, if that adds anything."""
         most = item.shown_tokens + left
         for ask in (most, most + left // 2, most + left):  # many a form stays well below what it may take
             before, tokens = item.state, item.shown_tokens
@@ -104,7 +104,7 @@ class Forms:
                 self._made[id(item)] = item.given
 
     def floor(self, item: Item) -> int:
-        """The least that an item of a kept group may be given."""
+        """The fewest tokens for an item of a kept group."""
         if item.kind == "text" and not item.must and not item.fixed:
             return 0
         if item.kind == "thinking":
@@ -118,11 +118,11 @@ class Forms:
         return min(item.tokens, SHORT_STUB if self.least else STUB)
 
     def bottom(self, item: Item) -> int:
-        """The least that it may be cut to: where what must stay is too much, a call to less than its floor."""
+        """The fewest tokens it may be cut to; less than the floor for a call, if what must stay is too much."""
         return LEAST_CALL if self.least and item.kind == "call" and not item.fixed else self.floor(item)
 
     def line(self, calls: list[tuple[str, str]], results: list[tuple[Item, str]], tokens: int, said: set[str]) -> str:
-        """A step on one line: tools, key arguments and outcome. `said` is what newer lines say already.
+        """A step on one line: tools, key arguments and outcome, without what newer lines (`said`) already say.
 
         Example: get_order(A-17): status: shipped; items sku: x, y
         """
@@ -137,7 +137,7 @@ class Forms:
         return f"{head}: {' | '.join(parts)}" if parts else head
 
     def words(self, text: str) -> set[str]:
-        """The words of a text; none where reading them fails: then lines say again what is shown already."""
+        """The words of a text; empty if reading them fails, in which case lines may repeat what is shown."""
         try:
             return words_of(text)
         except Exception as problem:
@@ -145,7 +145,7 @@ class Forms:
             return set()
 
     def _about(self, arguments: str, most: int) -> str:
-        """What a call was about; the beginning of its arguments where reading them fails."""
+        """What a call was about; the beginning of its arguments if reading them fails."""
         try:
             return key_arguments(arguments, most)
         except Exception as problem:
@@ -153,7 +153,7 @@ class Forms:
             return " ".join(arguments[:most].split())
 
     def _outcome(self, item: Item, tokens: int, said: set[str]) -> str:
-        """What came back, in so many tokens on one line."""
+        """A result's outcome on one line within `tokens`."""
         if item.kind == "media":
             return item.name or "media"
         if tokens < 2:
@@ -185,7 +185,7 @@ class Forms:
             return _ends(item, room)
 
     def _brief(self, item: Item, room: Room) -> str:
-        """What a compactor makes of a text, with a bare sign for each gap: the summary names the original once."""
+        """A compactor's extract with a bare sign for each gap, because the summary names the original once."""
         compactor = self.compactor(item)
         made = compactor.at(room).text
         brief = _GAP.sub("…", made)
@@ -195,7 +195,7 @@ class Forms:
         return brief
 
     def _form(self, item: Item) -> tuple[str, str]:
-        """The form of an item; its beginning and end where what knows its content fails."""
+        """The form of an item; its beginning and end if the compactor fails."""
         handle = handle_of(item.text or self._original(item))
         room = Room(item.given, self.count, handle if self._named(item) else "", self.recall, self.query)
         try:
@@ -216,7 +216,7 @@ class Forms:
             self._keep(item)
             return arguments_compactor.extract(item.text, room), "recoverable"
         compactor = self.compactor(item)
-        if compactor.kind in FIELDS or compactor.kind == "text":  # JSON printed into a text, or cut off
+        if compactor.kind in FIELDS or compactor.kind == "text":  # JSON inside other text, or truncated JSON
             dense = compactor.dense() if item.tokens < DENSE_FROM * item.given else None
             if dense is not None and room.fits(dense.text):
                 return dense.text, "lossless"
@@ -249,7 +249,7 @@ class Forms:
     def compactor(self, item: Item) -> Compactor:
         found = self._compactors.get(id(item))
         if found is None:
-            # Attached context is told by its tags, whatever is between them: they stay in pairs.
+            # Attached context is recognised by its tags, whatever is inside, so that they stay in pairs.
             kind = "xml" if item.layer in (2, 3) and item.text.startswith(ATTACHED) else None
             found = Compactor(item.text, self.count, kind, hint=Hint(tool=item.name))
             self._compactors[id(item)] = found
@@ -262,7 +262,7 @@ class Forms:
 
 
 def _ends(item: Item, room: Room) -> str:
-    """The beginning and end of an item; of arguments as a JSON object, or nothing of them."""
+    """The beginning and end of an item; arguments become a JSON object."""
     if item.kind != "call" or not item.text.lstrip().startswith("{"):
         return head_and_tail(item.text, room.tokens, room.count, room.handle) or "…"
     text = head_and_tail(item.text, max(0, room.tokens - ARGUMENTS), room.count, room.handle)

@@ -1,4 +1,4 @@
-"""What is planned: the items of a request, in groups that stand or fall together.
+"""The items of a request, in groups that are kept or archived together.
 
 A group is a user's message, an answer, or a step of an agent (calls with all their results). An item is a part
 of a message, or a block inside one: a pasted log beside the instruction that asks about it.
@@ -23,14 +23,14 @@ ItemKind = Literal["text", "block", "call", "result", "thinking", "media"]
 ItemState = tuple[int, str | None, int, str]
 # A text of at most this many tokens is kept whole or not at all.
 WHOLE = 160
-# A text with fewer characters than this is one item: there is nothing worth splitting off.
+# Texts with fewer characters are a single item; there is nothing worth splitting off.
 SPLIT_FROM = 600
-# How much of each end of a long undelimited message counts as its instruction.
+# Characters at each end of a long undelimited message that count as its instruction.
 INSTRUCTION = 600
 
 
 class Item(msgspec.Struct, gc=False):
-    """The smallest thing that is planned. A long history has thousands; none holds what holds it."""
+    """The smallest unit of planning. A long history has thousands, so items have no references back."""
 
     message: int
     part: int
@@ -40,12 +40,12 @@ class Item(msgspec.Struct, gc=False):
     layer: int
     start: int = 0
     must: bool = False
-    rule: str = ""  # why the plan gives it what it does, for the report
+    rule: str = ""  # the rule that decided on it, for the report
     name: str = ""
     fixed: bool = False
     droppable: bool = True
-    whole: bool = False  # kept as it is or not at all
-    # What the plan gives it: how many tokens, and the text that it then has (None: as it is).
+    whole: bool = False  # kept whole or not at all
+    # The plan's decision: how many tokens it gets, and its text then (None: unchanged).
     given: int = 0
     shown: str | None = None
     shown_tokens: int = 0
@@ -61,12 +61,12 @@ class Item(msgspec.Struct, gc=False):
 
 
 class Group(msgspec.Struct, gc=False):
-    """Messages that stand or fall together, and the items in them. `frame` is paid if any of it stays."""
+    """Messages that are kept or archived together, with their items. `frame` is the overhead if any of it is kept."""
 
     members: Sequence[int]
     items: list[Item] = []  # each group has a list of its own
     frame: int = 0
-    short: bool = False  # one short text of the history, to be kept or not: a long history has thousands
+    short: bool = False  # a single short text of the history, kept or not; long histories have thousands
     must: bool = False
     layer: int = 4
     kept: bool = False
@@ -79,7 +79,7 @@ class Group(msgspec.Struct, gc=False):
 
 
 def current(messages: tuple[Message, ...]) -> int:
-    """The index of the message that asks: the last one in which the user says something."""
+    """The index of the current message: the last one in which the user says something."""
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
         if message.role == "user" and any(part.kind != "result" for part in message.parts):
@@ -110,7 +110,7 @@ def last_exchange(groups: Sequence[Group], messages: tuple[Message, ...]) -> lis
 
 
 def grouped(messages: tuple[Message, ...]) -> list[list[int]]:
-    """Message indexes in groups. Calls go with their results, and what a model wrote in one breath stays one.
+    """Message indexes in groups: calls with their results, and consecutive messages of the model.
 
     Example: user, assistant(calls a, b), tool(a), tool(b), assistant -> [[0], [1, 2, 3], [4]]
     """
@@ -119,7 +119,7 @@ def grouped(messages: tuple[Message, ...]) -> list[list[int]]:
     unfinished = False
     for index, message in enumerate(messages):
         if open_calls and message.role == "user" and not message.answers:
-            open_calls.clear()  # the user went on without waiting for the results
+            open_calls.clear()  # the user continued without waiting for the results
         if open_calls or unfinished:
             groups[-1].append(index)
         else:
@@ -133,25 +133,25 @@ def grouped(messages: tuple[Message, ...]) -> list[list[int]]:
 
 
 def unfinished(group: tuple[Message, ...]) -> bool:
-    """Whether the last group of a list goes on after it: a call waits for its result, or a thought for its answer."""
+    """Whether the last group of a list continues after it: a call waits for its result, or reasoning for its answer."""
     waiting = {call for message in group for call in message.calls}
     return not waiting <= {call for message in group for call in message.answers} or _only_thinks(group[-1])
 
 
 def _only_thinks(message: Message) -> bool:
-    """Whether it is reasoning that stands in a message of its own: that belongs to what comes next."""
+    """Whether a message is only reasoning, which belongs to what comes next."""
     parts = message.parts
     return bool(parts) and parts[0].kind == "thinking" and all(part.kind == "thinking" for part in parts)
 
 
 def _loose(messages: Iterable[Message]) -> bool:
-    """Whether every message is a group of its own."""
+    """Whether every message forms its own group."""
     return not any(message.calls or message.answers or _only_thinks(message) for message in messages)
 
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """About how many tokens every message of a long history has: some share of its bytes."""
+    """Estimates the tokens of each message of a long history from its bytes."""
 
     columns: Columns
     share: float
@@ -163,7 +163,7 @@ class Guess:
 
 @dataclass(frozen=True, slots=True)
 class WorthSeeing:
-    """Of a long history what is worth looking at, and about how large the rest is."""
+    """The part of a long history worth examining, and the approximate size of the rest."""
 
     chosen: set[int]
     guess: Guess
@@ -208,7 +208,7 @@ class Itemizer:
         return found
 
     def _grouped(self) -> Iterator[tuple[Sequence[int], bool]]:
-        """Indexes in groups and whether they are looked at; what nobody looks at, in a row, is archived together."""
+        """Groups of indexes and whether to examine them; consecutive unexamined messages are archived together."""
         messages, seen = self.conversation.messages, self._seen
         if seen is not None and _loose([messages[n] for n in seen.guess.columns.others]):
             before = 0
@@ -230,7 +230,7 @@ class Itemizer:
             yield indexes, True
 
     def _short(self, index: int) -> Group | None:
-        """The group of a short text of the history; None for any other message."""
+        """The group for a short text of the history; None for other messages."""
         message = self.conversation.messages[index]
         if not message.plain or message.role == "system":
             return None
@@ -271,17 +271,17 @@ class Itemizer:
             media = part.kind == "result" and part.fixed and not part.text
             item = Item(index, number, part.text, size, "media" if media else kind, group.layer, name=part.name)
             item.fixed = part.fixed
-            item.droppable = part.block != ()  # reasoning that is a message of its own goes only with its group
+            item.droppable = part.block != ()  # reasoning that is its own message goes only with its group
             item.must = group.must and (part.fixed or part.kind == "thinking") and not media
             return [item]
         if part.kind != "text":
             name = part.name or (part.kind if part.kind in ("image", "audio", "file") else "")
             return [Item(index, number, "", size, "media", group.layer, must=False, fixed=True, name=name)]
-        if part.name:  # a document beside what is said about it
+        if part.name:  # a document next to a text about it
             layer = 3 if group.layer == 5 else group.layer
             return [Item(index, number, part.text, size, "block", layer, name=part.name, fixed=part.fixed)]
         if group.layer in (2, 3) and not part.fixed and index not in self._held:
-            # Attached context is shortened as one: its blocks keep both their tags, or go.
+            # Attached context is shortened as a whole, so that its blocks keep both tags or go.
             return [Item(index, number, part.text, size, "block", group.layer, must=False)]
         splits = len(part.text) >= SPLIT_FROM and not part.fixed and index not in self._held
         if splits:
@@ -292,16 +292,16 @@ class Itemizer:
         return [item]
 
     def _whole(self, index: int, part: Part) -> bool:
-        """Whether a part is its whole message, or a result only its API can write: no text stands in for it."""
+        """Whether a part is its whole message, or a result only its API can write, so that no text can replace it."""
         if not part.fixed or part.text or part.kind == "thinking":
             return False
         alone = part.kind == "result" and part.at == part.block
         return part.at == () or (alone and index != SYSTEM and self.conversation.messages[index].role != "tool")
 
     def _cut(self, group: Group, index: int, number: int, part: Part, size: int) -> list[Item]:
-        """The blocks of a text, with the instruction between them."""
+        """A text's blocks, and the instructions between them."""
         spans = [(span.start, span.end, True, span.name) for span in blocks(part.text)]
-        # A message of one long line is no instruction as a whole, nor all of it data: a question may stand at its ends.
+        # A message of one long line is neither all instruction nor all data: a question may be at either end.
         alone = len(spans) == 1 and not (part.text[: spans[0][0]] + part.text[spans[0][1] :]).strip()
         if (not spans or alone) and group.layer == 5 and len(part.text) > 4 * INSTRUCTION:
             spans = [(*_middle(part.text), True, "")]
@@ -333,7 +333,7 @@ class Itemizer:
 
 
 def _middle(text: str) -> tuple[int, int]:
-    """The part of a long message between its first and its last words, cut at line or word ends.
+    """The middle of a long message, between its first and last words, cut at line or word ends.
 
     Example: what stands between "Summarise this:" and "… and be brief." in a message without any markup
     """
@@ -343,7 +343,7 @@ def _middle(text: str) -> tuple[int, int]:
 
 
 def _border(text: str, near: int, edge: int, step: int) -> int:
-    """A good place to cut between `near` and the edge: after a line, a sentence or a word, in that order."""
+    """A good place to cut between `near` and the edge: after a line, else a sentence, else a word."""
     low, high = sorted((near, edge))
     for sign in ("\n\n", "\n", ". ", " "):
         found = text.rfind(sign, low, high) if step > 0 else text.find(sign, low, high)

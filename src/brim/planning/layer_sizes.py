@@ -1,4 +1,4 @@
-"""Tokens by layer, and inside the history and the current message by whose they are; and those no plan can shorten."""
+"""Tokens by layer, with details for the history and the current message, and the tokens no plan can shorten."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from brim.summaries.deterministic import HEADER
 from brim.tokens.actuals import shared_out
 from brim.tokens.counter import Counter
 
-# What stands before a message of the user and is none itself: context, and what a session brings back or summarises.
+# Prefixes of messages in the user's role that aren't the user's: context, recalls and summaries.
 BESIDE = ("<context ", "<prior_context ", rolling.CONTEXT[:20], "[Brim")
 RECALLED = "[Brim recalls"
 SUMMARIES = (rolling.PREFIX, HEADER, "[Brim's summary")
@@ -25,7 +25,7 @@ SUMMARIES = (rolling.PREFIX, HEADER, "[Brim's summary")
 
 @dataclass(slots=True)
 class _Sizes:
-    """The tokens of the five layers, and of the parts of some of them."""
+    """The tokens of the five layers, and of parts of some."""
 
     layers: list[int] = field(default_factory=lambda: [0] * 5)
     parts: dict[int, dict[str, int]] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class _Sizes:
             named[name] = named.get(name, 0) + tokens
 
     def adding_up(self, total: int) -> _Sizes:
-        """The same in the tokens of a total, where they were counted in others."""
+        """The same, scaled to a total in other tokens."""
         layers = self.layers if sum(self.layers) == total else shared_out(total, self.layers) or self.layers
         parts = {}
         for layer, named in self.parts.items():
@@ -47,7 +47,7 @@ class _Sizes:
 
 
 def layer_rows(request: PlanRequest, given: Draft, plan: Plan, before: int, after: int) -> tuple[LayerUse, ...]:
-    """The layers of what was given and of what is sent, in the tokens of these totals."""
+    """The layers before and after, scaled to these totals."""
     known, sent = known_layers(plan), plan.conversation
     old = _sizes(request, given.conversation, given.layers, set()).adding_up(before)
     new = _sizes(request, sent, known, _made(plan), _pasted(plan)).adding_up(after)
@@ -62,14 +62,14 @@ def layer_rows(request: PlanRequest, given: Draft, plan: Plan, before: int, afte
 
 
 def known_layers(plan: Plan) -> dict[int, int]:
-    """The layers of what was sent, by index, as far as the plan knows them."""
+    """The layers of sent messages by index, as far as the plan knows them."""
     layers = plan.draft.layers if plan.draft is not None else {}
     places = plan.places or range(len(plan.conversation.messages)) if layers else ()
     return {number: layers[place] for number, place in enumerate(places) if place in layers}
 
 
 def _made(plan: Plan) -> set[int]:
-    """The messages of what was sent that Brim wrote: its summary, and the notice of what was dropped."""
+    """The sent messages that Brim wrote: its summary and the notice of what was dropped."""
     draft, messages = plan.draft, plan.conversation.messages
     places = plan.places or range(len(messages))
     if draft is None:
@@ -82,7 +82,7 @@ def _made(plan: Plan) -> set[int]:
 
 
 def _pasted(plan: Plan) -> int | None:
-    """What is shown of blocks inside the current message, where the plan saw them."""
+    """What is shown of pasted blocks in the current message, if the plan split them off."""
     groups = [group for group in plan.groups if group.layer == 5 and group.kept]
     if not groups:
         return None
@@ -129,7 +129,7 @@ def _sizes(
 
 
 def _add_history(request: PlanRequest, found: _Sizes, message: Message, size: int, tools: Mapping[str, str]) -> None:
-    """A message of the history: results count for their tools, everything else for who speaks."""
+    """Add a message of the history: results under their tools, everything else under the speaker."""
     name: str = message.role
     for part, tokens in zip(message.parts, request.counter.parts(message), strict=True):
         if part.kind == "result":
@@ -143,7 +143,7 @@ def _add_history(request: PlanRequest, found: _Sizes, message: Message, size: in
 
 
 def _add_current(request: PlanRequest, found: _Sizes, message: Message, size: int, pasted: int | None) -> None:
-    """The current message: what the user wrote, and what is pasted into it; carried context that a client put there."""
+    """Add the current message: what the user wrote, what was pasted, and carried context that a client put there."""
     inside = {"words": 0, "pasted": 0, "carried": 0}
     for part in message.parts:
         if part.kind == "text" and part.name:
@@ -161,7 +161,7 @@ def _add_current(request: PlanRequest, found: _Sizes, message: Message, size: in
 
 
 def _begins(messages: Sequence[Message], now: int) -> int:
-    """Where this turn begins: after the last message before the current one in which the user asked for something."""
+    """The start of this turn: after the user's last request before the current message."""
     for number in range(now - 1, -1, -1):
         message = messages[number]
         if message.role == "user" and not message.answers and not message.text.startswith(BESIDE):
@@ -170,7 +170,7 @@ def _begins(messages: Sequence[Message], now: int) -> int:
 
 
 def _earlier(request: PlanRequest, text: str, size: int) -> int:
-    """Of a document that holds context, what is context of earlier turns."""
+    """The part of a context document that is from earlier turns."""
     held = [piece for piece in (*request.carried, *request.context) if not piece.recoverable and piece.text in text]
     pieces = [piece for piece in (*request.carried, *request.context) if piece in held or not held]
     every = sum(len(piece.text) for piece in pieces)
@@ -178,7 +178,7 @@ def _earlier(request: PlanRequest, text: str, size: int) -> int:
 
 
 def must_stay(conversation: Conversation, counter: Counter) -> int:
-    """The tokens of tools, instructions and the current message, without the documents inside them.
+    """The tokens of tools, instructions and the current message, without documents inside them.
 
     A request is near refusal when that alone nearly fills its limit.
 

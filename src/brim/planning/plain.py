@@ -1,10 +1,10 @@
-"""The plain planner: fits a request by sizes alone, and is what is left when everything else has failed.
+"""The plain planner: fits a request by sizes alone, as the fallback when anything else fails.
 
 1. Instructions, tools and the current message stay, and so does the newest step.
 2. Then the user's messages: the first, and the newest, up to a share of the room.
 3. Then everything else, newest first. A step is one thing: an assistant message with its calls and their results.
 
-What does not fit is shortened to its beginning and end, or archived. Nothing looks at content.
+What doesn't fit is shortened to its beginning and end, or archived. Nothing analyses content.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from brim.errors import BudgetTooSmall
 from brim.head_tail import head_and_tail
 from brim.tokens.counter import Counter
 
-# Share of the room for the user's messages before the steps have theirs: rule 2 of the planner's design.
+# Share of the room for the user's messages before the steps: rule 2 of the planner.
 USER_SHARE = 0.4
-# A step that does not fit whole is shortened into this share of what is left: those before it get the rest.
+# A step that doesn't fit whole is shortened to this share of what is left; earlier steps get the rest.
 STEP_SHARE = 0.5
-# In less than so many tokens a shortened text is hardly more than its note, which takes about 20.
+# In fewer tokens a shortened text is little more than its note, which takes about 20.
 LEAST_TEXT = 30
 # What is left of a text when nothing else fits.
 LEAST = 1
@@ -41,11 +41,11 @@ class PlainPlan:
 
     conversation: Conversation
     total: int  # what counts against the limit
-    archive: dict[str, str]  # originals of all that is not shown whole, by their IDs
-    places: tuple[int, ...]  # of every message its index in what was given; NOTE for what was added
+    archive: dict[str, str]  # originals of everything not shown whole, by ID
+    places: tuple[int, ...]  # each message's index in the original; NOTE for added ones
 
     def archived(self, given: Conversation) -> list[int]:
-        """The messages that are not shown at all."""
+        """The messages that aren't shown at all."""
         shown = set(self.places)
         return [index for index in range(len(given.messages)) if index not in shown]
 
@@ -59,7 +59,7 @@ def plain_plan(
 ) -> PlainPlan:
     """Fit a conversation into `limit`, or raise BudgetTooSmall.
 
-    `size` says what a number of tokens counts for; the messages of `held` stay as they are.
+    `size` converts tokens to what counts against the limit; the messages in `held` stay unchanged.
     """
     planner = _Planner(conversation, limit, counter, size, held)
     return planner.run()
@@ -80,7 +80,7 @@ class _Planner:
         self.counter = counter
         self.size = size
         self.steps = steps_of(conversation.messages)
-        self.shown: dict[int, tuple[Message, ...]] = {}  # the steps that are kept, as they are shown
+        self.shown: dict[int, tuple[Message, ...]] = {}  # the kept steps, as shown
         self.archive: dict[str, str] = {}
         note = apis.text_message(conversation.api, "user", _note(len(conversation.messages), UNKNOWN))
         self.used = counter.head(conversation) + counter.message(note)
@@ -116,7 +116,7 @@ class _Planner:
         rest = [n for n in reversed(range(len(self.steps))) if n not in fixed]
         users = [n for n in rest if _says(self._messages(n))]
         room = USER_SHARE * self._left()
-        for number in [*users[-1:], *users[:-1]]:  # the first request says what all of it is about
+        for number in [*users[-1:], *users[:-1]]:  # the first request says what everything is about
             room -= self._tokens(self._messages(number))
             if room >= 0:
                 yield number
@@ -129,7 +129,7 @@ class _Planner:
         return self.limit - self.size(self.used)
 
     def _add(self, number: int) -> None:
-        """Show one more step: whole, or shortened where there is room enough; else it is archived."""
+        """Show one more step: whole, or shortened if there is enough room; otherwise archive it."""
         if number in self.shown:
             return
         messages, left = self._messages(number), self._left()
@@ -141,7 +141,7 @@ class _Planner:
         self._show(number, messages)
 
     def _shorten(self, fixed: Sequence[int]) -> None:
-        """Bring what must stay under the limit: the newest step first, the current message if that is not enough."""
+        """Bring what must stay under the limit: shorten the newest step first, then the current message."""
         loose = [number for number in reversed(fixed) if self._messages(number)[0].role != "system"]
         for least in (LEAST_TEXT, LEAST):
             for number in loose:
@@ -152,7 +152,7 @@ class _Planner:
                     self._show(number, short)
 
     def _room_of(self, number: int) -> int:
-        """The tokens that a step may take beside all others that are shown.
+        """The tokens that a step may take beside all other shown ones.
 
         What counts against the limit is more than the tokens by a share: of a text of 25 times the limit that share
         alone is more than all of the limit.
@@ -163,7 +163,7 @@ class _Planner:
         return max(0, fitting - 1)
 
     def _shortened(self, number: int, tokens: int, least: int, *, force: bool = False) -> tuple[Message, ...] | None:
-        """A step in so many tokens; None if it cannot be, unless `force` wants it as small as it can be."""
+        """A step in this many tokens; None if that is impossible, unless `force` asks for as small as possible."""
         messages = self._messages(number)
         step = self.steps[number]
         parts = [
@@ -188,7 +188,7 @@ class _Planner:
         )
 
     def _leaf(self, part: Part, tokens: int) -> Any:
-        """The beginning and end of a text in the form that it needs: arguments stay JSON, and so do some results."""
+        """The beginning and end of a text; arguments and some results stay JSON."""
         handle = handle_of(part.text)
         self.archive[handle] = part.text
 
@@ -204,7 +204,7 @@ class _Planner:
         return {"result": short(tokens)} if part.json else short(tokens)
 
     def _checked(self, fixed: Sequence[int]) -> PlainPlan:
-        """The plan by its real bytes: the oldest of what need not stay goes until they fit."""
+        """The plan checked by its real bytes: the oldest optional messages go until it fits."""
         while True:
             plan = self._plan()
             if plan.total <= self.limit:
@@ -212,7 +212,7 @@ class _Planner:
             loose = [number for number in sorted(self.shown) if number not in fixed]
             if not loose:
                 raise BudgetTooSmall(plan.total, self.limit, self._must_stay(fixed))
-            # Many at once where much is over: counting thousands of times would take longer than planning.
+            # Remove many at once if much is over, because counting thousands of times would take longer than planning.
             over = plan.total - self.limit
             for number in loose:
                 over -= self._tokens(self.shown.pop(number))
@@ -228,7 +228,7 @@ class _Planner:
         return sorted(found, key=lambda entry: -entry[1])
 
     def _plan(self) -> PlainPlan:
-        """The request with the steps that are shown, and a note where others stood, if there is room for it."""
+        """The request with the shown steps, and a note in place of the others if there is room."""
         gone = [
             self.given.messages[index] for n, step in enumerate(self.steps) if n not in self.shown for index in step
         ]
@@ -248,7 +248,7 @@ class _Planner:
             if gap and first:
                 alone = not any(message.role != "system" for message in messages)
                 follows = bool(messages) and messages[-1].role == "assistant"
-                # The user speaks first, and between two turns of the model: some APIs insist on it.
+                # Some APIs require the user to speak first, and between two turns of the model.
                 needed = shown[0].role == "assistant" and (alone or follows)
                 if not told or needed:
                     messages.append(apis.text_message(self.given.api, "user", SIGN if told else note))
@@ -269,7 +269,7 @@ def _note(number: int, handle: str) -> str:
 
 
 def steps_of(messages: Sequence[Message]) -> list[list[int]]:
-    """Message indexes in steps: calls with their results, and reasoning with what it led to.
+    """Message indexes in steps: calls with their results, and reasoning with what follows it.
 
     Example: user, assistant(calls a, b), tool(a), tool(b), assistant -> [[0], [1, 2, 3], [4]]
     """
@@ -290,7 +290,7 @@ def steps_of(messages: Sequence[Message]) -> list[list[int]]:
 
 
 def _says(messages: Sequence[Message]) -> bool:
-    """Whether the user says something in a step, beside answering calls."""
+    """Whether the user says something in a step besides answering calls."""
     return any(message.role == "user" and any(part.kind != "result" for part in message.parts) for message in messages)
 
 
@@ -299,7 +299,7 @@ def _cuts(part: Part) -> bool:
 
 
 def _cap(sizes: Sequence[int], room: int) -> int:
-    """The most that each may take for all of them to fit; small ones leave their rest to the others.
+    """The largest size per item at which all fit; small items leave their rest to the others.
 
     Example: [10, 500, 900] in 300 -> 145
     """

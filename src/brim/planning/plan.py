@@ -1,4 +1,4 @@
-"""What a planner gives: the conversation to send, and what became of the one that was given."""
+"""The result of planning: the conversation to send, and what happened to the original."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from brim.planning.items import Group
 from brim.planning.reports.decisions import Decision, Form
 from brim.planning.request import PlanRequest
 
-# So many messages are joined at once to name them.
+# Messages to join at once.
 TOGETHER = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something that users of a fit should know, with its numbers."""
+    """A warning for users of a fit, with its numbers."""
 
     message: str
     numbers: dict[str, int] = field(default_factory=dict)
@@ -26,7 +26,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class ArchivedMessages:
-    """Archived messages under one handle. Their text, which may be megabytes, is made when somebody wants it."""
+    """Archived messages under one handle. Their text, possibly megabytes, is made on demand."""
 
     handle: str
     messages: Sequence[Message]
@@ -48,35 +48,35 @@ class Plan:
     conversation: Conversation
     total: int
     groups: Sequence[Group] = ()
-    archive: Mapping[str, str] = field(default_factory=dict)  # originals by their handles, but for `archived_messages`
+    archive: Mapping[str, str] = field(default_factory=dict)  # originals by handle, except `archived_messages`
     archived_messages: ArchivedMessages | None = None
     archived: Sequence[int] = ()
-    # What a policy did before the planner saw the conversation, and what its users should know.
+    # What a policy did before planning, and warnings.
     steps: Sequence[Decision] = ()
     warnings: tuple[Notice, ...] = ()
-    draft: Draft | None = None  # what was planned, with the names of its messages
+    draft: Draft | None = None  # the planned draft, with its messages' names
     # For every message of the conversation its index in the planned one; -1 for the summary.
     places: Sequence[int] = ()
 
     def after(self, steps: Sequence[Decision], archive: Mapping[str, str]) -> Plan:
-        """The plan with what was done before it, and the originals of that."""
+        """The plan, with earlier steps and their originals added."""
         return replace(self, steps=[*steps, *self.steps], archive={**archive, **self.archive})
 
     def originals(self) -> dict[str, str]:
-        """All that left the request, by its handle."""
+        """Everything that left the request, by handle."""
         kept, archived = dict(self.archive), self.archived_messages
         return kept if archived is None else {**kept, archived.handle: archived.text}
 
 
 def _pieces(messages: Sequence[Message]) -> Iterator[bytes]:
-    """Messages as lines of JSON, many at a time."""
+    """Messages as lines of JSON, in batches."""
     for start in range(0, len(messages), TOGETHER):
         joined = b"\n".join([message.raw for message in messages[start : start + TOGETHER]])
         yield b"\n" + joined if start else joined
 
 
 def kept_whole(messages: Sequence[Message]) -> dict[str, str]:
-    """Archived messages as one entry of the archive; nothing for none."""
+    """Archived messages as one archive entry; empty if there are none."""
     if not messages:
         return {}
     archived_messages = ArchivedMessages.of(messages)
@@ -86,7 +86,7 @@ def kept_whole(messages: Sequence[Message]) -> dict[str, str]:
 def told(
     request: PlanRequest, indexes: Iterable[int], form: Form, reason: str, archive: Mapping[str, str]
 ) -> list[Decision]:
-    """A decision for every archived message of the conversation that was given; `archive` is what `kept_whole` made."""
+    """A decision for every archived message; `archive` is the result of `kept_whole`."""
     messages, name = request.conversation.messages, Draft(request.conversation).name
     size, handle = request.counter.message, next(iter(archive), "")
     return [

@@ -1,7 +1,7 @@
-"""Of a very long history, the messages that a plan looks at: the others would be archived in any case.
+"""Selects the messages of a very long history that a plan examines; the others would be archived anyway.
 
-Counting and cutting what is surely archived would take most of the time of a fit. So it goes by sizes that are
-guessed from bytes; whatever is looked at is counted exactly, and only that can be sent.
+Counting and splitting what is surely archived would take most of the time of a fit. So this uses sizes estimated from
+bytes; whatever is examined is counted exactly, and only that can be sent.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ LOOKED_AT, LOOKED_AT_CHAT = 2.0, 1.15
 # The newest messages of a very long history are looked at up to this share of the limit, whatever they say; what is
 # looked at is enough to choose from if it is so many times the limit.
 RECENT_SEEN, ENOUGH_SEEN = 0.25, 1.05
-# So many messages, spread over the history, say how many bytes a token has in it.
+# Messages sampled across the history to estimate its bytes per token.
 SAMPLE = 64
 
 
 def guessed(messages: tuple[Message, ...], size: Callable[[Message], int], limit: int) -> Guess | None:
-    """About how many tokens each message has, where there are many and they are far more than the limit; else None.
+    """The approximate tokens of each message, if there are many and far more than the limit; otherwise None.
 
-    It goes by nothing but the messages: what happened to be counted before must not change a plan.
+    It depends only on the messages: what happened to be counted before must not change a plan.
     """
     if len(messages) < MANY:
         return None
@@ -39,7 +39,7 @@ def guessed(messages: tuple[Message, ...], size: Callable[[Message], int], limit
     share = sum([size(messages[n]) for n in sample]) / max(1, sum([lengths[n] for n in sample]))
     if not share or sum(lengths) * share < LOOKED_AT * limit:
         return None
-    for number in columns.others:  # media have bytes that are no tokens
+    for number in columns.others:  # the bytes of media aren't tokens
         parts = messages[number].parts
         if len(parts) > 1 or (parts and not parts[0].text):
             texts = sum([len(part.text) for part in parts])
@@ -51,7 +51,7 @@ def guessed(messages: tuple[Message, ...], size: Callable[[Message], int], limit
 def looked_at(
     request: PlanRequest, draft: Draft, limit: int, guess: Guess | None, relevance: Column | None
 ) -> list[Group]:
-    """The conversation in groups; of a history many times the limit, what is worth looking at."""
+    """The conversation in groups; for a history many times the limit, only the part worth examining."""
     messages, counter, seen = draft.messages, request.counter, None
     results = guess is None or any(messages[number].answers for number in guess.columns.others)
     for times in (LOOKED_AT,) if results else (LOOKED_AT_CHAT, LOOKED_AT):
@@ -61,7 +61,7 @@ def looked_at(
         groups = Itemizer(
             draft.conversation, counter.sizes, counter.text, draft.layers, seen=seen, held=draft.held
         ).groups()
-        # Sizes are guessed: what is looked at may be less than there is room for.
+        # Sizes are estimates, so the examined part may be less than there is room for.
         if sum([group.tokens for group in groups if group.items]) >= ENOUGH_SEEN * limit:
             break
     return groups
@@ -75,7 +75,7 @@ def _worth_seeing(
     most: float,
     stay: Collection[int],
 ) -> WorthSeeing:
-    """Messages of `most` tokens: those that have to stay, the newest up to `recent`, then the most relevant ones."""
+    """Messages up to `most` tokens: those that have to stay, the newest up to `recent`, then the most relevant."""
     lengths = guess.columns.lengths
     chosen = {*guess.columns.systems, current(messages), *stay}
     newest = recent / guess.share

@@ -1,4 +1,4 @@
-"""Project context: the blocks inside the instructions. Nothing else may starve because of them.
+"""Project context: large blocks inside the instructions, which must not starve everything else.
 
 While the layers together are over the limit they shrink first, by what the current message asks, to what the others
 leave, but not below a quarter of the room; below that only where this turn's context and the newest turn do not fit
@@ -22,14 +22,14 @@ from brim.planning.render import with_text
 from brim.planning.reports.decisions import Decision
 from brim.planning.request import PlanRequest
 
-# The share of the room that it keeps while anything else but this turn can give way.
+# Share of the room it keeps while anything except this turn can yield.
 LEAST_SHARE = 0.25
 # This turn and the newest are kept whole up to this share of the limit: what a quarter for the project leaves, less the
 # current message.
 TURN_SHARE = 0.7
-# What is left of it where this turn needs everything: a sign of each block with its handle.
+# Tokens left of it if this turn needs everything: a mark for each block with its handle.
 LEAST = 40
-# A block of fewer characters is part of the instructions.
+# Shorter blocks are part of the instructions.
 BLOCK = 1_000
 # What it is about is asked at the end of a message, or at its beginning: so many characters of each.
 ASKED = 600
@@ -56,9 +56,9 @@ class _Block:
 def shrunk(
     request: PlanRequest, draft: Draft, steps: list[Decision], archive: dict[str, str], limit: int | None = None
 ) -> Draft:
-    """The draft with smaller blocks in its instructions, which then stay as they are; the draft itself if it fits.
+    """The draft with smaller blocks in its instructions, which are then fixed; unchanged if it fits.
 
-    `steps` gets what became of them, `archive` their originals.
+    `steps` receives what happened to them, `archive` their originals.
     """
     limit = request.limit if limit is None else limit
     if limit <= 0 or any(index in draft.held for index in _places(draft)):
@@ -81,9 +81,9 @@ def shrunk(
 
 
 def this_turn(request: PlanRequest, draft: Draft) -> frozenset[int]:
-    """What goes last: context of this turn, and the turn before the current message where it is only talk.
+    """What yields last: this turn's context, and the previous turn if it is only talk.
 
-    Nothing where they take more than TURN_SHARE of the limit. Newest steps with tools have a rule of their own.
+    Empty if they take more than TURN_SHARE of the limit. Newest steps with tools have their own rule.
     """
     now = current(draft.messages) if draft.messages else -1
     turn = [n for n in range(_turn_before(draft, now), now) if n not in draft.layers]
@@ -95,7 +95,7 @@ def this_turn(request: PlanRequest, draft: Draft) -> frozenset[int]:
 
 
 def _places(draft: Draft) -> list[int]:
-    """The instructions: the field beside the messages, and messages of that role or layer."""
+    """The indexes of instructions: the system field, and messages with that role or layer."""
     found = [n for n, message in enumerate(draft.messages) if message.role == "system" or draft.layers.get(n) == 1]
     return [SYSTEM, *found] if draft.conversation.system is not None else found
 
@@ -118,7 +118,7 @@ def _blocks(request: PlanRequest, draft: Draft) -> list[_Block]:
 
 
 def _needs(request: PlanRequest, draft: Draft, found: Sequence[_Block], limit: int) -> tuple[int, int, int]:
-    """The room beside instructions and the current message's words; what all others take of it; what this turn does."""
+    """The room beside instructions and the current message's words; what all else takes; what this turn takes."""
     size, count, messages = request.counter.message, request.counter.text, draft.messages
     instructions = set(_places(draft))
     bare = replace(draft.conversation, messages=(), system=None)
@@ -134,7 +134,7 @@ def _needs(request: PlanRequest, draft: Draft, found: Sequence[_Block], limit: i
 
 
 def _outside(message: Message, index: int, found: Sequence[_Block], count: Callable[[str], int]) -> int:
-    """The tokens of a message beside its blocks."""
+    """The tokens of a message outside its blocks."""
     tokens = 8
     for number, part in enumerate(message.parts):
         at = 0
@@ -147,7 +147,7 @@ def _outside(message: Message, index: int, found: Sequence[_Block], count: Calla
 
 
 def _turn_before(draft: Draft, now: int) -> int:
-    """Where the newest turn before the current message begins."""
+    """The start of the newest turn before the current message."""
     for number in range(now - 1, -1, -1):
         message = draft.messages[number]
         if message.role == "user" and not message.answers and number not in draft.layers:
@@ -189,7 +189,7 @@ def _with_blocks(
 
 
 def _between(inside: str, short: str) -> str:
-    """What is shown of a block, its tags on lines of their own as they were."""
+    """The shown part of a block, with its tags on their own lines."""
     return ("\n" if inside.startswith("\n") else "") + short.strip("\n") + ("\n" if inside.endswith("\n") else "")
 
 
@@ -203,7 +203,7 @@ def _short(request: PlanRequest, draft: Draft, block: _Block, inside: str, token
 
 
 def asked_words(messages: Sequence[Message]) -> str:
-    """The user's own words in the current message, the last sentence first: only so many terms are looked for."""
+    """The user's own words in the current message, last sentence first, because only so many terms are searched."""
     if not messages:
         return ""
     text = messages[current(tuple(messages))].text

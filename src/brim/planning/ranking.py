@@ -1,4 +1,4 @@
-"""How relevant each message of a conversation is to what is asked now."""
+"""Ranks the messages of a conversation by relevance to the current question."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from brim.relevance.term_spread import Column, scale, zeros
 # .328 / .233, .07 s by those words alone; .733 / .667, .10 s so; .730 / .667, .12 s with twice as many.
 PACKED = 1_500
 BEST, NEWEST = 400, 40
-# A user's words count so much more than an equally relevant answer.
+# How much more a user's words count than an equally relevant answer.
 USER = 1.1
-# A message of the user of so many tokens is short, whatever the user's others have.
+# User messages up to this many tokens count as short, whatever the others' length.
 SHORT = 100
 # The answers to the messages that match best stay beside them: one for so many tokens of room, each up to the share
 # ANSWER of the room, all up to ANSWERS. BEAM at 8,000 tokens, tuned half, evidence / all of a question / in answers:
 # .837 / .764 / .061 with one, .827 / .742 / .182 so, .789 / .674 / .182 with one for 1,950 tokens.
 ANSWERED, ANSWER, ANSWERS = 2_500, 0.15, 0.4
-# A time at the start of a message, as logs of chats have it: it holds until the next one.
+# A time at the start of a message, as in chat logs; it applies until the next one.
 _DATED = re.compile(r"\s*\[([^\[\]\n]{0,40}\d[^\[\]\n]{3,40})\]\s*")
 
 
 @dataclass(slots=True)
 class Chat:
-    """An index of messages that knows when they were said, where a time stands at their start."""
+    """An index of messages that knows when they were said, if they begin with a time."""
 
     index: Index = field(default_factory=Index)
     times: list[str] = field(default_factory=lambda: [""])  # of each part of the chat
@@ -51,7 +51,7 @@ class Chat:
         self.parts.append(part)
 
     def cut(self, length: int) -> None:
-        """Forget the messages from a number on, as if they had never been added."""
+        """Forget the messages from this number on."""
         if length < len(self.parts):
             self.index.cut(length)
             del self.parts[length:]
@@ -65,9 +65,9 @@ def relevance(
     room: int,
     columns: Columns | None = None,
 ) -> Column | None:
-    """One number for each message: 0 where it is not history, from 0 to 1 by relevance, 1 more where it should stay.
+    """A number for each message: 0 outside the history, 0 to 1 by relevance, plus 1 if it should stay.
 
-    `room` is how many tokens of the history can stay. None if nothing is asked.
+    `room` is how many tokens of the history can stay. None if there is no question.
     """
     if not query.strip() or room <= 0:
         return None
@@ -130,7 +130,7 @@ def _packed(
 
 
 def weigh(scores: Column, sizes: Sequence[int], by_user: Sequence[bool], named: Collection[int] = ()) -> None:
-    """Weigh scores by sizes: a short fact must not lose to a long answer.
+    """Weigh scores by size, because a short fact must not lose to a long answer.
 
     What others say counts the less the longer they speak on average than the user, so a chat of equals and a transcript
     in one role stay as they are; where they answer, a long message of the user counts by the root of its size. What
@@ -148,7 +148,7 @@ def weigh(scores: Column, sizes: Sequence[int], by_user: Sequence[bool], named: 
 
 
 def _raise_answers(scores: Column, sizes: Sequence[int], by_user: Sequence[bool], room: int) -> None:
-    """Let the answers to the best messages follow them."""
+    """Raise the answers to the best messages."""
     left = ANSWERS * room
     best = nlargest(max(1, room // ANSWERED), range(len(scores)), key=scores.__getitem__)
     for number, score in [(number, scores[number]) for number in best if by_user[number]]:

@@ -1,4 +1,4 @@
-"""Rendering: what a plan decided, written into the messages it was decided for."""
+"""Rendering: writes a plan's decisions into the messages."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from brim.planning.items import SYSTEM, Item
 from brim.planning.plan import ArchivedMessages, Plan
 from brim.planning.state import PlanState
 
-# What is left of a message of which everything else goes.
+# What is left of a message when everything else goes.
 SIGN = "[…]"
 
 
 def rendered(state: PlanState) -> Plan:
-    """The conversation that is sent, counted, with the summary in its place."""
+    """The conversation to send, counted, with the summary in place."""
     conversation, by_message = state.conversation, _by_message(state)
     shown = {index: rebuilt(conversation.api, state.message(index), items) for index, items in by_message.items()}
     archived = [member for group in state.groups if not group.kept for member in group.members]
@@ -62,7 +62,7 @@ def _by_message(state: PlanState) -> dict[int, list[Item]]:
 
 
 def rebuilt(api: str, message: Message, items: Sequence[Item]) -> Message:
-    """The message with the texts that its items now have; the message itself if nothing is changed."""
+    """The message with its items' new texts; the same object if nothing changed."""
     if not [item for item in items if item.shown is not None]:
         return message
     edits: dict[Path, Any] = {}
@@ -78,7 +78,7 @@ def rebuilt(api: str, message: Message, items: Sequence[Item]) -> Message:
 
 
 def with_text(api: str, message: Message, texts: Mapping[int, str]) -> Message:
-    """The message with other texts in some of its parts; a block for which there is none is left out."""
+    """The message with new texts for some parts; a block without a text is removed."""
     edits: dict[Path, Any] = {}
     for number, text in texts.items():
         part = message.parts[number]
@@ -94,13 +94,13 @@ def _changed(api: str, message: Message, edits: dict[Path, Any]) -> Message:
 
 
 def _inline(message: Message) -> bool:
-    """Whether a system message is one of the list rather than a field of its own."""
+    """Whether a system message is in the list rather than in its own field."""
     value = message.value
     return isinstance(value, dict) and "role" in value
 
 
 def _place(part: Part, pieces: Sequence[Item]) -> Path:
-    """Where the edit goes: the leaf, or the whole block when nothing is left of it."""
+    """Where the edit goes: the leaf, or the whole block if nothing is left of it."""
     text = _text(pieces)
     if pieces[0].kind == "media" or (not text and part.block and not part.json):
         return part.at if pieces[0].kind == "media" else part.block
@@ -122,12 +122,12 @@ def _leaf(api: str, part: Part, pieces: Sequence[Item]) -> Any:
         return text
     if part.kind == "call":
         return json.loads(text)
-    # A result that must be an object: compact text is one field of it.
+    # A result that must be an object gets the compact text as a field.
     return {"result": text}
 
 
 def _keep_one(api: str, message: Message, edits: dict[Path, Any]) -> None:
-    """A message must say something: the last part that would go leaves a sign instead."""
+    """A message must not be empty, so the last part that would go leaves a sign instead."""
     blocks = [part.block for part in message.parts]
     if all(edits.get(block) is DROP for block in blocks):
         part = next((part for part in message.parts if part.kind == "text"), None)

@@ -1,4 +1,4 @@
-"""Who gets how much of what is left: shares in proportion to value, in the largest form that a share pays for.
+"""Divides the room that is left: shares in proportion to value, and for each item the best form its share allows.
 
 A step whose share is not some times its overhead (frames, ids, arguments) is a line of the summary: too much of its
 share would go into the frame. A text is kept whole when its share reaches what it needs, which grows
@@ -14,9 +14,9 @@ from brim.planning.forms import Forms
 from brim.planning.items import WHOLE, Group
 
 CandidateForm = Literal["full", "short", "line", "archived"]
-# Tokens of a line that says tool, key arguments and outcome.
+# Tokens of a line with tool, key arguments and outcome.
 LINE = 24
-# A step is shown in place when its share is so many times its overhead; else a line of the summary says more.
+# A step is shown in place if its share is this many times its overhead; otherwise a line of the summary says more.
 IN_PLACE = 4
 # The share at which an older answer is shown, however long it is: steps beside it, which count twice as much, have 140
 # tokens then. Words of the next answer and values of calls kept by a fit of tau's runs at 25 / 50%, tuned half:
@@ -28,18 +28,18 @@ HALVINGS = 24
 
 @dataclass(slots=True)
 class Candidate:
-    """A group that rule 4 decides on, and what it decided."""
+    """A group that rule 4 decides on, with the decision."""
 
     group: Group
     weight: float
-    size: int  # what showing it whole adds
-    overhead: int  # what showing anything of it in place adds, before its content
-    step: bool  # whether it has calls or results, which a line of the summary can stand for
-    whole: bool  # whether it is kept as it is or not at all
+    size: int  # tokens added by showing it whole
+    overhead: int  # tokens added by showing it in place, before any content
+    step: bool  # whether it has calls or results, so that a summary line can represent it
+    whole: bool  # whether it is kept whole or not at all
     was_kept: bool
-    ranked: bool = False  # whether its weight alone decides: sizes are weighed in it already
+    ranked: bool = False  # whether its weight alone decides, because it already accounts for size
     answer: bool = False  # whether it is what the model said, without a call
-    floor: int = 0  # tokens that its line has in any case
+    floor: int = 0  # tokens that its line gets in any case
     form: CandidateForm = "archived"
     tokens: int = 0
 
@@ -62,7 +62,7 @@ class Candidate:
         return ANSWER_FROM if self.answer and self.whole else self.size
 
     def at(self, price: float) -> tuple[CandidateForm, int]:
-        """Its form and its tokens at a price for a token."""
+        """Its form and tokens at a given price per token."""
         share = self.weight / price if price else float("inf")
         if share >= self.need:
             return "full", self.size
@@ -77,7 +77,7 @@ class Candidate:
 
 
 def share_out(candidates: list[Candidate], room: int, lines: int) -> None:
-    """Decide on the form of every candidate: the lowest price at which all of it is within `room` tokens.
+    """Decide the form of every candidate, at the lowest price at which everything is within `room` tokens.
 
     Steps have a line of their own, the newest first, while these lines take at most `lines` tokens.
     """

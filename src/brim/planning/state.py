@@ -1,4 +1,4 @@
-"""What one planning has decided so far. Each rule changes it in turn; only the last count makes a plan of it."""
+"""The state of one planning run. Each rule changes it in turn; the last count turns it into a plan."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from brim.relevance.term_spread import Column
 
 
 class PlanState:
-    """The groups of a conversation, what is shown of each, and what all of it takes.
+    """The groups of a conversation, what is shown of each, and the total.
 
-    `target` is where rule 4 and filling end; the limit holds for everything.
+    Rule 4 and filling stop at `target`; the limit applies to everything.
     """
 
     def __init__(self, request: PlanRequest, draft: Draft, guess: Guess | None = None, target: int | None = None):
@@ -33,7 +33,7 @@ class PlanState:
         self.target = min(self.limit, target or self.limit)
         self._query = query_of(draft.conversation)
         self._guess = guess
-        # Of a history many times the limit, what is worth looking at depends on what is asked; else that can wait.
+        # For a history many times the limit, the question decides what is worth examining; otherwise ranking can wait.
         self.relevance: Column | None = None
         if guess is not None:
             self.rank(self.limit)
@@ -45,11 +45,11 @@ class PlanState:
         used = used_keys(self._seen(), draft.conversation.tools)
         self.forms = Forms(self.counter.text, self.limit, self._original, request.recall, self._query, used)
         self.summary = Summary(request, draft, self.limit, self.forms)
-        self.rest: list[Candidate] = []  # what rule 4 decides on
-        self.bridges: list[Group] = []  # what is kept only because an API wants it before calls
+        self.rest: list[Candidate] = []  # the candidates of rule 4
+        self.bridges: list[Group] = []  # groups kept only because an API requires them before calls
 
     def rank(self, room: int) -> None:
-        """Say how relevant each message is, given the room that the history has."""
+        """Rank the messages, given the room of the history."""
         if self.relevance is None:
             columns = None if self._guess is None else self._guess.columns
             self.relevance = relevance(self.conversation, self._query, self.counter.message, room, columns)
@@ -59,12 +59,12 @@ class PlanState:
         return system if index == SYSTEM and system is not None else self.conversation.messages[index]
 
     def surely_over(self) -> bool:
-        """Whether what was looked at is too much by itself."""
+        """Whether the examined part alone is too much."""
         seen = sum([group.tokens for group in self.groups if group.items])
         return self.request.size(self.head + seen) > self.limit
 
     def total(self) -> int:
-        """What all that is shown takes, as far as its parts add up."""
+        """The total of everything shown, as the sum of its parts."""
         kept = [group for group in self.groups if group.kept]
         frames = sum([group.frame for group in kept])
         shown = sum([item.shown_tokens for group in kept for item in group.items])
@@ -88,11 +88,11 @@ class PlanState:
         return item.message in self.draft.held
 
     def lacks(self, group: Group) -> bool:
-        """Whether anything of a group is not shown."""
+        """Whether part of a group isn't shown."""
         return not group.kept or any(item.shown is not None for item in group.items)
 
     def missing(self, group: Group) -> int:
-        """What showing a group whole adds to what is shown of it."""
+        """The tokens that showing a group whole would add."""
         return group.tokens - (sum(item.shown_tokens for item in group.items) + group.frame if group.kept else 0)
 
     def keep_whole(self, group: Group) -> None:
@@ -102,14 +102,14 @@ class PlanState:
             self.forms.show(item)
 
     def name_rule(self, rule: str) -> None:
-        """Say by which rule everything is shown that no earlier rule kept."""
+        """Record this rule for everything shown that no earlier rule kept."""
         for group in self.groups:
             for item in group.items if group.kept else ():
                 if not item.rule and not item.must:
                     item.rule = rule if item.shown_tokens > self.forms.floor(item) or item.shown is None else ""
 
     def must_stay(self) -> list[tuple[str, int]]:
-        """What cannot go, with its tokens and those of its frame, largest first."""
+        """What has to stay, with its tokens including frames, largest first."""
         found = [("tools and framing", self.head)]
         for group in self.groups:
             for member in group.members if group.must else ():
@@ -125,12 +125,12 @@ class PlanState:
         return sorted(found, key=lambda entry: -entry[1])
 
     def _seen(self) -> list[Message]:
-        """The messages of the history that may be shown, in order."""
+        """The examined messages of the history, in order."""
         members = [member for group in self.groups if group.items for member in group.members if member != SYSTEM]
         return [self.conversation.messages[member] for member in members]
 
     def _original(self, item: Item) -> str:
-        """What an item without a text of its own is, as JSON: an image, a signed thought."""
+        """The JSON of an item without text, such as an image or signed thinking."""
         message = self.message(item.message)
         return encode(leaf(message.value, message.parts[item.part].at)).decode("utf-8", "surrogatepass")
 

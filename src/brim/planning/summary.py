@@ -1,4 +1,4 @@
-"""The text that stands for archived turns: what was asked and decided, and what was done with its outcome."""
+"""The summary of archived turns: what was asked and decided, and what was done with which outcome."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from brim.planning.sharing import LINE, Candidate
 from brim.planning.user_words import asks
 from brim.summaries.deterministic import take_notes
 
-# Share of the limit that lines for archived steps may take before only the newest have one.
+# Share of the limit for lines of archived steps; beyond it, only the newest have a line.
 LINES_SHARE = 0.06
 # Share of the room for what archived messages asked, decided and left open.
 NOTES_SHARE = 0.03
-# Fewer tokens than this say nothing of what was asked.
+# Fewer tokens than this can't say what was asked.
 LEAST_NOTES = 40
-# A line of fewer words, "Price: $146", decides nothing.
+# A line with fewer words ("Price: $146") states no decision.
 WORDS = 5
 QUESTIONS = ("?", "？")
-# The newest archived messages that are read for notes.
+# How many of the newest archived messages to read for notes.
 NOTED = 120
 # Tools that are named with how often they were used, and of those used once the last, with their arguments: in a window
 # of 1,000 tokens the one command that an agent ran stays in .33 of the requests without them (bench/standing.py).
@@ -32,7 +32,7 @@ SEVERAL, ONCE = 8, 4
 # leave the room to what results hold: values kept of tau at 25%, tuned half, fit / session: .894 / .881 at 2,
 # .881 / .868 at 3, .874 / .868 at 8 (bench/meaning.py).
 REPLY = 2
-# Share of the limit for the questions that such messages answer: one in a window of 1,500 tokens.
+# Share of the limit for the questions that such replies answer: one in a window of 1,500 tokens.
 ANSWERED_SHARE = 0.02
 # Tokens of a line that says only tool and key arguments.
 BRIEF = 1
@@ -41,7 +41,7 @@ HANDLE = "brim:00000000"
 
 
 class Summary:
-    """What is said of archived messages, and what that takes."""
+    """What the summary says, and its size."""
 
     def __init__(self, request: PlanRequest, draft: Draft, limit: int, forms: Forms) -> None:
         self.recall = request.recall
@@ -50,7 +50,7 @@ class Summary:
         self.conversation = draft.conversation
         self.limit = limit
         self.forms = forms
-        self.silent = False  # whether there is room for no more than a sign
+        self.silent = False  # whether there is only room for a sign
         self.most = int(LINES_SHARE * limit)
         self.head = self._message_tokens(self._head(999, HANDLE)) + 2
         self.frame = 0
@@ -61,19 +61,19 @@ class Summary:
         self._rest = ""
         self._own: dict[int, frozenset[str]] = {}  # the words of each step's results
         self._known: dict[tuple[int, int, frozenset[str]], str] = {}
-        self._words: dict[str, set[str]] = {}  # of texts that are shown
+        self._words: dict[str, set[str]] = {}  # the words of shown texts
         self._sizes: dict[str, int] = {}  # of lines
         self._made = False
         self._shown: list[tuple[Candidate, str]] = []
 
     def begin(self, groups: Sequence[Group], room: int) -> None:
-        """Take room for what is said in any case, if anything may be archived."""
+        """Reserve room for the fixed part, if anything may be archived."""
         self.frame = self.head
         self._notes_most = int(NOTES_SHARE * room)
         self.groups = groups
 
     def make(self, archived: Sequence[Candidate], groups: Sequence[Group]) -> None:
-        """Write it for what is archived now."""
+        """Write the summary for what is archived now."""
         gone = [group for group in groups if not group.kept]
         self._made = bool(gone)
         if not gone:
@@ -105,7 +105,7 @@ class Summary:
         return self.head + (self.count("\n" + self.text) if self.text else 0)
 
     def message(self, messages: int, handle: str) -> Message:
-        """The message that stands for the archived ones, and names the original of all of them."""
+        """The summary message, which names the archive of all archived messages."""
         head = SIGN if self.silent else self._head(messages, handle)
         text = f"{head}\n{self.text}" if self.text and not self.silent else head
         return self.counter.text_message(self.conversation.api, "user", text)
@@ -153,17 +153,17 @@ class Summary:
         return self.counter.message(self.counter.text_message(self.conversation.api, "user", text))
 
     def _noted(self, gone: Sequence[Group]) -> str:
-        """What archived messages asked, decided and left open."""
+        """The requests, decisions and open points of archived messages."""
         most = self._notes_most
         if most < LEAST_NOTES:
             return ""
         members = [member for group in gone for member in group.members][-NOTED:]
         messages = [self.conversation.messages[member] for member in members]
         notes = take_notes(messages)
-        # The points of an answer that nothing was done about are advice; only what it concludes is decided.
+        # Points of an answer without actions are advice; only its conclusions are decisions.
         advice = not any(message.calls or message.answers for message in self.conversation.messages)
         decisions = [line for line in (notes.verdicts if advice else notes.decisions) if _says_something(line)]
-        # What was asked of the user was answered by the next message, which is kept.
+        # Questions to the user were answered by the next message, which is kept.
         left = [line for line in notes.open if not line.rstrip().endswith(QUESTIONS) and _says_something(line)]
         left = [] if advice else left
         sections = [("asked:", notes.topics), ("decided:", decisions), ("open:", left)]
@@ -173,7 +173,7 @@ class Summary:
         return text
 
     def _questions(self, groups: Sequence[Group]) -> str:
-        """The archived questions that short replies in view answer, the newest that there is room for.
+        """The archived questions that visible short replies answer; the newest that fit.
 
         Example: Shall I book it? → yes
         """
@@ -196,7 +196,7 @@ class Summary:
         return "\n".join(["answered:", *reversed(lines)]) if lines else ""
 
     def _known_line(self, group: Group, tokens: int, said: set[str]) -> str:
-        """The line of a step. A summary is written many times: its lines are made once for what else is said."""
+        """The line of a step, cached because a summary is written many times."""
         own = self._own.get(id(group))
         if own is None:
             results = [item.text for item in group.items if item.kind == "result"]
@@ -216,7 +216,7 @@ class Summary:
         return self.forms.line(calls, results, tokens, said)
 
     def _visible(self, groups: Sequence[Group]) -> set[str]:
-        """The words that are shown in any case: no line has to say them again."""
+        """The words that are shown anyway, so that no line repeats them."""
         found: set[str] = set()
         for group in groups:
             for item in group.items if group.kept else ():
@@ -228,7 +228,7 @@ class Summary:
         return found
 
     def _counted(self, gone: Sequence[Group], shown: set[int]) -> str:
-        """Calls that no line tells of, by tool; one that was made once says with what.
+        """Calls without a line, counted by tool; a call made once is shown with its arguments.
 
         Example: and 14 earlier calls: search ×9, read_file ×4, run(deploy.sh prod-7)
         """
@@ -251,12 +251,12 @@ class Summary:
 
 
 def _says_something(line: str) -> bool:
-    """Whether a line decides or leaves anything. Example: "Price: $146" and "Here is how to do this:" do not"""
+    """Whether a line states a decision or an open point. Example: "Price: $146" and "Here is how to do this:" do not"""
     return len(line.split()) >= WORDS and not line.rstrip().endswith((":", "："))
 
 
 def _sections(sections: list[tuple[str, list[str]]], limit: int) -> str:
-    """Titled lists of the newest lines, each in its part of so many characters."""
+    """Titled lists of the newest lines, sharing this many characters."""
     filled = [(title, lines) for title, lines in sections if lines]
     parts: list[str] = []
     for title, lines in filled:

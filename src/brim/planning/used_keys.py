@@ -1,6 +1,6 @@
-"""Which keys later calls are likely to need: those that calls give as arguments, and those they took values from.
+"""The keys that later calls are likely to need: those used as arguments, and those that arguments were taken from.
 
-A conversation says itself what its tools need. A call with `{"order": "A-17"}` whose value stands in an earlier result
+The conversation shows what its tools need. A call with `{"order": "A-17"}` whose value stands in an earlier result
 under `open_orders` makes both keys useful: other values under them come first when a result is shortened.
 """
 
@@ -14,11 +14,11 @@ from typing import Any
 from brim.content.keyed_values import folded
 from brim.conversation import Message
 
-# The newest calls and the newest characters of results that are looked at: more would take long and say the same.
+# Newest calls, and newest characters of results, to examine; more would take long and add nothing.
 CALLS, CHARACTERS = 60, 200_000
-# A value that is shorter stands in many places by chance.
+# Shorter values occur in many places by chance.
 TELLING = 4
-# Between a key and its value stands no more than this; the values of a list before it among it.
+# The most characters between a key and its value, including earlier values of the same list.
 BETWEEN = 400
 _KEY = re.compile(r"([A-Za-z_][\w.-]*)[\"'\\]*\s*[:=](?!//)")
 
@@ -50,7 +50,7 @@ def used_keys(messages: Sequence[Message], tools: bytes | None = None) -> frozen
 
 
 def _source(value: str, number: int, results: Sequence[tuple[int, str]]) -> str:
-    """The key under which a value stands in the newest result before a message."""
+    """The key of a value in the newest result before a message."""
     for place, text in results:
         at = text.find(value) if place < number else -1
         if at >= 0:

@@ -1,7 +1,7 @@
-"""Which messages a person wrote, and which of them hold for the whole conversation.
+"""Tells which messages a person wrote, and which of them are standing instructions.
 
 Agents without tool messages (aider, Cline, SWE-agent) send what their tools print in the user's role. Such messages
-are told by their shape: they open with a label, a tag or a bracketed head, and the same head comes again and again.
+are recognised by their shape: a label, tag or bracketed head at the start that recurs again and again.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _HEAD = re.compile(
 )
 # The line of a call that a model writes as text, in the JSON of a message.
 _IN_TEXT = b"\\nAction Input:"
-# A head that stands before so many messages is a program's: people do not open three messages alike.
+# A head that recurs this often is a program's: people don't open three messages alike.
 REPEATED = 3
-# A message of at most so many characters is read as an instruction; a longer one explains something.
+# Messages up to this length are read as instructions; longer ones explain something.
 SHORT = 600
-# What people say when they mean it for the rest of the conversation.
+# Phrases for things that apply to the rest of the conversation.
 _STANDING = re.compile(
     r"\b(?:always|never|from now on|do not|don't|must not|must|make sure|remember (?:that|to)|keep in mind|prefer|"
     r"avoid|only use|no matter|at all times|going forward|in (?:all|every) (?:answers?|repl(?:y|ies)|responses?)|"
@@ -34,18 +34,18 @@ _STANDING = re.compile(
 
 
 def asks(message: Message) -> bool:
-    """Whether a message is in the user's role and answers no call."""
+    """Whether a message has the user's role and answers no call."""
     return message.role == "user" and not message.answers
 
 
 def machine_heads(messages: Sequence[Message]) -> frozenset[str]:
-    """The heads by which a program's messages are known: those before several messages of the user's role."""
+    """The heads of a program's messages: those that begin several messages in the user's role."""
     found = Counter(head for message in messages if asks(message) and (head := _head(message)))
     return frozenset(head for head, times in found.items() if times >= REPEATED)
 
 
 def by_program(message: Message, heads: frozenset[str]) -> bool:
-    """Whether a program wrote a message of the user's role. Example: "OBSERVATION:\\nsrc  tests" -> True"""
+    """Whether a program wrote a message in the user's role. Example: "OBSERVATION:\\nsrc  tests" -> True"""
     return bool(heads) and _head(message) in heads
 
 
@@ -58,7 +58,7 @@ def calls_in_text(message: Message) -> bool:
 
 
 def standing(message: Message) -> bool:
-    """Whether a short message asks for something that holds from now on. Example: "Never edit migrations/." -> True"""
+    """Whether a short message sets a rule for everything after it. Example: "Never edit migrations/." -> True"""
     text = message.text
     return len(text) <= SHORT and _STANDING.search(text) is not None
 

@@ -1,4 +1,4 @@
-"""Policy `agent`, the default; and the last step of every other policy: the planner that holds the ceiling."""
+"""Policy `agent`, the default and the last step of every other policy: the planner that enforces the limit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def plan(request: PlanRequest) -> Plan:
 
 
 def enforce(request: PlanRequest, draft: Draft, *, target: int | None = None, planned: bool = False) -> Plan:
-    """The one enforcement point: a conversation that fits is left alone, any other is planned into its limit.
+    """The one enforcement point: a conversation that fits stays unchanged, any other is planned to its limit.
 
     `target` is where a compaction ends, which is `planned` even if it fits. What the plan calls archived are indexes
     of the draft.
@@ -48,7 +48,7 @@ def enforce(request: PlanRequest, draft: Draft, *, target: int | None = None, pl
         try:
             return enforce(request, smaller, target=target, planned=planned).after(steps, archive)
         except BudgetTooSmall:
-            pass  # what the project context keeps is more than there is: it is planned too
+            pass  # the project context keeps more than there is room for, so plan it too
     state = PlanState(request, draft, guess, target)
     if guess is not None and not planned and not state.surely_over() and request.fits(conversation):
         return as_it_is(request, draft)
@@ -56,5 +56,5 @@ def enforce(request: PlanRequest, draft: Draft, *, target: int | None = None, pl
 
 
 def as_it_is(request: PlanRequest, draft: Draft) -> Plan:
-    """The plan of a conversation that fits."""
+    """The plan for a conversation that fits."""
     return Plan(draft.conversation, request.total(draft.conversation), draft=draft)

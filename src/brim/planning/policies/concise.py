@@ -31,9 +31,9 @@ from brim.summaries.deterministic import HEADER
 
 log = logging.getLogger("brim")
 INSTRUCTIONS = "[SYSTEM INSTRUCTIONS]\n\n"
-# A summariser is told a number of tokens: about so many characters are one.
+# Characters per token, to tell a summariser its size.
 CHARS = 4
-# The least that is left of a pasted block: its mark.
+# The least to keep of a pasted block: its mark.
 MARK = 48
 
 
@@ -83,7 +83,7 @@ def _pastes_shortened(
 ) -> Draft:
     """Where the turns that stay are longer than the history may be: what is pasted into them is shortened, and told.
 
-    Their own words stay as they are.
+    The users' own words stay.
     """
     now = current(draft.messages)
     places = [n for n in range(now) if not _instructs(draft, n)]
@@ -125,7 +125,7 @@ def _pastes_shortened(
 
 
 def _instructs(draft: Draft, index: int) -> bool:
-    """Whether a message is instructions: by its role, or because Brim made it of what had that role."""
+    """Whether a message is instructions, by its role or because Brim made it from one with that role."""
     return draft.messages[index].role == "system" or draft.layers.get(index) == 1
 
 
@@ -134,7 +134,7 @@ def shortened(
 ) -> tuple[int, list[int], list[Message], list[Notice]]:
     """How many messages at the start are archived, which steps after them, what stands for them, and what to know.
 
-    Where the characters cannot be counted the last ten messages stay, where nothing can be summarised the last four.
+    If characters can't be counted the last ten messages stay; if nothing can be summarised, the last four.
     """
     history = chat[:now]
     size, counted = characters(history)
@@ -164,9 +164,9 @@ def shortened(
 
 
 def _summary(request: PlanRequest, policy: ConcisePolicy, chat: Sequence[Message], gone: Sequence[int]) -> str:
-    """The summary message for what goes: the caller's summariser writes it if there is one and it says something.
+    """The summary message for what goes, written by the caller's summariser if there is one and it succeeds.
 
-    Else it is made without a model; nothing where nothing can be summarised.
+    Otherwise it is made without a model; empty if nothing can be summarised.
     """
     earlier = _earlier(chat)
     previous = chat[0].text.removeprefix(HEADER).strip() if earlier else ""
@@ -179,14 +179,14 @@ def _summary(request: PlanRequest, policy: ConcisePolicy, chat: Sequence[Message
 
 
 def _earlier(chat: Sequence[Message]) -> int:
-    """1 if what stands first is the summary of an earlier fit: nothing later is, whatever it begins with."""
+    """1 if the first message is the summary of an earlier fit, otherwise 0."""
     return int(bool(chat) and _asks(chat[0]) and chat[0].text.startswith(HEADER))
 
 
 def _oldest_steps(policy: ConcisePolicy, chat: Sequence[Message], cut: int, now: int) -> list[int]:
-    """Complete steps from `cut` on that go into the summary, the oldest first, until what stays is short enough.
+    """Complete steps from `cut` on to summarise, oldest first, until the rest is short enough.
 
-    A step goes with its calls and all their results; what users and answers say stays, and so does the newest step.
+    A step goes with its calls and all their results; users' messages, answers and the newest step stay.
     """
     left = characters([*chat[cut:now], *chat[now + 1 :]])[0]
     found: list[int] = []
@@ -195,14 +195,14 @@ def _oldest_steps(policy: ConcisePolicy, chat: Sequence[Message], cut: int, now:
             break
         members = [cut + number for number in group]
         messages = [chat[number] for number in members]
-        if _is_step(messages) or (members[0] == 0 and _earlier(chat)):  # an earlier summary goes on
+        if _is_step(messages) or (members[0] == 0 and _earlier(chat)):  # an earlier summary is continued
             left -= characters(messages)[0]
             found += members
     return found
 
 
 def _is_step(messages: Sequence[Message]) -> bool:
-    """Whether these are calls with all their results, and nothing that a user said."""
+    """Whether these are calls with all their results, and nothing from a user."""
     calls = {call for message in messages for call in message.calls}
     answers = {answer for message in messages for answer in message.answers}
     said = any(message.role == "user" and any(part.kind != "result" for part in message.parts) for message in messages)
@@ -210,19 +210,19 @@ def _is_step(messages: Sequence[Message]) -> bool:
 
 
 def _asks(message: Message) -> bool:
-    """Whether the user speaks in it, rather than a tool."""
+    """Whether the user speaks in a message, rather than a tool."""
     return message.role == "user" and not message.answers
 
 
 def characters(messages: Sequence[Message]) -> tuple[int, bool]:
-    """The characters of a history, and whether that is all: media and unknown blocks have a size but no characters."""
+    """The characters of a history, and whether they are complete: media and unknown blocks have none."""
     parts = [part for message in messages for part in message.parts]
     counted = not any(part.kind in ("image", "audio", "file", "opaque") for part in parts)
     return sum(len(part.text) for part in parts), counted
 
 
 def _last(history: Sequence[Message], number: int) -> Sequence[Message]:
-    """The last messages, from the first of them in which the user speaks."""
+    """The last messages, starting where the user speaks."""
     start = max(0, len(history) - number)
     while start < len(history) and not _asks(history[start]):
         start += 1
@@ -230,7 +230,7 @@ def _last(history: Sequence[Message], number: int) -> Sequence[Message]:
 
 
 def without_system_role(conversation: Conversation) -> Draft:
-    """For APIs and models that know no system role: instructions as a first user message that says what it is.
+    """For APIs and models without a system role: instructions as a first user message, labelled as such.
 
     Such a message of an earlier fit stays what it is; one that says the same as the instructions is not said again.
     """

@@ -28,9 +28,9 @@ from brim.planning.render import with_text
 from brim.planning.reports.decisions import Decision
 from brim.planning.request import PlanRequest, query_of
 
-# The least that is left of context that has to be cut.
+# The least to keep of context that has to be cut.
 LEAST = 32
-# By how many tokens one handle may be longer than another.
+# Tokens by which one handle may be longer than another.
 NOTICE = 8
 
 
@@ -51,7 +51,7 @@ def plan(request: PlanRequest, policy: LayeredPolicy) -> Plan:
         archive |= kept
         notice = _notice(request, len(gone), turns, next(iter(kept)))
         draft = draft.without(gone).inserted(gone[0], notice, "notice of dropped turns")
-    for layers in ((2,), (), (3,)):  # what earlier turns carried, then the newest answers, then this turn's context
+    for layers in ((2,), (), (3,)):  # carried context, then the newest answers, then this turn's context
         if request.fits(draft.conversation):
             break
         if layers:
@@ -74,7 +74,7 @@ def plan(request: PlanRequest, policy: LayeredPolicy) -> Plan:
 def _blocks_summarised(
     request: PlanRequest, policy: LayeredPolicy, draft: Draft, steps: list[Decision], archive: dict[str, str]
 ) -> Draft:
-    """This turn's context with its large blocks summarised, if L2 + L3 + L5 pass what L1 leaves."""
+    """This turn's context with large blocks summarised, if L2 + L3 + L5 exceed what L1 leaves."""
     places = [index for index, layer in draft.layers.items() if layer == 3 and index not in draft.held]
     if not places:
         return draft
@@ -105,14 +105,14 @@ def _blocks_summarised(
 
 
 def _notice(request: PlanRequest, messages: int, turns: int, handle: str) -> Message:
-    """One line in the place of the turns that were dropped: what leaves the prompt does not leave it unsaid."""
+    """One line in place of the dropped turns, so that the model knows."""
     which = f"{turns:,} earlier turn{'s' if turns > 1 else ''} ({messages:,} messages)"
     where = f", recall {handle}" if request.recall else f", {handle}" if request.limit >= TINY else ""
     return apis.text_message(request.conversation.api, "user", f"[{which} dropped to fit{where}]")
 
 
 def _oldest_turns(request: PlanRequest, draft: Draft) -> tuple[list[int], int]:
-    """The messages of the oldest complete turns that must go, and how many turns; the most recent one always stays."""
+    """The messages of the oldest complete turns to drop, and the number of turns; the most recent turn always stays."""
     total = request.counter.total(draft.conversation)
     gone: list[int] = []
     turns = 0
@@ -129,7 +129,7 @@ def _oldest_turns(request: PlanRequest, draft: Draft) -> tuple[list[int], int]:
 
 
 def turns_of(messages: Sequence[Message], layers: Mapping[int, int]) -> list[list[int]]:
-    """The complete turns of the history: a user's message with everything up to the next one."""
+    """The complete turns of the history: each user message with everything up to the next."""
     now = current(tuple(messages))
     turns: list[list[int]] = []
     for index, message in enumerate(messages[:now]):
@@ -144,7 +144,7 @@ def turns_of(messages: Sequence[Message], layers: Mapping[int, int]) -> list[lis
 def _shorten_answers(
     request: PlanRequest, least: int, draft: Draft, steps: list[Decision], archive: dict[str, str]
 ) -> Draft:
-    """Cut long answers in the history to what there is room for, each at least to its first characters."""
+    """Cut long answers in the history to the room there is, keeping at least their first characters."""
     texts = {
         (index, number): part.text
         for index, message in enumerate(draft.messages[: current(draft.messages)])
@@ -172,7 +172,7 @@ def _shorten_answers(
 
 
 def _beginning(text: str, tokens: int, least: int, count: Callable[[str], int]) -> str:
-    """The first characters of an answer, as many as so many tokens have, and at least `least`."""
+    """The beginning of an answer in this many tokens, and at least `least` characters."""
 
     def cut(characters: int) -> str:
         return text[:characters] + f"\n[… {len(text) - characters:,} more characters, {handle_of(text)}]"
@@ -187,7 +187,7 @@ def _beginning(text: str, tokens: int, least: int, count: Callable[[str], int]) 
 def _shorten_context(
     request: PlanRequest, draft: Draft, layers: Sequence[int], steps: list[Decision], archive: dict[str, str]
 ) -> Draft:
-    """Cut attached context to what everything else leaves, so that the most recent turn is not what goes."""
+    """Cut attached context to what everything else leaves, so that the most recent turn can stay."""
     count, api = request.counter.text, draft.conversation.api
     places = [place for place in sorted(draft.layers.keys() - draft.held) if draft.layers[place] in layers]
     sizes = [count(draft.messages[index].text) for index in places]

@@ -15,7 +15,7 @@ from brim import pins
 from brim.errors import BadSetting
 
 NAMES = ("agent", "rolling", "concise", "layered")
-# Who speaks, and the ends of a chat that may stay.
+# Roles, and the ends of a chat that may be kept.
 ROLES, ENDS = ("user", "assistant", "tool"), ("last", "first")
 # Characters shown of a section of context that earlier turns carried.
 PREVIEW = 500
@@ -34,7 +34,7 @@ class Policy:
     recall: float = 0.1
     """The share of the limit for archived content that is brought back because the current message is about it."""
 
-    # How it behaves in a session.
+    # Whether a session appends to the view until it compacts.
     appends: ClassVar[bool] = False
     """Requests only grow between compactions, with each turn's context in them; what fits is left alone."""
     plans_log: ClassVar[bool] = False
@@ -55,7 +55,7 @@ class Policy:
             raise BadSetting(f"policy.{place}", problem)
 
     def _problems(self) -> list[tuple[str, str]]:
-        """What is wrong with the settings, and where."""
+        """The problems of the settings, with their places."""
         return [
             *_whole(self, 1, "budget"),
             *_whole(self, 0, "reserve"),
@@ -64,7 +64,7 @@ class Policy:
         ]
 
     def cap(self, reserve: int | None) -> int | None:
-        """The most input tokens that the policy itself allows, with `reserve` in the place of its own; None: any."""
+        """The most input tokens that the policy itself allows, with `reserve` replacing its own; None: no limit."""
         return None
 
     @property
@@ -116,7 +116,7 @@ class Policy:
 
     @staticmethod
     def of(given: Policy | str | None) -> Policy:
-        """What callers give as a policy: one, the name of one, or nothing for the default. Raises BadSetting."""
+        """The policy that a caller gave: itself, by name, or nothing for the default. Raises BadSetting."""
         if given is None:
             return Policy.agent()
         if isinstance(given, Policy):
@@ -127,7 +127,7 @@ class Policy:
 
     @classmethod
     def made(cls, settings: Mapping[str, Any]) -> Self:
-        """A policy of this kind. Raises BadSetting where it has no such setting, or not with such a value."""
+        """A policy of this kind. Raises BadSetting for an unknown setting or an invalid value."""
         cls._check_names(settings)
         return cls(**settings)
 
@@ -232,7 +232,7 @@ class RollingPolicy(Policy):
         return [
             *[(name, "needs summary = false") for name in trimming if self.summary and name in changed],
             *_wrong(self, ("keep",), lambda value: value in ENDS, f"must be one of {', '.join(ENDS)}"),
-            # A result never begins: it would have lost its call.
+            # Never a tool result, because it would have lost its call.
             *_roles(self, "start_on", ROLES[:2]),
             *_roles(self, "end_on", ROLES),
             *([("start_on", "goes with keep = last")] if self.keep == "first" and self.start_on else []),
@@ -260,7 +260,7 @@ class ConcisePolicy(Policy):
             *Policy._problems(self),
             *_whole(self, 1, "history_chars", "recent_user_turns", "fallback_messages", "uncounted_messages"),
             *_whole(self, 1, "topic_chars"),
-            # Below this a summary has no room for its header and its three titles.
+            # A smaller summary has no room for its header and three titles.
             *_whole(self, 200, "summary_chars"),
             *_not_above(self, "summary_chars", "history_chars"),
         ]
@@ -300,7 +300,7 @@ KINDS: dict[str, type[Policy]] = {
 
 def _check_kind(name: str, value: Any, default: Any) -> None:
     if (value is None and default is None) or isinstance(default, (tuple, str)):
-        return  # these say themselves what they may be
+        return  # these report their own allowed values
     if isinstance(value, bool) != isinstance(default, bool) or not isinstance(value, (int, float)):
         wanted = "true or false" if isinstance(default, bool) else "a number"
         raise BadSetting(f"policy.{name}", f"must be {wanted}, not {value!r}")

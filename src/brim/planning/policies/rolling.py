@@ -30,16 +30,16 @@ from brim.planning.request import PlanRequest, query_of
 PREFIX = "Conversation summary: "
 END = "--- END ---"
 CONTEXT = "You have access to the following document:\n--- BEGIN ---\n{}\n" + END
-# The share of the room that a summary may take; the last resort makes it very short.
+# Share of the room for a summary, and for the very short one of the last resort.
 SUMMARY, CONCISE_SUMMARY = 0.25, 0.08
-# What a summary's own words and the message around it take.
+# Tokens of a summary's fixed words and its message.
 FRAME = 16
 # Of a current message that is too long by itself so many characters stay at each end, and between them a summary in
 # this share of the room, made of so many characters at once.
 INSTRUCTION, CONDENSED, BLOCK_CHARS = 600, 0.5, 50_000
-# The least that is left of a recent message that is compressed.
+# The least to keep of a compressed recent message.
 LEAST = 24
-# In less room than a few passages lines are chosen rather than passages.
+# In less room than this, lines are chosen rather than passages.
 PASSAGES = 1_000
 
 
@@ -53,7 +53,7 @@ def plan(request: PlanRequest, policy: RollingPolicy) -> Plan:
     pieces = (*request.carried, *request.context)
     held = [piece for piece in pieces if not piece.recoverable]
     fixed = draft.ordered(chat.instructions)
-    if held:  # what cannot be fetched again takes its room before anything else
+    if held:  # context that can't be fetched again takes its room first
         fixed = fixed.inserted(len(fixed.messages), document(request, joined(held)), named(held), 3, held=True)
     window = _Window(request, policy, chat, request.limit - request.total(fixed.conversation))
     window.choose()
@@ -64,7 +64,7 @@ def plan(request: PlanRequest, policy: RollingPolicy) -> Plan:
     context = [piece for piece in pieces if piece.recoverable]
     newest = [piece for piece in context if piece in request.context]
     added: list[tuple[Message, str, int | None]] = []
-    # A document goes to nothing before any recent message is cut.
+    # The document shrinks to nothing before any recent message is cut.
     shown = context_in(request, context, newest, 0 if window.steps else window.left, (steps, archive))
     added += [(message, named(context), 3) for message in shown]
     added += [(message, "summary", None) for message in window.summary]
@@ -85,7 +85,7 @@ def plan(request: PlanRequest, policy: RollingPolicy) -> Plan:
 
 
 def _with_less_project(request: PlanRequest, given: Draft, steps: list[Decision], archive: dict[str, str]) -> Draft:
-    """The draft with as much of the project context in its instructions as the rest of the request leaves."""
+    """The draft with as much project context as the rest of the request leaves room for."""
     pieces = (*request.carried, *request.context)
     if not pieces:
         return shrunk(request, given, steps, archive)
@@ -97,7 +97,7 @@ def _with_less_project(request: PlanRequest, given: Draft, steps: list[Decision]
 
 
 def with_document(request: PlanRequest) -> Draft:
-    """The request as it was given, and all its context whole."""
+    """The original request with all its context."""
     draft, pieces = Draft(request.conversation), (*request.carried, *request.context)
     at = next((n for n, message in enumerate(draft.messages) if message.role != "system"), len(draft.messages))
     return draft.inserted(at, document(request, joined(pieces)), named(pieces), 3) if pieces else draft
@@ -108,20 +108,20 @@ def joined(pieces: Iterable[Attachment]) -> str:
 
 
 def document(request: PlanRequest, text: str) -> Message:
-    """Context as the document that the model is told of; a text that would end it is changed."""
+    """Context as a document for the model; a text that would end it is escaped."""
     enclosed = text.replace(END, END.replace("END", "\\END"))
     return apis.text_message(request.conversation.api, "user", CONTEXT.format(enclosed))
 
 
 @dataclass(frozen=True, slots=True)
 class ChatParts:
-    """A conversation apart: instructions, the summary of an earlier compaction, and who said what."""
+    """The parts of a conversation: instructions, the summary of an earlier compaction, and the chat."""
 
     instructions: list[int]
     previous: str
     messages: list[Message]
     at: list[int]
-    whole: bool  # the chat is the conversation as it was given: nothing was said twice
+    whole: bool  # whether the chat is the original conversation, without repetition
 
     @classmethod
     def of(cls, conversation: Conversation) -> ChatParts:
@@ -132,13 +132,13 @@ class ChatParts:
         at = [n for n, one in enumerate(messages) if one.role != "system" and n not in summaries]
         last = [messages[index] for index in at[-2:]]
         repeated = len(last) == 2 and last[1].role == "user" and last[0].digest == last[1].digest
-        if repeated:  # the current message was added to the history and then said again
+        if repeated:  # the current message is also the last one of the history
             at.pop()
         return cls(instructions, "\n".join(previous), [messages[index] for index in at], at, not repeated)
 
 
 def _summaries(conversation: Conversation) -> list[int]:
-    """Summaries of earlier fits: system messages before anything was said.
+    """Summaries of earlier fits: system messages before the chat.
 
     Where an API has none in its list, the first message, if it begins as a summary does and the user goes on after it:
     what users say themselves is answered.
@@ -153,12 +153,12 @@ def _summaries(conversation: Conversation) -> list[int]:
 
 
 def _beside(message: Message) -> bool:
-    """Whether a message stands before what was said: instructions, and the document of an earlier fit."""
+    """Whether a message precedes the chat: instructions, or the document of an earlier fit."""
     return message.role == "system" or (message.role == "user" and message.text.startswith(CONTEXT[:60]))
 
 
 class _Window:
-    """Which messages stay, and what stands for the others: chosen step by step until it all fits the room."""
+    """Chooses which messages stay and what replaces the others, step by step until everything fits."""
 
     def __init__(self, request: PlanRequest, policy: RollingPolicy, chat: ChatParts, room: int) -> None:
         self.request = request
@@ -167,16 +167,16 @@ class _Window:
         self.chat = chat.messages
         self.at = chat.at
         self.previous = chat.previous
-        # A window starts where the user speaks: then no result loses its call, and every API takes it.
+        # A window starts where the user speaks, so that no result loses its call and every API accepts it.
         starts = [number for number, message in enumerate(self.chat) if message.role == "user" and not message.answers]
         self.starts = starts or [0]
         self.cut = 0
         self.kept: Sequence[Message] = self.chat
         self.summary: list[Message] = []
-        self.why = ""  # why so many messages are kept and not the number that was set
+        self.why = ""  # why the number of kept messages differs from the setting
         self.steps: list[Decision] = []
         self.archive: dict[str, str] = {}
-        self.condensed: list[Decision] = []  # the current message, where the summariser told it
+        self.condensed: list[Decision] = []  # set if the current message was condensed by the summariser
         self.originals: dict[str, str] = {}
 
     @property
@@ -184,7 +184,7 @@ class _Window:
         return self.room - self._size(self.summary, self.kept)
 
     def choose(self) -> None:
-        """Everything if it fits; else fewer recent messages, then shorter ones, then only the current one."""
+        """Keep everything if it fits; otherwise fewer recent messages, then shorter ones, then only the current one."""
         policy = self.policy
         self._take(0, SUMMARY)
         if self.left >= 0:
@@ -208,19 +208,19 @@ class _Window:
         return self.request.size(sum(self.request.counter.message(message) for part in parts for message in part))
 
     def _cut(self, keep: int) -> int:
-        """Where the last `keep` messages start, or the turn that the first of them is in."""
+        """The start of the last `keep` messages, or of the turn that the first of them is in."""
         wanted = max(0, len(self.chat) - keep)
         return max((start for start in self.starts if start <= wanted), default=0)
 
     def _told(self, keep: int) -> None:
-        """Say why the window has more messages than it was to have."""
+        """Report why the window has more messages than the setting says."""
         wanted = max(0, len(self.chat) - keep)
         if self.cut < wanted:
             beside = "a result and its call" if self.chat[wanted].answers else "an answer and its question"
             self.why = f" (not {keep}: {beside} stay together)"
 
     def _condense_current(self) -> None:
-        """A current message that is too long by itself: its middle as the caller's summariser tells it."""
+        """Condense a current message that is too long by itself: the caller's summariser rewrites its middle."""
         if self.request.summarize is None or not self.chat:
             return
         now = current(tuple(self.chat))
@@ -245,7 +245,7 @@ class _Window:
         self.condensed.append(Decision(name, "user", 5, "text", before, after, "summary", reason, handle))
 
     def _take(self, cut: int, share: float) -> None:
-        """Keep the chat from `cut` on, with a summary of what stands before it."""
+        """Keep the chat from `cut` on, with a summary of what comes before."""
         self.cut, self.kept = cut, self.chat[cut:]
         text = self.previous
         if cut:
@@ -255,14 +255,14 @@ class _Window:
         self.summary = [apis.text_message(self.request.conversation.api, "system", PREFIX + text)] if text else []
 
     def _compress(self) -> None:
-        """Shorten the recent messages before the current one to what it leaves; the current one stays verbatim."""
+        """Shorten the recent messages to the room that the current one leaves; the current one stays verbatim."""
         now = max((start for start in self.starts if start <= current(tuple(self.chat))), default=0)
         older = self.chat[self.cut : now]
         sizes = [self.request.counter.message(message) for message in older]
         room = self.room - self._size(self.summary, self.chat[now:])
         if not older or room < LEAST * len(older):
             return
-        for _ in range(4):  # sizes have margins, and an extract is not exact
+        for _ in range(4):  # sizes have margins, and extracts aren't exact
             self.steps, self.archive = [], {}
             new = [self._shortened(self.cut + n, size) for n, size in enumerate(shares(sizes, room))]
             over = self._size(self.summary, new, self.chat[now:]) - self.room
@@ -273,7 +273,7 @@ class _Window:
         self.steps, self.archive = [], {}
 
     def _shortened(self, number: int, tokens: int) -> Message:
-        """A message whose texts are extracts, in about so many tokens."""
+        """A message with its texts reduced to extracts, in about this many tokens."""
         message, count = self.chat[number], self.request.counter.text
         before = self.request.counter.message(message)
         if before <= tokens:
@@ -298,7 +298,7 @@ class _Window:
         return new
 
     def _last_resort(self) -> None:
-        """A very short summary of everything, and the current message with what belongs to it.
+        """Keep a very short summary of everything, and the current message with what belongs to it.
 
         What stands between the oldest recent message and that is archived turn by turn before it comes to this.
         """
@@ -345,7 +345,7 @@ def context_in(
 
 
 def _shown(request: PlanRequest, pieces: Sequence[Attachment], newest: Sequence[Attachment], spare: int) -> str:
-    """The document in so many tokens: what is of this turn before what earlier turns carried."""
+    """The document in this many tokens: this turn's context before that of earlier turns."""
     now, before = joined(newest), joined([piece for piece in pieces if piece not in newest])
     handle, count, query = handle_of(joined(pieces)), request.counter.text, asked_words(request.conversation.messages)
     if not (now and before):

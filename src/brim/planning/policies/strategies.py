@@ -1,4 +1,4 @@
-"""Which planner a policy goes to. Each takes a request and gives a plan."""
+"""The planner of each policy: takes a request, returns a plan."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from brim.planning.request import PlanRequest
 
 
 def run(request: PlanRequest) -> Plan:
-    """Plan the work by its policy."""
+    """Plan a request with its policy."""
     return _planned(request.policy, request)
 
 

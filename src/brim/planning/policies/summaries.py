@@ -1,4 +1,4 @@
-"""Summaries inside policies: by the caller's summariser if there is one, else, or if that fails, without a model."""
+"""Summaries for policies: by the caller's summariser, or without a model if there is none or it fails."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ CHARS = 4
 
 
 def summary(request: PlanRequest, messages: Sequence[Message], previous: str, tokens: int) -> str:
-    """At most `tokens` tokens on what the messages said, the summary before them included."""
+    """A summary of the messages, including an earlier summary, in at most `tokens` tokens."""
     count = request.counter.text
     text = asked(request, messages, previous, tokens)
     return plain_text.extract(text, Room(tokens, count)) if text else naive(messages, previous, tokens, count)
 
 
 def asked(request: PlanRequest, messages: Sequence[Message], previous: str, tokens: int) -> str:
-    """What the caller's summariser says; nothing where there is none or it fails."""
+    """The caller's summariser's answer; empty if there is none or it fails."""
     return _asked(request.summarize, messages, previous, tokens) if request.summarize is not None else ""
 
 
@@ -46,9 +46,9 @@ def _asked(summarize: Summarize, messages: Sequence[Message], previous: str, tok
 
 
 def block_summary(request: PlanRequest, text: str, tokens: int, chunk: int) -> str:
-    """A large block in at most `tokens` tokens: by map and reduce where there is a summariser, else by its compactor.
+    """A large block in at most `tokens` tokens: by map and reduce if there is a summariser, otherwise by its compactor.
 
-    A summariser is given at most `chunk` characters at once.
+    A summariser gets at most `chunk` characters at once.
     """
     count = request.counter.text
     room = Room(tokens, count, handle_of(text), request.recall, query_of(request.conversation))
@@ -90,7 +90,7 @@ def _as_message(request: PlanRequest, text: str) -> Message:
 
 
 def naive(messages: Sequence[Message], previous: str, tokens: int, count: CountText) -> str:
-    """A summary made of the messages' own words, cut to size."""
+    """A summary in the messages' own words, cut to size."""
     notes = deterministic.running(messages, max(200, tokens * CHARS))
     text = f"{previous}\n{notes}".strip()
     return plain_text.extract(text, Room(max(1, tokens), count))

@@ -1,6 +1,6 @@
-"""Policy `rolling` without a summary: as many messages as fit, from one end of the chat, and nothing for the others.
+"""Policy `rolling` without a summary: as many messages as fit from one end of the chat, and nothing for the others.
 
-What stays is a request that its API takes: no result without its call, no call without its result.
+The result is a valid request: no result without its call, no call without its result.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def plan(request: PlanRequest, policy: RollingPolicy) -> Plan:
     instructions = chat.instructions
     fixed = draft.ordered(instructions)
     held = [piece for piece in pieces if not piece.recoverable]
-    if held:  # what cannot be fetched again takes its room before anything else
+    if held:  # context that can't be fetched again takes its room first
         fixed = fixed.inserted(len(fixed.messages), document(request, joined(held)), named(held), 3, held=True)
     room = request.limit - request.total(fixed.conversation)
     left_out: list[int] = []
@@ -62,7 +62,7 @@ def plan(request: PlanRequest, policy: RollingPolicy) -> Plan:
 
 
 class _Trim:
-    """Which messages of a chat stay, from `start` to before `end`, and in which words."""
+    """The messages of a chat that stay, from `start` to before `end`, and their text."""
 
     def __init__(self, request: PlanRequest, policy: RollingPolicy, chat: ChatParts) -> None:
         self.request = request
@@ -74,13 +74,13 @@ class _Trim:
         self.kept: Sequence[Message] = self.chat
         self.partial: list[Decision] = []
         self.originals: dict[str, str] = {}
-        self.end = self._ending(self.end) or self.end  # where nobody speaks who may end it, it ends as it does
+        self.end = self._ending(self.end) or self.end  # if no message has a role that may be last, keep the end
 
     def size(self, start: int, end: int) -> int:
         return self.request.size(self.sums[end] - self.sums[start])
 
     def choose(self, room: int) -> None:
-        """As many messages as fit in the room; at least one, with what belongs to it."""
+        """Choose as many messages as fit; at least one, with what belongs to it."""
         edge: Message | None = None
         if self.size(0, self.end) > room:
             edge = self._first(room) if self.policy.keep == "first" else self._last(room)
@@ -134,7 +134,7 @@ class _Trim:
         return "tool" if message.answers else message.role
 
     def _part(self, number: int, room: int) -> Message | None:
-        """So much of a message as there is room for: its end when the last messages stay, else its beginning."""
+        """The part of a message that fits: its end if the last messages stay, otherwise its beginning."""
         message = self.chat[number]
         texts = [n for n, part in enumerate(message.parts) if part.kind == "text" and not part.fixed and part.text]
         if not self.policy.allow_partial or message.calls or message.answers or len(texts) != len(message.parts):
@@ -158,7 +158,7 @@ class _Trim:
         return best
 
     def _cut(self, message: Message, length: int) -> Message | None:
-        """The message with about so many characters of its texts, cut between words; None if that leaves none."""
+        """The message with about this many characters of text, cut between words; None if that leaves none."""
         last = self.policy.keep == "last"
         texts: dict[int, str] = {}
         numbered = list(enumerate(message.parts))

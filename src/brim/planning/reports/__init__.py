@@ -1,1 +1,1 @@
-"""What a plan tells: decisions and layers as data, and as text for a person."""
+"""Reports on plans: decisions and layers as data, and as text for people."""

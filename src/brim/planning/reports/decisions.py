@@ -1,4 +1,4 @@
-"""What a fit did, as data and as text: the CLI, the dashboard and the tests read the same object."""
+"""What a fit did, as data and as text; the CLI, the dashboard and the tests use the same objects."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HIGH, FULL = 0.75, 0.90
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """For one item a form, and a reason that a user can read."""
+    """The form of one item, with a reason that users can read."""
 
     item: str
     role: str
@@ -46,7 +46,7 @@ _FIDELITY: dict[Form, FormFidelity] = {"full": "full", "dense": "lossless"}
 
 @dataclass(frozen=True, slots=True)
 class LayerPart:
-    """What one kind of content takes of a layer: the user's words, an assistant's, the results of one tool."""
+    """One kind of content within a layer: the user's words, an assistant's, the results of one tool."""
 
     name: str
     before: int
@@ -55,7 +55,7 @@ class LayerPart:
 
 @dataclass(frozen=True, slots=True)
 class LayerUse:
-    """The tokens of one layer before and after; `parts` say whose they are, and add up to them."""
+    """The tokens of one layer before and after; `parts` breaks them down."""
 
     layer: int
     name: str
@@ -66,7 +66,7 @@ class LayerUse:
 
 @dataclass(frozen=True, slots=True)
 class CacheBreak:
-    """Where a request parts from the one before it, which the provider's prompt cache may hold."""
+    """Where a request diverges from the previous one, which the provider's prompt cache may hold."""
 
     at: str
     """`tools`, `system` or `messages[n]` of what is sent."""
@@ -82,7 +82,7 @@ class CacheBreak:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Tokens before and after, by layer, against the limit; what became of every item; and what to know."""
+    """Tokens before and after, by layer, against the limit; what happened to every item; and warnings."""
 
     model: str
     policy: str
@@ -114,7 +114,7 @@ class Report:
 
     @property
     def biggest(self) -> tuple[Decision, ...]:
-        """The five items that take the most room now."""
+        """The five items that take the most room."""
         return tuple(sorted(self.decisions, key=lambda decision: (-decision.after, decision.item))[:5])
 
     def as_dict(self) -> dict[str, Any]:
@@ -138,9 +138,9 @@ def _several(number: int, what: str, done: str) -> str:
 
 
 def level_of(used: float, must_stay: float = 0.0) -> FillLevel:
-    """How full a window is, and whether a refusal is near, by the shares that all and what must stay take.
+    """How full a window is, and whether a refusal is near, from the shares of everything and of what must stay.
 
-    A window that was fitted until it is full is as it should be.
+    A window that was filled by fitting is normal.
 
     Example: 0.8 -> "high"; 0.95 -> "full"; 0.95, of which 0.92 must stay -> "critical"
     """
@@ -154,7 +154,7 @@ def layer_uses(
     after: Sequence[int],
     parts: Mapping[int, Mapping[str, tuple[int, int]]] | None = None,
 ) -> tuple[LayerUse, ...]:
-    """Layer rows from two lists of five numbers, and what the layers are made of, before and after."""
+    """Layer rows from two lists of five numbers, and the layers' parts before and after."""
     rows = []
     for layer, name in LAYERS.items():
         named = (parts or {}).get(layer, {})

@@ -1,4 +1,4 @@
-"""A plan as a reader sees it: what was kept, shortened and archived, why, and what more room would bring back."""
+"""A plan as text: what was kept, shortened and archived, why, and what more room would bring back."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import overload
 from brim.errors import BudgetTooSmall
 from brim.planning.reports.decisions import Decision, Form, Report
 
-# How much more room is tried when a plan is printed.
+# Extra tokens to try when a plan is printed.
 MORE = 2_000
-# What fits on one screen: columns, rows of each list, and reasons for each fate.
+# What fits on a screen: columns, rows per list, and reasons per outcome.
 WIDTH, ROWS, REASONS = 100, 4, 3
 _FATES: tuple[tuple[str, tuple[Form, ...]], ...] = (
     ("kept whole", ("full",)),
@@ -25,7 +25,7 @@ _FATES: tuple[tuple[str, tuple[Form, ...]], ...] = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation(Sequence[Decision]):
-    """The decisions of a plan. Go through them as through a list; print it to read it.
+    """The decisions of a plan: iterate over them, or print it to read it.
 
     Example: print(fitted.plan) -> gpt-4o, policy agent: 22,174 -> 7,985 of 8,000 tokens (100%) …
     """
@@ -64,7 +64,7 @@ class Explanation(Sequence[Decision]):
         return "\n".join([*lines, "", *notes] if notes else lines)
 
     def _more(self) -> list[str]:
-        """What would be shown better with more room."""
+        """What more room would bring back."""
         try:
             other = self._at(self.report.limit + MORE)
         except BudgetTooSmall:
@@ -81,7 +81,7 @@ class Explanation(Sequence[Decision]):
 
 
 def _layers(report: Report) -> list[str]:
-    """A row a layer that has anything in it, with a bar of what it takes of the limit."""
+    """A row for each non-empty layer, with a bar of its share of the limit."""
     rows = [f"{'layer':<22} {'before':>8} {'after':>8}"]
     for use in report.layers:
         if use.before or use.after:
@@ -91,7 +91,7 @@ def _layers(report: Report) -> list[str]:
 
 
 def _fates(report: Report) -> list[str]:
-    """A row for each way in which parts were treated, with the reasons beside it, the most frequent first."""
+    """A row for each outcome with its reasons, the most frequent first."""
     rows = [f"{'what became of it':<22} {'before':>8} {'after':>8} {'parts':>6}  why"]
     for fate, forms in _FATES:
         those = [one for one in report.decisions if one.form in forms]
@@ -117,7 +117,7 @@ def _reasons(decisions: Iterable[Decision]) -> list[str]:
 
 
 def _why(decision: Decision) -> str:
-    """The rule behind a decision, without its numbers and its form."""
+    """The rule behind a decision, without numbers and form."""
     before, colon, rule = decision.reason.partition(": ")
     why = rule if colon and (before == "must stay" or decision.form != "full") else before
     return why.partition(";")[0]
@@ -141,7 +141,7 @@ def _listed(
 
 
 def _by_message(decisions: Iterable[Decision]) -> list[Decision]:
-    """The parts of each message as one: a session's plan and that of a single fit cut messages up otherwise."""
+    """Merge the parts of each message, because a session's plan splits messages differently than a single fit."""
     found: dict[str, Decision] = {}
     for one in decisions:
         name = one.item.partition(".parts")[0]

@@ -1,4 +1,4 @@
-"""Reports from plans: what became of every item, in words."""
+"""Builds reports from plans: what happened to every item, in words."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from brim.planning.policies import rolling
 from brim.planning.reports.decisions import Decision, Form, Report
 from brim.planning.request import PlanRequest
 
-# A last turn that takes more than this share of the budget is worth a warning.
+# A last turn larger than this share of the budget gets a warning.
 CROWDED = 0.9
-# And so are instructions and tools that take this share of it.
+# So do instructions and tools larger than this share.
 INSTRUCTED = 0.5
-# Shorter texts are sent as they are or in a line, with an extra or without.
+# For shorter texts an extra makes no difference.
 WORTH_AN_EXTRA = 400
-# A block of attached context, and where it is from.
+# A block of attached context and its source.
 _SOURCE = re.compile(r"""<(?:prior_)?context source=["']([^"'\n]*)["'] type=""")
-# What becomes of a message that is not sent any more.
+# The outcomes of messages that are no longer sent.
 GONE = ("archived", "summary", "dropped")
 
 
 def report_of(request: PlanRequest, plan: Plan) -> Report:
-    """What became of a request. Without a draft, the plan's steps tell of every item."""
+    """The report of a plan. Without a draft, the plan's steps describe every item."""
     decisions = tuple(_decisions(request, plan))
     given, sent = _given(request), plan.conversation
     counted = request.counter.total(given.conversation), request.counter.total(sent)
@@ -62,26 +62,26 @@ def report_of(request: PlanRequest, plan: Plan) -> Report:
 
 
 def _corrected(decision: Decision, before: float, after: float) -> Decision:
-    """A decision in the provider's tokens, which are so many for each that was counted."""
+    """A decision converted to the provider's tokens."""
     return replace(decision, before=round(before * decision.before), after=round(after * decision.after))
 
 
 def _given(request: PlanRequest) -> Draft:
-    """What was asked for: the request, and all that was attached to it."""
+    """The original: the request and everything attached to it."""
     if request.policy.one_document:
         return rolling.with_document(request)
     return attached(Draft(request.conversation), request.context, request.carried, None)
 
 
 def _archived(request: PlanRequest, plan: Plan, decisions: Iterable[Decision]) -> set[str]:
-    """The caller's messages that are not sent any more, by their names."""
+    """The names of the caller's messages that are no longer sent."""
     if plan.draft is not None:
         return {own_name(request.conversation, index) for index in plan.archived}
     return {one.item for one in decisions if one.form in GONE and one.item.startswith("messages[")}
 
 
 def notices(request: PlanRequest, plan: Plan) -> Iterable[Notice]:
-    """What a user should know of the sizes of what is sent."""
+    """Warnings about the sizes of what is sent."""
     messages, size = plan.conversation.messages, request.counter.message
     if not messages or request.limit <= 0:
         return
@@ -99,7 +99,7 @@ def notices(request: PlanRequest, plan: Plan) -> Iterable[Notice]:
 
 
 def _without_extras(request: PlanRequest, plan: Plan) -> Iterable[Notice]:
-    """What would have been shortened better with an extra that is not installed."""
+    """What a missing extra would have shortened better."""
     absent = extras.advice()
     if not absent:
         return
@@ -124,13 +124,13 @@ def _decisions(request: PlanRequest, plan: Plan) -> Iterable[Decision]:
                 yield _passed(request, draft, member, archived)
         for item in group.items:
             name = _name(draft, item)
-            # What a policy told of in a step is told of once, unless the planner changed it again.
+            # Report what a policy did only once, unless the planner changed it again.
             if not (told and group.kept and item.shown is None and {name, name.partition(".parts")[0]} & told):
                 yield _decision(draft, group, item, name, archived, not plan.groups)
 
 
 def _as_they_are(request: PlanRequest, draft: Draft) -> list[Group]:
-    """The items of a conversation that fits: made for its report, which nobody may ask for."""
+    """The items of a conversation that fits, made only if someone reads the report."""
     itemizer = Itemizer(draft.conversation, request.counter.sizes, request.counter.text, draft.layers, held=draft.held)
     groups = itemizer.groups()
     for group in groups:
@@ -139,7 +139,7 @@ def _as_they_are(request: PlanRequest, draft: Draft) -> list[Group]:
 
 
 def _passed(request: PlanRequest, draft: Draft, index: int, handle: str) -> Decision:
-    """A message of a history so long that nobody looked at it."""
+    """The decision for an unexamined message of a very long history."""
     message = draft.messages[index]
     reason, preview = "older, or less to the point, than so much as the budget holds", _preview(message.text)
     size = request.counter.message(message)
@@ -165,7 +165,7 @@ def _decision(draft: Draft, group: Group, item: Item, name: str, archived: str, 
     handle = handle_of(item.text) if item.text and form in ("outline", "line", "dropped") else ""
     if form == "archived":
         handle = archived
-    layer = 5 if group.layer == 5 and item.layer == 3 else item.layer  # what is pasted is what the user sent
+    layer = 5 if group.layer == 5 and item.layer == 3 else item.layer  # pasted text was sent by the user
     return Decision(name, role, layer, item.kind, item.tokens, after, form, reason, handle, _preview(item.text))
 
 
@@ -174,7 +174,7 @@ def _preview(text: str) -> str:
 
 
 def _form(group: Group, item: Item, fits: bool, held: str) -> tuple[Form, str]:
-    """What became of an item, and why; `held` says why its message stays as it is."""
+    """The outcome of an item and the reason; `held` says why its message stays unchanged."""
     if not group.kept:
         return "archived", "archived: older, and less to the point than what was kept; the summary tells of it"
     if item.shown is None:

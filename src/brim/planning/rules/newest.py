@@ -8,9 +8,9 @@ from brim.planning.items import SYSTEM, Group, last_exchange
 from brim.planning.state import PlanState, is_step
 from brim.planning.user_words import asks
 
-# Share of the room for the newest steps, verbatim.
+# Share of the room for the newest steps.
 NEWEST_SHARE = 0.5
-# Parts of a newest step that is too large which take at most this share of its room stay whole: tool names, paths.
+# In a newest step that is too large, parts up to this share of its room stay whole: tool names, paths.
 SMALL_SHARE = 0.1
 # Share of the room for the last exchange of a chat without tools, whose evidence is mostly older, and for one that the
 # current message does not go on with. Evidence and all of a question kept of BEAM at 4,000 tokens, tuned half:
@@ -22,9 +22,9 @@ GOES_ON = 0.35
 
 
 def keep_picture(state: PlanState, room: int) -> None:
-    """Keep the newest picture, with what is said beside it: a question without one is about that.
+    """Keep the newest picture with its text; a question without a picture is usually about it.
 
-    It goes before older text, and after the newest step, which has to be there whole.
+    It comes before older text, but after the newest step.
     """
     group = next((one for one in reversed(state.groups) if any(item.kind == "media" for item in one.items)), None)
     if group is None or not state.lacks(group) or group.layer not in (4, 5):
@@ -52,7 +52,7 @@ def keep_exchange(state: PlanState, room: int) -> None:
     left = int(share * room) - sum(group.frame for group in groups)
     given = shares([item.tokens for item in items], left)
     if any(tokens < min(item.tokens, 2 * STUB) for item, tokens in zip(items, given, strict=True)):
-        return  # too little to say anything
+        return  # too little room to say anything
     for group in groups:
         group.kept = True
     for item, tokens in zip(items, given, strict=True):
@@ -61,7 +61,7 @@ def keep_exchange(state: PlanState, room: int) -> None:
 
 
 def _goes_on(state: PlanState, exchange: list[Group]) -> bool:
-    """Whether the current message is about the last exchange, or about nothing that can be told: "yes, please"."""
+    """Whether the current message continues the last exchange, or has no recognisable subject ("yes, please")."""
     relevance = state.relevance
     if relevance is None:
         return True
@@ -72,7 +72,7 @@ def _goes_on(state: PlanState, exchange: list[Group]) -> bool:
 def keep_newest(state: PlanState, room: int) -> None:
     """Keep the newest steps and the last answer whole, the newest first; the very newest while it fits at all.
 
-    Older answers are left to rule 4: what was said about results shortens better than the results.
+    Older answers are left to rule 4, because they shorten better than results.
     """
     if state.chat:
         return
@@ -100,13 +100,13 @@ def keep_newest(state: PlanState, room: int) -> None:
 
 
 def _rest_frame(state: PlanState, group: Group) -> int:
-    """What the head of a summary takes, if anything beside a group is left to be archived."""
+    """The size of a summary's head, if anything besides a group will be archived."""
     rest = any(each.items and not each.kept for each in state.groups if each is not group)
     return state.summary.head if rest else 0
 
 
 def _squeeze(state: PlanState, group: Group, left: int) -> int:
-    """Show as much of the newest step as there is room for beside a few lines of the rest."""
+    """Show as much of the newest step as fits beside a few lines of the rest."""
     if not group.kept:
         return 0
     left -= max(state.summary.most, state.summary.head)
@@ -114,7 +114,7 @@ def _squeeze(state: PlanState, group: Group, left: int) -> int:
     short = [item for item in group.items if item.shown is not None and item.kind != "thinking"]
     small = [item for item in short if item.tokens - item.shown_tokens <= SMALL_SHARE * left]
     large = [item for item in short if item not in small]
-    # What is small says what the rest is about; of the rest, what was found says more than what was asked for.
+    # Small parts say what the rest is about; of the rest, results say more than arguments.
     results, calls = [one for one in large if one.kind != "call"], [one for one in large if one.kind == "call"]
     for items in (small, results, calls):
         wanted = shares([item.tokens - item.shown_tokens for item in items], left)

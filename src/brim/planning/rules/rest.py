@@ -1,6 +1,6 @@
 """Rule 4. The rest, each in a share of what is left that goes by its value: relevance, and how recent it is.
 
-A share pays for a group whole, shortened in place, or as a line of the summary. Then what is left over is filled.
+With its share a group is kept whole, shortened in place, or a line of the summary. Then the remaining room is filled.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ LEAST = 5
 # What any older step counts beside how recent (0 to 1) and how relevant (0 to 2) it is. Age and the current message say
 # little about which values later calls need: docs/benchmarks.md#older-steps.
 STEP = 2.0
-# What was said about results counts so much of what they count: it shortens better, and repeats them.
+# Weight of an answer relative to results: it shortens better, and repeats them.
 ANSWER = 0.5
-# In a chat recency only decides between messages that are equally relevant.
+# In a chat, recency only breaks ties in relevance.
 TIE = 0.01
 
 
 def share_rest(state: PlanState) -> None:
-    """Give every other group and pasted block its share of what is left."""
+    """Give every remaining group and pasted block its share of what is left."""
     value = weights(state.groups, state.conversation.messages, state.relevance, state.chat)
     state.rest = [
         Candidate.of(group, value[number], state.forms, state.chat, _answers(group, state.conversation.messages))
@@ -60,7 +60,7 @@ def share_rest(state: PlanState) -> None:
 
 
 def fill(state: PlanState) -> None:
-    """Use what is left on the most valuable of what is shortened or archived, then on the summary's lines."""
+    """Spend what is left on the most valuable shortened or archived items, then on the summary's lines."""
     tried: set[int] = set()
     for _ in range(FILLS):
         left = _left(state)
@@ -75,7 +75,7 @@ def fill(state: PlanState) -> None:
 def weights(
     groups: Sequence[Group], messages: Sequence[Message], relevance: Sequence[float] | None, chat: bool
 ) -> list[float]:
-    """One number for each group. `relevance` has one for each message, from 0 to 2; None where nothing is asked.
+    """A weight for each group. `relevance` has a number for each message, from 0 to 2, or is None without a question.
 
     In a chat relevance decides. Among tool calls what is asked says little about what a later call needs, so all
     that was found counts, the newer the more.
@@ -104,7 +104,7 @@ def _answers(group: Group, messages: Sequence[Message]) -> bool:
 
 
 def _left(state: PlanState) -> int:
-    """What there is still to fill; nothing of a plan that is full."""
+    """The room left to fill; 0 if the plan is full."""
     left = state.target - state.total()
     return left if left >= max(LEAST, int(SLACK * state.limit)) else 0
 
@@ -138,7 +138,7 @@ def _apply(state: PlanState, candidate: Candidate) -> None:
 
 
 def _next(state: PlanState, left: int, tried: set[int]) -> Candidate | None:
-    """The most valuable candidate that a few more tokens would show in a better form."""
+    """The most valuable candidate that a few more tokens would improve."""
     best: Candidate | None = None
     lines = state.summary.lines()
     for candidate in state.rest:

@@ -9,16 +9,16 @@ from brim.planning.items import Group
 from brim.planning.state import PlanState
 from brim.planning.user_words import asks, by_program, machine_heads, standing
 
-# Share of the room for what the user wrote.
+# Share of the room for the user's words.
 USER_SHARE = 0.4
-# The first request stays whole up to this share of the room, whatever the others take.
+# The first request stays whole up to this share of the room, regardless of the others.
 FIRST_SHARE = 0.5
-# The same in a chat so long that they take more: for the first request and what holds for good. The others compete.
+# The same in a chat whose user messages exceed their share: for the first request and standing instructions.
 STANDING_SHARE = 0.1
 
 
 def keep_users_words(state: PlanState, room: int) -> None:
-    """Keep what the user wrote; where that is too much, the first request, what holds for good, and the newest."""
+    """Keep the user's words; if that is too much, the first request, standing instructions and the newest messages."""
     messages = state.conversation.messages
     heads = machine_heads(messages)
     groups = [group for group in state.groups if _by_user(state, group, heads)]
@@ -53,12 +53,12 @@ def _by_user(state: PlanState, group: Group, heads: frozenset[str]) -> bool:
 
 
 def _words(state: PlanState, group: Group) -> int:
-    """What a message of the user takes with its words whole and what is pasted into it at its least."""
+    """The size of a user message with its words whole and its pasted blocks at their minimum."""
     return group.frame + sum(item.tokens if item.kind == "text" else state.forms.floor(item) for item in group.items)
 
 
 def _shorten_first(state: PlanState, first: Sequence[Group], left: int) -> None:
-    """A first request that is too long by itself is shortened rather than left out."""
+    """Shorten a first request that is too long by itself, rather than archive it."""
     for group in first:
         if _words(state, group) > left:
             group.kept = True
@@ -66,5 +66,5 @@ def _shorten_first(state: PlanState, first: Sequence[Group], left: int) -> None:
             for item, tokens in zip(group.items, given, strict=True):
                 item.given = max(tokens, state.forms.floor(item))
                 state.forms.show(item)
-            # Of a word or two nothing may be left, and no API takes an empty message.
+            # If nothing is left of a very short message, archive it, because no API accepts an empty one.
             group.kept = any(item.shown is None or item.shown for item in group.items)
