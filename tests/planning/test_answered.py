@@ -45,3 +45,22 @@ def test_a_question_in_view_is_not_said_again() -> None:
     text, _ = fitted("Yes.", 30_000)
     assert text.count(QUESTION) == 1
     assert "answered:" not in text
+
+
+def test_the_last_answer_stays_where_the_newest_step_takes_more_than_half_of_the_room() -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "book", "arguments": '{"flight": "HAT286"}'}}
+    offer = "To confirm: flight HAT286 on May 24, business class, $897 in total, paid by the card ending in 9448."
+    messages = [
+        {"role": "user", "content": "Please move my flight to May 24."},
+        *(
+            {"role": "assistant", "content": f"I am looking at offer {n}, which costs {n * 37} dollars."}
+            for n in range(40)
+        ),
+        {"role": "assistant", "content": offer},
+        {"role": "user", "content": "Yes, everything looks good, please go ahead."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": " ".join(f"word{n}" for n in range(150))},
+    ]
+    newest = brim.count(messages[-3:], model="gpt-4o").tokens
+    sent = brim.fit(messages, model="gpt-4o", budget=newest + 110).messages
+    assert offer in [message["content"] for message in sent]

@@ -90,8 +90,8 @@ def keep_newest(state: PlanState, room: int) -> None:
             state.keep_whole(group)
         elif newest:
             needed = _squeeze(state, group, state.limit - before)
-        elif taken + needed <= most and before + needed <= state.target:
-            state.keep_whole(group)
+        elif (taken if step else 0) + needed <= most and before + needed <= state.target:
+            state.keep_whole(group)  # the last answer also where the newest step takes more than that share
         elif step:
             break
         else:
