@@ -1,7 +1,7 @@
-"""A JSON result as one line of keyed values: what it holds, for a reader who has no room for the result itself.
+"""A JSON result as one line of keyed values, for a reader who has no room for the result itself.
 
-Values stand beside their keys. Codes, which nobody could guess, go before names, names before numbers, numbers before
-sentences; what is empty, false or said elsewhere is left out.
+Values follow their keys. Unguessable codes go before names, names before numbers, numbers before sentences; values that
+are empty, false or repeated are left out.
 
 Example: {"id": "A1", "rows": [{"sku": "x", "n": 2}, {"sku": "y", "n": 3}]} -> id: A1; sku: x, y; n: 2, 3
 """
@@ -22,15 +22,15 @@ from brim.content.selection import shares
 from brim.content.types import Room
 from brim.count_text import CountText
 
-# What is shown of a longer text.
+# Characters to show of a longer text.
 SENTENCE = 160
 _WORD = re.compile(r"[^\s\"',;:()\[\]{}=]+")
-# Of a longer list so many values come first and the rest with the names. BFCL at 25%, tuned half: .90 so, .88 without.
+# This many values of a longer list come first, the rest with the names. BFCL at 25%, tuned half: .90, without it .88.
 FEW, REST = 6, WORDS
-# In fewer tokens than this no field fits.
+# No field fits in fewer tokens than this.
 LEAST = 4
 ATTEMPTS = 4
-# A name has no more words than this: "Object IDs: 17", "city: New York".
+# The most words in a name: "Object IDs: 17", "city: New York".
 NAME_WORDS = 2
 
 
@@ -40,24 +40,24 @@ def words_of(text: str) -> set[str]:
 
 
 def keyed(text: str, tokens: int, count: CountText, said: Container[str] = (), used: Container[str] = ()) -> str | None:
-    """The values of a JSON text in at most so many tokens; None where it is no JSON, or holds only a text.
+    """The values of a JSON text in at most this many tokens; None if it isn't JSON or holds only a text.
 
-    JSON that was printed inside another text, or cut off before its end, is read as far as it goes. Values that are
-    `said` already are left out while others are there. Values under a `used` key come first.
+    JSON that was printed inside another text, or cut off before its end, is read as far as possible. Values already
+    in `said` are left out if there are others. Values under a `used` key come first.
     """
     value = _json(text)
     if value is None:
         fields = of_cut_json(text, used)
         return None if fields is None else _line(fields, tokens, count, said)
     if isinstance(opened(value)[0], str):
-        return None  # an envelope around a text, which its own compactor shortens
+        return None  # an envelope around a text; the text's own compactor shortens it
     return _line(of_json(_opened(value), len(text), used), tokens, count, said)
 
 
 def labelled(
     text: str, tokens: int, count: CountText, said: Container[str] = (), used: Container[str] = ()
 ) -> str | None:
-    """The labels of a list of records with their values, as `keyed` has them; None for any other text.
+    """The labels of a list of records with their values, formatted like `keyed`; None for any other text.
 
     Example: "- name: read_page\n  about: Reads one\n- name: find_page\n …" -> name: read_page, find_page; about: …
     """
@@ -74,9 +74,9 @@ def with_values(
     extract: Callable[[int], str],
     most: int | None = None,
 ) -> str:
-    """What `extract` makes of a text in so many tokens, after the values under `used` keys that it leaves out.
+    """An extract of a text, after the values under `used` keys that the extract omits.
 
-    These take at most `most` tokens, half of all if nothing is said.
+    These values take at most `most` tokens, by default half of all.
     """
     made = extract(tokens)
     named = [one for one in of_text(_told(text), used) if one.rank == USED] if used else []
@@ -89,12 +89,12 @@ def with_values(
 
 
 def _names(value: str, shown: Container[str], said: Container[str]) -> bool:
-    """Whether a value under a key is a name or a code that is not there yet: a sentence is none."""
+    """Whether a value under a key is a name or a code, rather than a sentence, that isn't there yet."""
     return len(value.split()) <= NAME_WORDS and value not in shown and value not in said
 
 
 def _line(fields: list[KeyedField], tokens: int, count: CountText, said: Container[str]) -> str:
-    """The fields that fit on a line; the beginning of the first where none does."""
+    """The fields that fit, on one line; the beginning of the first if none fits."""
     fresh = [replace(one, values=[each for each in one.values if each not in said]) for one in fields]
     fields, room = [one for one in fresh if one.values] or fields, tokens
     for _ in range(ATTEMPTS):
@@ -105,13 +105,13 @@ def _line(fields: list[KeyedField], tokens: int, count: CountText, said: Contain
         over = count(line) - tokens
         if over <= 0:
             return line
-        room -= over + 1  # values counted one by one come to a little less than together
+        room -= over + 1  # values counted one by one add up to a little less than together
     first = min(fields, key=lambda one: (one.rank, one.order), default=None)
     return "" if first is None else head_of(" ".join(first.values[0].split()), tokens, count)
 
 
 def head_of(text: str, tokens: int, count: CountText) -> str:
-    """As many of the first words of a text as fit. Example: head_of("Failed to load the page", 3) -> Failed to…"""
+    """The first words of a text, as many as fit. Example: head_of("Failed to load the page", 3) -> Failed to…"""
     words = text[: 8 * max(0, tokens)].split(" ")
     while words and count(" ".join(words) + "…") > tokens:
         words = words[: min(len(words) - 1, len(words) * 3 // 4)]
@@ -119,7 +119,7 @@ def head_of(text: str, tokens: int, count: CountText) -> str:
 
 
 def _json(text: str) -> Any:
-    """The object or list that a text is; None for any other text."""
+    """The object or list that a text encodes; None for any other text."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -128,7 +128,7 @@ def _json(text: str) -> Any:
 
 
 def _told(text: str) -> str:
-    """The text that an envelope of JSON holds; any other text as it is."""
+    """The text inside a JSON envelope; any other text unchanged."""
     inside = opened(value)[0] if (value := _json(text)) is not None else text
     return inside if isinstance(inside, str) else text
 
@@ -138,7 +138,7 @@ def _written(fields: list[KeyedField]) -> str:
 
 
 def _opened(value: Any) -> Any:
-    """What an envelope holds: `{"content": [{"type": "text", "text": "{…}"}]}` is read as the JSON inside it."""
+    """The content of an envelope: `{"content": [{"type": "text", "text": "{…}"}]}` is read as the JSON inside it."""
     for _ in range(4):
         inner = _only(value)
         if inner is value:
@@ -164,16 +164,16 @@ def _only(value: Any) -> Any:
 
 
 def _chosen(fields: list[KeyedField], tokens: int, count: CountText) -> list[KeyedField]:
-    """As many fields as fit, in their own order: by rank, of a field that does not fit as many values as do.
+    """As many fields as fit, chosen by rank, in their own order; a field that doesn't fit keeps as many values as do.
 
-    Long texts are shortened first, and then get what is left over.
+    Long texts are shortened first, and then get the room that is left.
     """
     left = tokens
     kept: dict[int, KeyedField] = {}
     for one in sorted(_in_two(fields), key=lambda each: (each.rank, each.order)):
         before = kept.get(one.order)
         if before is not None and len(before.values) < FEW:
-            continue  # its first values did not fit
+            continue  # its first values didn't fit
         used = 0 if before else count(f"; {one.key}:") + 1
         values: list[str] = []
         for value in map(_start, one.values):
@@ -198,7 +198,7 @@ def _chosen(fields: list[KeyedField], tokens: int, count: CountText) -> list[Key
 
 
 def _in_two(fields: list[KeyedField]) -> Iterable[KeyedField]:
-    """Fields with their first values apart: one list must not take the room of everything else."""
+    """Split the first values from long fields, so that one list doesn't take all the room."""
     for one in fields:
         yield replace(one, values=one.values[:FEW])
         if len(one.values) > FEW:
@@ -214,7 +214,7 @@ def _start(value: str) -> str:
 
 
 def _lengthen(kept: list[KeyedField], left: int, count: CountText) -> None:
-    """Give what is left over to the long texts: short ones whole, the others the same to each."""
+    """Divide the remaining room among the long texts: short ones become whole, the others get equal shares."""
     long = [
         (one, at) for one in kept for at, value in enumerate(one.values) if value.endswith("…") and len(value) > NAME
     ]

@@ -1,8 +1,8 @@
-"""The values of a content with what names each of them: keys of JSON, labels of lines, headers of tables.
+"""Extracts the values of a content with their names: keys of JSON, labels of lines, headers of tables.
 
-No rule looks at what a key is called. What stands beside a key in a text is told by how it is written: `label: value`
-on a line of its own or between bars, `key="value"` anywhere, the cells below a table's header, and JSON that was
-printed inside something else or cut off before its end.
+No rule depends on the name of a key. In a text, keys and values are recognized by notation: `label: value` on its own
+line or between bars, `key="value"` anywhere, the cells below a table's header, and JSON that was printed inside
+something else or cut off before its end.
 
 Example: "- tool_name: search\\n  **Order IDs**: 17, 18" -> tool_name: search; Order IDs: 17, 18
 """
@@ -15,19 +15,19 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-# A text of at most so many characters without line breaks is a name, a code, a state or a date.
+# A text up to this length without line breaks is a name, a code, a state or a date.
 NAME = 48
-# What is chosen first: what stands at the top, what calls are likely to need, codes of letters and digits, other words
+# Values are chosen in this order: at the top, likely to be needed by calls, codes of letters and digits, other words
 # with digits (dates, postal codes, addresses), names, numbers, sentences, flags. Values kept of tau at 25%, tuned half,
-# fit / session: .87 / .87 so, .84 / .82 with codes and dates alike (bench/meaning.py).
+# fit / session: .87 / .87, and .84 / .82 with codes and dates alike (bench/meaning.py).
 TOP, USED, CODE, DATE, WORDS, NUMBER, LATE, FLAG = range(-1, 7)
-# What stands at the top of a result is chosen first where it takes at most this part of its text: then it says what
-# the lists and records beside it belong to. Values kept at 25%, tuned half, fit / session: BFCL .94 / .93 so, .79 / .74
-# without; tau .89 / .88 so and without, .87 / .85 at 0.1 (bench/meaning.py).
+# Values at the top of a result are chosen first if they take at most this share of its text, because they then say what
+# the lists and records beside them belong to. Values kept at 25%, tuned half, fit / session: BFCL .94 / .93, without it
+# .79 / .74; tau .89 / .88 with and without it, .87 / .85 at 0.1 (bench/meaning.py).
 TOP_PART = 0.05
-# No more leaves than this are looked at, and no more characters of a text that is no JSON.
+# The most leaves to read, and the most characters of a text that isn't JSON.
 MOST, CHARACTERS = 20_000, 200_000
-# A printed or cut JSON is read as one if its keys and values are this part of it.
+# Printed or cut JSON is read as JSON if its keys and values make up at least this share of it.
 LIKE_JSON = 0.3
 # A key and a value of one word anywhere in a text: `status=open`, `"id": "A-1"`, `{mode: 'fast'}`.
 _PAIR = re.compile(
@@ -35,7 +35,7 @@ _PAIR = re.compile(
     r"(?:\"([^\s\"]{2,48})\"|'([^\s']{2,48})'|`([^\s`]{2,48})`"
     r"|([^\s\"',;:()\[\]{}=]{2,48})[\"')\]}]*(?=[,;\n]|\s+\S+[:=]|$))"
 )
-# The label of a line or of a piece between bars: `- **Order ID:** 17`, `2. Name: Ann`, `URL: https://…`.
+# The label of a line, or of a part between bars: `- **Order ID:** 17`, `2. Name: Ann`, `URL: https://…`.
 _LABELLED = re.compile(
     r"[\s>]*(?:[-*•]\s+)?(?:\d{1,5}[.)]\s+)?[*_`\"']{0,3}([^\W\d][\w ./-]{0,39}?)"
     r"[*_`\"']{0,3}\s?[:：][*_`\"']{0,3}\s+(\S.*)"
@@ -44,7 +44,7 @@ _BARS = re.compile(r"\s+\|\s+")
 _ROW = re.compile(r"\s*\|(.+)\|\s*$")
 _RULE = re.compile(r"[\s|:+-]+$")
 _BREAK, _QUOTE = re.compile(r"\\+[nrt]"), re.compile(r"\\+([\"'/])")
-# A key, a text or a number that ends where JSON's values end, or what opens and closes objects and lists.
+# A key, a text or a number that ends like a JSON value, or a bracket of an object or list.
 _TOKEN = (
     r"{q}([^{q}\n]{{1,60}}){q}\s*:\s*|{q}([^{q}\n]{{0,400}}){q}(?=\s*(?:[,}}\]]|$))"
     r"|(?<=[\s:,\[])(-?(?:0|[1-9]\d*)(?:\.\d+)?)(?=\s*[,}}\]])|([\[\]{{}}])"
@@ -54,7 +54,7 @@ _TOKENS = {quote: re.compile(_TOKEN.format(q=quote)) for quote in "\"'"}
 
 @dataclass(slots=True)
 class KeyedField:
-    """A key, and the values that stand under it."""
+    """A key and its values."""
 
     key: str
     order: int
@@ -65,19 +65,19 @@ class KeyedField:
 
 
 def folded(key: str) -> str:
-    """A key in the one spelling that keys are compared in. Example: "orderId", "order_ids", "Order ID" -> orderid"""
+    """The normalized form of a key, for comparisons. Example: "orderId", "order_ids", "Order ID" -> orderid"""
     return "".join(filter(str.isalnum, key)).casefold().removesuffix("s")
 
 
 def of_json(value: Any, size: int, used: Container[str] = ()) -> list[KeyedField]:
-    """The fields of a JSON value of so many characters; those under a `used` key are chosen early."""
+    """The fields of a JSON value that has this many characters; those under a `used` key are chosen early."""
     fields = _once(_grouped(_leaves(value), used))
     _top_first(fields, value, size)
     return fields
 
 
 def of_cut_json(text: str, used: Container[str] = ()) -> list[KeyedField] | None:
-    """The fields of JSON that was printed into a text or cut off; None for any other text.
+    """The fields of JSON that was printed inside a text or cut off; None for any other text.
 
     Example: text='{\\"rows\\": [{\\"id\\": \\"A-1\\", \\"na -> id: A-1
     """
@@ -101,7 +101,7 @@ def of_cut_json(text: str, used: Container[str] = ()) -> list[KeyedField] | None
             break
     if len(named) < 2 or covered < LIKE_JSON * len(text):
         return None
-    # A word that only says which key holds the content, `"type": "text"`, says nothing.
+    # A word that only names the key with the content, as in `"type": "text"`, adds nothing.
     return _once(_grouped([(key, value) for key, value in found if value not in named], used))
 
 
@@ -112,7 +112,7 @@ def of_text(text: str, used: Container[str] = ()) -> list[KeyedField]:
 
 
 def unescaped(text: str) -> str:
-    """A text with the escapes of strings inside it undone, as far as it is looked at. Example: a\\\\nb -> a, b"""
+    """A text with string escapes undone, as far as it is read. Example: a\\\\nb -> a, b"""
     text = text[:CHARACTERS]
     return _QUOTE.sub(r"\1", _BREAK.sub("\n", text)) if "\\" in text else text
 
@@ -142,7 +142,7 @@ def _labelled(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _listed(text: str) -> list[str]:
-    """The values after a label: several short ones between commas, or all of it. Example: "17, 18" -> 17, 18"""
+    """The values after a label: several short ones between commas, or the whole text. Example: "17, 18" -> 17, 18"""
     text = text.strip().strip("*_`\"'").rstrip(",;")
     values = [value.strip().strip("\"'`") for value in text.strip("[]").split(",")]
     short = len(values) > 1 and all(value and " " not in value and len(value) <= NAME for value in values)
@@ -167,7 +167,7 @@ def _grouped(leaves: Iterable[tuple[str, Any]], used: Container[str]) -> list[Ke
 
 
 def _top_first(fields: list[KeyedField], value: Any, size: int) -> None:
-    """Put first what a result of so many characters says of itself, where nearly all of it is lists and records.
+    """Put the fields of the result itself first, if nearly all of it is lists and records.
 
     Example: {"id": "3426812", "history": {…}} -> id before what any record of the history holds
     """
@@ -181,7 +181,7 @@ def _top_first(fields: list[KeyedField], value: Any, size: int) -> None:
 
 
 def _once(fields: list[KeyedField]) -> list[KeyedField]:
-    """The fields without codes that an earlier field says: a record's key is often its id too."""
+    """The fields without codes repeated from an earlier field; a record's key is often its id too."""
     said: set[str] = set()
     found = []
     for one in fields:
@@ -193,9 +193,9 @@ def _once(fields: list[KeyedField]) -> list[KeyedField]:
 
 
 def _leaves(value: Any) -> Iterable[tuple[str, Any]]:
-    """Every leaf with its keys, in order; list places are no keys, and a key that holds data is a value too.
+    """Every leaf with its keys, in order. List indexes aren't keys, and a key that is data is a value too.
 
-    A word that only says which key beside it holds the content, `"type": "text"`, is none.
+    A word that only names the key with the content, as in `"type": "text"`, is left out.
     """
     waiting: list[tuple[str, Any]] = [("", value)]
     seen = 0
@@ -218,7 +218,7 @@ def _leaves(value: Any) -> Iterable[tuple[str, Any]]:
 
 
 def _by_id(value: dict[str, Any]) -> bool:
-    """Whether the keys of an object are data: it maps names of records to records of one shape."""
+    """Whether the keys of an object are data, because it maps names to records of one shape."""
     inner = list(value.values())
     if len(inner) < 2 or not all(isinstance(each, dict) and each for each in inner):
         return False
@@ -227,7 +227,7 @@ def _by_id(value: dict[str, Any]) -> bool:
 
 
 def _shown(leaf: Any) -> tuple[int, str]:
-    """How late a value is chosen, and its text; an empty text for what says nothing."""
+    """The rank of a value and its text, which is empty if the value says nothing."""
     if leaf is None or leaf is False or leaf == "":
         return FLAG, ""
     if leaf is True:

@@ -1,4 +1,4 @@
-"""Test output without loss: what neighbouring lines begin and end with is written once for all of them.
+"""Lossless test output: common beginnings and ends of neighbouring lines are written once.
 
 Example: "ok tests/a.py::one\\nok tests/a.py::two\\nok tests/a.py::six" ->
          "#brim test …\\n«ok tests/a.py::·»\\none\\ntwo\\nsix\\n«»"
@@ -17,14 +17,14 @@ _TITLE = (
     "of which only the middles follow, up to {0}{2}"
 )
 _HEAD = re.compile(r"#brim test: (.)A(.)B(.) opens ")
-_SHORTEST = 10  # characters that a group must share
+_SHORTEST = 10  # characters a group must share
 _LARGEST = 8_000_000
 _MOST_LINES = 200_000
 _BORDERS = frozenset(" \t/:.,;=()[]{}<>|\"'-_")
 
 
 def dense(text: str) -> str | None:
-    """The text with shared beginnings and ends of neighbouring lines written once; None if not clearly shorter."""
+    """The text with shared beginnings and ends of neighbouring lines written once; None unless clearly shorter."""
     if len(text) > _LARGEST or not 4 <= text.count("\n") <= _MOST_LINES:
         return None
     signs = next((signs for signs in _SIGNS if not any(sign in text for sign in signs)), None)
@@ -49,7 +49,7 @@ def dense(text: str) -> str | None:
 
 
 def _group(lines: Sequence[str], start: int) -> tuple[int, int, int]:
-    """The end of the group of lines from `start`, and how much they share in front and at the back."""
+    """The end of the group of lines from `start`, and the lengths of their common beginning and end."""
     model = lines[start]
     front, back = len(model), len(model)
     end = start + 1
@@ -57,7 +57,7 @@ def _group(lines: Sequence[str], start: int) -> tuple[int, int, int]:
         line = lines[end]
         new_front = _at_border(model, _same_front(model, line, front))
         new_back = _at_border_back(model, _same_back(model, line, back))
-        # What is shared in front and at the back must not overlap in the shortest line.
+        # The common beginning and end must not overlap in the shortest line.
         new_back = max(0, min(new_back, back, len(model) - new_front, len(line) - new_front))
         if new_front + new_back < _SHORTEST:
             break
@@ -97,7 +97,7 @@ def _same_back(one: str, two: str, most: int) -> int:
 
 
 def _at_border(line: str, size: int) -> int:
-    """Shorten to the last border between words, so that names stay whole."""
+    """Shorten to the last word boundary, so that names stay whole."""
     while size > 0 and line[size - 1] not in _BORDERS:
         size -= 1
     return size
@@ -110,7 +110,7 @@ def _at_border_back(line: str, size: int) -> int:
 
 
 def decode(text: str) -> str:
-    """The text that `dense` was given; NotDecodable for one that it did not make."""
+    """The text that `dense` was given. Raises NotDecodable for a text it didn't produce."""
     rows = text.split("\n")
     head = _HEAD.match(rows[0])
     if head is None:

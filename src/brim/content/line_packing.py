@@ -1,4 +1,4 @@
-"""Packs lines into a room: takes wanted lines in order, keeps them verbatim, marks what is missing.
+"""Packs lines into a room: takes lines in order of preference, keeps them verbatim, and marks the gaps.
 
 Example: pack(["a", "b", "c", "d"], [Tier([3, 0])], room) -> "a\\n…\\nd\\n[… 2 of 4 lines left out]"
 """
@@ -15,14 +15,14 @@ from brim.content.types import Room
 from brim.relevance import query_match
 
 GAP = "…"
-_MISSES = 200  # lines in a row that did not fit before a tier is given up
+_MISSES = 200  # give up on a tier after this many lines in a row that didn't fit
 _LONG = 160  # characters from which a line may be clipped
-_CLIP_TOKENS = 24  # less than this of a line tells nothing
+_CLIP_TOKENS = 24  # fewer tokens of a line say nothing
 
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """Lines in the order in which they are wanted, and the share of the room they may take together."""
+    """Lines in order of preference, and the share of the room they may take together."""
 
     order: Iterable[int]
     share: float = 1.0
@@ -30,7 +30,7 @@ class Tier:
 
 @dataclass(slots=True)
 class _Picks:
-    """What has been taken so far: line number -> its text, in the order it was taken."""
+    """The lines taken so far: line number -> text, in the order they were taken."""
 
     texts: dict[int, str] = field(default_factory=dict)
     costs: dict[int, int] = field(default_factory=dict)
@@ -63,12 +63,12 @@ def pack(
     also: str = "",
     longest: float = 0.25,
 ) -> str:
-    """Return at most room.tokens tokens of `lines`, in their order, with one mark for all that is missing.
+    """Return at most room.tokens tokens of `lines`, in their order, with one mark for all missing lines.
 
-    `head` goes before them if it takes no more than `head_share`, `gap` stands where lines are missing between
-    two kept ones (empty: nowhere), `notes` are lines of our own that follow a kept one, and `sizes` says for how many
-    units each entry of `lines` stands if that is not one. `also` names what is missing from all lines.
-    A line that takes more than the share `longest` is clipped.
+    `head` goes before them if it takes no more than `head_share`; `gap` replaces missing lines between two kept
+    ones (nothing if empty); `notes` are our own lines that follow a kept one; `sizes` is the number of units in each
+    entry of `lines`, if not one; `also` names what is missing from every line. A line that takes more than the share
+    `longest` is clipped.
     """
     total = sum(sizes) if sizes is not None else len(lines)
     taker = _Taker(lines, room, gap, notes or {}, sizes, total, unit, also, longest)
@@ -100,7 +100,7 @@ def pack(
 
 
 def _shrunk(taker: _Taker, picks: _Picks, head: str) -> str:
-    """Drop what was taken last until the joined text really fits."""
+    """Drop the last lines taken until the joined text really fits."""
     while picks.texts:
         text = taker.join(picks, head)
         over = taker.room.count(text) - taker.room.tokens
@@ -126,7 +126,7 @@ class _Taker:
     longest: float
 
     def take(self, order: Iterable[int], picks: _Picks, limit: int, whole: int) -> None:
-        """Take lines of `order` into `picks` until `limit` tokens are spent."""
+        """Add lines of `order` to `picks` until `limit` tokens are spent."""
         largest = whole if len(self.lines) < 4 else max(_CLIP_TOKENS, int(whole * self.longest))
         misses = 0
         for index in order:
@@ -165,7 +165,7 @@ class _Taker:
         return end - first > 3 or any(self.lines[index].strip() for index in range(first, end))
 
     def join(self, picks: _Picks, head: str) -> str:
-        """The kept lines in their order, then the mark."""
+        """The kept lines in order, then the mark."""
         out = [head] if head else []
         at = -1
         for index in sorted(picks.texts):
@@ -185,7 +185,7 @@ class _Taker:
 
 
 def clip(text: str, tokens: int, room: Room) -> str:
-    """The beginning and the end of one long line within `tokens`; empty if that would tell nothing.
+    """The beginning and the end of one long line within `tokens`; empty if that would say nothing.
 
     Example: clip("x" * 10_000, 24, room) -> "xxxxxxxx[… 9,900 characters]xxxx"
     """
@@ -203,7 +203,7 @@ def clip(text: str, tokens: int, room: Room) -> str:
 
 
 def head_and_tail(lines: Sequence[str], most: int = 20_000) -> Iterator[int]:
-    """Numbers of the lines that say something, from both ends inwards, two in front for each one at the back.
+    """Numbers of the lines with words, from both ends inwards, two from the start for each one from the end.
 
     Example: list(head_and_tail("abcdef")) -> [0, 1, 5, 2, 3, 4]
     """
@@ -217,7 +217,7 @@ def head_and_tail(lines: Sequence[str], most: int = 20_000) -> Iterator[int]:
 
 
 def worth_a_look(text: str, lines: Sequence[str], words: Sequence[str], most: int = 15_000) -> Sequence[int]:
-    """Numbers of the lines to read closely: all, or of very many both ends and those that hold one of `words`."""
+    """Numbers of the lines to read closely: all, or of very many, both ends and those with one of `words`."""
     if len(lines) <= 3 * most:
         return range(len(lines))
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
@@ -235,7 +235,7 @@ def worth_a_look(text: str, lines: Sequence[str], words: Sequence[str], most: in
 
 
 def matching(lines: Sequence[str], room: Room, share: float = 0.4) -> Tier:
-    """The lines that speak most of the room's query, best first: not those with one of its common words."""
+    """The lines that match the room's query best, best first, ignoring matches of its common words only."""
     found = query_match.scores(lines, room.query)
     least_score = max(found.values(), default=0.0) * 0.5
     best = [index for index, score in found.items() if score >= least_score]

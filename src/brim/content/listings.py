@@ -1,7 +1,7 @@
-"""Directory trees and file lists: each folder once with the names in it.
+"""Directory trees and file lists: each folder once, with the names in it.
 
-Three ways of writing them are read: paths (find, git ls-files), drawn trees (tree), listings by folder (ls -R).
-The dense form is lossless; extracts keep folders with counts and fill in names while there is room.
+Reads three formats: paths (find, git ls-files), drawn trees (tree), and listings by folder (ls -R). The dense form is
+lossless; extracts keep folders with counts and add names while there is room.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from brim.relevance import query_match
 _LONGEST = 6_000_000
 _HEADER = re.compile(r"#brim tree (paths|ls|drawn (\d))(?: under (\S+))?: [^\n]*\n")
 _SEPARATORS = (" ", ", ", " | ", "\t")
-# Names nearest to the root say most about a project; but so many of every folder come before more of any.
+# Names of each folder to show before more of any other. Names nearest to the root say most about a project.
 _TURN = 5
 _TELL = {" ": "spaces", ", ": "commas", " | ": "bars", "\t": "tabs"}
 _STYLES = (
@@ -31,7 +31,7 @@ _STYLES = (
 )
 _DRAWN = re.compile(r"((?:│   |│\u00a0\u00a0 |\|   |    |│  |   )*)(├── |└── |\|-- |`-- |├─ |└─ )(.*)")
 
-# A line of `ls -l` or `find -ls`: the mode, links, owner, group, size, date and name.
+# A line of `ls -l` or `find -ls`: mode, links, owner, group, size, date and name.
 _LONG = re.compile(
     r"^[ \d]*(?P<mode>[bcdlps-][rwxsStT-]{9})[.+@]? +\d+ +\S+ +\S+ +(?P<size>[\d.]+[KMGTP]?|\d+, +\d+) "
     r"+(?:\S+ +\d+ +[\d:]+|\d{4}-\d\d-\d\d \d\d:\d\d\S*(?: [+-]\d+)?) (?P<name>.+)$",
@@ -41,7 +41,7 @@ _LONG = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ListingGroup:
-    """A folder as it is written, and consecutive names in it."""
+    """A folder as written, and consecutive names in it."""
 
     folder: str
     names: list[str]
@@ -63,7 +63,7 @@ def dense(text: str) -> str | None:
 
 
 def _size(text: str) -> int:
-    # A newline costs a token by itself, a space before a name does not.
+    # A newline costs a token; a space before a name doesn't.
     return len(text) + 3 * text.count("\n")
 
 
@@ -75,7 +75,7 @@ def _decodes(made: str, text: str) -> bool:
 
 
 def decode(text: str) -> str:
-    """The tree or list that a dense form stands for."""
+    """The tree or list that a dense form encodes."""
     header = _HEADER.match(text)
     if not header:
         raise NotDecodable("this text has no '#brim tree' header")
@@ -92,7 +92,7 @@ def decode(text: str) -> str:
 
 
 def _split(path: str) -> tuple[str, str]:
-    """Folder and name; a path with no folder has None of it, written as an empty one."""
+    """Folder and name; a path without a folder has the folder None, written as an empty one."""
     at = path.rfind("/", 0, len(path) - 1)
     return (path[:at], path[at + 1 :]) if at > 0 else ("", path)
 
@@ -134,7 +134,7 @@ def _dense_paths(text: str) -> str | None:
 
 
 def root_of(paths: Sequence[str]) -> str:
-    """The folder that all paths lie under, if it is worth writing once. Example: "/home/ana/app/" """
+    """The folder that contains all paths, if it is worth writing once. Example: "/home/ana/app/" """
     first, last = min(paths), max(paths)
     size = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
     root = first[: first.rfind("/", 0, size) + 1]
@@ -198,12 +198,12 @@ def _dense_drawn(text: str) -> str | None:
 
 
 def _draw(body: str, style: tuple[str, str, str, str]) -> str:
-    """The drawn tree of an indented one: the last branch of a level has no other below it."""
+    """Draw a tree from an indented one; the last branch of a level has no other below it."""
     bar, blank, branch, corner = style
     rows = body.split("\n")
     depths = [len(row) - len(row.lstrip(" ")) for row in rows]
     out = list(rows)
-    following: list[bool] = []  # per level, whether another entry of it comes below
+    following: list[bool] = []  # per level, whether another entry follows
     for index in range(len(rows) - 1, -1, -1):
         depth = depths[index]
         if depth == 0:
@@ -218,7 +218,7 @@ def _draw(body: str, style: tuple[str, str, str, str]) -> str:
 
 
 def extract(text: str, room: Room) -> str:
-    """The dense form if it fits; else folders with counts and as many names as there is room for.
+    """The dense form if it fits; else folders with counts and as many names as fit.
 
     Example: -> "[52 files in 2 folders under app/; 51 names not shown]\nsrc: app.py +39 .py\nsrc/web: 12 .ts"
     """
@@ -237,7 +237,7 @@ def extract(text: str, room: Room) -> str:
     for one in entries:
         folder, name = _split(one.path[len(root) :])
         by_folder.setdefault(folder, []).append(ListingEntry(name, one.size))
-    # A folder's own entry says nothing that its line does not.
+    # A folder's own entry adds nothing to its line.
     folders = set(by_folder)
     for folder, names in by_folder.items():
         inside = f"{folder}/" if folder else ""
@@ -247,14 +247,14 @@ def extract(text: str, room: Room) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ListingEntry:
-    """A path or name of a list, and its size where the list has it."""
+    """A path or name from a list, and its size if the list has it."""
 
     path: str
     size: str = ""
 
 
 def as_entries(text: str) -> list[ListingEntry]:
-    """The paths of a tree or list, however it is written; [] if it cannot be told."""
+    """The paths of a tree or list in any format; [] if the format is unknown."""
     if long := _long_entries(text):
         return long
     if _dense_drawn(text) is not None:
@@ -270,7 +270,7 @@ def as_entries(text: str) -> list[ListingEntry]:
 
 
 def _long_entries(text: str) -> list[ListingEntry]:
-    """What `ls -l`, `ls -lR` and `find -ls` list, a folder with a slash at its end; [] where most lines are no such."""
+    """The entries of `ls -l`, `ls -lR` and `find -ls`, with a slash after folders; [] unless most lines match."""
     if not _LONG.search(text, 0, 4_000):
         return []
     found: list[ListingEntry] = []
@@ -304,7 +304,7 @@ def _drawn_paths(text: str) -> list[str]:
 
 
 def _filled(by_folder: dict[str, list[ListingEntry]], root: str, room: Room) -> str:
-    """Folders, deep ones joined to those above until all fit, then names by relevance and depth."""
+    """Folders, merging deep ones into their parents until all fit, then names by relevance and depth."""
     total = sum(map(len, by_folder.values()))
     of = f"{plural(total, 'file')} in {plural(len(by_folder), 'folder')}{' under ' + root if root else ''}"
     sizes = sum(bool(one.size) for names in by_folder.values() for one in names)
@@ -333,7 +333,7 @@ def _filled(by_folder: dict[str, list[ListingEntry]], root: str, room: Room) -> 
 
 
 def _every_name(by_folder: dict[str, list[ListingEntry]], sizes: int, of: str, room: Room) -> str:
-    """All names by folder, so many of them with their sizes."""
+    """All names by folder, a given number of them with their sizes."""
     told = "names and sizes only" if sizes else "names only"
     out = [f"[{of}] {room.mark(told)}" if room.handle else f"[{of}]"]
     for folder, listed in by_folder.items():
@@ -354,7 +354,7 @@ def _row(folder: str, shown: Sequence[str], names: Sequence[str]) -> str:
 
 
 def _endings(names: Sequence[str]) -> str:
-    """The usual endings of the names. Example: " .py .md" """
+    """The most common extensions of the names. Example: " .py .md" """
     found = Counter(name.rsplit(".", 1)[1] for name in names if "." in name[1:] and "/" not in name.rsplit(".", 1)[1])
     most = [f".{ending}" for ending, number in found.most_common(2) if number > 0.2 * len(names) and len(ending) < 8]
     return " " + " ".join(most) if most and len(names) > 2 else ""

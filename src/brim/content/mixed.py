@@ -1,6 +1,6 @@
-"""Content inside other content: each part goes to its own compactor with its share of the room.
+"""Content inside other content: each part gets its own compactor and a share of the room.
 
-The words around a paste come first, as they say what it is about; small parts stay whole.
+The words around a paste come first, because they say what it is about; small parts stay whole.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from brim.content.selection import shares
 from brim.content.types import Room
 from brim.errors import MissingExtra
 
-# Kinds that hold others: a part of one of these is not taken apart again, so nesting ends.
+# Kinds that contain others; parts of these kinds aren't split again, so that nesting ends.
 HOLDERS = ("markdown", "xml", "text")
 _WORDS_SHARE = 0.5
 _SMALLEST = 400
@@ -23,7 +23,7 @@ _MOST = 40
 
 
 def inner(text: str, room: Room, kind: str = "") -> str:
-    """The extract of a part by the compactor of its kind, or a plain one where that is not installed or has none."""
+    """The extract of a part by the compactor of its kind, or a plain one if that is missing or has no extracts."""
     kind = kind or sniff(text)
     if kind in ("prose", "markdown", "text", "code") and is_record_list(text):
         return record_list.extract(text, room)
@@ -37,14 +37,14 @@ def inner(text: str, room: Room, kind: str = "") -> str:
 
 
 def by_parts(text: str, room: Room) -> str | None:
-    """A text that is mostly pastes: its words, and an extract of each paste. None if it is not.
+    """The words of a text that is mostly pastes, with an extract of each paste; None for other texts.
 
     Example: "Why?\\n```\\n…900 log lines…\\n```\\n" -> "Why?\\n```\\n…the log's extract…\\n```\\n"
     """
     spans = blocks(text, _SMALLEST)
     if not spans or len(spans) > _MOST or sum(one.end - one.start for one in spans) < 0.5 * len(text):
         return None
-    parts: list[tuple[str, str]] = []  # a part and its kind, "" for the words around pastes
+    parts: list[tuple[str, str]] = []  # a part and its kind; "" for the words around pastes
     at = 0
     for one in spans:
         parts += [(text[at : one.start], ""), (text[one.start : one.end], one.kind)]
@@ -57,7 +57,7 @@ def by_parts(text: str, room: Room) -> str | None:
         over = room.count(made) - room.tokens
         if over <= 0:
             return made
-        limit -= over + 2  # tokens can split differently where parts meet
+        limit -= over + 2  # tokens can split differently where parts are joined
     return None
 
 

@@ -1,6 +1,6 @@
-"""A large text, or many files in one, by what a question is about: the passages that match, then how each file begins.
+"""A large text, or many files in one, by relevance to a question: matching passages, then the beginning of each file.
 
-For texts that are far too large to count: sizes are guessed from a sample of it, and only what is chosen is counted.
+For texts far too large to count: sizes are estimated from a sample, and only chosen passages are counted.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ from brim.content.detect.blocks import elements, label
 from brim.content.types import Room
 from brim.relevance import query_match
 
-# The size of a text is guessed from so many slices of it, of so many characters.
+# Number and length of the slices from which the size of a text is estimated.
 SLICES, SLICE = 64, 400
-# A passage ends at a blank line, or at the end of a line or a sentence after so many characters.
+# A passage ends at a blank line, or at the end of a line or a sentence after this many characters.
 PASSAGE = 1_200
-# The shares of the room for passages that match, with those beside the best of them, and for beginnings of files.
+# Shares of the room for matching passages, including those beside the best ones, and for the beginnings of files.
 MATCHING, BEGINNINGS = 0.6, 0.8
-# The best of them are shown with the passages beside them.
+# The number of best passages to show with the passages beside them.
 BEST = 8
-# A gap costs its sign; a file costs its tags.
+# The tokens and the text of a mark for a gap.
 GAP, SIGN = 3, "[…]"
-# Names of files that are left out: at most this share of the room.
+# Largest share of the room for the names of omitted files.
 NAMING = 0.02
-# Attempts to meet the room, where sizes were guessed too low or too high.
+# Attempts to fit the room, in case sizes were estimated too low or too high.
 ATTEMPTS = 5
-# A text with more of its room unused is made again.
+# An extract that fills less of its room than this is made again.
 FULL = 0.97
 
 
 def guessed_tokens(text: str, count: Callable[[str], int]) -> int:
-    """About how many tokens a long text has, by slices that are spread over it."""
+    """The estimated tokens of a long text, from slices spread over it."""
     if len(text) <= SLICES * SLICE:
         return count(text)
     step = len(text) / SLICES
@@ -41,7 +41,7 @@ def guessed_tokens(text: str, count: Callable[[str], int]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _PassageFile:
-    """A file of the text: its tags, and which passages are its own. Text between files has no tags."""
+    """A file of the text: its tags and its passages. Text between files has no tags."""
 
     opening: str
     closing: str
@@ -51,7 +51,7 @@ class _PassageFile:
 
 
 def extract(text: str, room: Room) -> str:
-    """What of a text speaks of `room.query`, and how its files begin, in at most `room.tokens` tokens."""
+    """The passages that match `room.query` and the beginnings of files, in at most `room.tokens` tokens."""
     passages, files = _cut(text)
     share = guessed_tokens(text, room.count) / max(1, len(text))
     scores = query_match.scores(passages, room.query)
@@ -98,7 +98,7 @@ def _made(
 
 
 def _around(best: Sequence[int], owner: Sequence[int]) -> Iterator[int]:
-    """The best passages with those beside them, then the others that match."""
+    """The best passages with their neighbours, then the other matches."""
     for number in best[:BEST]:
         yield number
         for beside in (number - 1, number + 1):
@@ -112,7 +112,7 @@ def _score(file: _PassageFile, scores: dict[int, float]) -> float:
 
 
 def _written(passages: Sequence[str], files: Sequence[_PassageFile], shown: set[int], room: Room) -> str:
-    """What is shown in its order, each file between its tags, gaps signed, and what is left out named at the end."""
+    """The chosen passages in order, each file between its tags, with gaps marked and omitted files named at the end."""
     out: list[str] = []
     left_out: list[str] = []
     for file in files:
@@ -143,7 +143,7 @@ def _written(passages: Sequence[str], files: Sequence[_PassageFile], shown: set[
 
 
 def _cut(text: str) -> tuple[list[str], list[_PassageFile]]:
-    """A text in passages, and the files that they are of: the outermost elements, unless one holds all of it."""
+    """Split a text into passages and their files, which are the outermost elements unless one contains everything."""
     passages: list[str] = []
     files: list[_PassageFile] = []
 
@@ -169,7 +169,7 @@ def _cut(text: str) -> tuple[list[str], list[_PassageFile]]:
 
 
 def _outermost(text: str) -> list[tuple[int, int, str, str]]:
-    """The outermost elements; those inside, where a single one holds nearly everything."""
+    """The outermost elements, or those inside if a single one contains nearly everything."""
     every = sorted(elements(text))
     found: list[tuple[int, int, str, str]] = []
     for one in every:
@@ -179,7 +179,7 @@ def _outermost(text: str) -> list[tuple[int, int, str, str]]:
 
 
 def _passages(text: str) -> Iterator[str]:
-    """Pieces that end at blank lines, or where they are long at the end of a line, a sentence or a word."""
+    """Pieces that end at blank lines; long ones at the end of a line, a sentence or a word."""
     at = 0
     while at < len(text):
         end = text.find("\n\n", at, at + PASSAGE)

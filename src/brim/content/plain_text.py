@@ -1,6 +1,6 @@
-"""Any text at all: its head and tail, and the lines that speak of the query, with marks in between.
+"""Any text: its head and tail, and the lines that match the query, with marks in between.
 
-Everything that knows its content better falls back on this.
+All other compactors fall back on this one.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from brim.content.selection import Bundle, fits, keep, lines, plural
 from brim.content.types import Room
 from brim.relevance import query_match
 
-# Of the room, what lines that match the query may take before the head and tail get theirs.
+# Share of the room for lines that match the query, before the head and tail.
 _QUERY_SHARE = 0.5
 _HEAD_SHARE = 0.6
 _WINDOW = 65_536
-# So many characters of each end of a line tell how many tokens a character has; this many are more than words have.
+# Characters at each end of a line to estimate tokens per character from, and the most that words have.
 _SAMPLE = 500
 _DENSE = 0.5
 
@@ -41,7 +41,7 @@ def extract(text: str, room: Room) -> str:
 
 
 def left_out(text: str, start: int, end: int) -> str:
-    """What a gap holds, in lines if it is made of whole lines, else in characters."""
+    """The size of a gap, in lines if it consists of whole lines, else in characters."""
     whole = (start == 0 or text[start - 1] == "\n") and (end == len(text) or text[end - 1] == "\n")
     if not whole:
         return plural(end - start, "character")
@@ -50,9 +50,9 @@ def left_out(text: str, start: int, end: int) -> str:
 
 
 def cut(text: str, room: Room) -> list[str]:
-    """The text as pieces: lines, long lines in chunks, and the far middle of a huge text as blocks.
+    """Split the text into pieces: lines, chunks of long lines, and blocks in the middle of a huge text.
 
-    Only what stands near the ends or matches the query can be kept, so only that is cut fine.
+    Only lines near the ends or matching the query can be kept, so only these are split finely.
     """
     window = max(_WINDOW, room.tokens * 16)
     if len(text) <= 8 * window:
@@ -73,7 +73,7 @@ def cut(text: str, room: Room) -> list[str]:
 
 
 def _query_lines(text: str, start: int, end: int, room: Room) -> list[tuple[int, int]]:
-    """The lines of a huge text's middle that hold words of the query, rarest words first, in order."""
+    """The lines in the middle of a huge text with words of the query, rarest words first, in order."""
     wanted = query_match.terms(room.query)
     if not wanted:
         return []
@@ -102,7 +102,7 @@ def _query_lines(text: str, start: int, end: int, room: Room) -> list[tuple[int,
 
 
 def _fine(text: str, room: Room) -> list[str]:
-    """Lines; one that would take a quarter of the room is cut into chunks, at spaces where there are some."""
+    """Lines; one that would take a quarter of the room is cut into chunks, at spaces if there are any."""
     longest = max(80, room.tokens)
     pieces: list[str] = []
     for line in lines(text):
@@ -125,10 +125,10 @@ def _fine(text: str, room: Room) -> list[str]:
 
 
 def _grain(line: str, room: Room) -> int:
-    """How many characters a chunk of a long line has: about a twentieth of the room."""
+    """The length of a chunk of a long line, about a twentieth of the room."""
     sample = line[:_SAMPLE] + line[-_SAMPLE:]
     share = room.count(sample) / len(sample)
-    # Ideographs and emoji take a token or more each: chunks of them have fewer characters, or the room stays empty.
+    # Ideographs and emoji take a token or more each, so chunks need fewer characters or the room would stay empty.
     return max(16, room.tokens // 5) if share <= _DENSE else max(4, int(room.tokens / (20 * share)))
 
 
@@ -151,7 +151,7 @@ def _order(pieces: Sequence[str], wanted: Sequence[int]) -> Iterator[Bundle]:
 
 
 def head_and_tail(sizes: Sequence[int], head_share: float = _HEAD_SHARE) -> Iterator[Bundle]:
-    """Indices from both ends inwards, so that the head has its share of the size at every moment."""
+    """Indices from both ends inwards, so that the head always has its share of the size."""
     first, last = 0, len(sizes) - 1
     head = tail = 0
     while first <= last:

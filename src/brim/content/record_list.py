@@ -1,11 +1,11 @@
-"""Lists of records in plain text: search results, tool lists, changelogs. Every record keeps its first line.
+"""Lists of records in plain text, such as search results, tool lists and changelogs. Every record keeps its first line.
 
     20 records, 104 lines [… 61 lines, recall brim:3f2a9c01]
     1. Attention Is All You Need
        ID: 1706.03762
     2. …
 
-Then come short lines that most records have, line by line of the same label; then whatever else fits.
+Next come short lines that most records have, one label at a time, then whatever else fits.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ _START = re.compile(r"(\s*)(?:(\d{1,5})[.)] |([-*•]) )(?:[\w \"'-]{1,40}: )?\S
 _LABEL = re.compile(
     r"\s*(?:[-*•] )?(?:\d{1,5}[.)] )?(?:\*\*)?([^\W\d][\w .()/-]{0,30}?)(?:\*\*)?\s*[:：](?:\*\*)?(?=\s|$)"
 )
-# A label whose lines have more characters on average carries prose.
+# A label whose lines are longer than this on average has prose.
 _SHORT = 80
-# A label that at least this share of the records have belongs to all of them.
+# A label is common if at least this share of the records have it.
 _COMMON = 0.5
 _LEAST = 3
-# In less room than this a first line that counts everything takes a third of it.
+# In fewer tokens than this, a first line with all counts would take a third of the room.
 _BRIEF = 60
 _ROUNDS = 5
 _TAIL = 0.2
 _LARGEST = 4_000_000
-# The beginning of a text tells whether it is a list: every line of a megabyte takes as long as counting it.
+# Characters to check for a list; reading every line of a megabyte takes as long as counting its tokens.
 _LOOKED_AT = 100_000
 
 
@@ -46,12 +46,12 @@ class RecordEntry:
 
 
 def entries(pieces: Sequence[str]) -> list[RecordEntry]:
-    """The records of a list; none where a text is not mostly one."""
+    """The records of a list; none unless the text is mostly one."""
     for starts in (_marked(pieces), _labelled(pieces)):
         if len(starts) >= _LEAST and 2 * starts[0] <= len(pieces):
             ends = [*starts[1:], len(pieces)]
             found = [RecordEntry(first, end) for first, end in zip(starts, ends, strict=True)]
-            # Records of one line are a plain list, and a few lines do not make records of the pages between them.
+            # Single-line records are a plain list, and a few lines don't turn the pages between them into records.
             several = sum(1 for one in found if one.end - one.first > 1)
             middle = sorted(one.end - one.first for one in found)[len(found) // 2]
             if 2 * several > len(found) and max(one.end - one.first for one in found) <= 12 * middle:
@@ -65,7 +65,7 @@ def is_record_list(text: str) -> bool:
 
 
 def _marked(pieces: Sequence[str]) -> list[int]:
-    """Lines that begin with a growing number, or with a dash and a label, at one indentation."""
+    """Lines that begin with an increasing number, or with a dash and a label, at the same indentation."""
     numbered: list[int] = []
     dashed: dict[str, list[int]] = {}
     due = 1
@@ -84,7 +84,7 @@ def _marked(pieces: Sequence[str]) -> list[int]:
 
 
 def _labelled(pieces: Sequence[str]) -> list[int]:
-    """Lines after a blank line, or after a rule, that begin with the same label."""
+    """Lines after a blank line or a rule that begin with the same label."""
     found: dict[str, list[int]] = {}
     fresh = True
     for row, line in enumerate(pieces):
@@ -96,7 +96,7 @@ def _labelled(pieces: Sequence[str]) -> list[int]:
 
 
 def extract(text: str, room: Room) -> str:
-    """The records that fit, first lines before labelled short lines before prose."""
+    """As much of the records as fits: first lines, then short labelled lines, then prose."""
     if room.tokens <= 0:
         return ""
     if fits(text, room):
@@ -127,7 +127,7 @@ def _fitted(pieces: Sequence[str], found: Sequence[RecordEntry], room: Room) -> 
 def _chosen(order: Sequence[int], sizes: Sequence[int], left: int, found: Sequence[RecordEntry]) -> set[int]:
     kept: set[int] = set()
     heads = [one.first for one in found]
-    if sum(sizes[row] for row in heads) > left:  # not even all first lines fit: the first of them and the last
+    if sum(sizes[row] for row in heads) > left:  # not even all first lines fit, so keep the first and last of them
         for_tail, tail = _TAIL * left, []
         for row in reversed(heads):
             for_tail -= sizes[row]
@@ -147,7 +147,7 @@ def _chosen(order: Sequence[int], sizes: Sequence[int], left: int, found: Sequen
 
 
 def _order(pieces: Sequence[str], found: Sequence[RecordEntry], sizes: Sequence[int], room: Room) -> Iterator[int]:
-    """All first lines, what the query names, labels that most records have, shortest first, then the rest."""
+    """All first lines, lines that match the query, common labels, shortest first, then the rest."""
     yield from (one.first for one in found)
     scores = query_match.scores(pieces, room.query)
     rare = [row for row in scores if scores[row] >= 0.7 * max(scores.values())]
@@ -167,7 +167,7 @@ def _order(pieces: Sequence[str], found: Sequence[RecordEntry], sizes: Sequence[
         yield from labels[label]
     yield from range(found[0].first)
     others = [row for label, rows in labels.items() if label not in common for row in rows]
-    # In the order of the text: what belongs together stays together.
+    # In text order, so that related lines stay together.
     yield from sorted(row for row in others if len(pieces[row]) <= _SHORT)
     yield from sorted([*rest, *others])
 

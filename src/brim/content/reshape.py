@@ -1,7 +1,7 @@
-"""Known JSON shapes and their compact forms, as data: rename, flatten, drop, omit, spans, trees, tallies.
+"""Compact forms for known JSON shapes, defined as data: rename, flatten, drop, omit, spans, trees, tallies.
 
-A shape is a list of records; a record is told by the fields it has (`match`) or the key it stands under
-(`at`), and says for each level what becomes of its fields. A shape of one's own is a table in brim.toml:
+A shape is a list of records. A record is recognized by its fields (`match`) or by the key that holds it (`at`), and
+defines for each level what happens to its fields. To add a shape, write a table in brim.toml:
 
     [shapes.tickets]
     tools = ["find_tickets"]
@@ -22,36 +22,36 @@ from brim.content.reshape_steps import MISSING, counted, drawn, healthy, laid_ou
 from brim.errors import BadSetting
 
 LEVELS = ("full", "standard", "minimal", "compact")
-# JSON deeper than this is nobody's tool result; what lies below is left as it is.
+# No tool result is nested deeper than this; anything below is left unchanged.
 _DEEPEST = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """What becomes of a record's fields.
+    """What happens to a record's fields.
 
-    `fields` gives each new name the path it is taken from ("symbol.name"), alternatives ("symbol.name|symbol_id"),
-    or a pair of paths for a span ([42, 78], or 42 where both are the same and `one_line` is set).
+    `fields` maps each new name to its path ("symbol.name"), to alternatives ("symbol.name|symbol_id"), or to a
+    pair of paths for a span ([42, 78], or 42 if both are equal and `one_line` is set).
     """
 
     fields: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
     drop: Sequence[str] = ()
-    rest: bool = True  # whether fields that are not named stay
+    rest: bool = True  # whether to keep fields not named here
     omit_null: bool = False
     omit_empty: bool = False
     omit_equal: Mapping[str, Any] = field(default_factory=dict)
-    omit_healthy: Mapping[str, float] = field(default_factory=dict)  # dropped while more than this share remains
-    trim: Mapping[str, str] = field(default_factory=dict)  # a suffix that a value loses
+    omit_healthy: Mapping[str, float] = field(default_factory=dict)  # drop while more than this share remains
+    trim: Mapping[str, str] = field(default_factory=dict)  # a suffix to remove from a value
     one_line: bool = False
     tally: Mapping[str, str] = field(default_factory=dict)  # a list becomes {name: count}
-    layout: Sequence[str] = ()  # test layouts: counts and top-level paths
-    count: Mapping[str, str] = field(default_factory=dict)  # a list becomes its length, under this name
+    layout: Sequence[str] = ()  # test layouts become counts and top-level paths
+    count: Mapping[str, str] = field(default_factory=dict)  # a list becomes its length under this name
     tree: Mapping[str, str] = field(default_factory=dict)  # {dir, count, children} -> names of the new fields
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One kind of object, told by its fields or by the key that holds it."""
+    """A kind of object, recognized by its fields or by the key that holds it."""
 
     match: Sequence[str] = ()
     at: Sequence[str] = ()
@@ -65,16 +65,16 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A tool's answer: its records, and the names of tools that give it."""
+    """The result of a tool: its records, and the names of tools that return it."""
 
     name: str
     records: Sequence[Record]
     tools: Sequence[str] = ()
-    always: bool = False  # whether the compact form is as good at every level: nothing that it leaves out says anything
+    always: bool = False  # whether the compact form fits every level, because it omits nothing of interest
 
     @classmethod
     def from_dict(cls, name: str, table: Mapping[str, Any]) -> Shape:
-        """A shape from its table in brim.toml; a wrong table raises BadSetting with the place."""
+        """A shape from its table in brim.toml. Raises BadSetting with the place for an invalid table."""
         where = f"shapes.{name}"
         if not isinstance(table, Mapping):
             raise BadSetting(where, "must be a table")
@@ -135,7 +135,7 @@ def _fields(table: Any, where: str) -> Fields:
 
 
 def apply(value: Any, shape: Shape, level: str = "compact") -> Any:
-    """The value with every record of the shape in the form of this level; the value given is not changed.
+    """A copy of the value with every record of the shape in the form of this level.
 
     Example: apply({"hit_id": "lexical:a.py:4:0", …}, SEARCH_HITS) -> {"id": "lexical:a.py:4", …}
     """
@@ -170,7 +170,7 @@ def _form(value: Mapping[str, Any], rules: Fields, shape: Shape, level: str, dep
         paths = (source,) if isinstance(source, str) else tuple(source)
         roots = {one.split(".", 1)[0] for path in paths for one in path.split("|")}
         found = _taken(value, source, rules)
-        # A new name must not hide a field that stays.
+        # A new name must not hide a field that is kept.
         taken_name = name if name not in value or name in roots or not rules.rest else paths[0]
         used |= roots
         if found is not MISSING and not _left_out(value, paths[0], found, rules):
@@ -241,7 +241,7 @@ _ENVELOPE_RECORD = Record(
         ),
     },
 )
-_ANSWER = Record(  # an answer with no envelope around it still has the dead and the healthy fields
+_ANSWER = Record(  # an answer without an envelope still has the useless and the healthy fields
     match=("query_time_ms",),
     levels={
         "standard": _STANDARD_ENVELOPE,
@@ -273,7 +273,7 @@ SEARCH_HITS = Shape(
         Record(
             match=("hit_id",),
             levels={
-                "standard": _HIT_COMPACT,  # a hit holds no source text, so the compact form is better at every level
+                "standard": _HIT_COMPACT,  # a hit has no source text, so the compact form is better at every level
                 "minimal": Fields(
                     fields={key: _HIT[key] for key in ("path", "line", "kind", "name")},
                     rest=False,
@@ -313,7 +313,7 @@ SEMANTIC_DIFF = Shape(
         Record(
             match=("path", "change", "name"),
             levels={
-                # Columns, and an id that is made of the kind and the name, tell a reader nothing more.
+                # Columns, and an id composed of the kind and the name, add nothing for a reader.
                 "standard": Fields(drop=("entity_id", "start_col", "end_col"), omit_null=True),
                 "minimal": Fields(
                     fields={key: key for key in ("path", "kind", "name", "change")}, rest=False, omit_null=True
@@ -341,7 +341,7 @@ SEMANTIC_DIFF = Shape(
                         "target": "target_sha",
                         "dirty": "worktree_dirty",
                         "files": "files_parsed",
-                        "parse_failed": "files_parse_failed",  # only what went wrong is worth its tokens
+                        "parse_failed": "files_parse_failed",  # only failures are worth their tokens
                         "no_grammar": "files_no_grammar",
                     },
                     rest=False,
@@ -390,9 +390,9 @@ SHAPES = (SEARCH_HITS, SEMANTIC_DIFF, REPO_MAP, ENVELOPE)
 
 
 def shape_for(value: Any, tool_name: str = "", shapes: Sequence[Shape] = SHAPES) -> Shape | None:
-    """The shape that this value has: one whose tools name this tool first, then the first that fits.
+    """The shape of this value: preferably one that lists this tool, else the first that matches.
 
-    Shapes of one's own go in front: shape_for(value, name, (*mine, *SHAPES)).
+    Put your own shapes first: shape_for(value, name, (*mine, *SHAPES)).
     """
     by_tool = [shape for shape in shapes if _names(shape, tool_name)]
     for shape in (*by_tool, *(shape for shape in shapes if shape not in by_tool)):
@@ -403,7 +403,7 @@ def shape_for(value: Any, tool_name: str = "", shapes: Sequence[Shape] = SHAPES)
 
 
 def _names(shape: Shape, tool_name: str) -> bool:
-    # MCP hosts put the server's name before the tool's: "mcp__codeplane__search".
+    # MCP hosts prefix the tool's name with the server's: "mcp__codeplane__search".
     return any(tool_name == tool or tool_name.endswith(("_" + tool, "." + tool, "/" + tool)) for tool in shape.tools)
 
 
@@ -420,9 +420,9 @@ def _holds(value: Any, records: Sequence[Record], key: str, depth: int) -> bool:
 
 
 def reshape(value: Any, level: str = "compact", *, tool: str = "", shapes: Sequence[Shape] = ()) -> Any:
-    """A tool's result in the form that a level has for its shape; as it is where no shape fits.
+    """A tool's result in its shape's form for a level; unchanged if no shape matches.
 
-    Shapes of one's own are tried before those that Brim knows.
+    Your own shapes are tried before Brim's.
 
     Example: brim.reshape({"results": [{"hit_id": "lexical:a.py:4:0", "path": "a.py", …}]}) -> {"results": [{"id": …}]}
     """

@@ -1,4 +1,4 @@
-"""The single steps of a shape: looking up paths, drawing trees, tallying lists, telling healthy budgets."""
+"""The steps of a shape: looking up paths, drawing trees, tallying lists, recognizing healthy budgets."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ class _Missing:
 
 
 MISSING = _Missing()
-# Lists of a test layout that hold tests, not files.
+# Lists of a test layout that contain tests rather than files.
 _NAMES_OF_TESTS = frozenset({"tests", "functions", "test_functions", "cases", "test_cases"})
 _DEEPEST = 200
 
 
 def look_up(value: Any, path: str) -> Any:
-    """The value at a dotted path, the first of its alternatives that is there.
+    """The value at a dotted path, or at the first of its alternatives that exists.
 
     Example: look_up({"a": {"b": 1}}, "x|a.b") -> 1
     """
@@ -35,7 +35,7 @@ def look_up(value: Any, path: str) -> Any:
 
 
 def counted(value: Any) -> int | None:
-    """How many there are. Example: ["a", "b"] -> 2; 7 -> 7"""
+    """The number of items. Example: ["a", "b"] -> 2; 7 -> 7"""
     if isinstance(value, (list, Mapping)):
         return len(value)
     return value if isinstance(value, int) else None
@@ -65,9 +65,9 @@ def drawn(node: Mapping[str, Any], names: Mapping[str, str], parent: str = "", d
 
 
 def tallied(value: Any, names: str) -> Any:
-    """A list of imports as names with counts, most used first; a list where no name repeats stays a list of names.
+    """A list of imports as names with counts, most used first; if no name repeats, a list of names.
 
-    Counts that the items tell themselves are added up.
+    Counts given in the items are added up.
 
     Example: [{"module": "os", "file": "a.py"}, {"module": "os", "file": "b.py"}] -> {"os": 2}
              [{"language": "python", "files": 3}] -> {"python": 3}
@@ -97,7 +97,7 @@ def _name_of(value: Any, names: str) -> str | None:
 
 
 def _number_of(value: Any) -> int | None:
-    """How often an item says that it occurs; None if it does not say."""
+    """The number of occurrences given in an item; None if there is none."""
     found = look_up(value, "count|files|file_count|import_count") if isinstance(value, Mapping) else None
     return found if isinstance(found, int) and not isinstance(found, bool) else None
 
@@ -142,7 +142,7 @@ def _test_file(item: Any) -> tuple[str, int]:
 
 
 def healthy(value: Any, share: float) -> bool:
-    """Whether every budget in it has more than this share left; False where no budget can be read.
+    """Whether every budget in it has more than this share left; False if no budget can be read.
 
     Example: healthy({"reads": {"used": 2, "limit": 20}}, 0.5) -> True
     """

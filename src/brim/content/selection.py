@@ -1,7 +1,7 @@
-"""Choose the pieces of a text that fit a room, in order of preference, and mark the gaps between them.
+"""Chooses the pieces of a text that fit a room, in order of preference, and marks the gaps between them.
 
-Pieces are consecutive substrings: joined they are the text. What is kept is therefore verbatim, and a gap
-is where pieces are missing.
+Pieces are consecutive substrings that join to the text. So everything kept is verbatim, and gaps are where pieces are
+missing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import accumulate
 from brim.content.types import Room
 
 Describe = Callable[[int, int], str]
-# A bundle of pieces that is only worth having together, such as a hunk's header with a line of it.
+# A bundle of pieces that are only useful together, such as a hunk's header with one of its lines.
 Bundle = tuple[int, ...]
 
 _MISSES = 48
@@ -23,7 +23,7 @@ _ROUNDS = 4
 
 
 def is_escaped(text: str) -> bool:
-    """Whether a text is one long line in which line breaks are written as escapes, as in a printed object."""
+    """Whether a text is one long line with escaped line breaks, as in a printed object."""
     return text.count("\\n") * 1000 > len(text) and text.count("\n") * 2000 < len(text)
 
 
@@ -50,16 +50,16 @@ def paragraphed(text: str) -> list[str]:
 
 
 def by_lines(pieces: Sequence[str]) -> Describe:
-    """Names a gap by the lines in it, whatever the pieces are."""
+    """Describes a gap by the lines in it, whatever the pieces are."""
     before = [0, *accumulate(piece.count("\n") or 1 for piece in pieces)]
     return lambda first, end: plural(before[end] - before[first], "line")
 
 
 def fits(text: str, room: Room) -> bool:
-    """Whether the whole text fits, without counting all of one that is far too large."""
+    """Whether the whole text fits, without counting one that is far too large."""
     if len(text) <= room.tokens * 8:
         return room.fits(text)
-    # Runs of spaces aside, no token has this many characters.
+    # Except for runs of spaces, no token has this many characters.
     if len(text) > room.tokens * 128 + 1024:
         return False
     return room.count(text[: room.tokens * 8]) <= room.tokens and room.count(text) <= room.tokens
@@ -75,7 +75,7 @@ def plural(number: int, noun: str) -> str:
 
 
 def ranges(numbers: Iterable[int]) -> str:
-    """Numbers in their order, neighbours as a range. Example: 7, 12, 13, 14 -> "7,12-14" """
+    """Numbers in order, with neighbours as ranges. Example: 7, 12, 13, 14 -> "7,12-14" """
     runs: list[list[int]] = []
     for number in sorted(numbers):
         if runs and number == runs[-1][-1] + 1:
@@ -86,7 +86,7 @@ def ranges(numbers: Iterable[int]) -> str:
 
 
 def least(room: Room, left_out: str) -> str:
-    """The shortest honest thing to say when nothing fits: the mark, a bare sign, or nothing."""
+    """The shortest honest text if nothing fits: the mark, a bare sign, or nothing."""
     for text in (room.mark(left_out), f"[… {left_out}]", "[…]", "…"):
         if room.count(text) <= room.tokens:
             return text
@@ -98,11 +98,11 @@ def _no_indent(_first: int, _end: int) -> str:
 
 
 class Selection:
-    """Pieces, which of them are kept, and what they cost.
+    """Pieces, which of them to keep, and their cost.
 
-    `describe(first, end)` names the pieces of a gap ("74 lines"); `indent` stands before its mark. `small` is the
-    mark of all gaps but the one with the handle; where it has no number ("[…]"), `total` gives that of all gaps. Where
-    it is empty, `total` stands at the end for all of them.
+    `describe(first, end)` describes the pieces of a gap ("74 lines"); `indent` goes before its mark. `small` is the
+    mark of all gaps except the one with the handle. If it has no number ("[…]"), `total` gives the sum of all gaps; if
+    it is empty, `total` goes at the end for all of them.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class Selection:
         self._sizes: dict[int, int] = {}
         self._whole = room.count(room.mark(describe(0, len(pieces)))) + 1
         self._gap = room.count("\n" + small.format(describe(0, max(1, len(pieces) // 2)))) if small else 0
-        # One gap, over everything, is what an empty selection is: that one carries the handle.
+        # An empty selection is one gap over everything, which has the handle.
         self.used = self._whole
 
     def size(self, index: int) -> int:
@@ -135,13 +135,13 @@ class Selection:
         return found
 
     def _new_gaps(self, index: int) -> int:
-        """How many gaps keeping this piece adds: 1 inside a gap, 0 at its edge, -1 if it was all of it."""
+        """The number of gaps that keeping this piece adds: 1 inside a gap, 0 at its edge, -1 if it fills the gap."""
         left = index == 0 or self.kept[index - 1]
         right = index + 1 == len(self.pieces) or self.kept[index + 1]
         return 1 - bool(left) - bool(right)
 
     def cost(self, bundle: Bundle) -> int:
-        """What keeping this bundle adds to the size, gaps included."""
+        """The size that keeping this bundle adds, including gaps."""
         total = 0
         for index in bundle:
             total += self.size(index) + self._gap * self._new_gaps(index)
@@ -151,11 +151,11 @@ class Selection:
         return total
 
     def take(self, bundle: Bundle, limit: int) -> bool:
-        """Keep the bundle if the whole then stays within the limit."""
+        """Keep the bundle if the total stays within the limit."""
         wanted = tuple([i for i in bundle if not self.kept[i]])
         if not wanted:
             return True
-        # A piece with more characters than this cannot fit in any ordinary text; counting it is waste.
+        # Don't count a bundle with more characters than ordinary text of this limit could have.
         if sum(len(self.pieces[i]) for i in wanted) > 64 * max(limit, 1) + 4096:
             return False
         cost = self.cost(wanted)
@@ -171,11 +171,11 @@ class Selection:
         bundle = self.history.pop()
         for index in bundle:
             self.kept[index] = 0
-        # The same sum as when it was taken, as nothing taken later is still there.
+        # The same cost as when it was taken, because everything taken later is gone.
         self.used -= self.cost(bundle)
 
     def fill(self, order: Iterable[Bundle], limit: int, misses: int = _MISSES) -> None:
-        """Take bundles in order until many in a row no longer fit."""
+        """Take bundles in order until many in a row don't fit."""
         missed = 0
         for bundle in order:
             if self.take(bundle, limit):
@@ -202,7 +202,7 @@ class Selection:
         gaps = self.gaps()
         if not gaps:
             return "".join(self.pieces)
-        # Bare signs say no number, so one mark says it for all of them.
+        # Bare signs have no number, so one mark gives the total.
         in_all = self.total(gaps) if self.total else ""
         if not self.small:
             kept = "".join(piece for piece, is_kept in zip(self.pieces, self.kept, strict=True) if is_kept)
@@ -224,7 +224,7 @@ class Selection:
         return "".join(out)
 
     def close_small_gaps(self, limit: int) -> None:
-        """A gap that costs no less than its mark is filled: the mark would say less for more."""
+        """Fill gaps that cost no more than their marks."""
         for first, end in self.gaps():
             if end - first > 3:
                 continue
@@ -242,7 +242,7 @@ def keep(
     small: str = "[… {}]",
     total: Callable[[list[tuple[int, int]]], str] | None = None,
 ) -> str:
-    """The pieces that fit, most preferred first, shown in their own order with marks for the gaps.
+    """The pieces that fit, chosen by preference and shown in their own order with marks for the gaps.
 
     Example: keep(["a\\n", "b\\n", "c\\n"], lambda: [(0,), (2,)], room, say) -> "a\\n[… 1 line]\\nc\\n"
     """
@@ -263,7 +263,7 @@ def keep(
             size = room.count(text)
         if size <= room.tokens and size >= best_size and selection.history:
             best, best_size = text, size
-        # Pieces counted alone come to more than together: what that leaves is filled in the next round.
+        # Pieces counted separately add up to more than together; the next round fills the difference.
         slack = room.tokens - size
         if slack <= max(2, room.tokens // 50) or not selection.gaps():
             break
@@ -272,7 +272,7 @@ def keep(
 
 
 def shares(sizes: Sequence[int], total: int) -> list[int]:
-    """A share of the total for each size: the small get all they need, the large the same as each other.
+    """A share of the total for each size: small ones get all they need, large ones get equal shares.
 
     Example: shares([10, 500, 900], 210) -> [10, 100, 100]
     """

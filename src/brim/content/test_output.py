@@ -1,6 +1,6 @@
-"""Test and build output: what failed, why, and the verdict stay; what passed goes first.
+"""Test and build output: keeps failures, their reasons and the verdict; passed tests are dropped first.
 
-Knows the forms of pytest, unittest and Django, jest, vitest and mocha, TAP, go test, cargo, JUnit and Maven,
+Knows the formats of pytest, unittest and Django, jest, vitest and mocha, TAP, go test, cargo, JUnit and Maven,
 and of the compilers and build tools whose diagnostics name a file and a line.
 """
 
@@ -19,11 +19,11 @@ dense = line_groups.dense
 decode = line_groups.decode
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
-# Failing ids that take more of the room than this, line by line, are grouped by what they stand in; a group list that
-# takes more than the second share would leave no room for what went wrong.
+# If a line for each failing test takes more of the room than the first share, they are grouped by file and class; if
+# the groups take more than the second share, they would leave no room for the reasons.
 _GROUP_FROM, _GROUPED = 0.6, 0.8
 _IN_CLASS = re.compile(r"(\S+) \(([\w.]+)\)")
-# A line without any of these, in lower case, is nothing that is looked for: most lines are sorted out by that.
+# A line without any of these, in lower case, is irrelevant; this check skips most lines.
 _HINTS = (
     "fail", "err", "exception", "panic", "assert", "warning", "expected", "received", "actual", "left:", "right:",
     "passed", "tests", "ran ", "✕", "✗", "×", "●", "not ok", "fatal", "undefined reference", "exit", "interrupt",
@@ -71,14 +71,14 @@ _PLACE = re.compile(
     r"\S+\.\w+:\d+: (?:\w+(?:Error|Exception)|in \w)?|  File \".{1,400}\", line \d+|>  |\s+at .{1,300}:\d+"
     r"|.{0,200}\b\w+Warning: |(?:FAIL|ERROR): |\s*warning:|.{0,200}: warning:"
 )
-# Nothing in it, a rule, or a test that passed.
+# Blank lines, rules and passed tests.
 _DULL = re.compile(r"^[\s=_*.-]*$|^PASSED |\b(?:ok|PASSED|OK)(?: +\[\s*\d+%\])?$|^--- PASS|✓|✔")
 _RARE_WORDS = ("FAILED", "FAIL:", "Error:", "error:", "ERROR", "Exception", "panic", "✕", "not ok")
 
 
 @dataclass(slots=True)
 class Findings:
-    """Line numbers by what the line tells, each told thing once."""
+    """Line numbers by the information in a line, without repetitions."""
 
     verdicts: list[int] = field(default_factory=list)
     failing: list[int] = field(default_factory=list)
@@ -90,7 +90,7 @@ class Findings:
 
 
 def extract(text: str, room: Room) -> str:
-    """Verdicts, exception lines and failing ids first, then assertion details, places, and what is around them.
+    """Verdicts, exception lines and failing ids first, then assertion details, places, and the lines around them.
 
     Example: a pytest run of 86 tests -> "E   IndexError: …\\n…\\nFAILED tests/a.py::test_b\\n…\\n== 1 failed … =="
     """
@@ -115,7 +115,7 @@ def extract(text: str, room: Room) -> str:
         Tier(found.exceptions, 0.3),
         Tier(found.diagnostics, 0.25),
         Tier(failing, 1.0),
-        # Without a summary the titles of the failures are the only place that names them.
+        # Without a summary, failures are only named in their titles.
         Tier(found.titles, 1.0 if not grouped and len(failing) < len(found.titles) else 0.1),
         Tier([*found.exceptions, *found.diagnostics], 1.0),
         Tier(found.details, 0.5),
@@ -129,7 +129,7 @@ def extract(text: str, room: Room) -> str:
 
 
 def _by_owner(lines: Sequence[str], failing: Sequence[int]) -> str:
-    """Failing tests by the file and class that they stand in.
+    """Failing tests by file and class.
 
     Example: "FAILED a.py::B::test_one - …", "FAILED a.py::B::test_two" -> "a.py::B: test_one, test_two"
     """
@@ -148,7 +148,7 @@ def _by_owner(lines: Sequence[str], failing: Sequence[int]) -> str:
 
 
 def classify(lines: Sequence[str], indices: Iterable[int]) -> Findings:
-    """Sort lines by what they tell. Repeats of an id, an exception or a detail are left out."""
+    """Sort lines by their information, skipping repeated ids, exceptions and details."""
     found = Findings()
     seen: set[str] = set()
     for index in indices:
@@ -182,7 +182,7 @@ def _place_line(index: int, line: str, found: Findings, seen: set[str]) -> None:
 
 
 def _shorten_reasons(lines: list[str], failing: Sequence[int], room: Room) -> None:
-    """Where failing ids alone fill the room, cut the reasons after them that the runner has cut already."""
+    """If failing ids alone fill the room, remove the reasons after them, which the runner has already cut."""
     if sum(len(lines[index]) for index in failing) < 2 * room.tokens:
         return
     for index in failing:
@@ -198,7 +198,7 @@ def _once(key: str, index: int, into: list[int], seen: set[str]) -> None:
 
 
 def _around(found: Findings, lines: Sequence[str]) -> Iterator[int]:
-    """The lines near exceptions and diagnostics, nearest first, without blank ones and what passed."""
+    """The lines near exceptions and diagnostics, nearest first, without blank lines and passed tests."""
     centres = [*found.exceptions, *found.diagnostics, *found.failing][:200]
     for distance in range(1, 7):
         for centre in centres:
@@ -208,7 +208,7 @@ def _around(found: Findings, lines: Sequence[str]) -> Iterator[int]:
 
 
 def _after(places: Sequence[int], lines: Sequence[str]) -> Iterator[int]:
-    """The source line that follows the place of a frame."""
+    """The source line after the place of a frame."""
     for index in places:
         if index + 1 < len(lines) and not _DULL.search(lines[index + 1][:400]):
             yield index + 1

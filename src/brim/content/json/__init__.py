@@ -1,9 +1,9 @@
-"""JSON: tables of like objects instead of the same keys over and over.
+"""JSON: tables of similar objects, instead of the same keys over and over.
 
-dense(text)          the smallest exact form: tables with templates, plain tables, or just no blanks
+dense(text)          the smallest exact form: tables with templates, plain tables, or just without whitespace
 simple(text)         the quick one: tables and constants
 decode(text)         the JSON value of any of them, or of plain JSON
-extract(text, room)  what a reader can least do without, in any room
+extract(text, room)  the most important content that fits a room
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reading JSON text without losing anything of it, and taking the blanks out of it.
+"""Reads JSON text without losing anything, and removes its whitespace.
 
 msgspec parses fastest, but keeps the last of two equal keys, and a number's value rather than its digits.
 `load` notices by comparing lengths and then reads again, slowly, with every number's own digits.
@@ -17,11 +17,11 @@ _INK = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[^ \t\r\n"]+|"', re.DOTALL)
 
 
 class NotExact(ValueError):
-    """The text is JSON, but a Python value cannot hold all of it (two equal keys, NaN, a lone surrogate)."""
+    """The text is JSON, but a Python value can't represent all of it (two equal keys, NaN, a lone surrogate)."""
 
 
 class Digits(float):
-    """A float that remembers how it was written: `1.50` stays `1.50`."""
+    """A float that keeps its spelling: `1.50` stays `1.50`."""
 
     __slots__ = ("text",)
     text: str
@@ -29,7 +29,7 @@ class Digits(float):
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A JSON text as `value`, and without its blanks.
+    """A JSON text as `value`, and without whitespace.
 
     `proof` is the value's canonical encoding, which tells 1 from 1.0 and keeps key order.
     """
@@ -46,7 +46,7 @@ class Loaded:
 
 
 def load(text: str) -> Loaded:
-    """Parse `text`; NotExact if something in it would be lost, ValueError if it is not JSON."""
+    """Parse `text`. Raises NotExact if something would be lost, ValueError if it isn't JSON."""
     try:
         value = msgspec.json.decode(text)
         proof = msgspec.json.encode(value)
@@ -59,7 +59,7 @@ def load(text: str) -> Loaded:
 
 
 def minify(text: str) -> str:
-    """Return `text` without the blanks between its tokens; every token keeps its spelling."""
+    """Return `text` without whitespace between its tokens; every token keeps its spelling."""
     return "".join(_INK.findall(text))
 
 

@@ -1,6 +1,6 @@
-"""Extracts of JSON: what a reader can least do without, in any room.
+"""Extracts of JSON: the most important content that fits a room.
 
-The lossless form where it fits, else the page: see `page.py`.
+Returns the lossless form if it fits, else the page: see `page.py`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from brim.content.json.table.shape import NestedTooDeep
 from brim.content.selection import fits
 from brim.content.types import Room
 
-_WORTH_DENSE = 40  # characters of JSON that a token of the dense form may stand for, at most
+_WORTH_DENSE = 40  # the most characters of JSON that one token of the dense form can represent
 _LARGE = 4_000_000
 
 
@@ -43,7 +43,7 @@ def extract(text: str, room: Room) -> str:
 
 def _load(text: str) -> Any:
     if len(text) > _LARGE:
-        return msgspec.json.decode(text)  # what is shown of that much need not keep the spelling of floats
+        return msgspec.json.decode(text)  # an extract of that much needn't keep the spelling of floats
     try:
         return load(text).value
     except NotExact:

@@ -1,4 +1,4 @@
-"""The lossless forms of a JSON text, and the value back from any of them."""
+"""The lossless forms of a JSON text, and decoding them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from brim.content.json.weigh import lightest
 from brim.errors import NotDecodable
 from brim.sized_lru import SizedLru
 
-# A text is asked for its dense form for itself and again when it is shortened, to each room: it is made once.
+# The dense form is needed by itself and again whenever the text is shortened, so cache it.
 _REMEMBERED = 1_000_000
 _dense: SizedLru[str, tuple[str | None]] = SizedLru(4 * _REMEMBERED)
 
 
 def dense(text: str) -> str | None:
-    """Return the smallest form that decodes to an equal value, or None if the text is the smallest."""
+    """Return the smallest form that decodes to an equal value, or None if that is the text itself."""
     known = _dense.get(text)
     if known is None:
         known = (_form(text, full=True),)
@@ -31,12 +31,12 @@ def dense(text: str) -> str | None:
 
 
 def simple(text: str) -> str | None:
-    """Return the form with tables and constants only: quick, and never larger than the text."""
+    """Return the form with tables and constants only, which is quick and never larger than the text."""
     return _form(text, full=False)
 
 
 def decode(text: str) -> Any:
-    """Return the JSON value of a form that `dense` made, or of plain JSON; of JSON Lines, the list of values.
+    """Return the JSON value of a form made by `dense`, or of plain JSON; for JSON Lines, the list of values.
 
     Example: decode("#brim json\\n%[](id)\\n1\\n2") -> [{"id": 1}, {"id": 2}]
     """
@@ -72,7 +72,7 @@ def _form(text: str, full: bool) -> str | None:
 
 
 def _tables(loaded: Loaded, full: bool, lines: bool) -> list[str]:
-    """Return the table forms that are proven; the plain one only if the full one saves little."""
+    """Return the table forms that provably decode; the plain one only if the full one saves little."""
     found = []
     for wanted in (True, False) if full else (False,):
         try:
@@ -89,7 +89,7 @@ def _tables(loaded: Loaded, full: bool, lines: bool) -> list[str]:
 
 
 def _is_json(text: str) -> bool:
-    """Whether Python reads the text. What made it inexact may stand before the place where it is no JSON at all."""
+    """Whether Python can parse the text. The inexact part may come before the part that isn't JSON at all."""
     try:
         json.loads(text)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Which keys and values name things: those stay verbatim, and stay longest."""
+"""Recognizes keys and values that identify things; these stay verbatim, and are dropped last."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def words_of(key: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def names_something(key: str) -> bool:
-    """Say whether values of this key are identifiers: its last word is one of id, name, sha, path, …"""
+    """Whether values of this key are identifiers: its last word is one of id, name, sha, path, …"""
     words = words_of(key)
     return bool(words) and words[-1] in _NAMING
 
 
 def key_rank(key: str) -> int:
-    """Order the columns that could name a row, the most telling first."""
+    """Order the columns that could name a row, best first."""
     words = words_of(key)
     if not words:
         return 9

@@ -6,7 +6,7 @@ from brim.content.json.exact import Loaded, load
 
 
 def load_lines(text: str) -> Loaded:
-    """Return the values of the lines as one list; ValueError unless there are several lines and each is one."""
+    """Return the values of the lines as one list. Raises ValueError unless there are several and each is one."""
     lines = [line for line in text.split("\n") if line.strip()]
     if len(lines) < 2:
         raise ValueError("not JSON Lines")

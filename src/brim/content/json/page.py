@@ -1,12 +1,12 @@
-"""JSON that a person can read in any room: rows with what names them, then what the query asks for, then the rest.
+"""Readable JSON for any room: rows with their names, then fields that match the query, then the rest.
 
     100 rows × 98 fields [… 41 more rows, recall brim:3f2a9c01]
     number, title, state, user.login:
     1347, Fix the race in the pool, open, octocat
     …
 
-Fields outside of lists stand on one line (`key: value; key: value`). Envelopes are opened, JSON inside strings is read,
-and long texts are shortened by what knows their kind. No rule looks at what a field is called.
+Fields outside of lists share one line (`key: value; key: value`). Envelopes are opened, JSON inside strings is parsed,
+and long texts are shortened by the compactor of their kind. No rule depends on the name of a field.
 """
 
 from __future__ import annotations
@@ -41,28 +41,28 @@ from brim.content.selection import plural, shares
 from brim.content.types import Room
 from brim.relevance import query_match
 
-# What a long text shows before all other fields have been.
+# Characters of a long text to show before all other fields are shown.
 SENTENCE = 160
-# Codes, which nobody could guess, before names, names before numbers, numbers before sentences and links.
+# Unguessable codes before names, names before numbers, numbers before sentences and links.
 _RANKS = {CODE: 0, TEXT: 1, DATE: 2, NUMBER: 2, HASH: 3, LONG: 3, FLAG: 4, LINK: 5}
 _ASKED = -1
-# In less room than this a first line of its own takes a third of it: the mark then stands at the end.
+# In fewer tokens than this, a separate first line would take a third of the room, so the mark goes to the end.
 BRIEF = 60
 _FEW = 8
-# Of the room that is left, what a column of which only the first rows fit must fill at least.
+# A column that fits only partly is shown if it fills at least this share of the remaining room.
 _WORTH = 0.5
 _DEEPEST = 6
-# A row takes at least three tokens: of a longer list only so many rows are looked at, from its beginning and its end.
+# Tokens that a row takes at least; in longer lists, only as many rows as could fit are read, from both ends.
 _ROW = 3
 _TAIL = 0.2
-# Of the rows' room, what rows may take that the query speaks of or that stand out.
+# Share of the rows' room for rows that match the query or stand out.
 _PREFERRED = 0.5
-# In a column with fewer distinct values than this share of its rows, a value that occurs once stands out.
+# If a column has fewer distinct values than this share of its rows, a value that occurs once stands out.
 _ALIKE = 0.2
-# A field that fewer rows than this share have would leave gaps as a column.
+# A field in fewer rows than this share would be a column with too many gaps.
 _SPARSE = 0.2
 _LOOKED_AT = 2_000
-# Beyond so many leaves outside of lists no room holds them.
+# The most leaves outside of lists to read; no room fits more.
 _MOST = 20_000
 
 
@@ -75,25 +75,25 @@ class Single:
     values: list[str]
     rank: int
     whole: list[str] = field(default_factory=list)
-    total: int = 0  # how many values there are, where only the first are looked at
+    total: int = 0  # the number of values, if only the first are read
 
 
 @dataclass(slots=True)
 class Shown:
-    """A table as it will be shown: the rows, its columns in order, and of the last one how many cells."""
+    """A table as it will be shown: its rows, its columns in order, and how many cells of the last one."""
 
     table: Records
-    rows: list[int]  # places in the columns' values
+    rows: list[int]  # indexes into the columns' values
     naming: list[Column]
     columns: list[Column] = field(default_factory=list)
     constants: list[Column] = field(default_factory=list)
-    sparse: list[Column] = field(default_factory=list)  # fields of few rows, shown with their keys
+    sparse: list[Column] = field(default_factory=list)  # fields that few rows have, shown with their keys
     partial: int = -1
     cut: dict[tuple[int, int], str] = field(default_factory=dict)  # shortened cells by column order and row
 
 
 def page(value: Any, room: Room, said: Container[str] = ()) -> str | None:
-    """The page of a JSON value in at most room.tokens tokens; None where nothing of it fits."""
+    """The page of a JSON value in at most room.tokens tokens; None if nothing fits."""
     value, before = opened(value)
     if isinstance(value, str):
         return _text(value, before, room)
@@ -103,7 +103,7 @@ def page(value: Any, room: Room, said: Container[str] = ()) -> str | None:
 
 
 def opened(value: Any) -> tuple[Any, list[tuple[str, str]]]:
-    """What an envelope holds, and the fields beside it that say something.
+    """The content of an envelope, and the informative fields beside it.
 
     Example: {"isError": true, "content": [{"type": "text", "text": "…"}]} -> "…", [("isError", "true")]
     """
@@ -137,12 +137,12 @@ def _json_in(text: str) -> Any:
 
 
 def _held(value: dict[str, Any]) -> tuple[Any, list[tuple[str, str]]] | None:
-    """The one thing that an object carries, and what stands beside it; None where it carries several."""
+    """The only content of an object, and the fields beside it; None if there are several contents."""
     large = [key for key, each in value.items() if _carries(each)]
     if len(large) != 1 or is_records(value[large[0]]):
         return None
     rest = [(key, each) for key, each in value.items() if key != large[0]]
-    # What stands beside it is a flag or a word that says what it is.
+    # The fields beside it are flags, or a word for its type.
     if any(isinstance(each, (dict, list)) and each for _, each in rest) or len(rest) > 4:
         return None
     inside = value[large[0]]
@@ -152,7 +152,7 @@ def _held(value: dict[str, Any]) -> tuple[Any, list[tuple[str, str]]] | None:
         isinstance(each, (int, float)) and each is not True for _, each in rest if each
     ):
         return None
-    # A word that only says which of the keys holds it, `"type": "text"`, says nothing more.
+    # A word that only names the key with the content, as in `"type": "text"`, adds nothing.
     beside = [(key, shown(each)) for key, each in rest if shown(each) and not (isinstance(each, str) and each in value)]
     return inside, beside
 
@@ -203,7 +203,7 @@ class _RowPage:
                 waiting += reversed([(path, each) for each in inside[:_MOST]])
                 totals[path] = totals.get(path, 0) + len(inside)
             elif text := shown(inside):
-                kind = kind_of(inside, text)  # one hash is what names its object; a column of them is not
+                kind = kind_of(inside, text)  # a single hash names its object; a column of hashes doesn't
                 rank = self._rank(_last(path), CODE if kind == HASH else kind)
                 one = found.setdefault(path, Single(path, order, [], rank))
                 one.rank = max(one.rank, rank)
@@ -216,7 +216,7 @@ class _RowPage:
         self.singles = [one for one in self.singles if one.values]
 
     def _looked_at(self, rows: Sequence[tuple[str, Any]]) -> list[int] | None:
-        """The rows of a long list that could be shown: those that the query names, the first and the last."""
+        """The rows of a long list that could be shown: those that match the query, the first and the last."""
         number, most = len(rows), max(_LOOKED_AT, self.room.tokens // _ROW)
         if number <= most:
             return None
@@ -230,7 +230,7 @@ class _RowPage:
         return sorted(chosen)
 
     def _preferred(self, table: Shown) -> list[int]:
-        """Rows that the query speaks of, and those that are alone in what they say where others agree."""
+        """Rows that match the query, and those with a unique value where others agree."""
         rows = ["\n".join(column.values[row] for column in table.table.columns) for row in table.rows]
         found = query_match.ranked(rows, self.room.query)[: max(3, len(rows) // 10)] if self.terms else []
         for column in table.table.columns:
@@ -256,8 +256,8 @@ class _RowPage:
 
     def fitted(self) -> str | None:
         limit, best, best_size = self.room.tokens, None, 0
-        steps = 1  # what is counted part by part can come to much less than together: each step down is twice the last
-        fits, over = 0, 0  # the largest limit that made a page that fits, and the least that made one that does not
+        steps = 1  # counting part by part can underestimate the total a lot, so each step down is twice the last
+        fits, over = 0, 0  # the largest limit whose page fits, and the smallest whose page doesn't
         for _ in range(self.room.rounds):
             chosen = self._chosen(limit)
             text = self._written(*chosen)
@@ -284,7 +284,7 @@ class _RowPage:
             for table in self.tables
             if table.columns  # rows of empty lists and objects have none
         ]
-        # Fields beside tables get a part of a room that is too small for both.
+        # If the room is too small for both, fields beside tables get a part of it.
         beside = min(left // 3, sum(map(self._least_cost, self.singles[:20])))
         left = self._name_rows(tables, left, beside)
         kept: list[Single] = []
@@ -314,7 +314,7 @@ class _RowPage:
         return sorted(kept, key=lambda each: each.order), [table for table in tables if table.rows]
 
     def _take_names(self, beside: int, kept: list[Single]) -> int:
-        """Show codes and names that stand beside tables before the tables' columns, outer ones first."""
+        """Show codes and names beside tables before the tables' columns, outer ones first."""
         left = beside
         names = [one for one in self.singles if one.rank <= _RANKS[TEXT]]
         for one in sorted(names, key=lambda one: (one.rank, len(one.path), one.order)):
@@ -324,7 +324,7 @@ class _RowPage:
         return beside - left
 
     def _name_rows(self, tables: list[Shown], left: int, beside: int) -> int:
-        """Give every table the rows that fit with what names them; texts that name are cut at a sentence's length."""
+        """Give every table the rows that fit with their naming columns, whose texts are cut to a sentence's length."""
         costs: list[list[int]] = []
         wanted = []
         for table in tables:
@@ -356,7 +356,7 @@ class _RowPage:
     def _take_single(self, one: Single, left: int, kept: list[Single]) -> int:
         used = self._size(f"; {_last(one.path)}:") + 1
         values: list[str] = []
-        # A long list leaves half of the room to other fields, and gets what they leave.
+        # A long list leaves half of the room to other fields, and gets whatever they don't use.
         most = left if len(one.whole) <= _FEW else left // 2
         for value in map(_start, one.whole):
             cost = self._size(f", {value}")
@@ -370,7 +370,7 @@ class _RowPage:
         return used
 
     def _extend(self, kept: list[Single], left: int) -> int:
-        """Show more values of lists that were left half way."""
+        """Show more values of lists that are partly shown."""
         for one in kept:
             for value in one.whole[len(one.values) :]:
                 left -= self._size(f", {_start(value)}")
@@ -380,9 +380,9 @@ class _RowPage:
         return left
 
     def _take_column(self, one: Column, left: int, held: Shown) -> int:
-        """Show a column, of the first rows where there is not room for all; a constant once, with the head."""
+        """Show a column, only of the first rows if not all fit; a constant is shown once, in the header."""
         if any(one.values == other.values for other in held.columns):
-            return 0  # it says again what another column does
+            return 0  # it repeats another column
         head = self._size(f", {one.key}")
         if one.constant:
             cost = head + self._size(f": {_start(one.values[0])}")
@@ -409,14 +409,14 @@ class _RowPage:
                 break
             number += 1
         if used - self._size(cells[min(number, len(cells) - 1)]) < _WORTH * left:
-            return 0  # a cell that is too large stops it early: other columns fill the room better
+            return 0  # a large cell ends it early; other columns fill the room better
         if number:
             held.columns.append(one)
             held.partial = number
         return min(used, left)
 
     def _lengthen(self, kept: list[Single], tables: list[Shown], left: int) -> None:
-        """Give what is left over to texts that were cut, the same to each; short ones become whole."""
+        """Divide the remaining room equally among the cut texts; short ones become whole."""
         places: list[tuple[str, Any]] = []
         for one in kept:
             places += [
@@ -494,7 +494,7 @@ class _RowPage:
 
 
 def _name(path: KeyPath, shared: bool) -> str:
-    """The last key of a path, with the one above it where two of them share it."""
+    """The last key of a path, with the key above it if two paths share the last."""
     return ".".join(path[-2:] if shared else path[-1:])
 
 
@@ -503,12 +503,12 @@ def _last(path: KeyPath) -> str:
 
 
 def _keyed(one: Column, row: int) -> str:
-    """The field of a row that few rows have, after the row's columns. Example: "; license: MIT" """
+    """A field that few rows have, written after the row's columns. Example: "; license: MIT" """
     return f"; {one.key}: {_start(one.values[row])}"
 
 
 def _listed(one: Single) -> str:
-    """The values of a field, and how many there are where some are not shown."""
+    """The values of a field, with their number if some aren't shown."""
     more = one.total - len(one.values)
     return ", ".join(one.values) + (f", … {more:,} more" if more > 0 else "")
 
@@ -522,7 +522,7 @@ def _start(value: str) -> str:
 
 
 def _ends(costs: Sequence[int], room: int, preferred: Sequence[int] = ()) -> list[int]:
-    """The rows that fit a room: the preferred ones up to their share, the last ones, and the first."""
+    """The rows that fit the room: the preferred ones up to their share, the last ones, and the first."""
     left = room
     kept: set[int] = set()
     for rows, share in ((preferred, _PREFERRED), (list(reversed(range(len(costs)))), _TAIL), (range(len(costs)), 1.0)):

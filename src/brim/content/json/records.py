@@ -1,6 +1,6 @@
-"""Lists of records as tables: which column names the rows, which is their id, which their state.
+"""Lists of records as tables: finds the columns with the name, the id and the state of a row.
 
-Values decide, never what a field is called.
+It looks at values, never at the names of fields.
 """
 
 from __future__ import annotations
@@ -11,29 +11,30 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-# A text of at most so many characters without line breaks is a name, a code, a state or a date.
+# A text up to this length without line breaks is a name, a code, a state or a date.
 NAME = 48
-# A longer text on average is prose: of 2,300 columns of REST payloads, titles average 12-90 characters, bodies 300.
+# A column with a longer average is prose: in 2,300 columns of REST payloads, titles average 12-90 characters, bodies
+# 300.
 PROSE = 120
 _DATE = re.compile(r"\d{4}-\d\d-\d\d|\d\d?[:/]\d\d[:/]\d\d")
 _URL = re.compile(r"[a-z][a-z0-9+.-]{1,9}://|www\.")
 _HASH = re.compile(r"[0-9a-f]{16,}$|(?=.*\d)(?=.*[a-z])(?=.*[A-Z])[A-Za-z0-9+/_-]{14,}={0,2}$")
-# Rows of one shape share this many of their keys.
+# Rows of one shape share at least this part of their keys.
 _ALIKE = 0.5
-# Names may be shared by a few rows.
+# At least this share of names is distinct.
 _DISTINCT = 0.9
-# A table of n rows with keys of their own has n × n cells. Above so many, one in eight is filled: what only few
-# rows have shares a column. 6,400 such rows, 240 KB, took 2.8 s and 380 MB.
+# A table of n rows that all have different keys has n × n cells. Above this many cells, at least one in eight must be
+# filled; rare fields share a column. 6,400 such rows, 240 KB, took 2.8 s and 380 MB.
 _FEW_CELLS, _SPARSE = 40_000, 8
 OTHERS = "other fields"
 CODE, TEXT, NUMBER, DATE, LINK, LONG, FLAG, HASH = range(8)
-# The keys that lead to a value: a key may hold any sign.
+# The keys that lead to a value; a key may contain any character.
 KeyPath = tuple[str, ...]
 
 
 @dataclass(slots=True)
 class Column:
-    """The values of one field in all rows, as they are shown; "" where a row has none."""
+    """The values of one field in all rows, as shown; "" for rows without it."""
 
     key: str
     order: int
@@ -47,7 +48,7 @@ class Column:
 
 @dataclass(slots=True)
 class Records:
-    """A list of records: where it stands, its columns, and those that identify a row."""
+    """A list of records: its path, its columns, and those that identify a row."""
 
     path: KeyPath
     order: int
@@ -57,7 +58,7 @@ class Records:
 
 
 def shown(leaf: Any) -> str:
-    """A leaf as it is printed on one line; "" for what says nothing."""
+    """A leaf printed on one line; "" if it says nothing."""
     if leaf is None or leaf is False or leaf == "":
         return ""
     if isinstance(leaf, str):
@@ -66,7 +67,7 @@ def shown(leaf: Any) -> str:
 
 
 def kind_of(leaf: Any, text: str) -> int:
-    """What a value is like."""
+    """The type of a value."""
     if leaf is True:
         return FLAG
     if not isinstance(leaf, str):
@@ -83,7 +84,7 @@ def kind_of(leaf: Any, text: str) -> int:
 
 
 def is_records(value: Any) -> bool:
-    """Whether a value is a list of records of one shape, or maps names to such records or to lists of them."""
+    """Whether a value is a list of records of one shape, or an object that maps names to such records or lists."""
     if isinstance(value, list):
         return len(value) > 1 and all(isinstance(row, dict) and row for row in value)
     if not isinstance(value, dict) or len(value) < 2:
@@ -98,7 +99,7 @@ def is_records(value: Any) -> bool:
 
 
 def named_rows(value: Any) -> list[tuple[str, dict[str, Any]]]:
-    """The records of a value that `is_records`, each with the name that it stands under; "" in a list.
+    """The records of a value that `is_records`, each with the name that maps to it; "" in a list.
 
     Example: {"1.0": [{"file": "a"}], "1.1": [{"file": "b"}]} -> [("1.0", {"file": "a"}), ("1.1", {"file": "b"})]
     """
@@ -110,7 +111,7 @@ def named_rows(value: Any) -> list[tuple[str, dict[str, Any]]]:
 def records(
     rows: Sequence[tuple[str, dict[str, Any]]], path: KeyPath, order: int, chosen: Sequence[int] | None
 ) -> Records:
-    """The table of a list of records, of chosen rows where there are too many to show."""
+    """The table of a list of records, only of selected rows if there are too many to show."""
     places = range(len(rows)) if chosen is None else chosen
     columns: dict[str, Column] = {}
     kinds: dict[str, dict[int, int]] = {}
@@ -146,7 +147,7 @@ def records(
 
 
 def _rare(rows: Sequence[Sequence[tuple[str, Any, int]]]) -> frozenset[str]:
-    """The keys of the fewest rows, where columns of their own would be blank almost everywhere."""
+    """The rarest keys, whose columns would be almost empty."""
     number: dict[str, int] = {}
     for row in rows:
         for key in dict.fromkeys(key for key, _, _ in row):
@@ -158,7 +159,7 @@ def _rare(rows: Sequence[Sequence[tuple[str, Any, int]]]) -> frozenset[str]:
 
 
 def _naming(columns: Sequence[Column], number: int) -> list[Column]:
-    """What identifies a row: its id, what names it, and its state, as far as there are such."""
+    """The columns that identify a row: its id, name and state, if it has them."""
     kept = [one for one in columns if one.filled and not one.constant]
     first = _id_of(kept, number)
     name = _name_of([one for one in kept if one is not first], number)
@@ -167,7 +168,7 @@ def _naming(columns: Sequence[Column], number: int) -> list[Column]:
 
 
 def _cells(row: dict[str, Any]) -> Iterator[tuple[str, Any, int]]:
-    """The leaves of a row with their dotted keys; places in lists are no keys."""
+    """The leaves of a row with their dotted keys, without list indexes."""
     waiting: list[tuple[str, Any, int]] = [("", row, 0)]
     while waiting:
         path, inner, depth = waiting.pop()
@@ -199,7 +200,7 @@ def _counts(values: list[str]) -> bool:
 
 
 def _name_of(columns: list[Column], number: int) -> Column | None:
-    """The column of words that differ from row to row: words before codes, outer fields before inner ones."""
+    """The column of words that differs from row to row; prefers words to codes, and outer fields to inner ones."""
     texts = [
         one
         for one in columns
@@ -214,7 +215,7 @@ def _name_of(columns: list[Column], number: int) -> Column | None:
 
 
 def _state_of(columns: list[Column], number: int) -> Column | None:
-    """The column that says one of few things of every row."""
+    """The column with one of few values in every row."""
     few = [
         one
         for one in columns

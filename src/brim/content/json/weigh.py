@@ -1,4 +1,4 @@
-"""Comparing the tokens of two forms of one content."""
+"""Compares the tokens of several forms of a content."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ _SAMPLE = 4096
 
 
 def lightest(texts: list[str]) -> str:
-    """Return the text with the fewest tokens, the first of equals.
+    """Return the text with the fewest tokens, the first one if equal.
 
-    Today's vocabularies agree on which of two forms of one content is smaller unless they are nearly equal, so
-    one of them decides for all; far shorter ones win without being counted.
+    Today's vocabularies agree on which of two forms of a content is smaller unless they are nearly equal, so one
+    of them decides for all; far shorter texts win without being counted.
     """
     shortest = min(map(len, texts))
     near = [text for text in texts if len(text) * 3 <= shortest * 4]
@@ -22,7 +22,7 @@ def lightest(texts: list[str]) -> str:
 
 
 def _weight(text: str) -> float:
-    """The tokens of a text; of a very long one as many as its samples let expect."""
+    """The tokens of a text, estimated from samples if it is very long."""
     count = tokenizer("o200k")
     if len(text) <= _SAMPLES * _SAMPLE * 4:
         return count(text)

@@ -1,6 +1,6 @@
-"""Texts inside texts: JSON that was put into a string, and base64 of readable text.
+"""Texts inside texts: JSON inside a string, and base64 of readable text.
 
-A wrapping is exact: putting the value back gives the same string to the byte, or it is not used.
+A wrapping is exact: it is only used if wrapping the value again gives the same string to the byte.
 
 Example: unwrap_json('{"a": 1}') -> Wrapped("json", {"a": 1});  unwrap_base64("aGVsbG8=") -> ("b64", "hello")
 """
@@ -29,14 +29,14 @@ _MAX_NESTED = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class Wrapped:
-    """A value that stood as text; `style` says how the text was written."""
+    """A value that was written as text in a certain `style`."""
 
     style: str
     value: Any
 
 
 def unwrap_json(text: str) -> Wrapped | None:
-    """Return the object or list that `text` is or holds, if some way of writing it gives `text` again.
+    """Return the object or list that `text` is or contains, if one of the styles reproduces `text`.
 
     Example: unwrap_json('Found:\n[1, 2]') -> Wrapped("+json", ["Found:\n", [1, 2], ""])
     """
@@ -81,7 +81,7 @@ def _styles(text: str) -> Sequence[str]:
 def wrap_json(style: str, value: Any) -> str:
     """Write a value as text: `json` like Python's default, `json0` without blanks, `json2` indented by 2.
 
-    An `a` at the end writes only ASCII; a `+` in front joins the text before, the JSON, and the text behind.
+    A trailing `a` writes only ASCII; a leading `+` joins the text before, the JSON, and the text after it.
     """
     if style.startswith("+"):
         if not isinstance(value, list) or [type(part) is str for part in value] not in _AROUND:
@@ -99,7 +99,7 @@ def wrap_json(style: str, value: Any) -> str:
 
 
 def unwrap_base64(text: str) -> tuple[str, str] | None:
-    """Return the style and the readable text behind base64, in lines of one width or in one."""
+    """Return the style and the readable text inside base64, which has lines of one width or a single line."""
     width = text.find("\n")
     style = "b64" if width < 0 else f"b64/{width}"
     joined = text.replace("\n", "") if width >= 0 else text
@@ -115,7 +115,7 @@ def unwrap_base64(text: str) -> tuple[str, str] | None:
 
 
 def wrap_base64(style: str, plain: str) -> str:
-    """Write a text as base64; `b64/60` has lines of 60 characters, the last one ended too."""
+    """Write a text as base64; `b64/60` has lines of 60 characters, with a line break after the last."""
     coded = base64.b64encode(plain.encode()).decode()
     if style == "b64":
         return coded

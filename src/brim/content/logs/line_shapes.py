@@ -1,4 +1,4 @@
-"""Logs without loss: each line shape is written once, and every line as its code and what differs.
+"""Lossless logs: each line shape is written once, and every line as its code and its values.
 
 Example: "12:01 GET /a 200\\n12:01 GET /a 404" ->
          "#brim log …\\na=<> GET /a <>\\na 12:01 200\\na \\" 404"
@@ -13,8 +13,8 @@ from itertools import product
 
 from brim.errors import NotDecodable
 
-# A value starts at a digit, or at up to eight letters right before one, and ends at white space or at a
-# character that is punctuation in logs; a comma inside a number stays in it.
+# A value starts at a digit, or at up to eight letters right before one, and ends at whitespace or at punctuation
+# common in logs; a comma inside a number is part of it.
 _VALUE = re.compile(r"((?<![0-9A-Za-z])[A-Za-z]{0,8}\d(?:[^\s,;=()\[\]{}<>\"'|×]|,(?=\d))*)")
 _HOLES = ("<>", "{}", "◦", "¤", "§", "‡", "⌑")
 _TITLE = "#brim log: "
@@ -25,13 +25,13 @@ _LEGEND = (
     "more; | is a line as it is"
 )
 _CODE = re.compile(r"([a-z]+)(=| |$)")
-_LARGEST = 4_000_000  # characters: beyond this an extract is wanted, not a re-encoding
+_LARGEST = 4_000_000  # characters; a larger log needs an extract, not a re-encoding
 _MOST_LINES = 200_000
 _SEPARATORS = frozenset(":-./_,T")
 
 
 def dense(text: str) -> str | None:
-    """The log with each line shape written once; None if that is not clearly shorter."""
+    """The log with each line shape written once; None unless clearly shorter."""
     if len(text) > _LARGEST or not 4 <= text.count("\n") <= _MOST_LINES:
         return None
     hole = next((sign for sign in _HOLES if sign not in text), None)
@@ -70,7 +70,7 @@ def dense(text: str) -> str | None:
 
 
 def _shapes(split: Sequence[Sequence[str]], hole: str) -> tuple[list[str | None], dict[str, list[bool]]]:
-    """The shape of each line (None for one that occurs once), and which of a shape's values vary."""
+    """The shape of each line (None if it occurs once), and which values of a shape vary."""
     keys = [hole.join(parts[0::2]) for parts in split]
     first: dict[str, Sequence[str]] = {}
     varies: dict[str, list[bool]] = {}
@@ -112,7 +112,7 @@ def _shortened(values: Sequence[str], above: Sequence[str]) -> Iterator[str]:
 
 
 def _shared(value: str, over: str) -> int:
-    """How much of the beginning is shared, up to a separator, so that times and addresses stay readable."""
+    """The length of the shared beginning, up to a separator, so that times and addresses stay readable."""
     cut = 0
     for at, (one, two) in enumerate(zip(value, over, strict=True)):
         if one != two:
@@ -123,7 +123,7 @@ def _shared(value: str, over: str) -> int:
 
 
 def decode(text: str) -> str:
-    """The log that `dense` was given; NotDecodable for a text that it did not make."""
+    """The log that `dense` was given. Raises NotDecodable for a text it didn't produce."""
     rows = text.split("\n")
     head = _HEAD.match(rows[0])
     if head is None:

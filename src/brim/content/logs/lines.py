@@ -1,8 +1,8 @@
-"""Logs: one verbatim line of every shape there is, warnings and errors first, with how often each occurs.
+"""Logs: one verbatim line of every shape, warnings and errors first, with the number of its occurrences.
 
-Lines that differ only in numbers and ids have one shape. A line is worth as much as it says that no line
-taken before it says (new words and word pairs), against what it costs; so the rare and the different come
-first, and the thousandth heartbeat last. Logs that are test runs or traces have kinds of their own.
+Lines that differ only in numbers and ids have the same shape. The value of a line is the information it adds to the
+lines taken before (new words and word pairs) relative to its cost, so rare and different lines come first, and the
+thousandth heartbeat last. Test runs and traces have kinds of their own.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ dense = line_shapes.dense
 decode = line_shapes.decode
 
 _DIGITS_AS_ZERO = bytes(ord("0") if chr(code).isdigit() and code < 128 else code for code in range(256))
-_SAID = 400  # characters of a line that decide its shape
-_PAYLOADS = 0.6  # of the room, for JSON on lines of their own
+_SAID = 400  # characters of a line that determine its shape
+_PAYLOADS = 0.6  # share of the room for JSON on separate lines
 _MOST_SHAPES, _FEWEST_SHAPES = 6_000, 500
-# Weekdays and months before a number; ids: hexadecimal numbers, words of letters and digits. Digits are zeros by then.
+# Weekdays and months before a number; ids: hexadecimal numbers, words of letters and digits. Digits are already zeros.
 _ID = re.compile(
     r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)(?= +0| [A-Z][a-z]{2} +0)"
     r"|\b0x[0-9a-fA-F]+\b|(?<![0-9A-Za-z])[A-Za-z]{0,16}0[0-9A-Za-z]*"
@@ -50,7 +50,7 @@ _TIME = re.compile(
 
 @dataclass(slots=True)
 class LineShape:
-    """Lines that differ only in numbers: how many, and the first, last and shortest of them."""
+    """Lines that differ only in numbers: their count, and the first, last and shortest of them."""
 
     words: str
     count: int
@@ -89,7 +89,7 @@ def extract(text: str, room: Room) -> str:
 
 
 def _open_payloads(lines: list[str], room: Room) -> bool:
-    """Put in place of JSON on lines that take most of the room, such as what `curl -v` fetched, what matters in it."""
+    """Replace JSON on separate lines, such as a response in `curl -v`, with an extract if it takes most of the room."""
     large = [at for at, line in enumerate(lines) if len(line) > max(2_000, 2 * room.tokens) and line[:1] in "{["][:3]
     for at in large:
         line = lines[at]
@@ -100,7 +100,7 @@ def _open_payloads(lines: list[str], room: Room) -> bool:
 
 
 def find_shapes(text: str, lines: Sequence[str]) -> list[LineShape]:
-    """The shapes of all lines, in the order in which they first occur. Blank lines have none."""
+    """The shapes of all lines, in order of first occurrence. Blank lines have none."""
     rough: dict[bytes, LineShape] = {}
     masked = text.encode("utf-8", "surrogatepass").translate(_DIGITS_AS_ZERO).split(b"\n")
     for index, key in enumerate(masked):
@@ -132,7 +132,7 @@ def find_shapes(text: str, lines: Sequence[str]) -> list[LineShape]:
 
 
 def _manageable(rough: dict[bytes, LineShape], lines: Sequence[str]) -> Iterator[tuple[bytes, LineShape]]:
-    """All shapes, or of very many the severe ones and an even sample of the others."""
+    """All shapes; if there are very many, the severe ones and an even sample of the others."""
     if len(rough) <= 2 * _MOST_SHAPES:
         yield from rough.items()
         return
@@ -142,7 +142,7 @@ def _manageable(rough: dict[bytes, LineShape], lines: Sequence[str]) -> Iterator
         if number % step == 0:
             yield key, shape
         elif severe < _MOST_SHAPES:
-            # A substring test is ten times faster than the pattern, and enough to choose a sample.
+            # A substring test is ten times faster than the pattern, and good enough for a sample.
             start = lines[shape.first][:120].lower()
             if any(hint in start for hint in _HINTS):
                 severe += 1
@@ -150,17 +150,17 @@ def _manageable(rough: dict[bytes, LineShape], lines: Sequence[str]) -> Iterator
 
 
 def is_severe(line: str) -> bool:
-    """Whether a line says at its beginning that it is a warning or an error."""
+    """Whether a line is marked as a warning or an error at its beginning."""
     return SEVERE.search(line, 0, 120) is not None
 
 
 def by_news(shapes: Sequence[LineShape], lines: Sequence[str], count: CountText, tokens: int) -> list[LineShape]:
-    """The shapes by what each says that those before it do not, for what it costs.
+    """The shapes by how much each adds to those before it, relative to its cost.
 
-    News can only shrink as more is taken, so a shape whose worth is still the best when looked at again
-    is the best of all: no other needs to be looked at.
+    A shape's value can only shrink as others are taken, so a shape that is still the best when reevaluated is the
+    best of all, and no other needs to be checked.
     """
-    most = min(_MOST_SHAPES, max(_FEWEST_SHAPES, tokens // 2))  # a line takes ten tokens: five times what can be shown
+    most = min(_MOST_SHAPES, max(_FEWEST_SHAPES, tokens // 2))  # at ten tokens a line, five times what can be shown
     if len(shapes) > most:
         shapes = sorted(shapes, key=lambda shape: (not shape.severe, shape.count, shape.first))[:most]
     said: set[str] = set()
@@ -194,14 +194,14 @@ def by_news(shapes: Sequence[LineShape], lines: Sequence[str], count: CountText,
 
 
 def _weight(line: str, severe: bool) -> float:
-    """Warnings and errors weigh double; lines that continue another, such as frames of a trace, little."""
+    """Warnings and errors count double; continuation lines, such as frames of a trace, count little."""
     if line[:1].isspace():
         return 0.3
     return 2.0 if severe else 1.0
 
 
 def _counts(order: Sequence[LineShape], tokens: int) -> dict[int, str]:
-    """Notes "×314" for the shapes that occur most, as many as a sixteenth of the room holds."""
+    """Notes like "×314" for the most common shapes, as many as fit in a sixteenth of the room."""
     often = sorted((shape for shape in order if shape.count > 1), key=lambda shape: (-shape.count, shape.first))
     return {shape.shortest: f"×{shape.count}" for shape in often[: tokens // 64]}
 
@@ -213,12 +213,12 @@ def _head(lines: Sequence[str], shapes: Sequence[LineShape]) -> str:
 
 
 def _last_said(lines: Sequence[str]) -> int:
-    """The number of the last line that is not blank."""
+    """The number of the last line that isn't blank."""
     return next((index for index in range(len(lines) - 1, 0, -1) if lines[index].strip()), 0)
 
 
 def _more_lines(shapes: Sequence[LineShape], lines: Sequence[str]) -> Iterator[int]:
-    """What else to show: first and last of each shape, rare ones first, then both ends of the log."""
+    """More lines to show: the first and last of each shape, rare ones first, then both ends of the log."""
     for shape in sorted(shapes, key=lambda shape: (not shape.severe, shape.count, shape.first)):
         yield shape.first
         yield shape.last

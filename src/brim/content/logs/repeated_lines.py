@@ -1,4 +1,4 @@
-"""Traces without loss: blocks of lines that repeat one after the other are written once with their number.
+"""Lossless traces: consecutive repetitions of a block of lines are written once with their count.
 
 Example: "a\\nb\\na\\nb\\na\\nb" -> "#brim trace: …\\na\\nb\\n¶2×3"
 """
@@ -20,7 +20,7 @@ _MOST_LINES = 200_000
 
 
 def dense(text: str) -> str | None:
-    """The text with repeated blocks of lines written once; None if nothing much repeats."""
+    """The text with repeated blocks of lines written once; None if little repeats."""
     if len(text) > _LARGEST or not 4 <= text.count("\n") <= _MOST_LINES:
         return None
     sign = next((sign for sign in _SIGNS if sign not in text), None)
@@ -40,7 +40,7 @@ def dense(text: str) -> str | None:
 
 
 def _repeat_at(lines: Sequence[str], at: int) -> tuple[int, int]:
-    """The block that repeats from here on and covers most lines: its size and how often it stands there."""
+    """The repeated block from here on that covers most lines: its size and its number of repetitions."""
     line = lines[at]
     for size in range(1, _LONGEST + 1):
         if at + size >= len(lines):
@@ -58,7 +58,7 @@ def _repeat_at(lines: Sequence[str], at: int) -> tuple[int, int]:
 
 
 def decode(text: str) -> str:
-    """The text that `dense` was given; NotDecodable for one that it did not make."""
+    """The text that `dense` was given. Raises NotDecodable for a text it didn't produce."""
     rows = text.split("\n")
     head = _HEAD.match(rows[0])
     if head is None:

@@ -1,7 +1,6 @@
-"""Stack traces: exception lines and the chain of causes stay, then one's own frames, then those of libraries.
+"""Stack traces: keeps exception lines and the chain of causes, then the user's own frames, then those of libraries.
 
-Reads Python, JavaScript, Java and Kotlin, Go, Rust and C#. Frames that repeat (recursion) are shown once with
-how often they occur.
+Reads Python, JavaScript, Java and Kotlin, Go, Rust and C#. Repeated frames (recursion) are shown once with their count.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ _MOST_LINES = 120_000
 
 @dataclass(slots=True)
 class Piece:
-    """One frame with the lines that belong to it, or one other line."""
+    """A frame with the lines that belong to it, or another single line."""
 
     text: str
     role: str  # message, chain, opening, own, library, other
@@ -57,7 +56,7 @@ class Piece:
 
 
 def extract(text: str, room: Room) -> str:
-    """Exception lines and causes, then own frames from the place of the error outwards, then the rest.
+    """Exception lines and causes, then the user's frames from the error outwards, then the rest.
 
     Example: 300 frames -> "Traceback …\\n…\\n  File \\"app.py\\", line 3, in f\\n…\\nValueError: bad\\n[… 590 of …]"
     """
@@ -75,7 +74,7 @@ def extract(text: str, room: Room) -> str:
     first, counts = _first_of_repeats(pieces)
     for index in first:
         roles[pieces[index].role].append(index)
-    # The frame where it happened is the last one in Python, and the first one everywhere else.
+    # The frame of the error is the last one in Python, and the first one in other languages.
     inwards = -1 if any("Traceback" in pieces[index].text for index in roles["opening"]) else 1
     tiers = [
         Tier(_ends_first(roles["message"]), 0.7),
@@ -92,7 +91,7 @@ def extract(text: str, room: Room) -> str:
 
 
 def split(text: str) -> list[Piece]:
-    """The text as frames, messages and other lines; of a huge text only both ends are read closely."""
+    """The text split into frames, messages and other lines; only both ends of a huge text are read closely."""
     lines = text.split("\n")
     if len(lines) <= 2 * _MOST_LINES:
         return list(_pieces(lines))
@@ -143,7 +142,7 @@ def _whose(place: str) -> str:
 
 
 def _first_of_repeats(pieces: Sequence[Piece]) -> tuple[list[int], dict[int, int]]:
-    """Numbers of the pieces without those that only repeat, and how often the repeated ones occur."""
+    """Numbers of the pieces without repetitions, and the counts of the repeated ones."""
     seen: dict[str, int] = {}
     counts: dict[int, int] = {}
     first: list[int] = []
@@ -158,14 +157,14 @@ def _first_of_repeats(pieces: Sequence[Piece]) -> tuple[list[int], dict[int, int
 
 
 def _ends_first(order: Sequence[int]) -> list[int]:
-    """The first and the last, then those between them: the outermost error and the root of the chain."""
+    """The first and the last, which are the outermost error and the root cause, then those between them."""
     if len(order) < 3:
         return list(order)
     return [order[0], order[-1], *order[1:-1]]
 
 
 def _near(messages: Sequence[int], pieces: Sequence[Piece]) -> Iterator[int]:
-    """Other lines right after a message, which continue it, and the line before it."""
+    """The lines right after a message, which continue it, and the line before it."""
     for index in messages:
         for other in (*range(index + 1, index + 6), index - 1):
             if 0 <= other < len(pieces) and pieces[other].role == "other" and pieces[other].text.strip():

@@ -1,7 +1,7 @@
-"""CSV, TSV and spreadsheets as text: names and types of the columns, then rows from both ends and unusual ones.
+"""CSV, TSV and spreadsheets as text: names and types of columns, then rows from both ends and unusual rows.
 
-Rows stay as they are written. Where they are too wide, the columns that tell rows apart and those that the query
-names stay, and the mark says how many columns are missing.
+Rows stay verbatim. If they are too wide, only the columns that distinguish rows and those that the query names are
+kept, and the mark says how many columns are missing.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _ID_NAME = re.compile(
     r"(?:^|[_\s.-])(?:id|uuid|guid|key|code|sku|ref|number|no|email|login|slug)$|[a-z]I[dD]$|^#$", re.I
 )
 _SEVERE = re.compile(r"\b(?:error|fail(?:ed|ure)?|fatal|exception|critical|invalid|rejected|overdue)\b", re.I)
-_SAMPLE = 4_000  # rows from which types and unusual rows are found
+_SAMPLE = 4_000  # rows to sample for types and unusual rows
 _MOST_CELLS = 400_000
-_WIDEST = 400  # columns that are described
+_WIDEST = 400  # columns to describe
 
 
 @dataclass(frozen=True, slots=True)
 class CsvColumn:
-    """What a column holds."""
+    """The name and values of a column."""
 
     name: str
     kind: str
@@ -75,12 +75,12 @@ def extract(text: str, room: Room) -> str:
         Tier(head_and_tail(shown, room.tokens)),
     ]
     head = "\n".join(filter(None, (head, listed)))
-    sizes = [0, *([1] * (len(lines) - 1))]  # the line of names is no row
+    sizes = [0, *([1] * (len(lines) - 1))]  # the header isn't a row
     return pack(shown, tiers, room, unit="rows", head=head, head_share=0.6, also=note, sizes=sizes)
 
 
 def _sampled(lines: Sequence[str], delimiter: str, width: int) -> list[tuple[int, list[str]]]:
-    """Rows spread evenly over the table with their numbers, only those with as many cells as there are names."""
+    """Rows spread evenly over the table with their numbers, if they have as many cells as there are names."""
     most = max(20, min(_SAMPLE, _MOST_CELLS // max(1, width)))
     step = max(1, (len(lines) - 1) // most)
     found: list[tuple[int, list[str]]] = []
@@ -129,7 +129,7 @@ def _as_number(value: str) -> float:
 
 
 def _head(rows: int, names: Sequence[str], columns: Sequence[CsvColumn], room: Room) -> str:
-    """One line on the table's size and, as far as a fifth of the room goes, its columns."""
+    """One line with the table's size and as many columns as fit in a fifth of the room."""
     size = f"[csv: {rows:,} rows × {len(names):,} columns"
     limit = room.tokens // 5 - room.count(size) - 4
     said: list[str] = []
@@ -144,7 +144,7 @@ def _head(rows: int, names: Sequence[str], columns: Sequence[CsvColumn], room: R
 
 
 def _ids(lines: Sequence[str], columns: Sequence[CsvColumn], delimiter: str, room: Room) -> str:
-    """The ids of all rows in one line, if that takes no more than a third of the room."""
+    """The ids of all rows on one line, if that takes no more than a third of the room."""
     at = next((number for number, column in enumerate(columns) if column.is_id), None)
     if at is None or len(lines) > room.tokens:
         return ""
@@ -161,7 +161,7 @@ def _ids(lines: Sequence[str], columns: Sequence[CsvColumn], delimiter: str, roo
 def _narrowed(
     lines: Sequence[str], names: Sequence[str], columns: Sequence[CsvColumn], delimiter: str, room: Room
 ) -> tuple[Sequence[str], str]:
-    """The lines, or if one takes much of the room, their cells in the columns that tell most, and a note on that."""
+    """The lines, or if they are wide, their cells in the most informative columns, and a note about that."""
     typical = lines[len(lines) // 2]
     limit = max(12, room.tokens // 6)
     if len(names) < 4 or (len(typical) <= 2 * limit and len(lines[0]) <= 2 * limit):
@@ -182,7 +182,7 @@ def _narrowed(
             break
         chosen.append(at)
     chosen.sort()
-    step = max(1, len(lines) * len(names) // 2_000_000)  # of a huge table, rows that are surely not shown
+    step = max(1, len(lines) * len(names) // 2_000_000)  # skip rows of a huge table that surely won't be shown
     shown = [
         _projected(line, chosen, delimiter) if not index % step or not 100 < index < len(lines) - 100 else ""
         for index, line in enumerate(lines)

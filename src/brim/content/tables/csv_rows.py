@@ -1,6 +1,6 @@
-"""CSV and TSV without loss: what a whole column shares is written once, above the rows.
+"""Lossless CSV and TSV: text shared by a whole column is written once, above the rows.
 
-Cells are handled as they are written, quotes included, so that decoding gives back the same bytes.
+Cells are handled verbatim, including quotes, so that decoding returns the same bytes.
 
 Example: "id,site,url\\n1,eu,https://a.b/1\\n2,eu,https://a.b/2\\n…" ->
          "#brim csv , …\\nid,site,url\\n2 site: eu\\n3 url: https://a.b/{}\\n--\\n1,1\\n2,2\\n…"
@@ -27,7 +27,7 @@ _BORDER = re.compile(r".*[\W_]", re.DOTALL)
 
 
 def delimiter_of(lines: Sequence[str]) -> str:
-    """The character that splits most of the first lines into the same number of cells; "," if none does."""
+    """The character that splits most of the first lines into the same number of cells, else ","."""
     sample = [line[:20_000] for line in lines[:50] if line]
     best, found = (0, 0), ","
     for sign in _DELIMITERS:
@@ -40,7 +40,7 @@ def delimiter_of(lines: Sequence[str]) -> str:
 
 
 def cells_of(line: str, delimiter: str) -> list[str] | None:
-    """The cells of a line as written; None if its quotes do not pair up.
+    """The cells of a line as written; None if quotes are unbalanced.
 
     Example: cells_of('1,"a, b",2', ",") -> ["1", '"a, b"', "2"]
     """
@@ -64,7 +64,7 @@ def cells_of(line: str, delimiter: str) -> list[str] | None:
 
 
 def dense(text: str) -> str | None:
-    """The table with constant columns and shared beginnings written once; None if that is not clearly shorter."""
+    """The table with constant columns and shared beginnings written once; None unless clearly shorter."""
     if len(text) > _LARGEST or not 3 <= text.count("\n") <= _MOST_LINES:
         return None
     lines = text.split("\n")
@@ -97,7 +97,7 @@ def dense(text: str) -> str | None:
 
 
 def _pattern(column: Sequence[str]) -> str | None:
-    """What all cells of a column are, or begin and end with; None if they share too little."""
+    """The common value, or beginning and end, of a column's cells; None if they share too little."""
     first = column[0]
     if not first or "{}" in first or "^" in first:
         return None
@@ -114,7 +114,7 @@ def _pattern(column: Sequence[str]) -> str | None:
 
 
 def _ditto(column: list[str]) -> list[str]:
-    """The column with ^ for a cell that repeats the one above, if that saves much."""
+    """The column with ^ for cells that repeat the one above, if that saves much."""
     saved = sum(len(cell) - 1 for above, cell in pairwise(column) if cell == above)
     if saved < 0.5 * sum(map(len, column)):
         return column
@@ -122,7 +122,7 @@ def _ditto(column: list[str]) -> list[str]:
 
 
 def decode(text: str) -> str:
-    """The table that `dense` was given; NotDecodable for a text that it did not make."""
+    """The table that `dense` was given. Raises NotDecodable for a text it didn't produce."""
     lines = text.split("\n")
     head = _HEAD.match(lines[0])
     if head is None or "--" not in lines[2:]:

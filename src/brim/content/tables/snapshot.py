@@ -1,7 +1,7 @@
-"""Accessibility snapshots of pages: what can be used stays with its ref, then headings and text.
+"""Accessibility snapshots of pages: interactive elements with their refs, then headings and text.
 
-Reads the outlines that browser tools write (`- button "Save" [ref=e12]`). Wrappers that say nothing by themselves
-go first, and the lines below them stay.
+Reads the outlines that browser tools write (`- button "Save" [ref=e12]`). Wrappers without text of their own are
+removed first; the lines below them stay.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _HEADING = re.compile(
 _STATE = re.compile(r"\[(?:active|checked|selected|expanded|pressed|disabled|focused)\]|\[(?:checked|pressed)=mixed\]")
 _SAYS = re.compile(r"\"|: \S|\s*- text")
 _URL = re.compile(r"\s*- /url: ")
-_SHORT_TARGET = 80  # characters of a link target's line that is worth keeping with its link
+_SHORT_TARGET = 80  # longest line of a link target to keep with its link
 _WRAPPER = re.compile(r"\s*- '?(?:generic|group|none|presentation|list|listitem|row|rowgroup|table|region)\b[^\"]*:?$")
 
 
@@ -66,7 +66,7 @@ def extract(text: str, room: Room) -> str:
 
 
 def _with_targets(lines: Sequence[str]) -> tuple[list[str], list[int]]:
-    """The lines with each short link target in one with its link, and of how many lines each is made."""
+    """The lines with each short link target joined to its link, and the number of lines in each."""
     joined: list[str] = []
     sizes: list[int] = []
     for line in lines:
@@ -86,7 +86,7 @@ def _with_targets(lines: Sequence[str]) -> tuple[list[str], list[int]]:
 
 
 def _sorted(lines: Sequence[str]) -> dict[str, list[int]]:
-    """Line numbers by what a line is good for."""
+    """Line numbers by the use of the line."""
     groups: dict[str, list[int]] = {name: [] for name in ("state", "heading", "input", "button", "used", "says")}
     for index, line in enumerate(lines):
         start = line[:300]

@@ -1,4 +1,4 @@
-"""Accessibility snapshots without loss: depth as a number, refs and pointer flags in short.
+"""Lossless accessibility snapshots: depth as a number, abbreviated refs and pointer flags.
 
 Example: '- main [ref=e1]:\\n  - button "Save" [ref=e2] [cursor=pointer]' ->
          '#brim snapshot: …\\nmain @e1:\\n1 button "Save" @e2^'
@@ -22,7 +22,7 @@ _LARGEST = 20_000_000
 
 
 def dense(text: str) -> str | None:
-    """The snapshot with short refs and depths; None if it does not get clearly shorter."""
+    """The snapshot with short refs and depths; None unless clearly shorter."""
     if len(text) > _LARGEST or text.count("\n") < 2:
         return None
     out = [_TITLE]
@@ -39,7 +39,7 @@ def dense(text: str) -> str | None:
 
 
 def _short(line: str, above: int) -> tuple[int, str] | None:
-    """The depth and the short form of a line; None for one that could not be told apart when decoding."""
+    """The depth and the short form of a line; None if decoding it would be ambiguous."""
     node = _LINE.fullmatch(line)
     if node is None or _SHORT.search(node.group(2)):
         return None
@@ -51,7 +51,7 @@ def _short(line: str, above: int) -> tuple[int, str] | None:
 
 
 def decode(text: str) -> str:
-    """The snapshot that `dense` was given; NotDecodable for a text that it did not make."""
+    """The snapshot that `dense` was given. Raises NotDecodable for a text it didn't produce."""
     title, _, rows = text.partition("\n")
     if title != _TITLE:
         raise NotDecodable("not a snapshot in brim's dense form: the first line is another")

@@ -1,1 +1,1 @@
-"""The table form of JSON: like objects as rows under one header."""
+"""The table form of JSON: similar objects become rows under one header."""

@@ -1,4 +1,4 @@
-"""Texts worth writing once: the start of many URLs, and longer texts that come back."""
+"""Aliases for texts worth writing only once: the beginnings of many URLs, and longer texts that repeat."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WORTH = 8
 
 
 def choose_aliases(tables: list[list[Field]]) -> Aliases:
-    """Return the aliases that save the most, the most saving first: $A, $B, …"""
+    """Return the aliases that save the most, best first: $A, $B, …"""
     urls: Counter[str] = Counter()
     repeats: Counter[str] = Counter()
     for fields in tables:
@@ -47,7 +47,7 @@ def _collect(one: Field, urls: Counter[str], repeats: Counter[str]) -> None:
 
 
 def _starts(urls: Counter[str]) -> list[str]:
-    """Return the beginnings of URLs, up to a slash or whole, that save the most, each counted without the last."""
+    """Return the beginnings of URLs, up to a slash or whole, that save the most, each counted without earlier ones."""
     left = dict(urls.most_common(_MOST_URLS))
     chosen: list[str] = []
     while len(chosen) < _MOST // 4:
@@ -72,7 +72,7 @@ def _begins(url: str, start: str) -> bool:
 
 
 def _saved(text: str, count: int) -> int:
-    """About how many tokens an alias spares: a use costs two, its line the text and three more."""
+    """Roughly the tokens that an alias saves: each use costs two, its definition the text and three more."""
     return (count - 1) * (len(text) // 4) - 2 * count - 4
 
 

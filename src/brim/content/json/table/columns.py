@@ -1,4 +1,4 @@
-"""The columns of a class: one list of values a key, nested objects of one shape flattened into their parent.
+"""The columns of a class: one list of values per key, with nested objects of one shape flattened into their parent.
 
 Example: rows {"id": 1, "owner": {"login": "a"}} -> Field id [1], Field owner with Field owner.login ["a"]
 """
@@ -13,7 +13,7 @@ from brim.content.json.table.shape import Class, RowShape
 
 
 class Absent:
-    """The value of a key that an object does not have."""
+    """The value of a key that an object doesn't have."""
 
     __slots__ = ()
 
@@ -25,22 +25,22 @@ SCALARS = frozenset({str, int, float, Digits, bool, NONE, Absent})
 
 @dataclass(slots=True, eq=False)
 class Hole:
-    """What the cells of a field hold when the rest of its text is common to all rows."""
+    """The part of a field's text that is in the cells, because the rest is common to all rows."""
 
     of: Field
     texts: list[str | None]
 
 
 class Field:
-    """One column. `mark` says where its values come from:
+    """A column. `mark` says where its values come from:
 
     "" its cells · ":" the header, the same for all · "=" a template · "~" a template where its cell is blank
     """
 
-    fields: list[Field] | None = None  # of an object that is flattened into its parent
-    in_list = False  # and that is the only item of a list there
+    fields: list[Field] | None = None  # the fields of an object that is flattened into its parent
+    in_list = False  # the object is the only item of a list
     child: Class | None = None  # the class of the objects in its cells
-    tagged = False  # or they are of several
+    tagged = False  # the objects are of several classes
     wrap = ""
     as_text = False
     mark = ""
@@ -64,7 +64,7 @@ class Field:
 
     @property
     def texts(self) -> list[str | None]:
-        """The values as texts that a template can hold; None where one cannot."""
+        """The values as texts that a template can contain; None for those it can't."""
         if self._texts is None:
             if self.kinds == {str}:
                 self._texts = self.values
@@ -83,7 +83,7 @@ def columns(cls: Class, shape: RowShape) -> list[Field]:
 
 
 def leaves(fields: list[Field]) -> list[Field]:
-    """Return the columns that have values of their own, in header order."""
+    """Return the columns with their own values, in header order."""
     found: list[Field] = []
     for one in fields:
         if one.fields is None:
@@ -108,7 +108,7 @@ def _columns(cls: Class, rows: list[dict[str, Any]], shape: RowShape, path: tupl
 
 
 def _unwrap(one: Field, rows: list[dict[str, Any]], shape: RowShape) -> None:
-    """Put the values that strings held in their place, if all of the column's are written in one style."""
+    """Replace strings by the JSON values inside them, if the whole column is written in one style."""
     wrapped = [shape.unwrapped.get((id(row), one.key)) for row in rows]
     styles = {item.style for item in wrapped if item is not None}
     if len(styles) != 1 or dict in one.kinds or list in one.kinds:
@@ -131,7 +131,7 @@ def _nest(one: Field, shape: RowShape) -> None:
 
 
 def sole_class(values: list[Any], shape: RowShape) -> Class | None:
-    """Return the class that all objects in nested lists have, if it is one that is written by its cells."""
+    """Return the class shared by all objects in nested lists, if that class is written as cells."""
     found: dict[Class, None] = {}
     loose = _classes_in(values, shape, found)
     if len(found) != 1:
@@ -147,14 +147,14 @@ def holds_classes(values: list[Any], shape: RowShape) -> bool:
 
 
 def _one_each(lists: list[list[Any]]) -> list[dict[str, Any]] | None:
-    """Return the objects of lists that hold one object each."""
+    """Return the objects of lists that contain one object each."""
     if all(len(items) == 1 and type(items[0]) is dict for items in lists):
         return [items[0] for items in lists]
     return None
 
 
 def _classes_in(values: list[Any], shape: RowShape, found: dict[Class, None]) -> bool:
-    """Collect the classes of the objects in nested lists; say whether other values stand among them."""
+    """Collect the classes of the objects in nested lists; returns whether there are other values among them."""
     loose = False
     for value in values:
         kind = type(value)

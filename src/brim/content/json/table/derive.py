@@ -1,7 +1,7 @@
-"""Finding what need not be written: constants, texts made of other fields, usual values.
+"""Finds values that don't need to be written: constants, texts composed of other fields, usual values.
 
-Most of a REST payload is URLs made of the fields beside them. A template is guessed from a few rows and
-checked against all; the rows that it does not hold for keep their own cell.
+Most of a REST payload is URLs composed of the fields beside them. A template is guessed from a few rows and
+checked against all; rows that it doesn't fit keep their own cell.
 
 Example: login [a, b], url [https://x/a, https://x/b] -> url=https://x/{login}
 """
@@ -28,7 +28,7 @@ _MOST_FIELDS = 400
 
 
 def hoist(fields: list[Field], rows: int) -> None:
-    """Mark the columns that have one value in all rows."""
+    """Mark the columns with the same value in all rows."""
     for one in fields:
         if one.scalar and not one.optional and len(one.kinds) == 1:
             first = one.values[0]
@@ -37,12 +37,12 @@ def hoist(fields: list[Field], rows: int) -> None:
 
 
 def derive(fields: list[Field], rows: int, key: str) -> None:
-    """Mark the columns that follow from others; `key` is the column that must stay as it is."""
+    """Mark the columns that follow from others; `key` is a column that must stay unchanged."""
     names = Names(fields)
     samples = sorted({0, rows // 2, rows - 1})
     order = [one for one in fields if one.scalar and one.kinds in _SOURCE_KINDS]
     if len(order) > _MOST_FIELDS:
-        return  # an object with that many keys is data, and its fields are not made of each other
+        return  # an object with that many keys is data; its fields aren't composed of each other
     order.sort(key=lambda one: len(one.texts[0] or ""))
     sources: list[Field | Hole] = []
     for one in order:
@@ -63,12 +63,12 @@ def derive(fields: list[Field], rows: int, key: str) -> None:
 
 
 def _repeats_entry(one: Field, first: Field) -> bool:
-    """Say whether a column holds the same as the keys of a map's entries."""
+    """Whether a column repeats the keys of a map's entries."""
     return first.key is ENTRY and one is not first and one.values == first.values
 
 
 class Names:
-    """How a template in one field names another: by its key within the same object, else by its path."""
+    """The names of fields in templates: a field's key within the same object, else its path."""
 
     def __init__(self, fields: list[Field]) -> None:
         self._by_path = {"*" if one.key is ENTRY else ".".join(one.path): one for one in fields}
@@ -78,7 +78,7 @@ class Names:
         return near if near is not None else self._by_path.get(name)
 
     def name(self, target: Field, source: Field | Hole) -> str | None:
-        """Return the name, or None if it would be read as something else."""
+        """Return the name, or None if it would be misread."""
         one = source.of if isinstance(source, Hole) else source
         prefix = target.path[:-1]
         text = one.key if one.path[:-1] == prefix else ".".join(one.path)
@@ -87,7 +87,7 @@ class Names:
         return text + "*" if isinstance(source, Hole) else text
 
     def write(self, target: Field, parts: Parts) -> str | None:
-        """Return a template's text, or None if it would not be read back as these parts."""
+        """Return a template's text, or None if it would not parse back into these parts."""
         texts = []
         for part in parts:
             if isinstance(part, str):
@@ -125,7 +125,7 @@ def _derive_text(one: Field, sources: list[Field | Hole], samples: list[int], na
 
 
 def _derive_constant(one: Field, sources: list[Field | Hole], names: Names) -> None:
-    """Shorten a constant by the constants beside it."""
+    """Shorten a constant by referring to the constants beside it."""
     text = one.values[0]
     constant = [source for source in sources if isinstance(source, Field) and source.constant]
     if len(text) >= _LONG_BASE64 or text[-1] == "=":
@@ -149,7 +149,7 @@ def _derive_constant(one: Field, sources: list[Field | Hole], names: Names) -> N
 
 
 def _unwrap_base64(one: Field, sources: list[Field | Hole], samples: list[int], names: Names) -> bool:
-    """Look behind base64: for long texts, or for ids that are made of the fields beside them."""
+    """Decode base64 of long texts, or of ids that are composed of the fields beside them."""
     plain: list[str | None] = []
     styles = set()
     for value in one.values:
@@ -176,7 +176,7 @@ def _unwrap_base64(one: Field, sources: list[Field | Hole], samples: list[int], 
 def infer(
     values: Sequence[str | None], sources: Sequence[Field | Hole], samples: list[int], shortest: int = 1
 ) -> Parts | None:
-    """Return the first sample's text with the sources in it that all samples have, or None without any."""
+    """Return the first sample's text as a template of the sources that all samples contain, or None without any."""
     first = samples[0]
     base = values[first]
     if base is None:
@@ -201,7 +201,7 @@ def infer(
 
 
 def _split(part: str | Field | Hole, text: str, source: Field | Hole) -> Parts:
-    """Cut a literal at the places where `text` stands as a word of its own."""
+    """Split a literal where `text` occurs as a separate word."""
     if not isinstance(part, str):
         return [part]
     pieces: Parts = []
@@ -223,7 +223,7 @@ def _split(part: str | Field | Hole, text: str, source: Field | Hole) -> Parts:
 
 
 def expand(parts: Parts, rows: int) -> list[str | None]:
-    """Return the texts that a template gives; None where a source has none."""
+    """Return the texts that a template produces; None where a source has none."""
     columns: list[list[str | None]] = [[part] * rows if isinstance(part, str) else part.texts for part in parts]
     if len(columns) == 1:
         return columns[0]
@@ -233,7 +233,7 @@ def expand(parts: Parts, rows: int) -> list[str | None]:
 
 
 def _accept(one: Field, parts: Parts, names: Names) -> bool:
-    """Use a template if it holds for all rows, or for most and saves enough."""
+    """Use a template if it fits all rows, or most of them and saves enough."""
     if names.write(one, parts) is None:
         return False
     made = expand(parts, len(one.values))
@@ -260,7 +260,7 @@ def _copy(one: Field, sources: list[Field | Hole]) -> None:
 
 
 def _bore(one: Field, parts: Parts | None, names: Names) -> None:
-    """Leave only what differs in the cells: the common start, and the common end after its last source."""
+    """Leave only differences in the cells, without the common beginning, and the common end after the last source."""
     texts = [value for value in one.values if type(value) is str]
     if len(texts) != len(one.values) or Absent in one.kinds:
         return
@@ -286,7 +286,7 @@ def _bore(one: Field, parts: Parts | None, names: Names) -> None:
 
 
 def _cut_tail(stems: list[str], parts: Parts) -> tuple[list[str], Parts]:
-    """Take the last source, and the literal behind it, off every stem, if every stem has it."""
+    """Remove the last source, and the literal after it, from every stem if all stems have it."""
     keep = parts[-2:] if isinstance(parts[-1], str) else parts[-1:]
     source = keep[0]
     if isinstance(source, str):
@@ -299,7 +299,7 @@ def _cut_tail(stems: list[str], parts: Parts) -> tuple[list[str], Parts]:
 
 
 def _common_start(one: str, other: str) -> str:
-    """Return what two texts begin with; of the least and the greatest of many, it is what all begin with."""
+    """Return the common prefix of two texts. The prefix of the smallest and the largest of many is common to all."""
     for at, (mine, theirs) in enumerate(zip(one, other, strict=False)):
         if mine != theirs:
             return one[:at]
@@ -307,7 +307,7 @@ def _common_start(one: str, other: str) -> str:
 
 
 def _border(text: str) -> int:
-    """Return the length of `text` up to its last character that is no letter or digit."""
+    """Return the length of `text` up to its last character other than a letter or digit."""
     at = len(text)
     while at and text[at - 1].isalnum():
         at -= 1
@@ -315,7 +315,7 @@ def _border(text: str) -> int:
 
 
 def _usual(one: Field, rows: int) -> None:
-    """Let a blank cell stand for the value that most rows have."""
+    """Let a blank cell represent the most common value."""
     if len(one.kinds) > 3:
         return
     counts = Counter(zip(map(type, one.values), one.values, strict=True))

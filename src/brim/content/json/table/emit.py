@@ -1,4 +1,4 @@
-"""Writing a shaped value as text: a legend of what is used, a header line a class, rows of plain cells.
+"""Writes a shaped value as text: a legend of the syntax in use, a header line per class, rows of plain cells.
 
 Example: [{"id": 1, "ok": true}, {"id": 2, "ok": true}] ->
     #brim json k:v in every row
@@ -53,7 +53,7 @@ LEGEND = (
 
 
 class TableWriter:
-    """The table form of a JSON value in the making; `full` looks for templates, repeats and aliases too."""
+    """Builds the table form of a JSON value; `full` also uses templates, repeats and aliases."""
 
     def __init__(self, value: Any, full: bool) -> None:
         self.shape = shape = RowShape(value, unwrap=full)
@@ -72,7 +72,7 @@ class TableWriter:
 
     @property
     def is_simple(self) -> bool:
-        """Whether what was written has nothing that the plain form would not have too."""
+        """Whether the output uses only the syntax of the plain form."""
         return not self.used & _FULL_ONLY
 
     def document(self, name: str = "#brim json") -> str:
@@ -127,7 +127,7 @@ class TableWriter:
         if not cells:
             rows = [""] * count
         elif len(cells) == 1:
-            rows = [text or "," for text in cells[0]]  # a line of its own is never empty
+            rows = [text or "," for text in cells[0]]  # a row on its own line is never empty
         else:
             rows = list(map(",".join, zip(*cells, strict=True)))
         if nested:
@@ -136,7 +136,7 @@ class TableWriter:
             table.lines = rows if cells else []
 
     def _render_inside_out(self, table: EmittedTable) -> None:
-        """Write the rows of a class that holds itself: a row's text needs the texts of the rows in it."""
+        """Write the rows of a recursive class: a row's text contains the texts of the rows inside it."""
         columns: list[list[str] | Field] = []
         for one in table.leaves:
             if not one.scalar:
@@ -168,7 +168,7 @@ class TableWriter:
         return self.nested(value, one.child)
 
     def _unhoist(self, table: EmittedTable) -> list[list[str]]:
-        """Give one constant column its cells back, so that rows can be counted."""
+        """Write one constant column as cells again, so that rows can be counted."""
         count = len(table.cls.rows)
         one = next((one for one in table.leaves if one.scalar), table.leaves[0])
         one.mark = ""
@@ -179,7 +179,7 @@ class TableWriter:
         return [self._cells(one, False) or []]
 
     def _cells(self, one: Field, nested: bool) -> list[str] | None:
-        """Return the cells of a column, or None if the header says all."""
+        """Return the cells of a column, or None if the header is enough."""
         if not one.scalar:
             return self._nested_cells(one)
         aliases = self._aliases_for(one)
@@ -218,7 +218,7 @@ class TableWriter:
         return texts
 
     def _aliases_for(self, one: Field) -> Aliases:
-        return NO_ALIASES if names_something(one.key) else self.aliases  # identifiers stand verbatim
+        return NO_ALIASES if names_something(one.key) else self.aliases  # identifiers stay verbatim
 
     def _nested_cells(self, one: Field) -> list[str] | None:
         plain = "null" if one.optional else ""
@@ -233,7 +233,7 @@ class TableWriter:
         return texts
 
     def nested(self, value: Any, child: Class | None) -> str:
-        """Return a value inside brackets or a header; objects of `child` need no name."""
+        """Return a value for use inside brackets or a header; objects of class `child` need no name."""
         kind = type(value)
         if kind is dict:
             return self._object(value, child)
@@ -340,7 +340,7 @@ class TableWriter:
 
 
 class EmittedTable:
-    """A class with its columns, and what is written of it so far."""
+    """A class with its columns, and its output so far."""
 
     def __init__(self, cls: Class, fields: list[Field]) -> None:
         self.cls = cls
@@ -360,7 +360,7 @@ _NULLABLE_TEXT = {str, NONE, Absent}
 
 
 def _reads_otherwise(texts: list[str]) -> bool:
-    """Say whether several texts would read as numbers or words like null."""
+    """Whether several texts would be read as numbers, or as words like null."""
     found = 0
     for text in texts:
         found += text in LITERALS or NUMBER.match(text) is not None

@@ -1,4 +1,4 @@
-"""Deciding how the objects of each class are written."""
+"""Decides how the objects of each class are written."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _SMALL = 5
 def choose_forms(shape: RowShape, keyed: bool) -> None:
     """Decide for each class how its objects are written.
 
-    `flat`: as columns of the table around it; `rows`: a list that stands once, one line a row; `keyed`: each
-    object once in a table, and its key wherever it stands; `inline`: a bracket of cells; `plain`: {key:value}.
+    `flat`: as columns of the surrounding table; `rows`: a list that occurs once, one line per row; `keyed`: each
+    object once in a table, and its key everywhere else; `inline`: a bracket of cells; `plain`: {key:value}.
     """
     classes = shape.distinct()
     parents = {parent for cls in classes for parent, _, _ in cls.places}
@@ -33,7 +33,7 @@ def choose_forms(shape: RowShape, keyed: bool) -> None:
         if cls.form != "keyed" and len(cls.places) == 1 and (cls.form != "flat" or parent is None):
             rows = _list_at(shape, parent, key) if (in_list or parent is None) and _stands_once(parent) else []
             if len(rows) == cls.total and all(type(row) is dict and shape.find(row) is cls for row in rows):
-                cls.form, cls.rows = "rows", rows  # in the order of the list, whatever their groups
+                cls.form, cls.rows = "rows", rows  # in list order, regardless of group
     _mark_recursive(classes)
 
 
@@ -53,7 +53,7 @@ def _list_at(shape: RowShape, parent: Class | None, key: str) -> list[Any]:
 
 
 def _stands_flat(shape: RowShape, cls: Class, is_leaf: bool) -> bool:
-    """Say whether every row around has just one such object at one place, or a small one at several."""
+    """Whether every surrounding row has just one such object in one place, or a small one in several."""
     if any(parent is not None and parent.total != count for (parent, _, _), count in cls.places.items()):
         return False
     if len(cls.places) > 1:
@@ -63,14 +63,14 @@ def _stands_flat(shape: RowShape, cls: Class, is_leaf: bool) -> bool:
         return False
     if not in_list:
         return True
-    # In lists it must be the only item of each: an empty object beside it is one too.
+    # In lists it must be the only item; an empty object beside it counts as an item too.
     return parent is not None and all(
         isinstance(items := shape.child(row, key), list) and len(items) == 1 for row in parent.rows if key in row
     )
 
 
 def _becomes_keyed(cls: Class, worth: int) -> bool:
-    """Say whether a class has enough repeated objects to be written once each, and a key to name them by."""
+    """Whether a class has enough repeated objects to write each once, and a key to refer to them."""
     if len(cls.keys) < 3:
         return False
     try:
@@ -103,11 +103,11 @@ def _is_key(rows: list[dict[str, Any]], key: str) -> bool:
 
 
 def _mark_recursive(classes: Iterable[Class]) -> None:
-    """Mark the classes whose objects can hold others of the same class, at any depth.
+    """Mark the classes whose objects can contain others of the same class, at any depth.
 
-    Their rows are written from the inside out, each when it is asked for. Writing one class on the way as plain
-    objects would not do: those stand in a row, and still need the texts of the rows inside them. An object of a
-    keyed class is written as its key, so nothing inside it is asked for there.
+    Their rows are written from the inside out, each on demand. Writing one class along the way as plain objects
+    would not help: they are part of a row, and still need the texts of the rows inside them. An object of a keyed
+    class is written as its key, so its content isn't needed there.
     """
     children: dict[Class, list[Class]] = {}
     for cls in classes:
@@ -121,7 +121,7 @@ def _mark_recursive(classes: Iterable[Class]) -> None:
 
 
 def _circles(children: dict[Class, list[Class]]) -> list[list[Class]]:
-    """Return the classes that can be reached from themselves, circle by circle (Tarjan's algorithm)."""
+    """Return the classes that can be reached from themselves, cycle by cycle (Tarjan's algorithm)."""
     circles: list[list[Class]] = []
     number: dict[Class, int] = {}
     lowest: dict[Class, int] = {}

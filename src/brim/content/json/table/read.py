@@ -1,4 +1,4 @@
-"""Reading the table form back into the JSON value that it was made of."""
+"""Reads the table form back into the original JSON value."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _NAME = re.compile(r"[A-Za-z0-9_-]*")
 _REF = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.-]*\*?|\*|)\}")
 _BRACKETS = frozenset("([{")
 _CONTAINERS = frozenset("([{%")
-_ENTRY = object()  # the key, among an entry's own, under which the entry's name waits
+_ENTRY = object()  # temporary key for the entry's name, among the entry's own keys
 _CYCLE: list[Any] = []
 _OBJECT_KEY = re.compile(r"[^,()\[\]{}\":!\n]+(?=[:!])")
 _STYLE = re.compile(r"!(\+?json[0-9]?a?)(?=:)")
 
 
 def read(text: str) -> Any:
-    """Return the JSON value of a table form; NotDecodable if it is none."""
+    """Return the JSON value of a table form. Raises NotDecodable if it isn't one."""
     return Document(text).value()
 
 
 class Table:
-    """A header with the rows under it; `pending` are the objects that are made but not yet filled."""
+    """A header with the rows under it; `pending` are the objects that are created but not yet filled."""
 
     def __init__(self, specs: list[Spec]) -> None:
         self.specs = specs
@@ -53,7 +53,7 @@ class Table:
 
 
 class Document:
-    """One table form as it is read."""
+    """A table form being read."""
 
     def __init__(self, text: str) -> None:
         self.aliases: dict[str, str] = {}
@@ -67,7 +67,7 @@ class Document:
         self.text = text
 
     def value(self) -> Any:
-        """Return the value; NotDecodable if something in the text is not as `dense` writes it."""
+        """Return the value. Raises NotDecodable if `dense` wouldn't write the text like this."""
         try:
             return self._value()
         except RecursionError as error:
@@ -105,7 +105,7 @@ class Document:
         return table.rows[0]
 
     def _map(self, entries: list[dict[Any, Any]]) -> dict[str, Any]:
-        """Return the object that the entries will be put into when they are filled."""
+        """Return the object that the entries will be added to once they are filled."""
         built: dict[str, Any] = {}
         self.maps.append((built, entries))
         return built
@@ -146,7 +146,7 @@ class Document:
         self.tables["%" + name if is_root else name] = table
         rows, at = read_rows(text, at + 1, table.with_cells)
         if not rows and not table.with_cells:
-            rows = [[]]  # a table that is all header is one row
+            rows = [[]]  # a table with only a header is one row
         table.rows = [table.add(cells) for cells in rows]
         return at
 
@@ -206,7 +206,7 @@ class Document:
                 self.wrapped.append((row, spec.key, spec.wrap))
 
     def _values(self, spec: Spec, table: Table, count: int) -> list[Any]:
-        """Return a column's values, reading or building them once."""
+        """Return a column's values, which are read or built only once."""
         if spec.values is not None:
             return spec.values
         spec.values = _CYCLE
@@ -249,7 +249,7 @@ class Document:
         return values
 
     def _made(self, spec: Spec, table: Table, count: int) -> list[Any]:
-        """Return what a template gives for each row; a sole {c} copies, a missing source gives null."""
+        """Return a template's value for each row; a lone {c} copies, and a missing source gives null."""
         parts = self._parts(spec, table, count)
         sources = [part for part in parts if not isinstance(part, str)]
         if not sources:

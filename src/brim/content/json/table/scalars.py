@@ -1,8 +1,8 @@
-"""One value as the text of one cell, and back.
+"""Writes a value as the text of a cell, and reads it back.
 
-A bare cell is a JSON number, true, false, null, or else a string. A string that would read as something
+A bare cell is a JSON number, true, false, null, or else a string. A string that would be read as something
 else gets a mark: `'12` is the string "12"; one with commas, brackets or quotes is a JSON string; a longer
-one with line breaks stands raw between three quotes.
+one with line breaks is written raw between triple quotes.
 
 Example: cell("a, b", nested=False) -> '"a, b"';  cell("07", ...) -> '07';  cell("7", ...) -> "'7"
 """
@@ -22,9 +22,9 @@ NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\Z")
 LITERALS: dict[str, Any] = {"null": None, "true": True, "false": False}
 _WORDS = {None: "null", True: "true", False: "false"}
 
-# What a bare string may not start with, at the left edge of a row or anywhere.
+# Characters a bare string may not start with, anywhere or at the start of a row.
 BAD_START = frozenset("\"'([{%$#")
-# In a row only commas and line breaks end a cell; inside brackets the brackets and quotes do too.
+# In a row, only commas and line breaks end a cell; inside brackets, brackets and quotes do too.
 _ROW_DIRTY = re.compile(r"[,\x00-\x1f]|\s\Z")
 _NESTED_DIRTY = re.compile(r"[,()\[\]{}\"\x00-\x1f]|\s\Z")
 _ESCAPED = re.compile(r"[\"\\\x00-\x1f]")
@@ -33,7 +33,7 @@ ALIASED = re.compile(r"\$([A-Z]+)(?![A-Za-z0-9])(.*)\Z", re.DOTALL)
 
 
 class Aliases:
-    """Texts that are written once at the top (`$A=https://…`) and begin other texts as `$A/rest`."""
+    """Texts that are defined once at the top (`$A=https://…`) and used at the start of others as `$A/rest`."""
 
     def __init__(self, texts: dict[str, str] | None = None) -> None:
         self.texts = texts or {}
@@ -68,7 +68,7 @@ def cell(value: Any, nested: bool, aliases: Aliases) -> str:
 
 
 def text_cell(text: str, nested: bool, aliases: Aliases, column_is_text: bool = False) -> str:
-    """Return the text of a string; in a column of texts, `12` needs no mark."""
+    """Return the text of a string. In a column of texts, `12` needs no mark."""
     cut = aliases.cut(text)
     if cut is not None and not _NESTED_DIRTY.search(cut[1]):
         return f"${cut[0]}{cut[1]}"
@@ -82,7 +82,7 @@ def text_cell(text: str, nested: bool, aliases: Aliases, column_is_text: bool = 
 
 
 def quoted(text: str) -> str:
-    """Return a string between quotes: raw between three if that spares escapes, else as JSON."""
+    """Return a quoted string: raw in triple quotes if that saves escapes, else as JSON."""
     if not _ESCAPED.search(text):
         return f'"{text}"'
     plain = json.dumps(text, ensure_ascii=False)
@@ -93,7 +93,7 @@ def quoted(text: str) -> str:
 
 
 def clean_column(texts: list[str]) -> bool:
-    """Say whether every text can stand bare in a row as it is; cheap, and sometimes wrongly False."""
+    """Whether every text can be a bare cell of a row; cheap, with some false negatives."""
     joined = " ".join(texts)
     if "," in joined or not joined.isprintable() or not reads_as_texts(texts):
         return False
@@ -101,12 +101,12 @@ def clean_column(texts: list[str]) -> bool:
 
 
 def clean_nested(texts: list[str]) -> bool:
-    """Say whether every text can stand bare between brackets as it is."""
+    """Whether every text can be a bare cell inside brackets."""
     return clean_column(texts) and not _BRACKETS.search(" ".join(texts))
 
 
 def reads_as_texts(cells: Sequence[str]) -> bool:
-    """Say whether every bare cell is the text that it shows: not blank, not marked, not a number or literal."""
+    """Whether every bare cell is literally its text: not blank, not marked, not a number or literal."""
     starts = {cell[:1] for cell in cells}
     if not starts.isdisjoint(_NO_TEXT_START):
         return False
@@ -116,7 +116,7 @@ def reads_as_texts(cells: Sequence[str]) -> bool:
 
 
 def read_numbers(cells: Sequence[str]) -> list[int] | None:
-    """Return whole numbers that are written as JSON writes them, or None if one of the cells is none."""
+    """Return the cells as integers, or None unless all are integers as JSON writes them."""
     joined = "".join(cells)
     if not (joined.isascii() and joined.isdigit()) or not _ZERO_OR_NONE.isdisjoint({cell[:1] for cell in cells}):
         return None
@@ -131,7 +131,7 @@ _NUMERIC = "-+.eE0123456789"
 
 
 class ScalarReader(dict[str, Any]):
-    """Bare or quoted cells as values, remembered: reader["12"] -> 12, reader["'12"] -> "12"."""
+    """Converts bare or quoted cells to values, with a cache: reader["12"] -> 12, reader["'12"] -> "12"."""
 
     def __init__(self, aliases: dict[str, str], as_text: bool = False) -> None:
         super().__init__()
@@ -169,7 +169,7 @@ class ScalarReader(dict[str, Any]):
 
 
 def number(raw: str) -> int | float:
-    """Return a JSON number's value, an int unless it has a point or an exponent."""
+    """Return a JSON number's value: an int unless it has a point or an exponent."""
     try:
         return int(raw)
     except ValueError:
@@ -177,7 +177,7 @@ def number(raw: str) -> int | float:
 
 
 def unquoted(raw: str) -> str:
-    """Return the string inside its quotes."""
+    """Return the string inside the quotes."""
     if raw.startswith('"""') and len(raw) >= 6:
         return raw[3:-3]
     if "\\" not in raw and len(raw) > 1:

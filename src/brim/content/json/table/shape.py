@@ -1,4 +1,4 @@
-"""Finding the classes in a JSON value: objects that look alike, wherever they stand.
+"""Finds the classes in a JSON value: objects that look alike, wherever they are.
 
 Example: [{"id": 1, "owner": {"login": "a"}}, {"id": 2, "owner": {"login": "b"}}]
          -> class item (id, owner) with two rows, class owner (login) with two rows, at one place: flat
@@ -12,20 +12,20 @@ from typing import Any, Literal
 from brim.content.json.wrapping import Wrapped, unwrap_json
 
 TableForm = Literal["inline", "flat", "rows", "keyed", "plain"]
-# A place is where an object stands: the number of its parent's group, the key, whether in a list there.
+# The place of an object: the number of its parent's group, the key, and whether it is in a list there.
 ShapePlace = tuple[int, str, bool]
 ROOT = -1
-# Writing one level takes up to seven calls, so this leaves a caller half of Python's 1,000; reading a level looks at
-# all that stands inside it once more. Syntax trees come to about 60 levels, schemas to 25.
+# Writing one level takes up to seven calls, so this leaves a caller half of Python's 1,000; reading a level reads
+# everything inside it once more. Syntax trees have about 60 levels, schemas 25.
 _MAX_DEPTH = 64
 _MAX_GROUPS = 400
-# A table may have so many times the keys of its commonest objects, and so many more: 26 KB of a map in which every
-# entry had a key of its own made 60,000 cells without a bound. Tables of real API answers stay below 2 times.
+# A table may have this many times the keys of its most common objects, plus this many. Without a limit, 26 KB of a map
+# with a different key in every entry made 60,000 cells. Tables of real API answers stay below 2 times.
 _MOST_KEYS = (4, 8)
 
 
 class EntryKey(str):
-    """The key of a column that holds the keys of a map's entries; no data has it."""
+    """The key of a column with the keys of a map's entries; it never occurs in data."""
 
     __slots__ = ()
 
@@ -40,12 +40,12 @@ ENTRY = EntryKey("*")
 
 
 class NestedTooDeep(ValueError):
-    """The value is nested deeper, or is more varied, than a table form is good for."""
+    """The value is too deeply nested or too varied for a table form."""
 
 
 @dataclass(slots=True, eq=False)
 class RowGroup:
-    """The objects with one tuple of keys."""
+    """The objects with the same keys in the same order."""
 
     number: int
     keys: tuple[str, ...]
@@ -60,7 +60,7 @@ class RowGroup:
 
 @dataclass(slots=True, eq=False)
 class Class:
-    """Groups that are near enough to share a table; `form` says how its objects are written."""
+    """Groups similar enough to share a table; `form` says how its objects are written."""
 
     name: str
     keys: list[str]
@@ -74,10 +74,10 @@ class Class:
 
 
 class RowShape:
-    """Every object of a value with its class.
+    """The objects of a value with their classes.
 
-    `unwrapped` holds strings that were JSON themselves, by the id of their object and their key; `maps`
-    holds objects whose keys are data, as entries with their key in the column ENTRY.
+    `unwrapped` has the strings that were JSON themselves, by the id of their object and their key; `maps`
+    has the objects whose keys are data, as entries with their key in the column ENTRY.
     """
 
     def __init__(self, value: Any, unwrap: bool = True) -> None:
@@ -96,7 +96,7 @@ class RowShape:
         return self.class_of[self.listed.get(id(row)) or tuple(row)]
 
     def find(self, row: dict[str, Any]) -> Class | None:
-        """The class of an object, if it has one: an empty one and a map have none."""
+        """The class of an object; empty objects and maps have none."""
         return self.class_of.get(self.listed.get(id(row)) or tuple(row)) if id(row) not in self.maps else None
 
     def child(self, row: dict[str, Any], key: str) -> Any:
@@ -132,7 +132,7 @@ class RowShape:
         keys = tuple(row)
         home: Any = keys
         if depth == 1 and place[2]:
-            # A list that is the whole document has a table of its own, whatever stands inside its rows.
+            # A list that is the whole document gets its own table, whatever its rows contain.
             home = self.listed[id(row)] = (place, keys)
         group = self.groups.get(home)
         if group is None:
@@ -158,7 +158,7 @@ def _may_hold_json(text: str) -> bool:
 
 
 def _is_map(value: dict[str, Any]) -> bool:
-    """Say whether an object's keys are data: its values are like objects, and its keys look like ids."""
+    """Whether an object's keys are data: its values are similar objects, and its keys look like ids."""
     if len(value) < 2:
         return False
     first: set[str] | None = None
@@ -175,7 +175,7 @@ def _is_map(value: dict[str, Any]) -> bool:
 
 
 def _classes(groups: list[RowGroup]) -> list[tuple[RowGroup, Class]]:
-    """Merge near groups, largest first, and name each class after the key that its objects stand at."""
+    """Merge similar groups, largest first, and name each class after the key of its objects."""
     merged: list[list[RowGroup]] = []
     for group in sorted(groups, key=lambda g: (-len(g.rows), g.number)):
         home = next((others for others in merged if _alike(others[0], group)), None)
@@ -209,7 +209,7 @@ def _class(members: list[RowGroup], keys: list[str], names: set[str]) -> Class:
 
 
 def _alike(one: RowGroup, other: RowGroup) -> bool:
-    """Near key sets, or half of the smaller one's keys at the same place."""
+    """Whether key sets are similar, or share half of the smaller one's keys at the same place."""
     if (one.keys[0] is ENTRY) != (other.keys[0] is ENTRY) or one.listed != other.listed:
         return False
     mine, theirs = one.key_set, other.key_set
@@ -223,10 +223,10 @@ def _alike(one: RowGroup, other: RowGroup) -> bool:
 
 
 def _merge_keys(members: list[RowGroup]) -> tuple[list[str], list[RowGroup]]:
-    """Return one key order that holds for all members, and the members that it cannot hold for.
+    """Return a key order that is valid for all members, and the members that it can't be valid for.
 
-    Nor for members that bring ever new keys: a table of them would be blank for the most part, and its cells many
-    more than the values that there are.
+    Members that keep adding new keys are excluded too: their table would be mostly blank, with many more cells than
+    there are values.
     """
     order = list(members[0].keys)
     outsiders = []

@@ -1,4 +1,4 @@
-"""The grammar of the table form: where a cell ends, and what a header says.
+"""The grammar of the table form: the ends of cells, and the syntax of headers.
 
 header   %name(field,field,…)     name is empty for the root, `[]` or `{}` for a root list or map
 field    key [!wrap] [[]] (field,…) | ['] key [*] [?] [!wrap] [@class] [:value | =template | ~template]
@@ -14,7 +14,7 @@ from brim.content.json.table.scalars import unquoted
 from brim.errors import NotDecodable
 
 QUOTED = re.compile(r'"""[\s\S]*?"""(?!")|"(?:[^"\\\n]|\\.)*"')
-# A quote that is not closed is a token too, so that what follows it is not searched again from the next quote on.
+# An unclosed quote is a token too, so that the text after it isn't searched again from every later quote.
 _TOKEN = re.compile(r'"""[\s\S]*?"""(?!")|"(?:[^"\\\n]|\\.)*+(?:"|())|[()\[\]{}]')
 _BARE = re.compile(r'[^,()\[\]{}"\n]*')
 _ROW_BARE = re.compile(r"[^,\n]*")
@@ -27,8 +27,8 @@ _GROUP = re.compile(r"(?:!(\+?json[0-9]?a?))?(\[\])?\(")
 SPECIAL = re.compile(r'["(\[{]')
 _SPECIAL_START = re.compile(r'(?:\A|,)["(\[{]')
 _BRACKET_START = re.compile(r"(?:\A|,)[(\[{]")
-# The last branch takes all that is left once no cell fits: `findall` would else look for one from every place on, and
-# 30 KB in brackets took seconds.
+# The last branch takes the rest once no cell matches; otherwise `findall` would retry at every position, and 30 KB in
+# brackets took seconds.
 _QUOTED_CELL = re.compile(r'("(?:[^"\\]|\\.)*+"|[^,"][^,]*+|),|[\s\S]+')
 _QUOTED_INSIDE = re.compile(r'("""[\s\S]*?"""(?!")|"(?:[^"\\\n]|\\.)*+"|[^,()\[\]{}"]*+),|[\s\S]+')
 _ANY_CELL = r'(?:"""[\s\S]*?"""(?!")|"(?:[^"\\\n]|\\.)*"|%s)(?=[,\n]|\Z)'
@@ -38,7 +38,7 @@ _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
 class Spec:
-    """One field of a header; what most fields do not have stands on the class."""
+    """A field of a header; class attributes are the defaults of rare properties."""
 
     entry = False
     as_text = False
@@ -61,7 +61,7 @@ class Spec:
 
 
 def cell_end(text: str, at: int, inside: bool, tagged: bool) -> int:
-    """Return where the cell that starts at `at` ends; inside brackets a bare text ends at any bracket."""
+    """Return the end of the cell that starts at `at`; inside brackets, a bare text ends at any bracket."""
     start = text[at : at + 1]
     if start == '"':
         found = QUOTED.match(text, at)
@@ -79,7 +79,7 @@ def cell_end(text: str, at: int, inside: bool, tagged: bool) -> int:
 
 
 def bracket_end(text: str, at: int) -> int:
-    """Return the position behind the bracket that closes the one at `at`."""
+    """Return the position after the bracket that closes the one at `at`."""
     open_brackets = []
     for found in _TOKEN.finditer(text, at):
         token = found[0]
@@ -97,7 +97,7 @@ def bracket_end(text: str, at: int) -> int:
 
 
 def split_cells(text: str) -> list[str]:
-    """Split what stands between brackets at its own commas."""
+    """Split the content of brackets at its top-level commas."""
     if not SPECIAL.search(text):
         return text.split(",")
     cells: list[str] = _QUOTED_INSIDE.findall(text + ",")
@@ -117,7 +117,7 @@ def split_cells(text: str) -> list[str]:
 
 
 def read_rows(text: str, at: int, specs: list[Spec]) -> tuple[list[list[str]], int]:
-    """Return the rows from `at` up to the next line that starts with %, and where that line starts."""
+    """Return the rows from `at` up to the next line that starts with %, and the start of that line."""
     rows: list[list[str]] = []
     size = len(text)
     tagged = [spec.nested and not spec.child for spec in specs]
@@ -140,7 +140,7 @@ def read_rows(text: str, at: int, specs: list[Spec]) -> tuple[list[list[str]], i
 
 
 def _read_line(line: str) -> list[str] | None:
-    """Split a row that has quoted cells, but no brackets and no raw text: the usual case, so it is quick."""
+    """Split a row with quoted cells but without brackets and raw text: a fast path for the usual case."""
     if _BRACKET_START.search(line):
         return None
     cells: list[str] = _QUOTED_CELL.findall(line + ",")
@@ -148,7 +148,7 @@ def _read_line(line: str) -> list[str] | None:
 
 
 def _read_row(text: str, at: int, tagged: list[bool]) -> tuple[list[str], int]:
-    """Return the cells of the row at `at`, whatever they hold, and where it ends."""
+    """Return the cells of the row at `at`, of any kind, and the end of the row."""
     cells: list[str] = []
     while True:
         by_name = len(cells) < len(tagged) and tagged[len(cells)]
@@ -163,7 +163,7 @@ def _read_row(text: str, at: int, tagged: list[bool]) -> tuple[list[str], int]:
 
 
 def read_fields(text: str, at: int, path: tuple[str, ...] = ()) -> tuple[list[Spec], int]:
-    """Read the fields of a header from behind its opening bracket; return them and where they end."""
+    """Read the fields of a header after its opening bracket; returns them and their end."""
     specs: list[Spec] = []
     while True:
         found = _USUAL_FIELD.match(text, at)
