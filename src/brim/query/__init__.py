@@ -1,4 +1,4 @@
-"""Asking an archived text: lines of it, counts, matches of a regular expression, or a jq or JSONPath expression."""
+"""Queries about an archived text: lines, counts, matches of a regular expression, or a jq or JSONPath expression."""
 
 from __future__ import annotations
 

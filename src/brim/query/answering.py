@@ -1,4 +1,4 @@
-"""Answers an expression about a text. What a model wrote as a program runs in a child process with bounds."""
+"""Answers a query about a text. Programs written by a model run in a child process with limits."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from typing import Any
 from brim.errors import BadInput, MissingExtra
 from brim.query.expression import Expression, parse
 
-# A jq program over 10 MB of JSON takes about 1 s, a regular expression 0.1 s; a gateway waits 2 s for an answer.
+# Time limits: a jq program over 10 MB of JSON takes about 1 s, a regular expression 0.1 s; a gateway waits 2 s.
 SECONDS, PATIENCE = 1, 1.7
-# Python, jq and 20 MB of JSON as values stay below half of it.
+# Memory limit: Python, jq and 20 MB of JSON as values stay below half of it.
 MEGABYTES = 768
 LARGEST = 20_000_000
-# More than any window holds: what is over is cut off before it is counted.
+# Longer output, which exceeds any window, is cut off before it is counted.
 MOST_BYTES = 4_000_000
 _CHILD = Path(__file__).with_name("child.py")
-_FAILED = 3  # what it ends with where it has no answer; a limit ends it with a signal
+_FAILED = 3  # the child's exit code if it has no answer; a limit ends it with a signal
 _MISSING = object()
 
 
 def query(text: str, expression: str) -> str:
-    """The answer of an expression about a text, headed by what it is of.
+    """The answer to a query about a text, with a header that says what was queried.
 
-    Raises BadInput for an expression that is wrong or takes too long, MissingExtra for jq where that is not installed.
+    Raises BadInput for an expression that is invalid or takes too long, MissingExtra for jq if it isn't installed.
 
     Example: query('{"items": [{"id": 7}]}', ".items[].id") -> "[1 result of .items[].id]\\n7"
     """
@@ -145,7 +145,7 @@ def _longest(value: Any) -> list[Any]:
 
 
 def _bounded(way: str, program: str, text: str) -> str:
-    """What the child process prints."""
+    """The output of the child process."""
     if len(text) > LARGEST:
         size = f"{len(text):,} characters; the most is {LARGEST:,}"
         raise BadInput("expression", f"is for a text of {size}: use lines a-b")

@@ -1,8 +1,8 @@
-"""Runs one regular expression or jq program in a process of its own, bounded in time, memory, output and reach.
+"""Runs one regular expression or jq program in a separate process with limited time, memory, output and permissions.
 
-It is run by its path, as `python -I child.py WAY MOST_BYTES SECONDS MEGABYTES`, with an empty environment: the program
-that a model wrote can read neither keys from the environment nor files. The first line of its input is the program as
-JSON, the rest is the text. What it prints is the answer; what went wrong goes to standard error.
+It is run by path, as `python -I child.py WAY MOST_BYTES SECONDS MEGABYTES`, with an empty environment, so a program
+written by a model can read neither keys from the environment nor files. The first line of its input is the program as
+JSON, the rest is the text. It prints the answer to standard output and errors to standard error.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ except ImportError:  # the extra `query` is not installed
 
 try:
     import resource
-except ImportError:  # not on Windows: there the caller's clock is the only bound
+except ImportError:  # on Windows, the caller's timeout is the only limit
     resource = None  # type: ignore[assignment]
 
-# What standard error says where there is no answer; any other words are what is wrong with the program.
+# Messages on standard error if there is no answer; any other text is an error in the program.
 NO_JQ, NO_JSON = "no jq", "no json"
 FAILED = 3
-LONG, AROUND = 400, 120  # characters of a line that is shown whole, and beside a match in a longer one
+LONG, AROUND = 400, 120  # longest line to show whole, and characters around a match in a longer one
 
 
 def bound(seconds: int, megabytes: int) -> None:
-    """From here on no file can be opened, nothing written but to what is open, and no process begun."""
+    """Apply the limits: no file can be opened, nothing written except to open files, and no process started."""
     if resource is None:
         return
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-    with contextlib.suppress(ValueError, OSError):  # macOS keeps no such limit: there the clock ends it
+    with contextlib.suppress(ValueError, OSError):  # macOS doesn't enforce this limit, but the timeout applies
         resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
 
 
 def matching(pattern: str, text: str) -> Iterator[str]:
-    """The lines in which the pattern is found, with their numbers; a pattern over lines is found in the whole text."""
+    """The lines that match, with their numbers; a multi-line pattern is searched in the whole text."""
     found = re.compile(pattern)
     if "\\n" in pattern or found.flags & re.DOTALL:
         for match in found.finditer(text):
@@ -55,14 +55,14 @@ def matching(pattern: str, text: str) -> Iterator[str]:
                 yield f"{number}: {line}"
             continue
         at = -1
-        for match in found.finditer(line):  # a long line is shown around what was found in it
+        for match in found.finditer(line):  # show only the surroundings of matches in a long line
             if match.start() >= at:
                 at = match.end() + AROUND
                 yield f"{number}:{match.start() + 1}: {line[max(0, match.start() - AROUND) : at]}"
 
 
 def counted(pattern: str, text: str) -> Iterator[str]:
-    """How often each match, or the first group of it, occurs; the most frequent first."""
+    """How often each match, or its first group, occurs; the most frequent first."""
     found = re.compile(pattern)
     times = Counter(match.group(1) if found.groups else match.group() for match in found.finditer(text))
     for said, number in sorted(times.items(), key=lambda item: (-item[1], str(item[0]))):
@@ -70,13 +70,13 @@ def counted(pattern: str, text: str) -> Iterator[str]:
 
 
 def results(program: str, text: str) -> Iterator[str]:
-    """The results of a jq program, one a line; JSON Lines are a list."""
+    """The results of a jq program, one per line; JSON Lines are treated as a list."""
     for value in jq.compile(program).input_text(text, slurp=several(text)):
         yield value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def several(text: str) -> bool:
-    """Whether a text is JSON values one a line."""
+    """Whether a text has one JSON value per line."""
     first, _, rest = text.lstrip().partition("\n")
     if not rest.strip() or first[:1] not in "{[":
         return False
@@ -104,7 +104,7 @@ def main() -> int:
             if left <= 0:
                 break
     except (ValueError, re.error, RecursionError, MemoryError) as problem:
-        if str(problem).startswith("parse error"):  # of the text: a program's own faults are told by the compiler
+        if str(problem).startswith("parse error"):  # in the text; the compiler reports errors in the program
             return failed(NO_JSON)
         return failed(str(problem)[:400] or type(problem).__name__)
     return 0

@@ -1,4 +1,4 @@
-"""What an expression asks for, by how it is written.
+"""Parses query expressions.
 
 lines 40-60 · head 20 · tail 5 · count · count by state · count by /ERROR (\\w+)/ · /time.?out/i ·
 .items[] | .name · $.items[*].name
@@ -19,7 +19,7 @@ _ENDS = re.compile(r"(head|tail|first|last)\s+(\d{1,9})(?:\s+lines?)?$", re.I)
 _COUNT_BY = re.compile(r"count\s+by\s+(\S.*)$", re.I | re.S)
 _SLASHED = re.compile(r"/(.*)/([imsx]*)$", re.S)
 _GREP = re.compile(r"(?:grep|regex|match)\s+(\S.*)$", re.I | re.S)
-# How a jq program begins: a path, a value that is built, or one of its functions followed by what such a one takes.
+# The start of a jq program: a path, a constructed value, or a function with its arguments.
 _JQ = re.compile(
     r"[.\[{(\"]|-?\d|(?:def|if|try|reduce|foreach|label|not)\b"
     r"|(?:map|select|length|keys|keys_unsorted|values|to_entries|from_entries|with_entries|group_by|sort|sort_by|unique"
@@ -35,7 +35,7 @@ _STEP = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """The way to answer, its numbers (first and last line, or how many), and the pattern, field or jq program."""
+    """The kind of query, its numbers (first and last line, or a count), and the pattern, field or jq program."""
 
     way: Way
     first: int = 0
@@ -44,7 +44,7 @@ class Expression:
 
 
 def parse(written: str) -> Expression:
-    """What an expression asks for. Raises BadInput with what could have been meant.
+    """Parse an expression. Raises BadInput with suggestions.
 
     Example: parse("lines 40-60") -> Expression("lines", 40, 60)
     """
@@ -85,7 +85,7 @@ def _flagged(pattern: str, flags: str) -> str:
 
 
 def _from_jsonpath(path: str) -> str:
-    """A JSONPath as jq. Example: "$.items[?(@.n > 3)]['a b']" -> ".items[] | select(.n > 3) | .[\\"a b\\"]" """
+    """Translate JSONPath to jq. Example: "$.items[?(@.n > 3)]['a b']" -> ".items[] | select(.n > 3) | .[\\"a b\\"]" """
     out = ["."]
     at = 1
     while at < len(path):

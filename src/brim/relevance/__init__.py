@@ -1,11 +1,11 @@
-"""How relevant old content is to the current message, without a language model.
+"""Scores how relevant old content is to the current message, without a language model.
 
     index = Index()
     index.add("Ann: I adopted a dog yesterday.", when="8 May 2023", tokens=9)
-    index.score("When did Ann get her dog?")     one number an entry
+    index.score("When did Ann get her dog?")     one number per entry
     index.pack("When did Ann get her dog?", 500) the entries that should stay within 500 tokens
 
-`Unread` is the same for texts that are asked about once; `quick_scores` looks only for the words of the question.
+`Unread` does the same for texts with a single query; `quick_scores` only looks for the words of the question.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Texts that are asked about once: what a question needs of them is looked for when it is asked, and never indexed."""
+"""Texts with a single query: they are searched for the terms of the question and never indexed."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from brim.relevance.term_spread import Column
 
 
 class Unread(Index):
-    """Scores as an `Index` gives them, for a tenth of the time that it takes to make one.
+    """Gives the same scores as an `Index`, in a tenth of the time it takes to build one.
 
-    Entries that are added after a question are not found.
+    Entries added after a question aren't found.
     """
 
     def __init__(self) -> None:
@@ -35,14 +35,14 @@ class Unread(Index):
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> Unread:
-        """Texts of one session of which nothing is known."""
+        """Texts of one session, without further information."""
         self = cls()
         self._entries = Entries.unread(texts)
         return self
 
 
 def quick_scores(texts: Sequence[str], query: str) -> Column:
-    """One score a text, by nothing but the words of the question and those related to them.
+    """One score per text, only by the words of the question and related words.
 
     Example: quick_scores(["I like tea", "The dogs ran off"], "Where is the dog?") -> [0.0…, 0.7…]
     """

@@ -1,4 +1,4 @@
-"""Dates as people write them, and how near an entry's date is to one that a question names."""
+"""Parses dates as people write them, and rates how near an entry's date is to one in a question."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _NAMES = "|".join(sorted((name.capitalize() for name in _MONTHS), key=len, rever
 _DAY = r"([0-3]?\d)(?:st|nd|rd|th)?"
 _WRITTEN = re.compile(rf"(?:\b{_DAY} (?:of )?)?\b({_NAMES})\b\.?(?: {_DAY}\b(?!:))?(?:,? ((?:19|20)\d\d)\b)?")
 _ISO = re.compile(r"\b((?:19|20)\d\d)-(\d\d)-(\d\d)(?:\b|T)")
-# "May I", "March on": a bare month counts only after a word that makes it a time.
+# Because of "May I" and "March on", a bare month only counts after a word that makes it a time.
 _BEFORE_MONTH = re.compile(r"\b(?:in|of|during|since|until|by|before|after|last|next|this|early|late|mid)[ -]$", re.I)
 
 
 class Date(NamedTuple):
-    """A date of which the year or the day may be unknown."""
+    """A date whose year or day may be unknown."""
 
     year: int | None
     month: int
@@ -49,7 +49,7 @@ def dates_in(text: str) -> list[Date]:
 
 
 def day_number(when: str) -> int:
-    """The day that `when` names, as a count of days; 0 when it names none.
+    """The day that `when` names, as a number of days; 0 if it names none.
 
     Example: "1:56 pm on 8 May, 2023" -> 738648
     """
@@ -60,9 +60,9 @@ def day_number(when: str) -> int:
 
 
 def nearness(asked: Date, number: int) -> float:
-    """How likely an entry of day `number` tells of `asked`: 1 on the day, half in the days that follow.
+    """How likely it is that an entry of day `number` is about `asked`: 1 on the day, half in the days after it.
 
-    People tell of a thing when it happens or soon after. A month is near to all of its days.
+    People talk about events when they happen or soon after. A month is near all of its days.
     """
     if not number:
         return 0.0
@@ -74,5 +74,5 @@ def nearness(asked: Date, number: int) -> float:
 
 
 def _ordinal(year: int, month: int, day: int) -> int:
-    # Day 31 of a shorter month is read as its first days overflowing: no error for a slip of the pen.
+    # Day 31 of a shorter month overflows into the next one, because a typo shouldn't be an error.
     return date(year, month, 1).toordinal() + min(max(day, 1), 31) - 1

@@ -1,4 +1,4 @@
-"""What is known of each entry besides its words: who, when, how long, what kind of utterance."""
+"""Attributes of each entry besides its words: speaker, date, length, kind of utterance."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ except ImportError:  # installed without a compiler
     _compiled = None  # type: ignore[assignment]
 
 # Kinds of utterance, as bits.
-TELLS_TIME = 1  # says when something was or will be
-TELLS_OF_SELF = 2  # somebody speaks of themselves
-ASKS = 4  # ends in a question: what follows is the answer
-OPENS = 8  # first of its session, where topics are set
+TELLS_TIME = 1  # says when something happened or will happen
+TELLS_OF_SELF = 2  # the speaker talks about themselves
+ASKS = 4  # ends in a question, so the answer follows
+OPENS = 8  # first of its session, where topics are introduced
 
 _TIME_WORDS = frozenset(
     form
@@ -34,29 +34,29 @@ _TIME_WORDS = frozenset(
     for form in (word, word.capitalize())
 ) | frozenset(str(year) for year in range(1900, 2100))
 _SELF_WORDS = frozenset("I my My me we We our Our us".split())
-# What a word says of the text that holds it.
+# What a word says about the text that contains it.
 MARKED = dict.fromkeys(sorted(_TIME_WORDS), TELLS_TIME) | dict.fromkeys(sorted(_SELF_WORDS), TELLS_OF_SELF)
-# Among so many last characters a question mark means that the text asks.
+# A question mark within this many characters of the end makes the text a question.
 ENDING = 60
 
-# "Ann: …", "Project Manager: …": who speaks, where a transcript writes it into the text.
+# "Ann: …", "Project Manager: …": the speaker, if a transcript has it in the text.
 _LABEL = re.compile(r"\s*([^\W\d_][\w.'’-]{0,30}(?: [\w.'’-]{1,30}){0,3}):\s")
-# No label is longer, white space before it aside. Of unread texts so many are looked at for whether they have any.
+# The longest label, not counting whitespace before it, and the number of unread texts to check for labels.
 _LABEL_LENGTH, _SAMPLE = 160, 128
 _ROLES = frozenset("user assistant system tool human ai bot model developer function agent".split())
 
 _DECAY_TOKENS = 90.0
 _DECAY_LEAST, _DECAY_MOST = 0.5, 0.8
 _BLOCK_TOKENS = 500
-# By the tokens between the middles of two neighbours what a score keeps on the way: they share a subject the more
-# the nearer they are, and long entries are far apart. Beyond the last it is the least.
+# The share of a score that reaches a neighbour, by the tokens between the middles of both: the nearer they are, the
+# more likely they share a subject, and long entries are far apart. Beyond the last step it is the minimum.
 _STEPS = tuple(min(_DECAY_MOST, max(_DECAY_LEAST, exp(-between / _DECAY_TOKENS))) for between in range(64))
-# The same by the tokens of both neighbours.
+# The same, by the tokens of both neighbours.
 _BETWEEN = array("d", [step for step in _STEPS for _ in range(2)])
 
 
 class Entries:
-    """Parallel columns, one row an entry; rows are only appended."""
+    """Parallel columns, one row per entry; rows are only appended."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -64,7 +64,7 @@ class Entries:
         self.lengths = array("q")
         self.total_tokens = 0
         self.total_length = 0
-        self.decay = array("d")  # what a score keeps on the way from the entry before, 0 across sessions
+        self.decay = array("d")  # the share of a score that passes from the previous entry, 0 across sessions
         self.kind = bytearray()
         self.days = array("q")
         self.sessions: list[int | str] = []
@@ -75,7 +75,7 @@ class Entries:
 
     @classmethod
     def unread(cls, texts: Sequence[str]) -> Entries:
-        """Texts of one session of which no word has been read; the columns are made all at once."""
+        """Texts of one session that haven't been read yet; the columns are built all at once."""
         self = cls()
         self.texts = list(texts)
         if _compiled is None:
@@ -97,7 +97,7 @@ class Entries:
         return self
 
     def _measure(self) -> None:
-        """What the texts take, and what a score keeps between them, as the compiled half does it."""
+        """The sizes of the texts and the decay between them, as the compiled version computes them."""
         self.lengths = array("q", map(len, self.texts))
         self.tokens = array("q", [length // 4 or 1 for length in self.lengths])
         self.total_length, self.total_tokens = sum(self.lengths), sum(self.tokens)
@@ -106,7 +106,7 @@ class Entries:
         self.decay.extend([steps[both] if both < far else _DECAY_LEAST for both in map(add, sizes, sizes[1:])])
 
     def blocks(self) -> array[int]:
-        """Which stretch of about 500 tokens each entry is in."""
+        """The number of the stretch of about 500 tokens that each entry is in."""
         return array("q", [before // _BLOCK_TOKENS for before in accumulate(self.tokens[:-1], initial=0)])
 
     def append(
@@ -116,7 +116,7 @@ class Entries:
         size = max(1, len(text) // 4) if tokens is None else tokens
         opens = number == 0 or session != self.sessions[-1]
         if opens and number:
-            # Only where there are several sessions does the first entry of all open one.
+            # The very first entry only opens a session if there are several.
             self.kind[0] |= OPENS
         self.decay.append(0.0 if opens else _step((size + self.tokens[-1]) // 2))
         self.kind.append((OPENS if opens and number else 0) | (kind_of(text, found) if found is not None else 0))
@@ -131,11 +131,11 @@ class Entries:
         return number
 
     def add_kinds(self, kinds: Iterable[int]) -> None:
-        """Note of what kinds the entries are whose words were not known when they were added."""
+        """Set the kinds of entries whose words weren't known when they were added."""
         self.kind = bytearray(map(or_, self.kind, kinds))
 
     def cut(self, length: int) -> None:
-        """Forget the entries from a number on, as if they had never been added."""
+        """Remove the entries from a number on, as if they had never been added."""
         for number in range(length, len(self.texts)):
             self.total_tokens -= self.tokens[number]
             self.total_length -= self.lengths[number]
@@ -153,7 +153,7 @@ class Entries:
             self.kind[0] &= ~OPENS
 
     def speakers(self) -> dict[str, list[int]]:
-        """The entries of each speaker. Labels count only if most entries have one: else they are text."""
+        """The entries of each speaker. Labels only count if most entries have one; otherwise they are text."""
         if self.labelled * 2 < len(self.texts):
             return self.spoken
         return {**self.labels, **self.spoken}
@@ -186,7 +186,7 @@ def _step(between: int) -> float:
 
 
 def kind_of(text: str, found: list[str]) -> int:
-    """The kinds of utterance that `text`, of which `found` are the words, is.
+    """The kinds of utterance of `text`, whose words are `found`.
 
     Example: "I sold it last week." -> TELLS_TIME | TELLS_OF_SELF
     """
@@ -197,9 +197,9 @@ def kind_of(text: str, found: list[str]) -> int:
 
 
 def gains(*, broad: bool, asks_when: bool) -> list[float]:
-    """By how much each combination of kinds is raised: facts are told in statements with a time.
+    """The gain of each combination of kinds: facts are in statements with a time.
 
-    A question that wants a whole passage wants its questions and asides too.
+    A question about a whole passage needs its questions and asides too.
     """
     out = []
     for kind in range(16):

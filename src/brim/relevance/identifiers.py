@@ -1,22 +1,22 @@
-"""Identifiers: words that name one thing. A text that holds the asked one is before all that merely resemble it."""
+"""Identifiers: words that name one thing. A text with the requested one ranks above texts with merely similar ones."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-# Letters or signs with digits, or many digits.
+# Letters or signs combined with digits, or many digits.
 _WORD = re.compile(r"\w[\w-]{2,40}")
-# "15th", "100k", "30pm": amounts and times, which name nothing.
+# "15th", "100k", "30pm": amounts and times, which don't identify anything.
 _AMOUNT = re.compile(r"\d+[a-z]{1,2}")
-# An identifier that more than so many texts hold, or more than this share of them, names none of them.
+# An identifier in more texts than this, or in more than this share of them, doesn't identify any of them.
 FEW, COMMON = 4, 0.08
-# So many characters of a message are searched for identifiers.
+# Characters of a message to search for identifiers.
 ASKED = 4_000
 
 
 def is_identifier(word: str) -> bool:
-    """Whether a word in lower case is a code that names one thing. Example: ord-02407 -> True, 15th -> False"""
+    """Whether a lower-case word is a code that names one thing. Example: ord-02407 -> True, 15th -> False"""
     if word.isdigit():
         return len(word) >= 5
     return len(word) >= 4 and any(map(str.isdigit, word)) and not _AMOUNT.fullmatch(word)
@@ -28,7 +28,7 @@ def identifiers(text: str) -> list[str]:
 
 
 def holders(name: str, texts: Sequence[str], numbers: Sequence[int]) -> list[int]:
-    """Those of some texts that hold an identifier as a word of its own; none of them where that are too many.
+    """The given texts that contain an identifier as a separate word; none if there are too many.
 
     Example: holders("ord-1", ["see ORD-1.", "see ORD-12"], [0, 1]) -> [0]
     """

@@ -16,20 +16,20 @@ from brim.relevance.terms import split, terms, words
 from brim.relevance.vectors import Embedder, Vectors
 
 _FEEDBACK = 0.12
-# Several words in one place count for more than in several places.
+# Extra weight if several words of a question occur in the same place.
 _TOGETHER = 0.15
-# Many words need no others to be found by.
+# Questions with more words than this need no related words.
 _FEW = 12
-# Where the work is bounded, a term that more than this share of the entries hold is not shared with neighbours.
+# If the work is limited, terms in more than this share of the entries aren't shared with neighbours.
 _EVERYWHERE = 0.2
 
 
 class Index:
-    """Entries and the terms that they hold. What is added stays; scores are made at each question."""
+    """Entries and their terms. Entries stay once added; scores are computed for each question."""
 
     def __init__(self) -> None:
         self._entries = Entries()
-        # The entries that hold a term, each as often as it does: to append is all that adding has to do.
+        # The entries that contain a term, once per occurrence, so that adding only appends.
         self._postings: dict[str, list[int]] = defaultdict(list)
         self._vectors = Vectors()
 
@@ -41,8 +41,8 @@ class Index:
     ) -> int:
         """Append an entry and return its number.
 
-        A speaker may also stand in the text ("Ann: hello"). `when` is any text with a date. Entries of
-        different sessions are not neighbours. Without `tokens` a quarter of the characters is taken.
+        The speaker may also be in the text ("Ann: hello"). `when` is any text with a date. Entries of
+        different sessions aren't neighbours. `tokens` defaults to a quarter of the characters.
         """
         found = split(text)
         number = self._entries.append(text, speaker, when, session, tokens, found)
@@ -52,10 +52,10 @@ class Index:
         return number
 
     def _look_for(self, terms: Iterable[str]) -> None:
-        """Make sure that it is known which entries hold some terms: here that was read when they were added."""
+        """Prepare to look up some terms; here they were already indexed when entries were added."""
 
     def cut(self, length: int) -> None:
-        """Forget the entries from a number on, as if they had never been added."""
+        """Remove the entries from a number on, as if they had never been added."""
         for text in self._entries.texts[length:]:
             for term in terms(split(text)):
                 held = self._postings[term]
@@ -71,9 +71,9 @@ class Index:
     ) -> Column:
         """How relevant each entry is to `query`, in the order of adding; 0 or more unless embeddings are used.
 
-        `share` is the part of all entries that there is room for: with more room, words that only stand near the best
-        entries count more, and with 0 nothing but the question does. `reach` bounds the work: so many occurrences of
-        terms are looked at.
+        `share` is the part of all entries that fits: with more room, words that merely occur near the best entries
+        count more, and with 0 only the question counts. `reach` limits the work: it is the number of occurrences of
+        terms to look at.
         """
         if not len(self):
             return zeros(0)
@@ -103,7 +103,7 @@ class Index:
         return totals
 
     def naming(self, query: str) -> list[int]:
-        """The entries that hold an identifier which a query names, once it has been scored."""
+        """The entries with an identifier from a query that has been scored."""
         found: dict[int, None] = {}
         for name in identifiers(query):
             held = [self._postings.get(term, []) for term in terms(split(name))]
@@ -111,13 +111,13 @@ class Index:
         return list(found)
 
     def holding(self, query: str) -> list[int]:
-        """The entries that hold a word of a query, or one that means about the same, in the order of adding."""
+        """The entries with a word of a query or a synonym, in the order they were added."""
         asked = words(query)
         kin = [other for term in asked for other, _ in related(term)]
         return sorted({number for term in (*asked, *kin) for number in self._postings.get(term, ())})
 
     def _raised(self, query: str, totals: Column) -> list[tuple[int, float]]:
-        """What lifts the entries that hold an asked identifier above all others."""
+        """The boost that lifts entries with a requested identifier above all others."""
         named = self.naming(query)
         top = max(totals) if named else 0.0
         return [(number, top) for number in named]
@@ -125,8 +125,8 @@ class Index:
     def pack(self, query: str, budget_tokens: int, embeddings: Embedder | None = None) -> list[int]:
         """The numbers, in order, of the entries to keep for `query` within `budget_tokens`.
 
-        A twentieth goes to the newest entries, the rest to the most relevant. A question that asks for a
-        passage (a summary, a discussion) gets the neighbours of what it finds.
+        A twentieth goes to the newest entries, the rest to the most relevant ones. A question about a passage (a
+        summary, a discussion) also gets the neighbours of its matches.
         """
         if budget_tokens <= 0 or not len(self):
             return []
@@ -144,5 +144,5 @@ class Index:
         return self._entries.total_tokens
 
     def nearness(self, query: str) -> Sequence[float] | None:
-        """What each entry has to do with the one before, for a question that wants whole passages; None for others."""
+        """How closely each entry is related to the one before, for questions about whole passages; None for others."""
         return self._entries.decay if parse_question(query).broad else None

@@ -24,10 +24,10 @@ _NAMED, _NAMED_GAIN = 1.0, 0.8
 
 
 class Matcher:
-    """One question against the entries; `look_up` tells which of them hold a term, each as often as it does.
+    """Matches one question against the entries; `look_up` returns the entries with a term, once per occurrence.
 
-    With `reach` the words of the best entries are looked up only as long as they occur so often together. A term that
-    more than the share `everywhere` of the entries hold is not shared with neighbours: most hold it themselves.
+    With `reach`, words of the best entries are only looked up until their occurrences add up to it. A term in more than
+    the share `everywhere` of the entries isn't shared with neighbours, because most contain it themselves.
     """
 
     def __init__(
@@ -48,9 +48,9 @@ class Matcher:
         self.question = question
 
     def match(self, together: float = 0.0) -> Column:
-        """What the terms of the question, and terms related to them, give to each entry.
+        """Score each entry by the terms of the question and related terms.
 
-        Each two terms that meet in an entry, or near it, add the share `together` of their geometric mean.
+        Every two terms that meet in or near an entry add the share `together` of their geometric mean.
         """
         totals, roots = zeros(self.size), zeros(self.size)
         for term, weight in self.terms.items():
@@ -62,7 +62,7 @@ class Matcher:
         return totals
 
     def telling(self, totals: Column) -> dict[str, float]:
-        """The words of the best entries that are not asked for, each by how much it is theirs."""
+        """Characteristic words of the best entries that aren't in the question, with weights."""
         best = [n for n in nlargest(_FEEDBACK_ENTRIES, range(self.size), key=totals.__getitem__) if totals[n] > 0]
         whole = sum(totals[number] for number in best)
         telling: dict[str, float] = {}
@@ -74,9 +74,9 @@ class Matcher:
         return telling
 
     def feed_back(self, totals: Column, weight: float, telling: dict[str, float], occurrences: CountText) -> None:
-        """Add what the best entries' own telling words find elsewhere.
+        """Add matches elsewhere of the best entries' characteristic words.
 
-        Hundreds of words are weighed, so by how often each occurs, which is cheaper than by how many hold it.
+        It weighs hundreds of words, so it uses the number of occurrences, which is cheaper than the number of entries.
         """
         scored = []
         for term, value in telling.items():
@@ -95,7 +95,7 @@ class Matcher:
         share(hits, totals, self.entries)
 
     def add_surroundings(self, totals: Column) -> None:
-        """Add how much the passage around an entry, some 1,500 tokens, is about the question."""
+        """Add the relevance of the passage around an entry, some 1,500 tokens."""
         block = self.entries.blocks()
         about: dict[int, float] = {}
         for term, weight in self.terms.items():
@@ -112,7 +112,7 @@ class Matcher:
             totals[number] += about.get(place, 0.0)
 
     def raise_named(self, totals: Column) -> None:
-        """Raise the entries of speakers, and of days, that the question names."""
+        """Raise the entries of speakers and days that the question names."""
         raised: dict[int, float] = {}
         speakers = self.entries.speakers()
         for name in self.question.named:
@@ -128,7 +128,7 @@ class Matcher:
             totals[number] *= 1 + gain
 
     def _rarest(self, weights: dict[str, float]) -> dict[str, float]:
-        """The terms that tell most, when the message is long: a pasted log is not a question."""
+        """The most specific terms if the message is long, because a pasted log isn't a question."""
         if len(weights) <= _MOST_TERMS:
             return weights
         held = [(term, len(set(found))) for term in weights if (found := self.look_up(term))]

@@ -1,4 +1,4 @@
-"""Which entries to keep within a budget, given their scores."""
+"""Chooses which entries to keep within a budget, given their scores."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import accumulate, pairwise
 
 _RECENT = 0.05
 _PASSAGE_TOKENS = 130
-# How far around an entry its surroundings reach, and how much of its score is theirs.
+# The reach of an entry's surroundings, and their share in its score.
 _AROUND_TOKENS = 500
 _AROUND = 0.6
 
@@ -17,9 +17,9 @@ def pack(
 ) -> list[int]:
     """The entries to keep, in order: the newest for a twentieth of `budget`, then the best first.
 
-    By score, not by score per token: short entries say little. With `decay` (0 where a session begins)
-    an entry brings its neighbours, 130 tokens to each side, and counts for what stands around it: a question that
-    wants whole passages is answered where many entries are about it.
+    By score rather than score per token, because short entries say little. With `decay` (0 where a session begins),
+    an entry brings its neighbours, 130 tokens to each side, and its surroundings add to its score: questions about
+    whole passages are answered where many entries are relevant.
 
     Example: pack([3.0, 1.0, 2.0], [10, 10, 10], 20) -> [0, 2]
     """
@@ -29,7 +29,7 @@ def pack(
 def chosen(
     scores: Sequence[float], tokens: Sequence[int], budget: int, decay: Sequence[float] | None = None
 ) -> list[int]:
-    """The entries that `pack` keeps, in the order in which they are chosen: the newest, then the best first.
+    """The entries that `pack` keeps, in the order they are chosen: the newest, then best first.
 
     Example: chosen([1.0, 2.0, 3.0, 0.0], [10, 10, 10, 1], 21) -> [3, 2, 1]
     """
@@ -38,7 +38,7 @@ def chosen(
     kept: dict[int, None] = {}
     left = budget - _keep_recent(kept, tokens, int(budget * _RECENT))
     least = min(tokens, default=0)
-    # From the newest on, so that of equal scores the newer stands first.
+    # Start from the newest, so that the newer entry comes first if scores are equal.
     for number in sorted(range(len(scores) - 1, -1, -1), key=scores.__getitem__, reverse=True):
         if left < least:
             break

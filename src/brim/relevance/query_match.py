@@ -1,7 +1,7 @@
-"""Which pieces of a text speak of what the reader asks for.
+"""Finds the pieces of a text that match a query.
 
-Words of the query, and the parts of its identifiers, are looked up in the text by plain substring search, so
-that it costs milliseconds on megabytes; rare words weigh more than common ones.
+Words of the query and parts of its identifiers are found by plain substring search, which takes milliseconds on
+megabytes; rare words weigh more than common ones.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _STOP = frozenset(
 
 
 def terms(query: str) -> tuple[str, ...]:
-    """The words worth looking for, lower case, longest forms first seen.
+    """The words worth searching for, in lower case, compounds before their parts.
 
     Example: "Where is parseHeader used?" -> ("parseheader", "parse", "header", "used")
     """
@@ -57,7 +57,7 @@ def _pairs(word: str) -> list[str]:
 
 
 def _stem(word: str) -> str:
-    # Substring search finds "retries" and "retried" through "retri": enough, and never wrong by a table.
+    # Substring search finds "retries" and "retried" by "retri", which is good enough without a table.
     for ending in ("ing", "ed", "es", "s", "y"):
         if word.endswith(ending) and len(word) - len(ending) >= 4 and word.isalpha():
             return word[: -len(ending)]
@@ -65,12 +65,12 @@ def _stem(word: str) -> str:
 
 
 def lowered(text: str) -> str:
-    """Lower case with every character at its old place (only İ would become two)."""
+    """Lower case with the positions of characters unchanged (only İ would become two)."""
     return text.replace("İ", "I").lower()
 
 
 def hits(low: str, term: str) -> list[int]:
-    """Where the term stands in the lowered text, a short one only at the start of a word."""
+    """The positions of a term in the lowered text; short terms only at the start of a word."""
     found: list[int] = []
     at = low.find(term)
     whole_start = len(term) < 5 and term.isascii()
@@ -82,7 +82,7 @@ def hits(low: str, term: str) -> list[int]:
 
 
 def scores(pieces: Sequence[str], query: str) -> dict[int, float]:
-    """Score of each piece that has a word of the query; the others are not in it.
+    """The scores of the pieces that contain a word of the query; others are left out.
 
     Example: scores(["a cat\\n", "a dog\\n"], "dog") -> {1: 1.1…}
     """

@@ -1,4 +1,4 @@
-"""What the current message asks for, before any text is searched."""
+"""Parses what the current message asks for, before any text is searched."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from brim.count_text import CountText
 from brim.relevance.dates import Date, dates_in
 from brim.relevance.terms import split, words
 
-# Words by which people ask, as opposed to what they ask about. They count for a tenth.
+# Words people use to ask, as opposed to what they ask about. They count a tenth.
 _ASKING = frozenset(
     term
     for word in """summarize summary describe explain tell discuss discussion discussed mention mentioned say
@@ -25,7 +25,7 @@ _ASKING_CHARACTERS = 300
 _MOST_PASTED = 20_000
 _MOST_DATES = 4
 _PASTED_WEIGHT = 0.1
-# Somebody who asks for a summary, a discussion or what others thought wants a passage, not a line.
+# A question about a summary, a discussion or opinions needs a passage rather than a line.
 _BROAD = re.compile(
     r"\b(?:summar|discuss|overview|recap|opinion|think|thought|talk|conclu|debat|attitude|view)\w*", re.IGNORECASE
 )
@@ -34,7 +34,7 @@ _WHEN = re.compile(r"\bwhen\b|\bhow long\b|\b(?:what|which) (?:date|day|week|mon
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked: terms with their weights, speakers and dates that it names, and its kind."""
+    """A question: terms with their weights, speakers and dates that it names, and its kind."""
 
     terms: dict[str, float]
     named: tuple[str, ...]
@@ -43,8 +43,8 @@ class Question:
     asks_when: bool
 
     def within(self, reach: int, occurrences: CountText) -> Question:
-        """The same with as many terms as occur `reach` times together: what is asked before what is pasted, then the
-        rarest.
+        """The question with only as many terms as occur `reach` times in total: asked terms before pasted ones, then
+        the rarest.
         """
         known = sorted((-weight, times, term) for term, weight in self.terms.items() if (times := occurrences(term)))
         reached = accumulate(times for _, times, _ in known)
@@ -55,7 +55,7 @@ class Question:
 
 
 def parse_question(text: str, speakers: Collection[str] = ()) -> Question:
-    """Read `text` as a question to a conversation in which `speakers` (in lower case) speak.
+    """Parse `text` as a question about a conversation between `speakers` (in lower case).
 
     Example: parse_question("When did Ann adopt a dog?", ["ann"])
              -> Question(terms={"ann": 0.2, "adopt": 1.0, "dog": 1.0}, named=("ann",), …, asks_when=True)
@@ -63,12 +63,12 @@ def parse_question(text: str, speakers: Collection[str] = ()) -> Question:
     return _parsed(text, tuple(speakers))
 
 
-@lru_cache(4)  # one message is a question to every part of a conversation
+@lru_cache(4)  # the same message is a question about every part of a conversation
 def _parsed(text: str, speakers: tuple[str, ...]) -> Question:
     asked, pasted = _parted(text)
     named = _named(asked, speakers)
-    # A name in the question says who spoke far more often than what was said: people are addressed by
-    # name in the turns of the others.
+    # A name in the question is far more often the speaker than the subject: people are addressed by name in
+    # others' turns.
     of_names = {term for name in named for term in words(name)}
     weights: dict[str, float] = {}
     for term in words(asked):
@@ -76,7 +76,7 @@ def _parsed(text: str, speakers: tuple[str, ...]) -> Question:
     for term in words(pasted):
         weights.setdefault(term, _PASTED_WEIGHT)
     if max(weights.values(), default=1.0) < 1.0:
-        # Nothing but such words: then they are what is asked about.
+        # If there are only such words, they are the subject.
         weights = {term: 1.0 for term in weights if term not in of_names} or weights
     return Question(
         terms=weights,
@@ -88,7 +88,7 @@ def _parsed(text: str, speakers: tuple[str, ...]) -> Question:
 
 
 def _parted(text: str) -> tuple[str, str]:
-    """What asks, and what is pasted: a long message asks at its beginning or its end."""
+    """Split a message into question and paste: a long message asks at its beginning or its end."""
     if len(text) <= 4 * _ASKING_CHARACTERS:
         return text, ""
     asked = f"{text[:_ASKING_CHARACTERS]}\n{text[-_ASKING_CHARACTERS:]}"

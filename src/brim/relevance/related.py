@@ -1,7 +1,7 @@
 """Everyday English words that mean nearly the same, or go together: kid and child, purchase and buy.
 
-The table was computed once from the word vectors of a small sentence model (see NOTICE beside it); it is
-plain data, and nothing of the model is needed to use it.
+The table was computed once from the word vectors of a small sentence model (see NOTICE beside it). It is plain data;
+using it doesn't require the model.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pkgutil import get_data
 
 @lru_cache(1024)
 def related(term: str) -> tuple[tuple[str, float], ...]:
-    """Terms related to a stemmed `term`, each with its likeness between 0 and 1.
+    """Terms related to a stemmed `term`, each with a similarity between 0 and 1.
 
     Example: "kid" -> (("child", 0.9), ("boy", 0.7), …)
     """
@@ -32,8 +32,8 @@ def related(term: str) -> tuple[tuple[str, float], ...]:
 
 @cache
 def _table() -> bytes:
-    """A line a term, in order, `term other9 other7`: the digit is the likeness in tenths.
+    """One line per term, sorted, as `term other9 other7`: the digit is the similarity in tenths.
 
-    A line is read when its term is asked for: most never are, and the first question should not wait for them.
+    Lines are parsed on demand, because most are never needed and the first question shouldn't wait for them.
     """
     return get_data("brim.relevance", "data/related.txt") or b""

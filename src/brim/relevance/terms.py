@@ -1,8 +1,8 @@
-"""What a text is about, as terms that can be compared: words, parts of identifiers, stems.
+"""Turns text into comparable terms: words, parts of identifiers, stems.
 
-English words are stemmed. Words of other alphabets, and those of a text that is plainly in another
-language, are also known by their first five letters, which does for most inflected languages what a
-stemmer does for English. Scripts that put no spaces between words become pairs of characters.
+English words are stemmed. Words in other alphabets, and words of a text that is clearly in another language, are also
+represented by their first five letters, which works for most inflected languages like a stemmer for English. Scripts
+without spaces between words become pairs of characters.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import Stemmer
 
 
 class _Stemmer(threading.local):
-    """A stemmer of its own for every thread, which is what it asks for."""
+    """One stemmer per thread, because stemmers aren't thread-safe."""
 
     def __init__(self) -> None:
-        self.stem = Stemmer.Stemmer("english", 0).stemWord  # what it would keep is kept here, with more
+        self.stem = Stemmer.Stemmer("english", 0).stemWord  # no cache of its own, because results are cached here
 
 
 _own = _Stemmer()
@@ -32,7 +32,7 @@ def stem(word: str) -> str:
     return cast(str, _own.stem(word))
 
 
-# Function words of English, and what is left of contractions when the apostrophe splits them.
+# English function words, and the remains of contractions split at the apostrophe.
 STOP = frozenset(
     """a about above after again against all also am an and any are aren as at be because been before being
     below between both but by can could couldn d did didn do does doesn doing don down during each few for
@@ -44,7 +44,7 @@ STOP = frozenset(
     yourselves""".split()
 )
 
-# Words that nearly every longer text of their language has and that English does not.
+# Words that occur in nearly every longer text of their language, but not in English.
 _FOREIGN = frozenset(
     """der das und ist nicht ein eine ich sie mit auf wir für von zu im sich auch wie wird haben es sind war
     el los las una por para con que del se lo como pero más está muy le les des est une pas pour dans sur qui
@@ -53,7 +53,7 @@ _FOREIGN = frozenset(
 )
 _FOREIGN_SEEN = _FOREIGN | frozenset(word.capitalize() for word in _FOREIGN)
 
-# The irregular verbs and plurals of everyday English: base form first. A stemmer cannot know them.
+# Irregular verbs and plurals of everyday English, base form first, which a stemmer can't know.
 _IRREGULAR = {
     form: forms.split()[0]
     for forms in """begin began begun;bend bent;bite bit bitten;blow blew blown;break broke broken;bring brought;
@@ -81,18 +81,18 @@ for _form, _base in _IRREGULAR.items():
 
 _WORD = re.compile(r"\w+")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-# Thai, Lao, Burmese, Khmer, kana and Han run words together; Korean glues its endings on.
+# Thai, Lao, Burmese, Khmer, kana and Han have no spaces between words; Korean attaches its endings.
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
     "\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
-_LONGEST = 64  # what is longer is data (base64, digests), known by its first characters
+_LONGEST = 64  # longer words are data (base64, digests), represented by their first characters
 _PREFIX = 5
 _MEMO_LIMIT = 200_000
 
 
 def words(text: str) -> list[str]:
-    """The terms of `text` in order, repeats included.
+    """The terms of `text` in order, including repeats.
 
     Example: "The adopted children ran getUserName()" -> ["adopt", "child", "run", "getusernam", "get", "user", "name"]
     Example: "東京タワー" -> ["東京", "京タ", "タワ", "ワー"]
@@ -101,12 +101,12 @@ def words(text: str) -> list[str]:
 
 
 def split(text: str) -> list[str]:
-    """The words of `text` as they are written: letters, digits and underscores."""
+    """The words of `text` as written: letters, digits and underscores."""
     return _WORD.findall(text)
 
 
 def terms(found: list[str]) -> list[str]:
-    """The terms of words that `split` found."""
+    """The terms of words from `split`."""
     if len(_KNOWN) > _MEMO_LIMIT:
         _KNOWN.clear()
     if not _FOREIGN_SEEN.isdisjoint(found) and _is_foreign(found):
@@ -120,7 +120,7 @@ def _terms_of_all(found: list[str]) -> list[str]:
 
 
 def terms_given(word: str) -> tuple[str, ...]:
-    """The terms of one word that `split` found, in a text of whatever language."""
+    """The terms of one word from `split`, in a text of any language."""
     if len(_KNOWN) > _MEMO_LIMIT:
         _KNOWN.clear()
     known = _KNOWN[word]
@@ -128,20 +128,20 @@ def terms_given(word: str) -> tuple[str, ...]:
 
 
 def could_give(word: str, begin: tuple[str, ...]) -> bool:
-    """Whether a word can give a term whose `starts` are among these beginnings. Only such need be stemmed."""
+    """Whether a word can yield a term whose `starts` are among these beginnings; only such words need stemming."""
     return word.lower().startswith(begin) or not (word.isascii() and word.isalpha() and _is_simple(word))
 
 
 def _is_simple(word: str) -> bool:
-    """Whether a word of letters has no parts: no capital letter but its first."""
+    """Whether a word of letters has no parts: no capital letters except the first."""
     return word.islower() or word.istitle()
 
 
 def starts(term: str) -> tuple[str, ...]:
-    """Beginnings of which every simple word that gives a term has one, in lower case.
+    """Lower-case beginnings; every simple word that yields the term has one of them.
 
-    The rules of stemming write anew at most the last two letters of a stem, and neither of the first two, but for those
-    of "dying" and its like.
+    Stemming rules rewrite at most the last two letters of a stem, and never the first two, except in words like
+    "dying".
     Example: "run" -> ("ru", "ran"), "die" -> ("di", "dying")
     """
     unruly = (f"{term[0]}ying",) if len(term) == 3 and term.endswith("ie") else ()
@@ -149,7 +149,7 @@ def starts(term: str) -> tuple[str, ...]:
 
 
 def spellings(term: str) -> tuple[str, ...]:
-    """Lower-case strings of which one stands in nearly every text that has `term`.
+    """Lower-case strings; nearly every text with `term` contains one of them.
 
     Example: "citi" -> ("cit",), "run" -> ("run", "ran"), "haus~" -> ("haus",)
     """
@@ -160,7 +160,7 @@ def spellings(term: str) -> tuple[str, ...]:
 
 
 class _Known(dict[str, tuple[str, ...]]):
-    """A memo: a text has few different words, and stemming is the dear part."""
+    """A cache, because a text has few different words and stemming is expensive."""
 
     def __missing__(self, word: str) -> tuple[str, ...]:
         found = tuple(_terms(word))
@@ -202,7 +202,7 @@ def _terms_of_other_script(word: str) -> list[str]:
 
 
 def _terms_of_spaced(word: str) -> list[str]:
-    """A word with letters beyond ASCII: without accents, and by its prefix when it is long."""
+    """The terms of a word with letters beyond ASCII: without accents, and its prefix if it is long."""
     plain = unicodedata.normalize("NFKD", word[:_LONGEST]).lower()
     plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
     if not plain:
@@ -213,7 +213,7 @@ def _terms_of_spaced(word: str) -> list[str]:
 
 
 def _prefixes(found: Iterable[str]) -> list[str]:
-    # The mark keeps a prefix from meeting a whole word that happens to be spelt like it.
+    # The mark keeps a prefix from matching a whole word with the same spelling.
     return [
         word[:_PREFIX].lower() + "~"
         for word in found

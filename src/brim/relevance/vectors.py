@@ -1,4 +1,4 @@
-"""Embeddings, where a caller has them: they find what shares no word with the question."""
+"""Optional embeddings, which find entries that share no words with the question."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from typing import Protocol
 from brim.relevance.term_spread import Column
 
 _WEIGHT = 0.6
-# Scores that differ by less differ only by what kind of utterance an entry is.
+# Smaller differences between scores come only from the kinds of utterance.
 _NOTHING = 0.005
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors, all of one length; numpy arrays and lists of floats both do."""
+    """Turns texts into vectors of the same length; numpy arrays and lists of floats both work."""
 
     def __call__(self, texts: list[str], /) -> Sequence[Sequence[float]]: ...
 
 
 class Vectors:
-    """The entries' vectors, each made once and kept at length 1."""
+    """The entries' vectors, each computed once and normalized to length 1."""
 
     def __init__(self) -> None:
         self._units: list[array[float]] = []
@@ -32,7 +32,7 @@ class Vectors:
         del self._units[length:]
 
     def blend(self, scores: Column, query: str, texts: list[str], embedder: Embedder) -> Column:
-        """Scores plus the z-scored cosines, at 0.6 of the scores' own deviation, so that neither drowns.
+        """Scores plus the z-scored cosines, at 0.6 of the scores' own deviation, so that neither dominates.
 
         The vectors of one Vectors must all come from the same embedder.
         """
@@ -44,7 +44,7 @@ class Vectors:
         spread = pstdev(cosines)
         if spread == 0.0:
             return scores
-        # Where no word matches, the scores say nothing and the cosines stand alone.
+        # If no word matches, the scores say nothing, so use the cosines alone.
         apart = pstdev(scores)
         scale = _WEIGHT * (apart if apart > _NOTHING else 1.0) / spread
         mean = fmean(cosines)

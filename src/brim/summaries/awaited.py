@@ -1,7 +1,7 @@
-"""Summaries that a request waits for, where the summariser says so (`wait`).
+"""Summaries that a request waits for, if the summariser asks for that (`wait`).
 
-A plan is made in a limited time and never waits for a model. So what it asks for is noted, the plan is given up, the
-model is asked, and the plan is made again with the answers at hand.
+Planning has a time limit and never waits for a model. So the summaries it needs are noted, the plan is abandoned, the
+model is asked, and planning is repeated with the answers.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from brim.sized_lru import SizedLru
 from brim.summaries.deterministic import clip
 
 log = logging.getLogger("brim")
-# Plans of one request that may be given up: for the parts of a block, for their summary, and for what the summary's
-# size then pushes out. After that the summary without a model stands in.
+# Plans to abandon per request: for the parts of a block, for their summary, and for content that the summary's size
+# then pushes out. After that, the summary without a model is used.
 ROUNDS = 3
-# Characters of answers that are remembered: those of a conversation are asked for with each of its requests.
+# Characters of answers to cache, because every request of a conversation needs the same ones.
 KEPT = 1 << 20
 
 
 class Summarizer(Protocol):
-    """What makes summaries: a `LlmSummarizer`, or anything with the same call.
+    """Creates summaries: a `LlmSummarizer`, or any callable with the same signature.
 
-    One whose attribute `wait` is true is waited for by the request that needs its summary.
+    If its attribute `wait` is true, a request that needs a summary waits for it.
     """
 
     async def summarize(self, messages: Sequence[Message], previous: str, tokens: int) -> str | None: ...
 
 
 class SummaryWanted(Exception):
-    """A plan was given up, since it needs summaries: await `made()` and plan again."""
+    """A plan was abandoned because it needs summaries: await `made()` and plan again."""
 
     def __init__(self, made: Callable[[], Coroutine[Any, Any, None]]) -> None:
         super().__init__("a summary is waited for")
@@ -46,17 +46,17 @@ SummaryRequest = tuple[Sequence[Message], str, int]
 
 
 class AwaitedSummaries:
-    """What a policy asks a summariser, answered from what was made; what was not is noted in `wanted`."""
+    """Answers a policy's requests for summaries from those already made, and notes missing ones in `wanted`."""
 
     def __init__(self, summarizer: Summarizer) -> None:
         self.summarizer = summarizer
         self.wanted: dict[SummaryKey, SummaryRequest] = {}
         self.rounds = 0
         self._made: SizedLru[SummaryKey, str] = SizedLru(KEPT)
-        self._longest: dict[str, tuple[bytes, ...]] = {}  # the last messages that were summarised after a summary
+        self._longest: dict[str, tuple[bytes, ...]] = {}  # the last messages summarised after a summary
 
     def __call__(self, messages: Sequence[Message], previous: str, tokens: int) -> str:
-        """A summary, if it was made; else the first words of the messages, for a plan that will be given up."""
+        """A summary if it was made, else the first words of the messages, for a plan that will be abandoned."""
         key = _key(messages, previous)
         text = self._made.get(key)
         if text is not None:
@@ -67,7 +67,7 @@ class AwaitedSummaries:
         return clip(messages[-1].text, 200) or "…"
 
     def _less(self, messages: Sequence[Message], previous: str, tokens: int) -> SummaryRequest:
-        """What has to be asked: where a summary of the first messages was made, only the others go with it."""
+        """The messages to summarise: if the first ones have a summary already, only that and the others."""
         known = self._longest.get(previous, ())
         text = self._made.get((known, previous)) if known else None
         if text and _key(messages[: len(known)], previous)[0] == known:
@@ -75,16 +75,16 @@ class AwaitedSummaries:
         return messages, previous, tokens
 
     def begin(self) -> None:
-        """A plan is made now: what an earlier one asked for is of no account."""
+        """Start a plan, and forget what an earlier one wanted."""
         self.wanted.clear()
 
     def end(self) -> None:
-        """The plan is made; where it lacks summaries it is given up. Raises SummaryWanted."""
+        """Finish a plan. Raises SummaryWanted if it lacks summaries."""
         if self.wanted:
             raise SummaryWanted(self.made)
 
     async def made(self) -> None:
-        """Ask for all that is wanted; what fails is not asked for again."""
+        """Request all wanted summaries; failed ones aren't requested again."""
         wanted, self.wanted = self.wanted, {}
         self.rounds += 1
         texts = await asyncio.gather(*(asked(self.summarizer, *one) for one in wanted.values()))
@@ -101,10 +101,10 @@ def _key(messages: Sequence[Message], previous: str) -> SummaryKey:
 
 
 async def asked(summarizer: Summarizer, messages: Sequence[Message], previous: str, tokens: int) -> str:
-    """What a summariser says; nothing where it fails, which is told."""
+    """The summariser's answer; empty if it fails, which is reported."""
     try:
         text = await summarizer.summarize(messages, previous, tokens)
-    except Exception as problem:  # the caller's own code: anything may go wrong there
+    except Exception as problem:  # the caller's own code may raise anything
         log.warning("a summary failed (%s: %s)", type(problem).__name__, problem)
         return ""
     if text is not None and not isinstance(text, str):
@@ -114,7 +114,7 @@ async def asked(summarizer: Summarizer, messages: Sequence[Message], previous: s
 
 
 def run_blocking(work: Callable[[], Awaitable[None]]) -> None:
-    """Do asynchronous work and wait for it, also where the event loop of this thread runs already."""
+    """Run a coroutine and wait for it, even if this thread's event loop is already running."""
     problems: list[BaseException] = []
 
     async def working() -> None:
@@ -123,7 +123,7 @@ def run_blocking(work: Callable[[], Awaitable[None]]) -> None:
     def run() -> None:
         try:
             asyncio.run(working())
-        except BaseException as problem:  # whoever waits for it gets it
+        except BaseException as problem:  # re-raised in the waiting thread
             problems.append(problem)
 
     thread = threading.Thread(target=run, name="brim-summary", daemon=True)

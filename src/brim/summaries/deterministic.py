@@ -1,4 +1,4 @@
-"""Summaries without a model: what was asked, decided, found, done and left open, in the words that were used.
+"""Summaries without a model: what was asked, decided, found, done and left open, in the original words.
 
 Everything in a summary is taken verbatim from the messages; nothing is rephrased, so nothing can be wrong.
 """
@@ -26,14 +26,14 @@ _CONCLUSION = re.compile(
     r"the (?:answer|fix|cause|result) is)\b",
     re.IGNORECASE,
 )
-# Each of its matches has one of these.
+# Every match of the pattern contains one of these.
 _CONCLUDES = (
     "conclu", "decid", "decision", "verdict", "final answer", "let's ", "let’s ", "lets ",
     "therefore", "so we ", "we'll", "we will", "we should", "i'll", "i will", "i have",
     "i recommend", "i suggest", "fixed", "resolved", "implemented", "agreed", "chose", "answer is", "fix is",
     "cause is", "result is",
 )  # fmt: skip
-# A line that gives the verdict itself, plain, in bold or as a heading: it comes before the options that it rejects.
+# A line with the verdict itself, plain, in bold or as a heading, which takes precedence over rejected options.
 _VERDICT = re.compile(
     r"^[\s#>*_\-•]*(?:conclusion|decision|decided|verdict|final answer|we(?:'ll| will)|let(?:'|’)?s go with)\b",
     re.IGNORECASE,
@@ -44,7 +44,7 @@ _OPEN = re.compile(
     r"\b(?:todo|to do|not yet|still (?:need|open|missing|to)|unresolved|pending|blocked|remains? to|next step)\b", re.I
 )
 _LEAVES = ("todo", "to do", "not yet", "still ", "unresolved", "pending", "blocked", "remain", "next step")
-# Letters that are ASCII ones where case is of no account.
+# Letters that equal ASCII letters if case is ignored.
 _LIKE_ASCII = "\u017f\u212a\u0130\u0131"
 _MARKS = frozenset("-*•+#")
 _FACT = re.compile(
@@ -56,25 +56,25 @@ _FACT = re.compile(
     r"|[$€£]\s?\d[\d,.]*|\b\d[\d,.]*\s?(?:%|USD|EUR|GB|MB|ms)\b"
     r"|\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?)?\b|\b\d{3,}\b"
 )
-# Words that may hold a fact, and the word after each: looking only at them is ten times faster.
+# Words that may be part of a fact, and the word after each; checking only these is ten times faster.
 _TELLING = re.compile(r"(?<!\S)[^\s\d@/$€£]*+[\d@/$€£]\S*(?=(\s\S+)?)")
-# Each of them has one of these.
+# Each of these words contains one of these characters.
 _TELLS = re.compile(r"[\d@/$€£]")
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n")
 
 
-# Characters kept for the line of topics that have none of their own, and how such a line begins.
+# Characters reserved for the line of topics that don't get their own, and the start of such a line.
 EARLIER = 400
 _COUNTED = re.compile(r"and (\d+) earlier topics?: ")
-# How many characters of messages one summary reads at most.
+# The most characters of messages that a summary reads.
 READ = 200_000
-# What is taken over of a line that a model wrote.
+# Characters to carry over from a line that a model wrote.
 CARRIED = 400
 
 
 @dataclass(slots=True)
 class Notes:
-    """What a span of messages held, each list in order of appearance and without repeats."""
+    """Notes on a span of messages; each list is in order of appearance, without repeats."""
 
     topics: list[str] = field(default_factory=list)
     decisions: list[str] = field(default_factory=list)
@@ -84,12 +84,12 @@ class Notes:
     verdicts: list[str] = field(default_factory=list)
 
 
-# By digest, so that it keeps no message alive.
+# Keyed by digest, so that it doesn't keep messages in memory.
 _known: SizedLru[tuple[bytes, int, int, bool], Notes] = SizedLru(4 << 20)
 
 
 def take_notes(messages: Sequence[Message], topic_chars: int = 80, line_chars: int = 160) -> Notes:
-    """Collect what a summary is made of, from as many of the newest messages as are worth reading for it."""
+    """Collect the contents of a summary from as many of the newest messages as are worth reading."""
     notes = Notes()
     for number, message in enumerate(_newest(messages, READ)):
         one = _noted(message, topic_chars, line_chars, earlier=not number and _summarizes(message))
@@ -105,12 +105,12 @@ def take_notes(messages: Sequence[Message], topic_chars: int = 80, line_chars: i
 
 
 def _summarizes(message: Message) -> bool:
-    """Whether a message that stands first is an earlier summary; what begins so anywhere else is only text."""
+    """Whether the first message is an earlier summary; anywhere else, such a message is only text."""
     return message.text.startswith(HEADER)
 
 
 def _noted(message: Message, topic_chars: int, line_chars: int, *, earlier: bool) -> Notes:
-    """What one message holds: read once for as long as it comes back."""
+    """The notes on one message, cached while it keeps coming back."""
     key = (message.digest, topic_chars, line_chars, earlier)
     known = _known.get(key)
     if known is not None:
@@ -137,11 +137,11 @@ def _noted(message: Message, topic_chars: int, line_chars: int, *, earlier: bool
 
 
 def _carry(text: str, notes: Notes) -> None:
-    """Take over what an earlier summary says."""
+    """Carry over the content of an earlier summary."""
     lists = dict(zip(TITLES, (notes.topics, notes.decisions, notes.facts), strict=True))
     into: list[str] | None = None
     lines = text.removeprefix(HEADER).splitlines()
-    if not lists.keys() & set(lines):  # a model wrote it, in a form of its own
+    if not lists.keys() & set(lines):  # a model wrote it, in its own format
         notes.facts += [clip(line, CARRIED) for line in lines]
     for line in lines:
         into = lists.get(line, into)
@@ -150,9 +150,9 @@ def _carry(text: str, notes: Notes) -> None:
 
 
 def _newest(messages: Sequence[Message], chars: int) -> Sequence[Message]:
-    """The newest messages that together have about so many characters: a bounded summary needs no more.
+    """The newest messages up to about this many characters; a limited summary needs no more.
 
-    An earlier summary at their start is read as well: it is all that is left of what it stands for.
+    An earlier summary at their start is read too, because it is all that is left of its messages.
     """
     for start in range(len(messages) - 1, -1, -1):
         chars -= len(messages[start].raw)
@@ -163,7 +163,7 @@ def _newest(messages: Sequence[Message], chars: int) -> Sequence[Message]:
 
 
 def _ends(text: str, size: int) -> str:
-    """A long text without its middle: what matters stands at either end more often."""
+    """A long text without its middle, because the important parts are more often at either end."""
     return text if len(text) <= size else f"{text[: size // 2]}\n{text[-size // 2 :]}"
 
 
@@ -178,9 +178,9 @@ def clip(text: str, size: int) -> str:
 
 
 def key_points(text: str, size: int = 160) -> list[str]:
-    """What an answer decided: its verdicts, then its bullets, headings and conclusions.
+    """The decisions of an answer: its verdicts, then its bullets, headings and conclusions.
 
-    A heading stands with the line under it; one with nothing of its own to say is left out.
+    A heading is joined with the line under it; a heading without content is left out.
     Example: "- A\n- B\n**Decision:** take B" -> ["Decision: take B", "A", "B"]
     """
     verdicts: list[str] = []
@@ -206,7 +206,7 @@ def key_points(text: str, size: int = 160) -> list[str]:
 
 
 def _verdict(lines: Sequence[str], number: int) -> str:
-    """A verdict without its marks; where it is only a title, with what stands under it."""
+    """A verdict without markup; if it is only a title, with the text under it."""
     line = _EMPHASIS.sub(r"\1", lines[number]).strip().lstrip("#>-• ").strip()
     bare = line.rstrip(": ")
     if len(bare.split()) <= 2 and (said := _under(lines, number, bullets=True)):
@@ -215,7 +215,7 @@ def _verdict(lines: Sequence[str], number: int) -> str:
 
 
 def _under(lines: Sequence[str], number: int, *, bullets: bool = False) -> str:
-    """The line right under a title, where it says something of its own: bullets speak for themselves."""
+    """The line right under a title, if it belongs to it; bullets do only on request."""
     for line in lines[number + 1 : number + 4]:
         if not line.strip():
             continue
@@ -226,9 +226,9 @@ def _under(lines: Sequence[str], number: int, *, bullets: bool = False) -> str:
 
 
 def holding(text: str, lines: list[str], signs: tuple[str, ...]) -> Collection[int]:
-    """The numbers of a text's lines in which, in any case, one of some strings of ASCII stands, and perhaps of others.
+    """The numbers of lines that contain one of some ASCII strings, ignoring case, and possibly others.
 
-    Looking for a few strings in the whole text is ten times faster than looking at each line with a pattern.
+    Searching the whole text for a few strings is ten times faster than matching each line with a pattern.
     """
     low = text.lower()
     if not text.isascii() and (len(low) != len(text) or any(letter in text for letter in _LIKE_ASCII)):
@@ -248,7 +248,7 @@ def holding(text: str, lines: list[str], signs: tuple[str, ...]) -> Collection[i
 
 
 def _start(text: str, end: int) -> int:
-    """Where the sentence starts that ends there."""
+    """The start of the sentence that ends at a position."""
     before = text[max(0, end - 240) : end]
     return end - len(before) + max(before.rfind(sign) for sign in ".!?\n。！？") + 1
 
@@ -279,7 +279,7 @@ def facts(text: str, most: int) -> list[str]:
             break
         for match in _FACT.finditer(text, max(after, word.start()), word.end(1) if word.group(1) else word.end()):
             if match.start() >= word.end():
-                break  # the next word speaks for itself
+                break  # the next word is a fact by itself
             found.append(match.group().rstrip(".,;:"))
             after = match.end()
     return found[:most]
@@ -288,12 +288,12 @@ def facts(text: str, most: int) -> list[str]:
 def concise(messages: Sequence[Message], limit: int = 2_000, topic_chars: int = 80) -> str:
     """The three-part summary in at most `limit` characters: topics, key decisions, important context.
 
-    Every message of the user is a topic; what there is no room for is counted with its first words. Empty if the
-    messages say nothing that a summary could hold.
+    Every message of the user is a topic; topics that don't fit are counted with their first words. Empty if the
+    messages contain nothing to summarise.
     """
     notes = take_notes(messages, topic_chars)
     said = "\n".join(notes.decisions).lower()
-    facts = [fact for fact in [*notes.open, *notes.done, *notes.facts] if fact.lower() not in said]  # each only once
+    facts = [fact for fact in [*notes.open, *notes.done, *notes.facts] if fact.lower() not in said]  # without repeats
     verdicts = set(notes.verdicts)
     options = [point for point in notes.decisions if point not in verdicts]
     parts = (notes.topics, [*options, *notes.verdicts], facts)
@@ -306,8 +306,8 @@ def concise(messages: Sequence[Message], limit: int = 2_000, topic_chars: int = 
 def _within(header: str, sections: list[tuple[str, list[str]]], limit: int, verdicts: int = 0) -> str:
     """Fill the sections in turn, the newest lines of each first, until the limit is reached.
 
-    The last `verdicts` lines of the second are shown before the others of it.
-    Older topics that there is no room for are one line: how many, and how each of them began.
+    The last `verdicts` lines of the second section take precedence over its others. Older topics that don't fit
+    become one line with their number and their first words.
     """
     chosen: list[set[int]] = [set() for _ in sections]
     kept = min(EARLIER, limit // 5) if header else 0
@@ -334,7 +334,7 @@ def _within(header: str, sections: list[tuple[str, list[str]]], limit: int, verd
 
 
 def _earlier_topics(topics: Sequence[str], room: int) -> str:
-    """Topics on one line, in as many words each as there is room for. Example: "- and 8 earlier topics: Berth 7; …" """
+    """Topics on one line, each with as many words as fit. Example: "- and 8 earlier topics: Berth 7; …" """
     counted = sum(int(found.group(1)) - 1 if (found := _COUNTED.match(topic)) else 0 for topic in topics) + len(topics)
     head = f"- and {counted} earlier topic{'s' if counted != 1 else ''}: "
     bare = [_COUNTED.sub("", topic) for topic in topics]
@@ -346,7 +346,7 @@ def _earlier_topics(topics: Sequence[str], room: int) -> str:
 
 
 def running(messages: Sequence[Message], limit: int) -> str:
-    """One block of the running summary: what an archived span asked, decided, found, did and left open."""
+    """One block of the running summary: what was asked, decided, found, done and left open in an archived span."""
     notes = take_notes(messages)
     sections = [
         ("asked:", notes.topics),

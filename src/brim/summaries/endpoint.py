@@ -1,4 +1,4 @@
-"""An endpoint that speaks like OpenAI, Anthropic or Gemini, to ask for summaries."""
+"""An endpoint with an API like OpenAI's, Anthropic's or Gemini's that writes summaries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ except ImportError:  # pragma: no cover - the gateway extra brings it
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Asks a model over HTTP. `url` is the base that the provider documents, such as https://api.openai.com/v1.
+    """Asks a model over HTTP. `url` is the provider's documented base URL, such as https://api.openai.com/v1.
 
     Example: LlmSummarizer(Endpoint("http://localhost:8080/v1", "qwen3-4b"))
     """
@@ -38,7 +38,7 @@ class Endpoint:
         return self.answer(await self.asked(system, text, tokens))
 
     async def asked(self, system: str, text: str, tokens: int) -> Mapping[str, Any]:
-        """The whole response: the answer, and what it took."""
+        """The whole response: the answer and its usage."""
         address = self.url.rstrip("/") + self._asking.path.format(model=self.model)
         async with (
             aiohttp.ClientSession(headers=self._headers()) as http,

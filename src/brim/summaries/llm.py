@@ -1,8 +1,8 @@
-"""Summaries by a model: any async callable, or an endpoint. Never on the way of a request.
+"""Summaries by a model: any async callable, or an endpoint. Requests don't wait for it by default.
 
-A block that is larger than the model's own window is summarised in pieces, and those summaries together again, so
-that a call can never overflow. A budget in tokens and in money ends the calls; what fails is refused, and the summary
-without a model stands.
+A block larger than the model's own window is summarised in pieces, whose summaries are then summarised together, so
+that a call can never overflow. A budget in tokens and money limits the calls. If a call fails, or its summary is
+rejected, the summary without a model is used.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from brim.summaries.verify import verified
 from brim.tokens.tokenizers import tokenizer
 
 log = logging.getLogger("brim")
-# Takes a system text, a user text and the most tokens of the answer; gives the answer. May raise.
+# Takes a system text, a user text and the most tokens of the answer; returns the answer. May raise.
 Ask = Callable[[str, str, int], Awaitable[str]]
 INSTRUCTION = (
     "Summarize the conversation so far for an assistant. Keep key facts, constraints, decisions, action items, and "
@@ -29,11 +29,11 @@ INSTRUCTION = (
 )
 PREVIOUS = "Previous summary: "
 SPEAKER = {"user": "User", "assistant": "Assistant", "tool": "Tool", "system": "System"}
-# What a request takes beside its texts, and the least that is worth asking for.
+# The overhead of a request beside its texts, and the smallest answer worth requesting.
 FRAME, LEAST = 32, 64
-# So many rounds of summaries of summaries are enough for any block: each is at least this much smaller.
+# The most rounds of summaries of summaries; each round shrinks the text, so these are enough for any block.
 ROUNDS = 6
-# The settings that are numbers, which of them, and the least that they may be.
+# The numeric settings, with their types and minimums.
 NUMBERS: tuple[tuple[str, Any, int], ...] = (
     ("window", int, 1),
     ("timeout", (int, float), 0),
@@ -43,7 +43,7 @@ NUMBERS: tuple[tuple[str, Any, int], ...] = (
     ("block_chars", int, 1),
 )
 MAY_BE_NONE = ("max_tokens", "max_cost", "block_chars")
-# The first wait before a call is tried again; each further one is twice as long.
+# Seconds before the first retry of a call; each later wait is twice as long.
 WAIT = 0.5
 
 
@@ -51,11 +51,11 @@ WAIT = 0.5
 class LlmSummarizer:
     """Summarises messages by asking a model.
 
-    `window` is the most input tokens of one call, `max_tokens` and `max_cost` (USD, needs `prices`) what all calls
-    together may take. Blocks of more than `block_chars` characters are summarised in parts even where they fit.
-    `style` is added to what the model is asked, such as "Write bullets in German." With `wait` a request that needs a
-    summary waits for it; without, it is sent with the summary that is there. `fit` brings one call's texts into the
-    window as the last word on its size; `warn` is told what went wrong.
+    `window` is the most input tokens of one call; `max_tokens` and `max_cost` (USD, needs `prices`) limit all calls
+    together. Blocks of more than `block_chars` characters are summarised in parts even if they fit. `style` is added
+    to the prompt, such as "Write bullets in German." With `wait`, a request that needs a summary waits for it;
+    otherwise, it is sent with the summary available. `fit` makes a final check that one call's texts fit the window;
+    `warn` is called with errors.
 
     Example: LlmSummarizer(ask, window=16_000, max_tokens=200_000)
     """
@@ -92,7 +92,7 @@ class LlmSummarizer:
             raise BadSetting("summarizer.max_cost", "needs the prices of the model")
 
     async def summarize(self, messages: Sequence[Message], previous: str, tokens: int) -> str | None:
-        """A verified summary of at most about `tokens` tokens; None if it is refused, or a call failed."""
+        """A verified summary of at most about `tokens` tokens; None if it was rejected or a call failed."""
         size = max(LEAST, min(tokens, self.window // 4))
         text = await self._reduced(_transcript(messages), previous, size)
         if text is None:
@@ -103,7 +103,7 @@ class LlmSummarizer:
         return found
 
     async def _reduced(self, text: str, previous: str, size: int) -> str | None:
-        """Map and reduce: pieces that fit the window, then their summaries, until one call takes all of it."""
+        """Map and reduce: summarise pieces that fit the window, then their summaries, until one call takes all."""
         for _ in range(ROUNDS):
             pieces = list(self._pieces(text, previous, size))
             if len(pieces) == 1:
@@ -114,7 +114,7 @@ class LlmSummarizer:
                 part = await self._asked(piece, "", share)
                 if not part:
                     return None
-                if self.count(part) >= self.count(piece):  # no round would get to an end with such parts
+                if self.count(part) >= self.count(piece):  # rounds would never finish with such parts
                     self.warn("a summary was refused: a part of it is no smaller than what it stands for")
                     return None
                 done.append(part)
@@ -122,7 +122,7 @@ class LlmSummarizer:
         return None
 
     def _pieces(self, text: str, previous: str, size: int) -> Iterator[str]:
-        """The text in pieces that one call can take, cut between lines where that is possible."""
+        """Split the text into pieces that fit one call, between lines if possible."""
         room = self.window - FRAME - self.count(f"{INSTRUCTION} {self.style}") - self.count(PREVIOUS + previous) - size
         room = max(LEAST, room)
         start = 0
@@ -143,7 +143,7 @@ class LlmSummarizer:
         return start + length
 
     async def _asked(self, text: str, previous: str, size: int) -> str | None:
-        """One call, tried again when it fails; None if it failed, or the budget is spent."""
+        """One call with retries; None if it failed or the budget is spent."""
         said = f"{PREVIOUS}{previous}\n\n{text}" if previous else text
         system = f"{INSTRUCTION} {self.style}".strip()
         if self.fit is not None:
@@ -156,7 +156,7 @@ class LlmSummarizer:
             self._spend(asked, 0)
             try:
                 answer = await asyncio.wait_for(self.ask(system, said, size), self.timeout)
-            except Exception as problem:  # the caller's own code, or a model behind it: anything may go wrong there
+            except Exception as problem:  # the caller's own code, or the model behind it, may raise anything
                 self.warn(f"a summary failed ({type(problem).__name__}: {problem})")
                 if attempt < self.retries:
                     await asyncio.sleep(WAIT * 2**attempt)

@@ -1,4 +1,4 @@
-"""Whether a summary may stand for what it was made of: what it must not lose is in it, or is put back verbatim."""
+"""Verifies that a summary may replace its messages: essential content is in it, or is added back verbatim."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from brim.summaries.deterministic import facts, take_notes
 
 PUT_BACK = "Also, verbatim:"
 FACTS = "- named: "
-# Sentences of a user that say how things are to be done, or that something is still to be done.
+# Sentences of a user that are instructions or open tasks.
 _INSTRUCTION = re.compile(
     r"\b(?:must|never|always|do not|don't|only|make sure|remember|prefer|instead of|from now on|todo|to do|"
     r"not yet|still (?:need|open|to)|next step)\b",
@@ -20,31 +20,31 @@ _INSTRUCTION = re.compile(
 )
 _SENTENCE = re.compile(r"[^.!?\n。！？]+(?:[.!?。！？](?=\S)[^.!?\n。！？]*)*[.!?。！？]?")
 _SPACE = re.compile(r"\s+")
-# Small numbers that something is called by, versions, shares. Example: "berth 99", "v1.2", "50%"
+# Small numbers in names, versions, percentages. Example: "berth 99", "v1.2", "50%"
 _SMALL = re.compile(
     r"\b[^\W\d_]{3,}\.?[ \xa0](?:no\.? ?|#)?\d{1,2}\b(?![.,:/-]?\d|\s?%)|\bv\d+(?:\.\d+)*\b|\b\d+(?:[.,]\d+)?\s?%"
 )
-# Words before a number that do not call it anything.
+# Words before a number that don't make it a name.
 _NO_NAME = frozenset(
     "the and for with from than about over under until after before within only least most last next first these those "
     "past into has have had was were are you your our their his her its all any some more less just per plus minus "
     "around nearly almost another every each between exactly took take takes needs need costs cost".split()
 )
-# Longer sentences, and sentences of longer messages, are content rather than instructions.
+# Longer sentences, and sentences in longer messages, are content rather than instructions.
 SENTENCE, READ = 240, 8_000
-# So many identifiers, paths and numbers of one part have to be in a summary: of what was said, of a call, of a result.
-# A result of more is data: its values are kept in the archive, and those that mattered were said or called with.
+# How many identifiers, paths and numbers of one part must be in a summary: of a text, a call and a result. A result
+# with more is data: its values are in the archive, and important ones were mentioned or used in calls.
 SAID, CALLED, FOUND = 200, 24, 40
-# So many small numbers with a name of one message.
+# How many small named numbers of one message must be in a summary.
 NAMED = 24
-# What is put back takes at most this share of what the summary stands for, or so many tokens; what was said is first.
+# Limit of what is added back, as a share of the replaced messages or in tokens; facts from texts come first.
 SHARE, LEAST = 0.5, 256
 
 
 def essentials(messages: Sequence[Message], previous: str = "") -> list[str]:
-    """What a summary of messages must hold: identifiers, paths, numbers, open tasks, explicit instructions.
+    """The facts a summary of messages must contain: identifiers, paths, numbers, open tasks, explicit instructions.
 
-    What the summary before it held comes after that of its kind: what is older goes first where there is no room.
+    Facts from the previous summary come after others of their kind, so that older ones are dropped first.
     """
     parts = [part for message in messages for part in message.parts]
     said = [fact for part in parts if part.kind == "text" for fact in (*facts(part.text, SAID), *named(part.text))]
@@ -56,13 +56,13 @@ def essentials(messages: Sequence[Message], previous: str = "") -> list[str]:
 
 
 def named(text: str) -> list[str]:
-    """Small numbers with what they are the numbers of. Example: "Berth 99, of 12, at 50%" -> ["Berth 99", "50%"]"""
+    """Small numbers with their names. Example: "Berth 99, of 12, at 50%" -> ["Berth 99", "50%"]"""
     found = (match.group() for match in _SMALL.finditer(text[:READ]))
     return [name for name in islice(found, 4 * NAMED) if name.split()[0].casefold() not in _NO_NAME][:NAMED]
 
 
 def _held(summary: str) -> tuple[list[str], list[str]]:
-    """The sentences that a summary must hand on, and the facts in it, those that were put back after its own."""
+    """The sentences that a summary must pass on, and its facts, with those added back last."""
     own, _, back = summary.partition(PUT_BACK)
     sentences = [match.group().strip(" -*") for match in _SENTENCE.finditer(own)]
     told = [text for text in sentences if 0 < len(text) <= SENTENCE and _INSTRUCTION.search(text)]
@@ -77,7 +77,7 @@ def _held(summary: str) -> tuple[list[str], list[str]]:
 
 
 def instructions(messages: Sequence[Message]) -> list[str]:
-    """What users asked for in so many words. Example: "Use tabs. Never edit main.py." -> ["Never edit main.py."]"""
+    """Explicit instructions from users. Example: "Use tabs. Never edit main.py." -> ["Never edit main.py."]"""
     found: list[str] = []
     for message in messages:
         if message.role != "user":
@@ -90,7 +90,7 @@ def instructions(messages: Sequence[Message]) -> list[str]:
 
 
 def verified(summary: str, messages: Sequence[Message], count: CountText, previous: str = "") -> str | None:
-    """The summary with what it left out put back; None if it says nothing, or takes as much as what it replaces.
+    """The summary with missing facts added back; None if it is empty or as large as what it replaces.
 
     Example: "Login is fixed." for messages that name order 4417 -> "Login is fixed.\\nAlso, verbatim:\\n- named: 4417"
     """
@@ -111,7 +111,7 @@ def verified(summary: str, messages: Sequence[Message], count: CountText, previo
 
 
 def holds(text: str, what: str) -> bool:
-    """Whether a text says something as words of its own. Example: holds("it was 144170", "4417") -> False"""
+    """Whether a text contains something as separate words. Example: holds("it was 144170", "4417") -> False"""
     place = text.find(what) if what else 0
     while place >= 0:
         end = place + len(what)
@@ -122,7 +122,7 @@ def holds(text: str, what: str) -> bool:
 
 
 def _joins(beside: str, edge: str) -> bool:
-    """Whether what stands beside a letter or digit (the nearest first) makes another word or number of it."""
+    """Whether the characters beside a letter or digit (nearest first) make it part of another word or number."""
     if not _letter(edge) or not beside:
         return False
     return _letter(beside[0]) or (edge.isdigit() and beside[0] in ".," and beside[1:].isdigit())
@@ -133,7 +133,7 @@ def _letter(sign: str) -> bool:
 
 
 def _within(lines: list[str], tokens: int, count: CountText) -> list[str]:
-    """The first lines that take at most so many tokens together."""
+    """The first lines that take at most this many tokens together."""
     taken = 0
     for number, line in enumerate(lines):
         taken += count(line) + 2
