@@ -90,8 +90,10 @@ def keep_newest(state: PlanState, room: int) -> None:
             state.keep_whole(group)
         elif newest:
             needed = _squeeze(state, group, state.limit - before)
-        elif (taken if step else 0) + needed <= most and before + needed <= state.target:
-            state.keep_whole(group)  # the last answer also where the newest step takes more than that share
+        elif step and taken + needed <= most and before + needed <= state.target:
+            state.keep_whole(group)
+        elif not step and needed <= NEWEST_SHARE * room and before + needed + state.summary.most <= state.limit:
+            state.keep_whole(group)  # whatever the newest step takes: the user's newest words reply to it
         elif step:
             break
         else:
