@@ -1,4 +1,4 @@
-"""Batch: one task over every record of many files, on all cores or on a cluster, with results in input order."""
+"""Runs one task over every record of many files, on all cores or a cluster, with results in input order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chunks: the parts that files are read in, so that neither a file nor its results are ever in memory as a whole."""
+"""Reads files in chunks, so that neither a file nor its results are ever in memory as a whole."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 
 from brim.errors import BadInput
 
-# Bytes of JSON lines a chunk. Counting 30 MB of requests on two processes took 2.7 to 2.9 s of CPU with chunks of 1/4,
-# 1 and 4 MB, twice each: the size does not matter for time, and the smaller ones keep less in memory.
+# Bytes of JSON lines per chunk. Counting 30 MB of requests on two processes took 2.7 to 2.9 s of CPU with chunks of
+# 1/4, 1 and 4 MB, twice each: the size doesn't matter for time, and smaller ones keep less in memory.
 CHUNK = 1 << 20
 PARQUET = b"PAR1"
 PACKED = {b"\x1f\x8b": "gzip -d", b"\x28\xb5\x2f\xfd": "zstd -d"}
@@ -20,7 +20,7 @@ BOM = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True)
 class FileChunk:
-    """A part of a file: the lines that begin from byte `start` on and before `end`, or one row group of Parquet."""
+    """A part of a file: the lines that begin at bytes from `start` to before `end`, or one row group of Parquet."""
 
     file: str
     start: int
@@ -29,12 +29,12 @@ class FileChunk:
 
     @property
     def size(self) -> int:
-        """The bytes of the file that it stands for."""
+        """The number of bytes of the file it covers."""
         return self.end - self.start
 
 
 def chunks(files: Iterable[str], size: int = CHUNK) -> Iterator[FileChunk]:
-    """The chunks of files, in their order. Raises BadInput, FileNotFoundError, MissingExtra."""
+    """The chunks of files, in order. Raises BadInput, FileNotFoundError, MissingExtra."""
     for file in files:
         with Path(file).open("rb") as opened:
             begins = opened.read(len(PARQUET))
@@ -51,7 +51,7 @@ def chunks(files: Iterable[str], size: int = CHUNK) -> Iterator[FileChunk]:
 
 
 def records(chunk: FileChunk) -> Iterator[tuple[int, bytes]]:
-    """The JSON of each record of a chunk with its number in it, from 1; blank lines are counted and left out."""
+    """The JSON of each record in a chunk, numbered from 1; blank lines are counted but skipped."""
     if chunk.row_group is not None:
         yield from enumerate(_parquet().rows(chunk.file, chunk.row_group), 1)
         return
@@ -63,11 +63,11 @@ def _lines(chunk: FileChunk) -> Iterator[bytes]:
     with open(chunk.file, "rb") as file:
         if chunk.start:
             file.seek(chunk.start - 1)
-            file.readline()  # the rest of a line that begins in the chunk before
+            file.readline()  # the rest of a line that begins in the previous chunk
         while file.tell() < chunk.end and (line := file.readline()):
             yield line if chunk.start else line.removeprefix(BOM)
 
 
 def _parquet() -> Any:
-    """The reader of Parquet: its package is an extra, loaded where such a file comes by."""
+    """The Parquet reader, which is an optional extra and only imported for such a file."""
     return import_module("brim.replays.parquet_rows")

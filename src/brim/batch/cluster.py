@@ -1,4 +1,4 @@
-"""Work on a Ray cluster: results in order, and the share of a lost worker or machine done again."""
+"""Runs work on a Ray cluster: returns results in order, and repeats the share of a lost worker or machine."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ try:
 except ImportError:
     raise MissingExtra("--ray", "batch") from None
 
-# Chunks handed out for each core of the cluster: one that it works on, and one so that it never waits.
+# Chunks to send per core of the cluster: one to work on, and one so that it never waits.
 AHEAD = 2
-# How often Ray does a chunk again whose worker or machine was lost.
+# How often Ray retries a chunk whose worker or machine was lost.
 RETRIES = 5
 
 
 def on_cluster(
     work: Callable[[FileChunk], ChunkResult], chunks: Iterable[FileChunk], address: str
 ) -> Iterator[ChunkResult]:
-    """The result of each chunk, in order. Files must have the same path on each machine of the cluster."""
+    """The result of each chunk, in order. Files must have the same path on every machine of the cluster."""
     with connected(address) as cores:
         handed = ray.put(work)
         remote = ray.remote(max_retries=RETRIES)(_done)

@@ -1,4 +1,4 @@
-"""Results as Parquet, one row group at a time."""
+"""Writes results as Parquet, one row group at a time."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ try:
 except ImportError:
     raise MissingExtra("Parquet", "batch") from None
 
-# Bytes after which a file of results ends and the next begins: what readers of Parquet split work by.
+# Bytes per file of results; readers of Parquet split work by files.
 PART = 256 << 20
 _PLACE = {"file": "string", "line": "int64"}
 
 
 class ParquetFolder:
-    """Results as files part-00000.parquet, … in a folder; a file has its name when it is whole."""
+    """A folder of result files part-00000.parquet, …; a file gets its name once it is complete."""
 
     def __init__(self, folder: str, columns: Mapping[str, str]) -> None:
         self._folder = Path(folder)
@@ -45,7 +45,7 @@ class ParquetFolder:
             self.close()
 
     def close(self) -> None:
-        """End the file that is being written."""
+        """Finish the current file."""
         if self._writer is not None:
             self._writer.close()
             self._sink.close()

@@ -1,4 +1,4 @@
-"""Work on the cores of one machine: results in order, and no more of them waiting than a few for each process."""
+"""Runs work on the cores of one machine: returns results in order, with at most a few waiting per process."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from brim.batch.chunks import FileChunk
 from brim.batch.work import ChunkResult
 from brim.errors import BadInput
 
-# Chunks handed out for each process: one that it works on, and one so that it never waits.
+# Chunks to send per process: one to work on, and one so that it never waits.
 AHEAD = 2
-# A chunk that ended its process this often ends the next one too: it most likely needs more memory than there is.
+# Give up on a chunk after it ended this many processes; it most likely needs more memory than there is.
 TRIES = 3
 
 
 def on_processes(
     work: Callable[[FileChunk], ChunkResult], given: Iterable[FileChunk], jobs: int
 ) -> Iterator[ChunkResult]:
-    """The result of each chunk, in order. A process that is killed is replaced, and its share done again."""
+    """The result of each chunk, in order. A killed process is replaced, and its share repeated."""
     chunks = iter(given)
     first = list(islice(chunks, 2))
     if jobs == 1 or len(first) < 2:
@@ -37,7 +37,7 @@ def on_processes(
         while True:
             try:
                 while len(waiting) < AHEAD * jobs and (chunk := next(chunks, None)) is not None:
-                    waiting.append((chunk, Future()))  # kept, also where handing it out fails
+                    waiting.append((chunk, Future()))  # keep it even if submitting it fails
                     waiting[-1] = chunk, pool.submit(work, chunk)
                 if not waiting:
                     return
@@ -60,12 +60,12 @@ def on_processes(
 
 
 def _started(jobs: int) -> ProcessPoolExecutor:
-    # A forked process would begin with the locks that threads of this one held, such as those of a progress bar.
+    # A forked process would inherit locks held by this one's threads, such as those of a progress bar.
     return ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), initializer=_leave_interrupts)
 
 
 def _leave_interrupts() -> None:
-    """Ctrl-C is for the process that started this one, which then ends it."""
+    """Ignore Ctrl-C; the parent process handles it and then ends this one."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

@@ -1,4 +1,4 @@
-"""A task over every record of files, wherever it runs; the same results in the same order everywhere."""
+"""Runs a task over every record of files, with the same results in the same order wherever it runs."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def run(
 ) -> Generator[ChunkResult, None, None]:
     """The results of a task over files of JSON lines or Parquet, chunk by chunk in input order.
 
-    `jobs` processes share the work (default: one a core), or the Ray cluster at the address `ray` does.
+    `jobs` processes share the work (default: one per core), or the Ray cluster at the address `ray`.
     """
     work = ChunkWork(task, described or {})
     given = chunks(files, chunk)
     if ray:
-        # Its package is an extra: it is loaded where a cluster is asked for.
+        # Ray is an optional extra, so import it only if a cluster is requested.
         found: Iterator[ChunkResult] = import_module("brim.batch.cluster").on_cluster(work, given, ray)
     else:
         found = on_processes(work, given, jobs or cores())
@@ -38,12 +38,12 @@ def run(
 
 
 def cores() -> int:
-    """The cores that this process may use."""
+    """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _numbered(found: Iterator[ChunkResult]) -> Generator[ChunkResult, None, None]:
-    """Results with the lines counted from the start of their file: only here is known what stands before a chunk."""
+    """Number the lines of results from the start of their file; a chunk doesn't know how many precede it."""
     last: FileChunk | None = None
     before = 0
     for result in found:

@@ -1,4 +1,4 @@
-"""What is done with a record: it is counted, or compacted. A task goes to other processes and machines as it is."""
+"""The tasks for a record: counting and compacting. Tasks are sent to other processes and machines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ResultRow = dict[str, Any]
 
 
 class BatchTask(Protocol):
-    """What is done with a record, and the columns of its result with their types."""
+    """A function of a record, and the columns of its result with their types."""
 
     @property
     def columns(self) -> Mapping[str, str]: ...
@@ -29,9 +29,9 @@ class BatchTask(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CountTask:
-    """Tokens of a record: a request, a list of messages or a text; with `field`, of what that field holds.
+    """Counts the tokens of a record (a request, a list of messages or a text), or with `field`, of that field.
 
-    `model` stands in for the models that requests name, `default` is for those that name none.
+    `model` replaces the models that requests name; `default` is for requests without one.
     """
 
     model: str = ""
@@ -65,7 +65,7 @@ class CountTask:
 
 @dataclass(frozen=True, slots=True)
 class CompactTask:
-    """A smaller text for a record: for a text as it is, for another value as JSON; with `field`, for that field."""
+    """Compacts a record: a text directly, another value as JSON; with `field`, only that field."""
 
     budget: int | None = None
     kind: str | None = None
@@ -95,6 +95,6 @@ def _field(record: bytes, name: str) -> bytes:
     return encode(value[name])
 
 
-@lru_cache(maxsize=32)  # a recording names a few models; each counter remembers the messages it saw
+@lru_cache(maxsize=32)  # a recording has few models, and each counter caches messages
 def _counter(model: Model, api: str) -> Counter:
     return Counter(model, api)

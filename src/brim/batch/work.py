@@ -1,4 +1,4 @@
-"""One chunk's work, done in whatever process or machine it is given to."""
+"""The work on one chunk, in any process or machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from brim.replays.recorded import NoRequest
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A record that could not be used: its line (of Parquet, its row) and why."""
+    """A skipped record: its line (or Parquet row), and the reason."""
 
     file: str
     line: int
@@ -27,7 +27,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class ChunkResult:
-    """What became of a chunk: a row for each record that could be used, with its file and line, and the others."""
+    """The result of a chunk: a row with file and line for each usable record, and the skipped ones."""
 
     chunk: FileChunk
     rows: tuple[ResultRow, ...]
@@ -37,13 +37,13 @@ class ChunkResult:
 
 @dataclass(frozen=True, slots=True)
 class ChunkWork:
-    """A task with the models that the settings describe: other processes have not read them."""
+    """A task with the models from the settings, which other processes haven't read."""
 
     task: BatchTask
     described: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __call__(self, chunk: FileChunk) -> ChunkResult:
-        """The result of a chunk, with its lines counted from its own start."""
+        """The result of a chunk, with lines counted from its start."""
         for name, given in self.described.items():
             models.override(name, given)
         rows: list[ResultRow] = []

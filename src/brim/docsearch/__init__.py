@@ -1,7 +1,7 @@
-"""Search in a folder of Markdown documents: specifications, learnings, notes.
+"""Searches a folder of Markdown documents, such as specifications, learnings and notes.
 
 found = search("docs/features", ["token", "limit"])
-print(found.text)          # the note that these specifications apply, then the five best files in full
+print(found.text)          # a note that these specifications apply, then the five best files in full
 """
 
 from brim.docsearch.bm25 import Bm25, words

@@ -1,4 +1,4 @@
-"""BM25 over small collections: sections of documents, tools of a server."""
+"""BM25 for small collections: sections of documents, tools of a server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _B = 0.5
 
 
 class Bm25:
-    """An index over documents that are given as lists of words.
+    """An index over documents, which are lists of words.
 
     Example: Bm25([["read", "file"], ["send", "mail"]]).rank(["mail"]) -> [(1, 0.69…)]
     """
@@ -31,7 +31,7 @@ class Bm25:
         self._norms = [_K1 * (1 - b + b * length / (mean or 1.0)) for length in lengths]
 
     def scores(self, query: Iterable[str]) -> dict[int, float]:
-        """The score of each document that holds a word of the query."""
+        """The scores of documents that contain a word of the query."""
         total = len(self._norms)
         scores: dict[int, float] = {}
         for word, weight in Counter(query).items():
@@ -45,5 +45,5 @@ class Bm25:
         return scores
 
     def rank(self, query: Iterable[str]) -> list[tuple[int, float]]:
-        """Documents and scores, best first; equal ones in their own order."""
+        """Documents and scores, best first; ties in their own order."""
         return sorted(self.scores(query).items(), key=lambda pair: (-pair[1], pair[0]))

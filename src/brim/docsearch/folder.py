@@ -1,4 +1,4 @@
-"""The Markdown files of a folder, read once and read again only when they changed."""
+"""The Markdown files of a folder, reread only when they change."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LARGEST = 8 << 20
 
 @dataclass(frozen=True, slots=True)
 class FolderDocument:
-    """One file: `path` is relative to the folder, with forward slashes."""
+    """A file; `path` is relative to the folder, with forward slashes."""
 
     path: str
     name: str
@@ -30,10 +30,10 @@ class _Seen:
 
 
 class Folder:
-    """A folder of documents that remembers what it has read.
+    """A folder of documents with a cache of their contents.
 
-    `exclude` names folders, at any depth, that are left out. A file that cannot be read, or has grown past
-    8 MB, is listed in nothing: the rest goes on.
+    `exclude` names folders to skip, at any depth. A file that can't be read, or is larger than 8 MB, is skipped
+    without affecting the others.
     """
 
     def __init__(self, root: str | Path, *, exclude: Sequence[str] = EXCLUDED) -> None:
@@ -43,7 +43,7 @@ class Folder:
         self._documents: tuple[FolderDocument, ...] = ()
 
     def documents(self) -> tuple[FolderDocument, ...]:
-        """Every readable document, sorted by path; the same tuple as before when nothing changed."""
+        """Every readable document, sorted by path; returns the same tuple if nothing changed."""
         seen: dict[str, _Seen] = {}
         changed = False
         for path, entry in _walk(str(self.root), "", self._exclude):
@@ -52,7 +52,7 @@ class Folder:
             except OSError:
                 continue  # removed between listing and reading
             if not stat.S_ISREG(status.st_mode):
-                continue  # a pipe would block the reader for ever
+                continue  # a pipe would block the reader forever
             stamp = (status.st_mtime_ns, status.st_size)
             before = self._seen.get(path)
             if before is None or before.stamp != stamp:
@@ -66,7 +66,7 @@ class Folder:
         return self._documents
 
     def size(self) -> int:
-        """Characters held in memory."""
+        """Characters in memory."""
         return sum(2 * len(document.text) for document in self._documents)
 
 
@@ -74,7 +74,7 @@ def _walk(directory: str, prefix: str, exclude: frozenset[str]) -> Iterator[tupl
     try:
         entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
     except OSError:
-        return  # no such folder, or one that may not be listed
+        return  # no such folder, or no permission to list it
     for entry in entries:
         try:
             below = entry.is_dir(follow_symlinks=False)

@@ -1,8 +1,8 @@
 """Search a folder of Markdown documents by keywords.
 
-Two ways to rank. `keywords` is for a folder of specifications: a keyword in the file's name is worth 3, each
-occurrence in its text 1, the five best files are given in full. `bm25` is for large folders: the best
-sections, within a budget of tokens.
+There are two ways to rank. `keywords` is for a folder of specifications: a keyword in the file name counts 3, each
+occurrence in the text 1, and the five best files are returned in full. `bm25` is for large folders: it returns the
+best sections within a token budget.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NAME_WORTH = 3
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A document that was found, and for bm25 the section of it."""
+    """A matching document, and for bm25 its matching section."""
 
     path: str
     score: float
@@ -42,7 +42,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a search gives: `text` for the model, `hits` best first, `matched` how many files match."""
+    """The result of a search: `text` for the model, `hits` best first, and `matched`, the number of matching files."""
 
     text: str
     hits: tuple[Hit, ...]
@@ -64,7 +64,7 @@ def search(
     collection: Collection = FEATURES,
     count: CountText = count_tokens,
 ) -> Found:
-    """Return the documents under `root` that match `keywords`, as text for a model.
+    """Search the documents under `root` for `keywords`; the result has a text for a model.
 
     Example: search("features", ["chat"]).text -> "2 feature files match: chat\\n\\n**CRITICAL: …"
     """
@@ -90,7 +90,7 @@ def search(
 
 
 def score(document: FolderDocument, keywords: Sequence[str]) -> int:
-    """3 for each keyword in the file's name, 1 for each occurrence in its text, case ignored.
+    """3 for each keyword in the file name plus 1 for each occurrence in the text, ignoring case.
 
     Example: chat.md "Chat about chat", ["chat", "x"] -> 3 + 2
     """
@@ -109,7 +109,7 @@ def _by_keywords(
     scored = [(worth, document) for document in documents if (worth := score(document, asked))]
     if not scored:
         return Found(collection.unmatched(asked, names), (), 0, names)
-    scored.sort(key=lambda pair: -pair[0])  # stable: equal scores stay in the order of their paths
+    scored.sort(key=lambda pair: -pair[0])  # stable, so equal scores stay in path order
     best = scored[:top]
     parts = [collection.head(len(scored), asked)]
     parts += [f"### {document.path}\n{document.text}\n\n" for _, document in best]
@@ -120,7 +120,7 @@ def _by_keywords(
 
 
 class _Index:
-    """A folder and the index over its sections, rebuilt when a document changed."""
+    """A folder and the index over its sections, rebuilt when a document changes."""
 
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
@@ -141,7 +141,7 @@ class _Index:
 
 
 def _searchable(document: FolderDocument, section: DocumentSection) -> str:
-    # Names and headings count double: they say what the text is about.
+    # Names and headings count double because they say what the text is about.
     titles = " ".join((document.path.removesuffix(".md"), *section.trail))
     return f"{titles}\n{titles}\n{section.text}"
 
@@ -199,7 +199,7 @@ def _by_bm25(
 
 
 def _within(text: str, budget: int, count: CountText) -> str:
-    """The first lines of a text that fit the budget, with a mark when some are left out."""
+    """The first lines of a text that fit the budget, with a mark if some are left out."""
     if count(text) <= budget:
         return text
     lines = text.splitlines(keepends=True)

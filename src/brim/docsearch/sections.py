@@ -1,4 +1,4 @@
-"""A Markdown document as sections, each under the headings that lead to it."""
+"""Splits a Markdown document into sections, each with the headings that lead to it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 @dataclass(frozen=True, slots=True)
 class DocumentSection:
-    """`trail` is the headings from the outermost to its own; `text` begins with its own heading line."""
+    """A section. `trail` has its headings, outermost first; `text` begins with its own heading line."""
 
     trail: tuple[str, ...]
     text: str
 
 
 def sections(markdown: str) -> list[DocumentSection]:
-    """Split at headings, not inside code fences; a heading with nothing under it joins what follows.
+    """Split at headings outside of code fences; a heading with nothing under it joins the next section.
 
     Example: "# A\\n\\n## B\\ntext" -> [Section(("A", "B"), "# A\\n\\n## B\\ntext")]
     """

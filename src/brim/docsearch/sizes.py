@@ -1,4 +1,4 @@
-"""How many tokens a text takes, for budgets of what is found."""
+"""Counts tokens for the budgets of search results."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from brim.tokens.tokenizers import tokenizer
 
 
 def count_tokens(text: str) -> int:
-    """Tokens in the vocabulary of current OpenAI models; the tokenizer is loaded at the first call."""
+    """Tokens in the vocabulary of current OpenAI models; the tokenizer is loaded on the first call."""
     return tokenizer("o200k")(text)

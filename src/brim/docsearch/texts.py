@@ -1,4 +1,4 @@
-"""What a search says around the documents that it finds."""
+"""The texts around the documents in a search result."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """A kind of documents and how a model is told about them."""
+    """A kind of documents, and the texts that describe it to a model."""
 
     tool: str
     noun: str

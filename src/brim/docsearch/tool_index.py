@@ -1,4 +1,4 @@
-"""Find tools by what they do."""
+"""Finds tools by what they do."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from brim.errors import BadInput
 
 Tool = dict[str, Any]
 
-# Words that people use for the same thing when they name tools: the query's word, the tool's word.
+# Synonyms in the names of tools: a line has words that a query and a tool may use for the same thing.
 _SAME = """get fetch retrieve read load show view obtain access
 write save create store export generate make produce
 search find lookup query discover locate
@@ -42,12 +42,12 @@ weather forecast
 product shopping price ecommerce
 summary summarize extract"""
 _SAME_WORTH = 0.5
-# A word that no tool has may be misspelt, or two words written as one.
+# The weight of corrections: a word that no tool has may be misspelt, or two words written as one.
 _MEANT_WORTH = 0.8
 _LIKENESS = 0.8
 _SHORTEST_MEANT = 4
 _MEANINGS = 2
-# Where MCP, Anthropic, OpenAI and Gemini state the parameters.
+# The fields for parameters in MCP, Anthropic, OpenAI and Gemini.
 _SCHEMAS = ("inputSchema", "input_schema", "parameters", "parametersJsonSchema")
 _NAME_WORTH = 4
 _GROUP_WORTH = 2
@@ -68,7 +68,7 @@ _NEAR = _near()
 
 
 def find_tools(tools: Sequence[Tool], query: str, limit: int = 5) -> list[Tool]:
-    """The tools of a request, in any API's form, that are best for what a query says; the best one first.
+    """The tools of a request, in any API's format, that match a query best, best first.
 
     Example: find_tools([{"name": "read_file"}, {"name": "send_mail"}], "open a document") -> [{"name": "read_file"}]
     """
@@ -80,7 +80,7 @@ def find_tools(tools: Sequence[Tool], query: str, limit: int = 5) -> list[Tool]:
 
 
 def _functions(tool: Tool) -> list[Tool]:
-    """The functions that an entry of a request's tools declares; none where it is a tool of the provider's own."""
+    """The functions that an entry in a request's tools declares; none if it is the provider's own tool."""
     for key in ("functionDeclarations", "function_declarations", "tools"):
         if isinstance(tool.get(key), list):
             return [one for one in tool[key] if isinstance(one, dict)]
@@ -88,7 +88,7 @@ def _functions(tool: Tool) -> list[Tool]:
 
 
 class ToolIndex:
-    """BM25 over names, groups, descriptions and parameters, with words that mean the same and misspelt ones.
+    """BM25 over names, groups, descriptions and parameters, with synonyms and corrections of misspelt words.
 
     Example: ToolIndex([{"name": "read_file"}, {"name": "send_mail"}]).search("open a document") -> [0]
     """
@@ -104,19 +104,19 @@ class ToolIndex:
             self._by_start.setdefault(word[:1], []).append(word)
 
     def search(self, query: str, limit: int = 5) -> list[int]:
-        """The places of the best tools, best first; a tool that is named in the query comes first of all."""
+        """The indexes of the best tools, best first; tools named in the query come before all others."""
         asked = words(_MARKUP.sub(" ", query))
         scores = self._bm25.scores(asked)
         for word, worth in self._further(list(dict.fromkeys(asked))).items():
             for place, score in self._bm25.scores((word,)).items():
                 scores[place] = scores.get(place, 0.0) + worth * score
-        # A name of one plain word, such as "search", says nothing when it stands in a sentence.
+        # A name that is a plain word, such as "search", says nothing inside a sentence.
         named = frozenset(word for word in re.findall(r"[\w.-]+", query) if not word.isalpha() or not word.islower())
         order = sorted(scores, key=lambda place: (self._names[place] not in named, -scores[place], place))
         return order[:limit]
 
     def _further(self, asked: list[str]) -> dict[str, float]:
-        """Words that the query does not have and may mean, with what they are worth."""
+        """Words that the query doesn't contain but may mean, with weights."""
         found: dict[str, float] = {}
         for word in asked:
             if word not in self._known and word not in _NEAR:
@@ -127,7 +127,7 @@ class ToolIndex:
         return {word: worth for word, worth in found.items() if word not in asked}
 
     def _meant(self, word: str) -> list[str]:
-        """What a word that no tool has may stand for.
+        """The words that a word no tool has may mean.
 
         Example: "direktori" -> ["directori"], "readfil" -> ["read", "file"]
         """

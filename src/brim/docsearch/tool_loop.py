@@ -1,4 +1,4 @@
-"""The loop that answers a model's searches: ask, run the searches it calls for, ask again, until it answers."""
+"""The loop that runs a model's searches: ask, run the requested searches, ask again, until it answers."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from brim.docsearch.tools import anthropic_tool, openai_tool
 from brim.errors import BadInput
 
 log = logging.getLogger("brim")
-# A model that still searches after so many rounds is asked to answer without tools: they stay declared, since requests
-# whose messages hold calls have to declare them, and none may be called.
+# Rounds of searches, after which the model has to answer without tools. They stay declared, because requests whose
+# messages contain calls have to declare them, but none may be called.
 ROUNDS = 8
 
 
@@ -30,8 +30,8 @@ def run_tools(
 ) -> tuple[Any, list[dict[str, Any]]]:
     """Ask with the search tools until the model answers; return the last response and all messages.
 
-    `client` is an OpenAI or Anthropic client (or anything with their `chat.completions.create` or `messages.create`),
-    `folders` one folder, or one for each tool name. Calls to other tools end the loop: they are yours.
+    `client` is an OpenAI or Anthropic client (or anything with their `chat.completions.create` or `messages.create`);
+    `folders` is one folder, or one for each tool name. Calls to other tools end the loop, so that you can run them.
 
     Example: run_tools(OpenAI(), model="gpt-4o", messages=messages, folders="docs/features")
     """
@@ -64,7 +64,7 @@ def run_tools(
 
 
 def _found(folder: str | PathLike[str], collection: Collection, given: Any) -> str:
-    """What a search finds, as the model reads it; a call that is not understood is answered with what was expected."""
+    """The search results as the model reads them; an invalid call is answered with what was expected."""
     keywords = given.get("keywords") if isinstance(given, Mapping) else None
     if not isinstance(keywords, list) or not all(isinstance(word, str) for word in keywords):
         return f'{collection.tool} takes {{"keywords": ["…"]}}: an array of words'
@@ -74,7 +74,7 @@ def _found(folder: str | PathLike[str], collection: Collection, given: Any) -> s
 
 
 def _plain(response: Any) -> Mapping[str, Any]:
-    """A response as a dict, whatever the client makes of it."""
+    """A response as a dict, whatever type the client returns."""
     if isinstance(response, Mapping):
         return response
     dumped = response.model_dump(exclude_none=True) if hasattr(response, "model_dump") else None

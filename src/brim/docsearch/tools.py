@@ -1,4 +1,4 @@
-"""Ready-made definitions of the search tool, and the text that tells a model when to call it."""
+"""Ready-made definitions of the search tool, and instructions on when to call it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def mcp_tool(collection: Collection = FEATURES, *, name: str | None = None) -> d
 
 
 def instructions(collection: Collection = FEATURES, *, name: str | None = None) -> str:
-    """The text for a system prompt: when to search, how, and what to do with what is found."""
+    """The text for a system prompt: when to search, how, and what to do with the results."""
     tool = name or collection.tool
     lines = [
         f"{collection.title}:",

@@ -1,4 +1,4 @@
-"""Replay: what other budgets and policies would have done to requests that were recorded."""
+"""Replays recorded requests with other budgets and policies."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
-"""What a request costs: how much of it the provider has in its prompt cache from the request before, and the prices.
+"""The cost of a request, given its prices and how much of it is in the provider's prompt cache.
 
-Of the tokens of a request
+The tokens of a request are
 
-    read     stood at the start of the conversation's request before, and in the cache: price `cached`
-    written  go into the cache, where a provider takes a price for that: price `written`
+    read     shared with the start of the conversation's previous request, and cached: price `cached`
+    written  added to the cache, if the provider charges for that: price `written`
     fresh    all others: price `fresh`
 
-A cache holds from 1,024 tokens on and for so many minutes after a request (where the recording tells times). OpenAI
-and Gemini cache by themselves and take nothing for writing. Anthropic caches up to the breakpoints (`cache_control`)
-that a request has, so a request without one neither reads nor writes.
+A cache entry has at least 1,024 tokens and lasts some minutes after a request (if the recording has times). OpenAI and
+Gemini cache automatically and charge nothing for writing. Anthropic caches up to a request's breakpoints
+(`cache_control`), so a request without one neither reads nor writes.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from brim.conversation import Conversation
 from brim.models import Prices
 from brim.tokens.counter import Counter
 
-# Providers cache no prompt that is shorter.
+# Providers don't cache shorter prompts.
 LEAST = 1_024
-# Eight bytes for what each message says and under which ids: the same for two that a provider caches as one. A
-# replay remembers thousands of conversations, so what they said is not kept itself.
+# Eight bytes for the content and ids of each message, equal if a provider would cache two messages as one. A replay
+# tracks thousands of conversations, so it doesn't keep the messages themselves.
 Said: TypeAlias = "array[int]"
 
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """One request: its tokens, those that the request before began with too, and its price if that is known."""
+    """A request's tokens, those shared with the start of the previous request, and its price if known."""
 
     tokens: int
     reused: int
@@ -44,7 +44,7 @@ class Bill:
 
 @dataclass(frozen=True, slots=True)
 class _Last:
-    """The request before: what it began with, the places where a cache entry of it ends, and when it was."""
+    """The previous request: its messages, the ends of its cache entries, and its time."""
 
     head: int
     messages: Said
@@ -53,7 +53,7 @@ class _Last:
 
 
 class Bills:
-    """Bills the requests of conversations, each against the one before it; the least used are forgotten."""
+    """Bills the requests of conversations, each against the previous one; forgets the least recently used ones."""
 
     def __init__(self, minutes: float, most: int) -> None:
         self._seconds = minutes * 60
@@ -63,7 +63,7 @@ class Bills:
     def bill(
         self, key: str, conversation: Conversation, counter: Counter, prices: Prices | None, at: float | None
     ) -> Bill:
-        """What a conversation's next request costs."""
+        """The cost of a conversation's next request."""
         sizes = list(accumulate(map(counter.message, conversation.messages), initial=counter.head(conversation)))
         total = sizes[-1]
         head = hash((conversation.api, conversation.tools, conversation.system.digest if conversation.system else b""))
@@ -96,13 +96,13 @@ class Bills:
 
 
 def _common(before: Said, now: Said) -> int:
-    """How many messages two requests have in common from their start."""
+    """The number of messages that two requests share from the start."""
     pairs = zip(before, now, strict=False)
     return next((number for number, (old, new) in enumerate(pairs) if old != new), min(len(before), len(now)))
 
 
 def _ends(conversation: Conversation) -> Sequence[int]:
-    """After how many messages an entry of the cache ends; none where a request asks for no caching."""
+    """The message counts at which cache entries end; none if a request doesn't ask for caching."""
     count = len(conversation.messages)
     if not APIS[conversation.api].marks_cache:
         return range(count + 1)

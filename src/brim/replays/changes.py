@@ -1,4 +1,4 @@
-"""What became of the content of a conversation: which of its items were compacted or archived, each counted once."""
+"""Tracks which items of a conversation were compacted or archived, counting each once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from brim.replays.sums import MOST, by_room, by_size
 from brim.sessions.session import Session
 from brim.tokens.counter import Counter
 
-# The forms of a report by what they mean to a reader of many.
+# Maps the forms of a report to broader categories.
 FORMS: dict[str, ChangeForm] = {
     "dense": "compacted",
     "outline": "compacted",
@@ -26,10 +26,10 @@ SeenChanges = dict[str, Change]
 
 
 class Changes:
-    """Collects changes over many requests: how many of which kind, and the largest.
+    """Collects changes over many requests: the number of each kind, and the largest.
 
-    An item counts once, in the form that it was last sent in. So many items are remembered for that; those of the
-    conversations that went on least lately are forgotten first.
+    An item counts once, in the form it was last sent in. A limited number of items is remembered for that; items of the
+    least recently active conversations are forgotten first.
     """
 
     def __init__(self, items: int) -> None:
@@ -42,7 +42,7 @@ class Changes:
         self.archived = 0
 
     def note(self, key: str, found: Callable[[SeenChanges], Iterator[Change]]) -> None:
-        """Take what a request of a conversation changed, less what an earlier one had changed in the same way."""
+        """Add the changes of a conversation's request, except those an earlier request already made in the same way."""
         seen = self._seen.setdefault(key, {})
         self._seen.move_to_end(key)
         known = len(seen)
@@ -82,7 +82,7 @@ class Changes:
 
 
 def in_session(session: Session, counter: Counter, place: str, seen: SeenChanges) -> Iterator[Change]:
-    """The messages of a session that are not sent as they came, and were until now."""
+    """The messages of a session that are changed in this request for the first time."""
     shown = {entry.start: entry for entry in session.view.entries if entry.kind in ("as is", "compacted")}
     for number, message in enumerate(session.log):
         entry = shown.get(number)
@@ -98,7 +98,7 @@ def in_session(session: Session, counter: Counter, place: str, seen: SeenChanges
 
 
 def in_fitted(fitted: Fitted, messages: tuple[Message, ...], place: str, seen: SeenChanges) -> Iterator[Change]:
-    """The items of a request that was fitted by itself."""
+    """The changed items of a request that was fitted by itself."""
     for decision in fitted.plan:
         form = FORMS.get(decision.form)
         if form is None or (decision.item in seen and seen[decision.item].form == form):
@@ -110,7 +110,7 @@ def in_fitted(fitted: Fitted, messages: tuple[Message, ...], place: str, seen: S
 
 
 def kind_of(message: Message, messages: Sequence[Message]) -> tuple[str, str]:
-    """What a message mostly is, and the tool that it is of.
+    """The main content of a message, and its tool.
 
     Example: a tool message with a log -> ("log result", "run_tests"); a user's text -> ("user text", "")
     """
@@ -124,6 +124,6 @@ def kind_of(message: Message, messages: Sequence[Message]) -> tuple[str, str]:
 
 
 def _called(call: str, messages: Sequence[Message]) -> str:
-    """The tool that a call was of: most APIs do not say it again with the result."""
+    """The tool of a call, because most APIs don't repeat it in the result."""
     calls = (part for message in messages if call in message.calls for part in message.parts)
     return next((part.name for part in calls if part.kind == "call" and part.call == call), "")

@@ -1,4 +1,4 @@
-"""Ray clusters: a connection to one, and a share of a replay on one of its machines."""
+"""Ray clusters: connects to one, and runs a share of a replay on one of its machines."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ try:
 except ImportError:
     raise MissingExtra("--ray", "batch") from None
 
-# Seconds for a connection to a cluster's address: Ray itself tries for minutes and then ends the process.
+# Seconds to wait for a connection to a cluster; Ray itself tries for minutes and then ends the process.
 PATIENCE = 5.0
 _ADDRESS = re.compile(r"(?:ray://)?\[?(?P<host>[^/\[\]]+)\]?:(?P<port>\d+)")
 
 
 @contextmanager
 def connected(address: str) -> Iterator[int]:
-    """Be connected to the cluster at an address, if this process is not yet; its number of cores. Raises BadInput."""
+    """Connect this process to the cluster at an address if necessary; returns its number of cores. Raises BadInput."""
     own = not ray.is_initialized()
     if own:
         _reach(address)
@@ -44,7 +44,7 @@ class ReplayActor:
     """A worker on any machine of the cluster."""
 
     def __init__(self, plan: ReplayPlan) -> None:
-        # No core is reserved: where a machine is lost, those that are left must take its share, however busy they are.
+        # Don't reserve cores: if a machine is lost, the others must take its share, however busy they are.
         self._actor: Any = ray.remote(num_cpus=0, scheduling_strategy="SPREAD")(ReplayWork).remote(plan)
 
     def take(self, batch: Batch) -> Any:
@@ -64,7 +64,7 @@ class ReplayActor:
 
 
 def _reach(address: str) -> None:
-    """Raises BadInput where nothing listens at an address."""
+    """Raises BadInput if nothing listens at an address."""
     named = _ADDRESS.fullmatch(address)
     if named is None:
         return  # such as "auto", which Ray looks up

@@ -1,4 +1,4 @@
-"""Rows of Parquet as the JSON of requests, one row group at a time."""
+"""Reads rows of Parquet as the JSON of requests, one row group at a time."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ try:
 except ImportError:
     raise MissingExtra("Parquet", "batch") from None
 
-# Rows decoded at once: of requests of 100 KB, about 25 MB.
+# Rows to decode at once, which take about 25 MB for requests of 100 KB.
 ROWS = 256
 
 
 def row_groups(file: str) -> Iterator[tuple[int, int]]:
-    """Where each row group begins and ends, as its share of the bytes of the file. Raises BadInput."""
+    """The start and end of each row group, as a share of the file's bytes. Raises BadInput."""
     try:
         with parquet.ParquetFile(file) as opened:
             sizes = [opened.metadata.row_group(one).total_byte_size for one in range(opened.metadata.num_row_groups)]
@@ -43,7 +43,7 @@ def rows(file: str, row_group: int) -> Iterator[bytes]:
 
 
 def _given(value: Any) -> Any:
-    """A value without what is null: in a table, a field that a message does not have is one."""
+    """A value without nulls, because in a table, missing fields are null."""
     if isinstance(value, dict):
         return {key: _given(inner) for key, inner in value.items() if inner is not None}
     return [_given(inner) for inner in value] if isinstance(value, list) else value

@@ -1,6 +1,6 @@
-"""The conversations of a replay in a fixed number of parts, each with a memory of its own.
+"""Divides the conversations of a replay into a fixed number of parts with separate memory.
 
-So the result is the same however many processes share the parts, and what is remembered has a bound in each.
+So the result doesn't depend on the number of processes, and the memory of each part is limited.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from brim.replays.trial import KNOWN, Arrival, Trial, followed
 from brim.tokens.actuals import Actuals
 from brim.tokens.counter import Counter
 
-# More processes than parts have nothing to do.
+# The number of parts, and so the most processes that can be useful.
 PARTS = 32
-# So many problems are kept with the result; all of them are told as they come, and counted.
+# The most problems to keep with the result; all of them are reported as they occur, and counted.
 MOST_PROBLEMS = 100
-# A window that everything passes: what is sent without Brim.
+# A window that fits everything, for what would be sent without Brim.
 WHOLE = 1 << 50
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayPlan:
-    """What is tried: policies at budgets, with the models that other processes have not read from the settings."""
+    """The policies and budgets to try, with the models from the settings, which other processes haven't read."""
 
     trials: tuple[tuple[Policy, int | None], ...]
     model: Model | None = None
@@ -46,7 +46,7 @@ class ReplayPlan:
 
 @dataclass(slots=True)
 class PartSums:
-    """What a part has found."""
+    """The results of a part."""
 
     trials: list[TrialSums] = field(default_factory=list)
     requests: int = 0
@@ -58,14 +58,14 @@ class PartSums:
 
 
 def part_of(recorded: Recorded, conversation: Conversation) -> int:
-    """The part that a request belongs to: by the client's session, else by how its conversation begins."""
+    """The part a request belongs to, by the client's session, else by the start of its conversation."""
     begins = next((message.digest for message in conversation.messages if message.role != "system"), b"")
     key = recorded.session.encode() or begins
     return int.from_bytes(hashlib.blake2b(key, digest_size=4).digest()) % PARTS
 
 
 class ReplayWork:
-    """Takes requests of any parts, those of a conversation in their order; one process's share of a replay."""
+    """One process's share of a replay: takes requests of any parts, in order within each conversation."""
 
     def __init__(self, plan: ReplayPlan) -> None:
         self._plan = plan
@@ -76,7 +76,7 @@ class ReplayWork:
             models.add(model)
 
     def take(self, requests: Iterable[tuple[int, Recorded]]) -> tuple[int, list[tuple[int, Problem]]]:
-        """Replay requests, each with its number in the input: how many could be, and why others could not."""
+        """Replay requests with their numbers in the input; returns how many succeeded, and problems with others."""
         done, problems = 0, []
         for number, recorded in requests:
             problem = self.one(number, recorded)
@@ -87,7 +87,7 @@ class ReplayWork:
         return done, problems
 
     def one(self, number: int, recorded: Recorded) -> Problem | None:
-        """Replay a request, or say what is wrong with it."""
+        """Replay a request; returns what is wrong with it, if anything."""
         began = time.perf_counter()
         try:
             conversation, counter, model = self._read(recorded)
@@ -116,7 +116,7 @@ class ReplayWork:
         return found
 
     def sums(self) -> dict[int, PartSums]:
-        """What was found, by part."""
+        """The results by part."""
         return {number: part.result() for number, part in self._parts.items()}
 
 
@@ -174,7 +174,7 @@ def joined(parts: Sequence[PartSums], trials: int) -> PartSums:
 
 
 def _advice(problem: BadBody | UnknownModel) -> str:
-    """A problem with the way out of it."""
+    """A problem with advice on how to solve it."""
     if isinstance(problem, UnknownModel) and not problem.name:
         return "names no model: say which with model= (--model)"
     if isinstance(problem, UnknownModel):

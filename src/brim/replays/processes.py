@@ -1,4 +1,4 @@
-"""A share of a replay in a process of its own."""
+"""A share of a replay in a separate process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ReplayProcess:
     """A worker on this machine."""
 
     def __init__(self, plan: ReplayPlan) -> None:
-        # A forked process would begin with the locks that threads of this one held, such as those of a progress bar.
+        # A forked process would inherit locks held by this one's threads, such as those of a progress bar.
         spawn = multiprocessing.get_context("spawn")
         self._pool = ProcessPoolExecutor(1, spawn, initializer=_begin, initargs=(plan,))
 
@@ -48,7 +48,7 @@ class ReplayProcess:
 
 def _begin(plan: ReplayPlan) -> None:
     global _work
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one, which then ends it
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the parent process, which then ends this one
     _work = ReplayWork(plan)
 
 

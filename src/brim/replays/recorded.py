@@ -1,4 +1,4 @@
-"""One recorded request, whatever wrote it: a body alone, a body in an envelope, a line of the gateway's log."""
+"""Recorded requests in any format: a bare body, a body in an envelope, a line of the gateway's log."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from brim import apis
 from brim.conversation import decode, encode
 
 LISTS = ("messages", "contents", "input")
-# Where envelopes keep the body: gateways and proxies, batch files of OpenAI, of Gemini, of Anthropic.
+# The fields for the body in envelopes of gateways and proxies, and in batch files of OpenAI, Gemini and Anthropic.
 BODIES = ("body", "request", "params", "payload")
 SESSIONS = ("session", "session_id", "thread_id", "conversation_id")
 TIMES = ("time", "at", "timestamp", "ts", "created_at", "created")
 NAMES = ("id", "custom_id", "key")
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function", "model"})
 ITEMS = frozenset({"message", "function_call", "function_call_output", "reasoning"})
-# A time of so many seconds is one in milliseconds: as seconds it would lie in the year 5138.
+# Times from here on are in milliseconds; in seconds, this would be in the year 5138.
 MILLISECONDS = 1e11
-# Nanoseconds end here: a larger number is no time, and may be too large to count with.
+# Numbers from here on aren't even times in nanoseconds, and may be too large to calculate with.
 NO_TIME = 1e19
-# The model of a Gemini request stands in its address.
+# The model of a Gemini request is in its URL.
 IN_ADDRESS = re.compile(r"models/([^/:?]+)")
 WHAT_IT_TAKES = (
     "is no request: a line is a request body with messages, input or contents, a list of messages, or an object with "
@@ -39,7 +39,7 @@ _fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """One request as it was recorded. `place` says where, as traffic.jsonl:17; `at` is in seconds since 1970."""
+    """A recorded request. `place` is where it is, such as traffic.jsonl:17; `at` is in seconds since 1970."""
 
     body: bytes
     place: str = ""
@@ -53,7 +53,7 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that was left out: where it stands, and what is wrong with it."""
+    """A record that was skipped: where it is, and what is wrong with it."""
 
     place: str
     problem: str
@@ -63,11 +63,11 @@ class Problem:
 
 
 class NoRequest(ValueError):
-    """A value holds no request; its text says what is wrong."""
+    """A value isn't a request; the text says why."""
 
 
 def kind_of(value: Mapping[str, bytes]) -> RecordKind:
-    """What an object is: a request, a message of a transcript, the head of an exported session, or none of these.
+    """The type of an object: a request, a message of a transcript, the head of an exported session, or none of these.
 
     Example: {"role": …, "content": …} -> "message"; {"id": …, "model": …, "api": …} -> "head"
     """
@@ -81,9 +81,9 @@ def kind_of(value: Mapping[str, bytes]) -> RecordKind:
 
 
 def fields_of(raw: bytes) -> dict[str, bytes]:
-    """The fields of a JSON object as they are written. Raises NoRequest."""
+    """The fields of a JSON object, verbatim. Raises NoRequest."""
     try:
-        raw.decode("utf-8", "surrogatepass")  # fields are taken as bytes: nobody else would look
+        raw.decode("utf-8", "surrogatepass")  # fields stay bytes, so nothing else would check this
         return {key: bytes(value) for key, value in _fields.decode(raw).items()}
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         value = decoded(raw)
@@ -93,19 +93,19 @@ def fields_of(raw: bytes) -> dict[str, bytes]:
 
 
 def joined(fields: Mapping[str, bytes]) -> bytes:
-    """The JSON object of fields as they are written. Example: {"a": b"1"} -> b'{"a":1}'"""
+    """The JSON object of verbatim fields. Example: {"a": b"1"} -> b'{"a":1}'"""
     return b"{" + b",".join(encode(key) + b":" + raw for key, raw in fields.items()) + b"}"
 
 
 def _written(value: Any) -> bytes:
     try:
         return encode(value)
-    except OverflowError:  # numbers above 64 bits are JSON all the same
+    except OverflowError:  # numbers above 64 bits are valid JSON too
         return json.dumps(value, separators=(",", ":")).encode()
 
 
 def decoded(raw: bytes) -> Any:
-    """The value of JSON bytes. Raises NoRequest, which says where they stop being JSON."""
+    """The value of JSON bytes. Raises NoRequest with the position of a syntax error."""
     try:
         return decode(raw)
     except RecursionError:
@@ -117,7 +117,7 @@ def decoded(raw: bytes) -> Any:
 
 
 def request_in(value: Mapping[str, bytes], place: str) -> Recorded | None:
-    """The request that an object holds; None for a line of the gateway's log that tells of something else.
+    """The request in an object; None for a line of the gateway's log about something else.
 
     Example: {"body": {"model": "gpt-4o", "messages": […]}, "session": "a"} -> Recorded(…, session="a")
     """
@@ -134,7 +134,7 @@ def request_in(value: Mapping[str, bytes], place: str) -> Recorded | None:
 
 
 def body_in(value: Mapping[str, bytes]) -> bytes | None:
-    """The body that an envelope holds: an object, a list of messages, or either of them as a text."""
+    """The body in an envelope: an object, a list of messages, or either of them as text."""
     for key in BODIES:
         raw = value.get(key, b"")
         if raw[:1] == b'"':
@@ -146,7 +146,7 @@ def body_in(value: Mapping[str, bytes]) -> bytes | None:
 
 
 def about(value: Mapping[str, bytes]) -> Recorded:
-    """What stands beside a body: its model, session, time and name."""
+    """The information beside a body: its model, session, time and name."""
     address = IN_ADDRESS.search(_text(value.get("url")) or _text(value.get("path")))
     return Recorded(
         b"",

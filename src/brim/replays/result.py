@@ -1,4 +1,4 @@
-"""What a replay found, as data and as text: the command, the chart and the tests read the same object."""
+"""The result of a replay, as data and as text, for the command, the chart and the tests."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any, Literal
 from brim.replays.recorded import Problem
 
 ChangeForm = Literal["compacted", "archived"]
-# So many times are kept of any number of requests: enough for their percentiles.
+# Timings to keep of any number of requests, which are enough for percentiles.
 MOST_TIMES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One item that would have been sent in another form: where it stands, what it is, and its tokens."""
+    """An item that would have been sent in another form: its place, kind and tokens."""
 
     place: str
     item: str
@@ -40,10 +40,10 @@ class KindUse:
 
 @dataclass(frozen=True, slots=True)
 class ReplayOutcome:
-    """What one policy at one budget would have done. `budget` is None where each model's own limit held.
+    """The outcome of one policy at one budget. `budget` is None if each model's own limit applied.
 
-    Tokens, reuse and money are of the requests that would have been sent, as they came (`_before`) and as Brim would
-    have sent them (`_after`). Money is for the input, in USD; None where no request's prices are known.
+    Tokens, reuse and money cover the requests that would have been sent, as they came (`_before`) and as Brim would
+    have sent them (`_after`). Money is for the input, in USD; None if no request's prices are known.
     """
 
     policy: str
@@ -70,12 +70,12 @@ class ReplayOutcome:
 
     @property
     def sent(self) -> int:
-        """How many requests would have been sent."""
+        """The number of requests that would have been sent."""
         return self.requests - self.refused
 
     @property
     def reuse_before(self) -> float:
-        """The share of tokens that the request before had begun with, as the requests came."""
+        """The share of tokens repeated from the start of the previous request, as the requests came."""
         return self.reused_before / self.tokens_before if self.tokens_before else 0.0
 
     @property
@@ -84,12 +84,12 @@ class ReplayOutcome:
 
     @property
     def tokens_saved(self) -> float:
-        """The share of tokens that would not have been sent. Example: 1,000 -> 400 gives 0.6"""
+        """The share of tokens saved. Example: 1,000 -> 400 gives 0.6"""
         return 1 - self.tokens_after / self.tokens_before if self.tokens_before else 0.0
 
     @property
     def usd_saved(self) -> float | None:
-        """Money saved, net of cache effects; below 0 where the lost cache costs more than the tokens did."""
+        """Money saved, net of cache effects; below 0 if lost cache hits cost more than the saved tokens."""
         if self.usd_before is None or self.usd_after is None:
             return None
         return self.usd_before - self.usd_after
@@ -123,9 +123,9 @@ class ReplayOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A replay: an outcome for each policy and budget, and what was read.
+    """A replay: an outcome for each policy and budget, and statistics on the input.
 
-    `problems` are the first of those that were left out; `left_out` counts them all.
+    `problems` has the first skipped records; `left_out` counts all of them.
     """
 
     outcomes: tuple[ReplayOutcome, ...]
@@ -141,11 +141,11 @@ class Replay:
 
     @property
     def held(self) -> bool:
-        """Whether every request that would have been sent is within its limit."""
+        """Whether every request that would have been sent fits its limit."""
         return all(outcome.over_after == 0 for outcome in self.outcomes)
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything, as JSON takes it."""
+        """Everything as JSON values."""
         return asdict(self) | {"outcomes": [outcome.as_dict() for outcome in self.outcomes], "held": self.held}
 
     def __str__(self) -> str:
@@ -161,7 +161,7 @@ def counted(number: int, noun: str) -> str:
 
 
 class Times:
-    """Milliseconds of requests: all of them, or, of very many, every second, fourth, eighth, …"""
+    """Milliseconds of requests: all of them, or if there are very many, every second, fourth, eighth, …"""
 
     def __init__(self) -> None:
         self.kept = array("d")
@@ -170,7 +170,7 @@ class Times:
 
     @classmethod
     def joined(cls, several: Sequence[Times]) -> Times:
-        """The times of several as one sample."""
+        """The times of several samples as one."""
         found = cls()
         found._every = max((one._every for one in several), default=1)
         for one in several:

@@ -1,4 +1,4 @@
-"""Replay: each recorded request goes through every policy at every budget, in one pass over what was recorded."""
+"""Runs a replay: each recorded request goes through every policy at every budget, in one pass over the recording."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CACHE_MINUTES = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a replay is: requests and bytes that were read, and of how many bytes (0: not known)."""
+    """The progress of a replay: requests and bytes read, and the total bytes (0 if unknown)."""
 
     requests: int
     read: int
@@ -49,13 +49,13 @@ def replay(
     on_progress: OnProgress | None = None,
     on_problem: OnProblem | None = None,
 ) -> Replay:
-    """What each policy at each budget would have done to recorded requests.
+    """Show what each policy at each budget would have done to recorded requests.
 
     A source is a file (JSON lines, JSON, .gz or .zst of these, or the gateway's store), an open binary file, or a list
-    of request bodies. A budget of None is each model's own limit. `model` stands in for the models that the requests
-    name. `sessions=False` fits each request by itself; `transcripts=True` takes each conversation apart into the
-    requests that it was made of. Lines that cannot be read are left out and told, or raise BadInput if `strict`.
-    `jobs` processes share the work, or the Ray cluster at the address `ray` does, with the same result.
+    of request bodies. A budget of None is each model's own limit. `model` replaces the models that the requests name.
+    `sessions=False` fits each request by itself; `transcripts=True` splits each conversation into its requests. Lines
+    that can't be read are skipped and reported, or raise BadInput if `strict`. `jobs` processes share the work, or the
+    Ray cluster at the address `ray`, with the same result.
 
     Example: brim.replay("traffic.jsonl", budget=[8_000, 20_000], policy=["agent", "rolling"]).outcomes[0].tokens_after
     """
@@ -73,7 +73,7 @@ def replay(
     reading = _Reading(sources, transcripts, strict, on_progress, on_problem)
     began = time.perf_counter()
     if ray:
-        # Its package is an extra: it is loaded where a cluster is asked for.
+        # Ray is an optional extra, so import it only if a cluster is requested.
         cluster = import_module("brim.replays.cluster")
         with cluster.connected(ray) as cores:
             sums = reading.shared(lambda: cluster.ReplayActor(plan), cores)
@@ -85,7 +85,7 @@ def replay(
 
 
 class _Reading:
-    """Reads the sources once, hands requests on, and tells how far it is."""
+    """Reads the sources once, passes requests on, and reports progress."""
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class _Reading:
         return work.sums()
 
     def shared(self, start: Callable[[], ReplayWorker], count: int) -> dict[int, PartSums]:
-        """Replay in so many others."""
+        """Replay in this many other processes."""
         again = all(isinstance(one, (str, Path, list, tuple)) for one in self._sources)
         others = SharedReplay(start, count, self._anew if again else None)
         try:
@@ -134,7 +134,7 @@ class _Reading:
             self._go_on(done, [problem for _, problem in problems])
 
     def _numbered(self) -> Iterator[tuple[int, Recorded]]:
-        """The requests with their numbers; what is none is told of."""
+        """The requests with their numbers; reports problems."""
         number = -1
         for source in self._listed:
             before = self._read
@@ -151,7 +151,7 @@ class _Reading:
             self._read = before + source.size
 
     def _anew(self) -> Iterator[tuple[int, Recorded | Problem]]:
-        """All that is in the sources, read once more."""
+        """Read everything in the sources again."""
         return enumerate(found for given in self._sources for found in opened(given, self._transcripts).found)
 
     def _go_on(self, done: int, problems: Sequence[Problem]) -> None:

@@ -1,4 +1,4 @@
-"""The elements of a large JSON array, one after another, without holding the array."""
+"""Iterates over the elements of a large JSON array without loading the whole array."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ OPENING, CLOSING = b"[{", b"]}"
 
 
 class _Scan:
-    """Where a scan stands. `data` begins with the element that is being read; `line` is the line of its first byte."""
+    """The state of a scan. `data` begins with the current element; `line` is the line of its first byte."""
 
     def __init__(self) -> None:
         self.data = bytearray()
@@ -21,7 +21,7 @@ class _Scan:
         self.line = 1
 
     def take(self, end: int) -> tuple[int, bytes]:
-        """The element up to here, with its line; what comes after the comma is the next one."""
+        """Return the element up to here with its line; the next one begins after the comma."""
         raw = bytes(self.data[:end])
         first = self.line + raw[: len(raw) - len(raw.lstrip())].count(b"\n")
         self.line += self.data.count(b"\n", 0, end + 1)
@@ -30,7 +30,7 @@ class _Scan:
         return first, raw.strip()
 
     def step(self) -> Iterator[tuple[int, bytes]]:
-        """Read what there is, and give the elements that end in it."""
+        """Scan the available data; yields the elements that end in it."""
         while True:
             found = (INSIDE if self.quoted else OUTSIDE).search(self.data, self.at)
             if found is None:
@@ -38,7 +38,7 @@ class _Scan:
                 return
             mark, self.at = found[0], found.end()
             if self.quoted and mark == b"\\":
-                if self.at == len(self.data):  # what it escapes comes with the next chunk
+                if self.at == len(self.data):  # the escaped character comes with the next chunk
                     self.at -= 1
                     return
                 self.at += 1
@@ -47,7 +47,7 @@ class _Scan:
             elif mark in OPENING:
                 self.depth += 1
                 if self.depth == 1:
-                    self.take(found.start())  # the array's own bracket
+                    self.take(found.start())  # the bracket of the array itself
             elif mark in CLOSING:
                 self.depth -= 1
                 if self.depth == 0:
@@ -57,10 +57,10 @@ class _Scan:
 
 
 def elements(chunks: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
-    """Each element of a JSON array, or of several, as its bytes, with the number of the line where it begins.
+    """The elements of one or more JSON arrays as bytes, each with the number of its first line.
 
-    Brackets and quotes alone are read, so an element that is no JSON does not hide the others. What an array that is
-    cut off ends with comes last.
+    It only looks at brackets and quotes, so an invalid element doesn't hide the others. The remainder of an array that
+    is cut off comes last.
 
     Example: [b'[{"a": 1},', b'\\n 2]'] -> (1, b'{"a": 1}'), (2, b"2")
     """

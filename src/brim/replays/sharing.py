@@ -1,7 +1,7 @@
-"""A replay that several processes or machines share: each has some of the parts, and gets their requests in order.
+"""Shares a replay among processes or machines: each has some of the parts, and gets their requests in order.
 
-The requests are read once, here. Where a process or machine is lost, what it had is read and done again from the
-start, by another in its place.
+Requests are read only once, here. If a process or machine is lost, a replacement rereads and repeats its work from the
+start.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from brim.errors import BadBody, BadInput
 from brim.replays.parts import PARTS, PartSums, part_of
 from brim.replays.recorded import Problem, Recorded
 
-# Bytes of requests that are handed over at once, and how often that before a worker has done the first of them.
+# Bytes of requests to send in a batch, and the most batches that a worker may have waiting.
 BATCH, AHEAD = 256 << 10, 8
-# Workers that are lost one after another, none of which came further than the one before.
+# Give up after losing this many workers in a row without progress.
 TRIES = 3
 
 Numbered = Iterator[tuple[int, Recorded | Problem]]
@@ -25,11 +25,11 @@ Batch = list[tuple[int, Recorded]]
 
 
 class WorkerLost(Exception):
-    """A process or machine has ended, with all that it knew."""
+    """A process or machine was lost, with its state."""
 
 
 class ReplayWorker(Protocol):
-    """A `ReplayWork` somewhere else. Both calls return at once; `wait` gives what came of one, or raises WorkerLost."""
+    """A remote `ReplayWork`. Both calls return immediately; `wait` returns the result of one, or raises WorkerLost."""
 
     def take(self, batch: Batch) -> Any: ...
 
@@ -41,7 +41,7 @@ class ReplayWorker(Protocol):
 
 
 class SharedReplay:
-    """Hands requests to workers. `read` reads the sources anew, None where they can be read only once."""
+    """Distributes requests to workers. `read` rereads the sources; None if they can be read only once."""
 
     def __init__(self, start: Callable[[], ReplayWorker], count: int, read: Callable[[], Numbered] | None) -> None:
         self._start = start
@@ -54,7 +54,7 @@ class SharedReplay:
         self._shares[place % len(self._shares)].take(number, recorded)
 
     def told(self) -> tuple[int, list[tuple[int, Problem]]]:
-        """How many requests were replayed since the last time, and what was wrong with others."""
+        """The number of requests replayed since the last call, and the problems with others."""
         done, problems = 0, []
         for share in self._shares:
             done += share.done
@@ -63,9 +63,9 @@ class SharedReplay:
         return done, problems
 
     def sums(self) -> dict[int, PartSums]:
-        """What all have found, when they are through."""
+        """The results of all workers, once they are done."""
         for share in self._shares:
-            share.flush()  # they end together, not one after the other
+            share.flush()  # start the last batches in parallel
         found: dict[int, PartSums] = {}
         for share in self._shares:
             for number, sums in share.sums().items():
@@ -78,7 +78,7 @@ class SharedReplay:
 
 
 def _place(recorded: Recorded) -> int:
-    """The part of a request; the first for one that cannot be read, which its worker will say."""
+    """The part of a request; the first part for an unreadable one, which its worker will report."""
     try:
         return part_of(recorded, apis.parse(recorded.body, recorded.api, model=recorded.model))
     except BadBody:
@@ -86,7 +86,7 @@ def _place(recorded: Recorded) -> int:
 
 
 class _Share:
-    """What one worker does: the parts whose number divided by `count` leaves its own."""
+    """One worker's share: the parts whose number modulo `count` is its own."""
 
     def __init__(
         self, start: Callable[[], ReplayWorker], number: int, count: int, read: Callable[[], Numbered] | None
@@ -96,8 +96,8 @@ class _Share:
         self._batch: Batch = []
         self._size = 0
         self._asked: deque[tuple[int, Any]] = deque()
-        self._handed = -1  # the number of the last request that was handed over
-        self._through = -1  # and of the last that was done, by any worker
+        self._handed = -1  # the number of the last request sent
+        self._through = -1  # the number of the last request done, by any worker
         self._lost = 0
         self.done = 0
         self.problems: list[tuple[int, Problem]] = []
@@ -109,7 +109,7 @@ class _Share:
             self.flush()
 
     def flush(self) -> None:
-        """Hand over what has gathered, once there is room for it."""
+        """Send the pending requests once there is room."""
         if not self._batch:
             return
         while len(self._asked) >= AHEAD:
@@ -136,13 +136,13 @@ class _Share:
             self._again()
             return
         self._asked.popleft()
-        if number > self._through:  # one that took a lost one's place has told nothing new until then
+        if number > self._through:  # a replacement worker reports nothing new until then
             self.done += done
             self.problems += [one for one in problems if one[0] > self._through]
             self._through, self._lost = number, 0
 
     def _again(self) -> None:
-        """Have a new worker do all that the lost one had been given."""
+        """Repeat the lost worker's requests on a new one."""
         self._lost += 1
         if self._read is None:
             raise BadInput("replay", "a process has ended, and its input can be read only once: name files instead")

@@ -1,6 +1,6 @@
-"""Where recorded requests come from: files of lines or of JSON, packed or not, stores of the gateway, Python objects.
+"""Sources of recorded requests: JSON and JSON lines files, compressed or not, stores of the gateway, Python objects.
 
-Everything is read as a stream: a file of many requests is never in memory as a whole, one of its requests is.
+Everything is streamed: only one request of a file is in memory at a time.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ BOM = b"\xef\xbb\xbf"
 SQLITE = b"SQLite format 3\0"
 PARQUET = b"PAR1"
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-# So many sessions of a store are listed at once.
+# Sessions of a store to list at once.
 PAGE = 200
 CUT_OFF = "the file ends inside this request: it was cut off"
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A source that was opened: its requests, and how far it is read, in bytes, where that is known."""
+    """An open source: its requests, and the bytes read so far, if known."""
 
     found: Found
     size: int = 0
@@ -53,10 +53,10 @@ class Opened:
 
 
 def opened(source: ReplaySource, transcripts: bool = False) -> Opened:
-    """A source as its requests, in their order. Raises BadInput for a store that cannot be read.
+    """The requests of a source, in order. Raises BadInput for a store that can't be read.
 
-    A path to a file (JSON lines, JSON, both also as .gz or .zst, Parquet, or a store of the gateway), an open binary
-    file, or an iterable of bodies.
+    A source is the path of a file (JSON lines or JSON, also as .gz or .zst, Parquet, or a store of the gateway), an
+    open binary file, or an iterable of bodies.
     """
     if isinstance(source, (str, Path)):
         path = Path(source)
@@ -80,7 +80,7 @@ def opened(source: ReplaySource, transcripts: bool = False) -> Opened:
 
 @dataclass(slots=True)
 class _ParquetPlace:
-    """How far a Parquet file is read."""
+    """The progress in a Parquet file."""
 
     at: int = 0
     closed: bool = False
@@ -90,8 +90,8 @@ class _ParquetPlace:
 
 
 def _of_parquet(file: str, place: _ParquetPlace) -> Found:
-    """The requests of rows: each is the JSON object of its columns."""
-    # Its package is an extra: it is loaded where such a file comes by.
+    """The requests in rows, each the JSON object of its columns."""
+    # Parquet support is an optional extra, so import it only for such a file.
     reader = import_module("brim.replays.parquet_rows")
     number = 0
     for group, (_, end) in enumerate(reader.row_groups(file)):
@@ -108,7 +108,7 @@ def _closing(handle: BinaryIO, name: str) -> Found:
 
 
 def _expanded(found: Found, transcripts: bool) -> Found:
-    """Conversations that were recorded as a whole become their requests."""
+    """Expand whole recorded conversations into their requests."""
     for one in found:
         if isinstance(one, Problem) or not (one.transcript or transcripts):
             yield one
@@ -134,7 +134,7 @@ def _of_objects(given: Iterable[Any]) -> Found:
 
 
 def _of_file(handle: BinaryIO, name: str) -> Found:
-    """The requests of a file, which may be packed, by what stands at its start."""
+    """The requests of a file, possibly compressed; the format is detected from its start."""
     file = _unpacked(handle)
     try:
         yield from _of_chunks(iter(lambda: file.read1(CHUNK), b""), name)
@@ -171,7 +171,7 @@ def _noting(chunks: Iterator[bytes], read: list[bytes]) -> Iterator[bytes]:
 
 
 def _is_listed(element: bytes, line: bytes) -> bool:
-    """Whether an array is one of requests, by its first element; one that is neither may be a bad one of many."""
+    """Whether an array is a list of requests, by its first element; an unknown element may be an invalid request."""
     try:
         kind = kind_of(fields_of(element)) if element[:1] == b"{" else "other"
     except NoRequest:
@@ -180,7 +180,7 @@ def _is_listed(element: bytes, line: bytes) -> bool:
 
 
 def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Lines with their ends, of chunks that end anywhere."""
+    """Lines with their ends, from chunks that end anywhere."""
     begun: list[bytes] = []
     for chunk in chunks:
         first, *others = chunk.split(b"\n")
@@ -215,7 +215,7 @@ def _whole(line: bytes) -> bool:
 
 
 def _of_lines(lines: Iterable[tuple[int, bytes]], name: str) -> Found:
-    """A request a line, or a message a line; the head of an exported session starts a conversation of messages."""
+    """One request or message per line; the head of an exported session starts a conversation of messages."""
     messages: list[bytes] = []
     told = Recorded(b"", transcript=True)
     for number, line in lines:
@@ -244,7 +244,7 @@ def _of_lines(lines: Iterable[tuple[int, bytes]], name: str) -> Found:
 
 
 def _of_value(raw: bytes, place: str) -> Found:
-    """The request, or the requests, that a JSON value is."""
+    """The request or requests in a JSON value."""
     try:
         if raw.lstrip()[:1] != b"[":
             found = request_in(fields_of(raw), place)
@@ -267,7 +267,7 @@ def _raw_fields(item: Mapping[str, Any]) -> dict[str, bytes]:
 
 
 def _of_store(path: Path) -> Found:
-    """The requests of the sessions that a store of the gateway holds."""
+    """The requests of the sessions in a store of the gateway."""
     try:
         store = SqliteStore(path)
     except (sqlite3.Error, Damaged) as problem:

@@ -1,4 +1,4 @@
-"""What a trial adds up, of one part of the conversations or of all: sums of parts are added in their order."""
+"""The sums of a trial, over one part of the conversations or all; sums of parts are added in order."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from brim.planning.policies.policy import Policy
 from brim.replays.result import Change, KindUse, ReplayOutcome, Times
 
-# So many of the largest changes are kept.
+# The number of largest changes to keep.
 MOST = 10
 
 
@@ -68,12 +68,12 @@ _NUMBERS = [one.name for one in fields(TrialSums) if one.type in ("int", "float"
 
 
 def by_room(uses: Iterable[KindUse]) -> tuple[KindUse, ...]:
-    """By kind, those first that made the most room."""
+    """Changes by kind, those that saved most first."""
     return tuple(sorted(uses, key=lambda use: (use.after - use.before, use.kind)))
 
 
 def by_size(changes: Iterable[Change]) -> tuple[Change, ...]:
-    """The largest changes, the largest first."""
+    """The largest changes, in descending order."""
     return tuple(sorted(changes, key=lambda one: (-one.before, one.place, one.item))[:MOST])
 
 

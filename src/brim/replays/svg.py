@@ -1,4 +1,4 @@
-"""The outcomes of a replay as a picture: tokens, money and prefix reuse, each against sending everything."""
+"""A chart of a replay's outcomes: tokens, money and prefix reuse, each relative to sending everything."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ STYLE = (
     "@media(prefers-color-scheme:dark){text{fill:#e8edf2}.small{fill:#9fb0bf}.all{fill:#33414e}.part{fill:#4fb3c6}"
     ".less{fill:#e08a5f}.mark{stroke:#e8edf2}}"
 )
-# What a panel shows: its title, and for an outcome the length of its bar, where a mark stands, and the words beside it.
+# A row in a panel: the length of the bar, the position of a mark, and the label.
 ShownPoint = tuple[float, float | None, str]
 Panel = tuple[str, Callable[[ReplayOutcome], ShownPoint]]
 
 
 def chart(replay: Replay) -> str:
-    """An SVG of the outcomes, one a row.
+    """An SVG of the outcomes, one per row.
 
     Example: Path("replay.svg").write_text(brim.replays.chart(replay))
     """
@@ -56,7 +56,7 @@ def _panels(panels: list[Panel], replay: Replay) -> Iterator[str]:
 
 
 def _bar(x: int, y: int, share: float, mark: float | None, words: str) -> Iterator[str]:
-    """A bar on its ground; one above the whole is drawn full, in another colour."""
+    """A bar on its background; a value above 100% is a full bar in another colour."""
     length = min(1.0, max(0.0, share)) * WIDTH
     yield f'<rect class="all" x="{x}" y="{y}" width="{WIDTH}" height="20" rx="3"/>'
     yield f'<rect class="{"part" if share <= 1 else "less"}" x="{x}" y="{y}" width="{length:.1f}" height="20" rx="3"/>'

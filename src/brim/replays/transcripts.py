@@ -1,4 +1,4 @@
-"""Conversations that were recorded as a whole, as the requests that they were made of: one before each answer."""
+"""Splits whole recorded conversations into their requests, one before each answer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from brim.sessions.session_codec import CUT, MESSAGE
 
 
 def steps(whole: Recorded) -> Iterator[Recorded]:
-    """The requests of a conversation: what stands before each answer, and the whole if it ends without one.
+    """The requests of a conversation: the messages before each answer, and all of them if it ends without one.
 
     Example: user, assistant, user, assistant -> [user], [user, assistant, user]
     """
@@ -30,12 +30,12 @@ def steps(whole: Recorded) -> Iterator[Recorded]:
 
 
 def is_asked(roles: Sequence[str]) -> bool:
-    """Whether messages with these roles are a request: they wait for an answer, and are not instructions alone."""
+    """Whether messages with these roles form a request: they need an answer, and aren't only instructions."""
     return bool(roles) and roles[-1] != "assistant" and any(role != "system" for role in roles)
 
 
 def logged(records: Iterable[bytes], about: Recorded) -> Iterator[Recorded]:
-    """The requests of a session's log in a store, those that were edited away later included."""
+    """The requests of a session's log in a store, including those edited away later."""
     api = about.api or "openai_chat"
     read = apis.APIS[api].messages.get
     raws: list[bytes] = []

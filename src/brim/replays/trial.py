@@ -22,19 +22,19 @@ from brim.stores.protocol import Limits
 from brim.tokens.actuals import Actuals
 from brim.tokens.counter import Counter
 
-# Of each part of the conversations, by all trials together, this is held in memory.
-# So many conversations are held at once; others come back from the store if they go on.
+# The limits of memory below are per part of the conversations, for all trials together.
+# Conversations in memory; others are reloaded from the store if they continue.
 LIVE = 4
-# Of so many the last request is known, and of so many of their items what became of them.
+# Conversations with a known last request, and items with known changes.
 KNOWN = 250
 ITEMS = 1_000
-# So many bytes of conversations that are not held are kept for that.
+# Bytes of stored conversations that aren't in memory.
 STORE_BYTES = 8 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A recorded request that was read: its conversation, by which it goes on, and what it costs as it came."""
+    """A parsed recorded request: its conversation, the key that continues it, and its original cost."""
 
     recorded: Recorded
     conversation: Conversation
@@ -45,13 +45,13 @@ class Arrival:
 
 
 def followed(trials: int) -> SessionRouter:
-    """Sessions that are recognised as the gateway does, in memory and within the bounds of one of so many trials."""
+    """Sessions matched like in the gateway, in memory, within the limits of one of this many trials."""
     store = InMemoryStore(Limits(max_bytes=STORE_BYTES // (trials + 1), live_seconds=0))
     return SessionRouter(store, live=LIVE)
 
 
 class Trial:
-    """Takes requests in their order and adds up what would have been sent; without sessions each is fitted alone."""
+    """Adds up what would have been sent, request by request in order; without sessions, each is fitted alone."""
 
     def __init__(self, policy: Policy, budget: int | None, sessions: SessionRouter | None, minutes: float) -> None:
         self.policy = policy
@@ -81,7 +81,7 @@ class Trial:
         sent = fitted.conversation
         if fitted.body is not arrival.recorded.body:
             sums.changed += 1
-            # What would have gone out is read again from its bytes, so that the count is of the real thing.
+            # Parse the outgoing bytes again, so that the count is of the real request.
             sent = apis.parse(fitted.body, conversation.api, model=conversation.model)
             self._note(arrival, fitted, session)
         sums.over_after += work.total(sent) > limit
@@ -125,7 +125,7 @@ class Trial:
         sums.unpriced += before.usd is None
 
     def sums(self) -> TrialSums:
-        """What it has added up so far."""
+        """The sums so far."""
         changes, found = self._changes, self._sums
         found.compacted, found.archived = changes.compacted, changes.archived
         found.kinds, found.largest = changes.kinds, changes.largest

@@ -1,4 +1,4 @@
-"""A provider for tests: scripted, in the providers' own wording, with streams, faults and honest token counts.
+"""A fake provider for tests: scripted, with real providers' wording, streams, faults and honest token counts.
 
 Example:
     with FakeProvider(window=16_000) as fake:

@@ -1,4 +1,4 @@
-"""A small HTTP/1.1 server on plain asyncio streams, so that a test can break an answer at any byte."""
+"""A small HTTP/1.1 server on plain asyncio streams, so that a test can cut an answer at any byte."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from brim.testing.replies import Fault, Hang, Reset, Seen
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What goes back: whole if `streamed` is false, else piece by piece in chunks."""
+    """The answer to send: whole if `streamed` is false, else chunk by chunk."""
 
     status: int
     headers: tuple[tuple[str, str], ...]
@@ -25,14 +25,14 @@ Handler = Callable[[Seen], Awaitable[Answer]]
 
 
 class Gone(Exception):
-    """The connection is to be cut, or was."""
+    """The connection is gone, or is to be cut."""
 
     def __init__(self, by_client: bool = False) -> None:
         self.by_client = by_client
 
 
 async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, handler: Handler) -> bool:
-    """Answer the requests of one connection until it ends; whether the client left in the middle of an answer."""
+    """Answer the requests of one connection until it ends; returns whether the client left during an answer."""
     try:
         while (seen := await _read(reader)) is not None:
             await _write(writer, reader, seen, await handler(seen))

@@ -1,4 +1,4 @@
-"""The fake provider: a server on loopback that answers as it is told, and counts as the real ones do."""
+"""The fake provider: a server on loopback with scripted answers that counts tokens like real ones."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _APIS = {
     "/messages": "anthropic",
     "/api/chat": "ollama",
 }
-# The smallest prefix that providers keep in their prompt cache, and the step in which they do.
+# The smallest prefix that providers keep in their prompt cache, and the size of cache steps.
 CACHE_MINIMUM = 1024
-# Whose tokenizer counts for models that no catalog knows.
+# The model whose tokenizer counts for unknown models.
 STAND_IN = "gpt-4o"
 JSON = (("content-type", "application/json"),)
 LINES = (("content-type", "application/x-ndjson"),)
@@ -40,9 +40,9 @@ EVENTS = (("content-type", "text/event-stream; charset=utf-8"), ("cache-control"
 class FakeProvider:
     """Speaks OpenAI chat and responses, Anthropic, Gemini and Ollama on one port.
 
-    Scripted replies are given in order; after them every request gets what `reader` makes of it, or `default`. A
+    Scripted replies are returned in order; after them, every request gets the result of `reader`, or `default`. A
     prompt above `window` is refused in the provider's wording, and prefixes seen before are reported as cached.
-    `abandoned` counts answers that clients did not wait for.
+    `abandoned` counts answers that clients didn't wait for.
     """
 
     def __init__(
@@ -73,12 +73,12 @@ class FakeProvider:
         self._thread: tuple[threading.Thread, asyncio.AbstractEventLoop] | None = None
 
     def script(self, *replies: Reply) -> None:
-        """What to answer to the next requests, one each."""
+        """Add replies for the next requests, one each."""
         self._script.extend(replies)
 
     @property
     def posts(self) -> list[Seen]:
-        """The requests that carried a body, in order: what a client asked, without its look at the models."""
+        """The requests with a body, in order, which excludes listing the models."""
         return [seen for seen in self.requests if seen.method == "POST"]
 
     async def start(self, port: int = 0) -> FakeProvider:
@@ -100,7 +100,7 @@ class FakeProvider:
         await self.stop()
 
     def __enter__(self) -> FakeProvider:
-        """Run in a thread of its own, for tests that are not asynchronous."""
+        """Run in a separate thread, for synchronous tests."""
         ready = threading.Event()
 
         def run() -> None:
@@ -214,7 +214,7 @@ class FakeProvider:
         return replace(answer, headers=(*answer.headers, *reply.headers))
 
     def _size(self, conversation: Conversation, model: Model) -> tuple[int, int]:
-        """What the prompt takes, and how much of it was seen before."""
+        """The tokens of the prompt, and how many of them were seen before."""
         counter = Counter(model, conversation.api)
         sizes = [counter.message(message) for message in conversation.messages]
         head = counter.head(conversation)

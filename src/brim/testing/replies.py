@@ -1,4 +1,4 @@
-"""What a fake provider can be told to answer, and what it remembers of a request."""
+"""The answers that a fake provider can give, and its record of a request."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 
 @dataclass(frozen=True, slots=True)
 class Reset:
-    """The connection breaks after so many pieces of the answer; 0: before its first byte."""
+    """Break the connection after this many pieces of the answer; 0 means before the first byte."""
 
     after: int = 0
     half: bool = False
@@ -20,7 +20,7 @@ class Reset:
 
 @dataclass(frozen=True, slots=True)
 class Hang:
-    """Nothing more comes after so many pieces, until the client goes away or the provider is stopped."""
+    """Send nothing after this many pieces, until the client disconnects or the provider is stopped."""
 
     after: int = 0
 
@@ -30,7 +30,7 @@ Fault = Reset | Hang
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """Answer with a text, streamed in so many pieces where the request asks for a stream."""
+    """Answer with a text, streamed in this many pieces if the request asks for a stream."""
 
     text: str
     pieces: int = 8
@@ -40,7 +40,7 @@ class Say:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Answer with a tool call; `text` is said before it."""
+    """Answer with a tool call, after `text`."""
 
     name: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class Calls:
 
 @dataclass(frozen=True, slots=True)
 class Fail:
-    """Answer with an error of the provider's own shape."""
+    """Answer with an error in the provider's format."""
 
     status: int
     message: str = "something went wrong"
@@ -67,7 +67,7 @@ class Fail:
 
 @dataclass(frozen=True, slots=True)
 class Overflow:
-    """Answer that the prompt is too long, in the provider's wording; sizes are the real ones unless given.
+    """Answer that the prompt is too long, in the provider's wording, with real sizes unless given.
 
     `style` may be another server's wording: "llama.cpp" or "vllm".
     """
@@ -79,7 +79,7 @@ class Overflow:
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """Answer with exactly these bytes, in these pieces."""
+    """Answer with exactly these bytes in these pieces."""
 
     pieces: tuple[bytes, ...]
     status: int = 200
@@ -106,7 +106,7 @@ class Seen:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The body's fields; none if it is no JSON object."""
+        """The body's fields; none if it isn't a JSON object."""
         try:
             found = self.json
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -1,4 +1,4 @@
-"""Answers in each provider's own form: whole and streamed."""
+"""Answers in each provider's format, whole and streamed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from brim.testing.replies import Call
 
 @dataclass(frozen=True, slots=True)
 class Speech:
-    """What is said: thinking, text, calls; and what it took."""
+    """An answer: thinking, text, calls and usage."""
 
     id: str
     model: str
@@ -25,7 +25,7 @@ class Speech:
     with_usage: bool = True
 
     def parts(self) -> list[str]:
-        """The text in about so many pieces."""
+        """The text in about this many pieces."""
         size = max(1, -(-len(self.text) // max(1, self.pieces)))
         return [self.text[start : start + size] for start in range(0, len(self.text), size)]
 
@@ -267,7 +267,7 @@ def gemini_stream(speech: Speech) -> Iterator[bytes]:
 
 
 def gemini_array(speech: Speech) -> Iterator[bytes]:
-    """Without `alt=sse` a stream is one JSON list, written element by element."""
+    """A stream without `alt=sse` is one JSON list, written element by element."""
     for number, chunk in enumerate(gemini_chunks(speech)):
         yield (b"[" if number == 0 else b",\r\n") + encode(chunk)
     yield b"]"
@@ -292,7 +292,7 @@ def _ollama_end(speech: Speech) -> dict[str, Any]:
 
 
 def ollama_stream(speech: Speech) -> Iterator[bytes]:
-    """Lines of JSON, of which the last has the numbers."""
+    """Lines of JSON; the last one has the usage."""
     head = _ollama_head(speech)
     for part in speech.parts():
         yield encode({**head, "message": {"role": "assistant", "content": part}, "done": False}) + b"\n"

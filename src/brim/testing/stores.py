@@ -1,4 +1,4 @@
-"""The promises of a store as tests that any store can run.
+"""A conformance test suite for stores.
 
 Example, in a file that pytest or unittest collects:
 
@@ -23,7 +23,7 @@ DAY = 86_400.0
 
 
 class Clock:
-    """A time that tests move; each look at it is a little later."""
+    """A clock that tests set; it advances a little with every reading."""
 
     def __init__(self) -> None:
         self.time = 1_700_000_000.0
@@ -38,14 +38,14 @@ def record(number: int, size: int = 200) -> bytes:
 
 
 class StoreConformance:
-    """Derive from it, say how your store is made, and every method is a test of one promise."""
+    """Subclass this and define how to create your store; every method tests one promise."""
 
     def make(self, limits: Limits, now: Callable[[], float]) -> Store:
-        """A new, empty store that keeps to these limits and takes its time from `now`."""
+        """A new, empty store with these limits that takes its time from `now`."""
         raise NotImplementedError("say how your store is made: def make(self, limits, now)")
 
     def again(self, store: Store) -> Store | None:
-        """Another holder of what a store keeps, as a second process would open it; None where only one can."""
+        """A second instance on a store's data, as another process would open it; None if that is impossible."""
         return None
 
     def setup_method(self) -> None:
@@ -65,7 +65,7 @@ class StoreConformance:
         return self._opened[-1]
 
     def other(self, store: Store) -> Store:
-        """A second holder of a store; where there can be none, the store itself."""
+        """A second instance on a store's data, or the store itself if that is impossible."""
         found = self.again(store)
         if found is None:
             return store
