@@ -1,4 +1,4 @@
-"""Adapters: one module a framework, each of which imports its framework and nobody else does.
+"""Adapters for frameworks, one module each; only that module imports the framework.
 
 Example: from brim.integrations.langchain import BrimMiddleware
 """

@@ -97,9 +97,9 @@ def _block(one: Any) -> ChatDict:
 
 
 class BrimCompaction:
-    """A `CompactionStrategy`: rewrites the messages in place when they do not fit.
+    """A `CompactionStrategy` that rewrites messages in place if they don't fit.
 
-    A strategy sees neither instructions nor tools: give them, and they are counted.
+    A strategy doesn't see instructions and tools; pass them in to have them counted.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class BrimCompaction:
 
 
 class BrimTokenizer:
-    """A `TokenizerProtocol` that counts as the model does; the framework's own divides characters by four."""
+    """A `TokenizerProtocol` that counts like the model; the framework's own divides characters by four."""
 
     def __init__(self, model: Any) -> None:
         self.model = model
@@ -133,7 +133,7 @@ class BrimTokenizer:
 
 
 class BrimHistoryProvider(HistoryProvider):
-    """A `HistoryProvider` in a Brim store: what an agent's session said is there for its next run."""
+    """A `HistoryProvider` in a Brim store, which keeps an agent's session for its next run."""
 
     def __init__(self, store: Store | str | Path, source_id: str = "brim", **flags: bool) -> None:
         super().__init__(source_id, **flags)

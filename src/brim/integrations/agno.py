@@ -1,4 +1,4 @@
-"""Agno: the same model, whose calls are fitted.
+"""Agno: a model with fitted calls.
 
 Example: Agent(model=brim_model(OpenAIChat("gpt-4o"), budget=8_000), tools=[...])
 """
@@ -33,7 +33,7 @@ ROLES = ("system", "developer", "user", "assistant", "tool")
 
 
 class AgnoCodec:
-    """Agno's messages; images, sounds and files stand beside the text and stay with their message."""
+    """Agno's messages; images, sounds and files are separate fields and stay with their message."""
 
     def read(self, message: Message) -> list[ChatDict]:
         role = message.role if message.role in ROLES else "user"
@@ -74,7 +74,7 @@ def _media(message: Message) -> list[ChatDict]:
 
 
 def brim_model(inner: M, model: Any = None, budget: int | None = None, **settings: Any) -> M:
-    """The same model, whose calls are fitted beside their tools; the agent's session keeps everything."""
+    """The same model with calls fitted beside their tools; the agent's session keeps everything."""
     fitter: MessageFitter[Message] = MessageFitter(AgnoCodec(), model, budget, **settings)
 
     def beside(self: Model, asked: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""AutoGen: a model context that keeps every message and gives out what fits.
+"""AutoGen: a model context that keeps every message and returns what fits.
 
 Example: AssistantAgent("harbour", client, model_context=BrimContext("gpt-4o", budget=8_000))
 """
@@ -36,7 +36,7 @@ except ImportError as problem:
 
 
 class AutoGenCodec:
-    """AutoGen's messages; each result in a message of results is a chat message."""
+    """AutoGen's messages; each result in a message with results becomes a chat message."""
 
     def read(self, message: LLMMessage) -> list[ChatDict]:
         if isinstance(message, FunctionExecutionResultMessage):
@@ -80,9 +80,9 @@ def _blocks(message: UserMessage) -> list[tuple[ChatDict, Any]]:
 
 
 class BrimContext(ChatCompletionContext):
-    """Keeps everything in its state; `get_messages` gives out what fits.
+    """Keeps everything in its state; `get_messages` returns what fits.
 
-    A context sees neither the agent's instructions nor its tools: give them, and they are counted.
+    A context doesn't see the agent's instructions and tools; pass them in to have them counted.
     """
 
     def __init__(

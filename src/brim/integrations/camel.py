@@ -1,4 +1,4 @@
-"""CAMEL: a context creator that fits what an agent's memory gives to its model.
+"""CAMEL: a context creator that fits the messages from an agent's memory.
 
 Example: agent.memory = ChatHistoryMemory(BrimContextCreator("gpt-4o", budget=8_000))
 """
@@ -21,7 +21,7 @@ except ImportError as problem:
 
 
 class BrimTokens(BaseTokenCounter):
-    """Counts messages as the model does."""
+    """Counts messages like the model."""
 
     def __init__(self, model: Any) -> None:
         self.model = model
@@ -30,7 +30,7 @@ class BrimTokens(BaseTokenCounter):
         return count(messages, PlainCodec(), self.model) if messages else 0
 
     def encode(self, text: str) -> list[int]:
-        """One number for each token: Brim counts tokens and has no numbers for them."""
+        """One placeholder per token, because Brim only counts tokens and has no ids for them."""
         return list(range(brim.count(text, model=self.model).tokens))
 
     def decode(self, token_ids: list[int]) -> str:
@@ -38,9 +38,9 @@ class BrimTokens(BaseTokenCounter):
 
 
 class BrimContextCreator(BaseContextCreator):
-    """The records in order, fitted. The memory keeps all of them.
+    """Returns the records in order, fitted. The memory keeps all of them.
 
-    A creator does not see the agent's tools: give their schemas, and they are counted.
+    A creator doesn't see the agent's tools; pass in their schemas to have them counted.
     """
 
     def __init__(self, model: Any, budget: int | None = None, *, tools: Any = (), **settings: Any) -> None:
@@ -58,7 +58,7 @@ class BrimContextCreator(BaseContextCreator):
         return int(self._limit)
 
     def create_context(self, records: list[ContextRecord]) -> tuple[list[Any], int]:
-        # The system message first, the others as they came: as CAMEL's own creator does.
+        # The system message first, then the others as they came, like CAMEL's own creator.
         instructions = [one for one in records if one.memory_record.role_at_backend == OpenAIBackendRole.SYSTEM][:1]
         others = sorted((one for one in records if one not in instructions), key=lambda one: one.timestamp)
         messages = [one.memory_record.to_openai_message() for one in (*instructions, *others)]

@@ -1,4 +1,4 @@
-"""CrewAI: the same LLM, whose calls are fitted.
+"""CrewAI: an LLM with fitted calls.
 
 Example: Agent(role="…", goal="…", backstory="…", llm=brim_llm(LLM("gpt-4o"), budget=8_000))
 """
@@ -21,7 +21,7 @@ L = TypeVar("L", bound=BaseLLM)
 
 
 def brim_llm(inner: L, model: Any = None, budget: int | None = None, **settings: Any) -> L:
-    """The same LLM, whose calls are fitted beside their tools; the executor's own messages keep everything."""
+    """The same LLM with calls fitted beside their tools; the executor's own messages keep everything."""
     fitter: MessageFitter[ChatDict] = MessageFitter(PlainCodec(), model, budget, **settings)
 
     def beside(self: BaseLLM, tools: Any) -> dict[str, Any]:

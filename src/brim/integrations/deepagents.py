@@ -1,4 +1,4 @@
-"""deepagents: what Brim archived of a thread, as files that the agent's own tools read, list and search.
+"""deepagents: the messages that Brim archived, as files for the agent's own tools to read, list and search.
 
 Example: CompositeBackend(default=StateBackend(), routes={"/archive/": BrimArchive(middleware)})
 """
@@ -33,10 +33,10 @@ READ_ONLY = "the archive is read only"
 
 
 class BrimArchive(BackendProtocol):
-    """The messages of the thread that are no longer in the prompt as they were: /0003-tool-read_log.md and so on.
+    """The thread's messages that are no longer verbatim in the prompt: /0003-tool-read_log.md and so on.
 
-    A handle that stands in the prompt, such as brim:3f2a9c01, is the name of a file too. `middleware` is the one that
-    fits the same agent.
+    A handle in the prompt, such as brim:3f2a9c01, is a file name too. `middleware` is the one that fits the same
+    agent.
     """
 
     def __init__(self, middleware: BrimMiddleware) -> None:
@@ -102,6 +102,6 @@ class BrimArchive(BackendProtocol):
 
 
 def _name(message: Message) -> str:
-    """Who said it. Example: a call of read_log -> assistant-read_log"""
+    """The author of a message. Example: a call of read_log -> assistant-read_log"""
     names = [part.name for part in message.parts if part.name]
     return "-".join([message.role, *names[:1]]).replace("/", "_")

@@ -1,4 +1,4 @@
-"""DSPy: a ReAct whose trajectory is fitted to what the rest of its prompt leaves.
+"""DSPy: a ReAct whose trajectory is fitted to the room that the rest of its prompt leaves.
 
 Example: BrimReAct("request -> answer", tools=[...], model="gpt-4o", budget=8_000)
 """
@@ -19,16 +19,16 @@ try:
 except ImportError as problem:
     raise MissingFramework("brim.integrations.dspy", "dspy>=3.4,<4") from problem
 
-# The names that a step of a trajectory has, each followed by its number.
+# The keys of a step in a trajectory; each is followed by the step's number.
 PARTS = ("thought", "tool_name", "tool_args", "observation")
-# DSPy writes a trajectory as fields of one text, whose headings take more than messages do. Less what that is over, and
-# this share of the budget more (the second attempt was over by at most .5% in the runs of the tests), it fits.
+# DSPy writes a trajectory as fields of one text, whose headings take more tokens than messages. Each retry
+# subtracts the excess and this share of the budget (the second was over by at most .5% in the runs of the tests).
 MARGIN = 0.01
 ATTEMPTS = 5
 
 
 class BrimReAct(dspy.ReAct):
-    """dspy.ReAct whose prompts are within the budget; the prediction's own trajectory keeps everything."""
+    """dspy.ReAct with prompts within the budget; the prediction's own trajectory keeps everything."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class BrimReAct(dspy.ReAct):
         return await super()._async_call_with_potential_trajectory_truncation(module, fitted, **given)
 
     def _fitted(self, module: Any, trajectory: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-        """The trajectory in which long and old observations are shortened, so that the whole prompt fits."""
+        """The trajectory with long and old observations shortened, so that the whole prompt fits."""
         model = model_of(self._model or dspy.settings.lm.model)
         budget = self._budget or model.max_input(self._settings.get("reserve"))
         over = self._size(module, trajectory, given, model) - budget
@@ -105,7 +105,7 @@ def _steps(trajectory: dict[str, Any]) -> list[ChatDict]:
 
 
 def _trajectory(fitted: list[ChatDict], whole: dict[str, Any]) -> dict[str, Any]:
-    """What was kept of the steps, in DSPy's form; what stands for the others is the first observation."""
+    """The kept steps in DSPy's format; the first observation replaces the others."""
     results = {chat["tool_call_id"]: text_of(chat["content"]) for chat in fitted if chat["role"] == "tool"}
     thoughts = {
         chat["tool_calls"][0]["id"]: text_of(chat["content"])

@@ -1,4 +1,4 @@
-"""Google ADK: a plugin that fits what each model call sends, and a summarizer of events that asks no model.
+"""Google ADK: a plugin that fits each model call, and a summarizer of events that works without a model.
 
 Example: App(name="app", root_agent=agent, plugins=[BrimPlugin("gemini-2.5-flash", budget=8_000)])
 """
@@ -24,12 +24,12 @@ except ImportError as problem:
     raise MissingFramework("brim.integrations.google_adk", "google-adk>=2.13,<3") from problem
 
 
-# By these ADK asks for a credential: what they say is no part of the conversation.
+# ADK uses these calls to ask for credentials; their content isn't part of the conversation.
 CREDENTIALS = "adk_request_credential"
 
 
 class ContentCodec:
-    """Gemini's contents as the JSON that is sent."""
+    """Gemini's contents as JSON."""
 
     def read(self, message: types.Content) -> list[ChatDict]:
         return [message.model_dump(mode="json", by_alias=True, exclude_none=True)]
@@ -42,7 +42,7 @@ class ContentCodec:
 class BrimPlugin(BasePlugin):
     """Fits the contents and instructions of each model call; the session's events keep everything.
 
-    With `tool_results` longer texts in a tool's result are shortened once, before they join the session.
+    With `tool_results`, longer texts in a tool's result are shortened once, before they join the session.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class BrimPlugin(BasePlugin):
             llm_request.contents,
             instructions=given or None,
             tools=[tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in _declared(config.tools)],
-            # The agents of a session have instructions and a history of their own.
+            # Each agent of a session has its own instructions and history.
             conversation=f"{callback_context.session.id}:{callback_context.agent_name}",
             model=llm_request.model,
         )
@@ -97,7 +97,7 @@ def _instructions(given: Any) -> str:
 
 
 class BrimEventsSummarizer(BaseEventsSummarizer):
-    """The events of a session in one text of about `budget` tokens: what the user said, and what was done."""
+    """Summarizes a session's events in about `budget` tokens: what the user said, and what was done."""
 
     def __init__(self, model: Any, budget: int = 2_000) -> None:
         self.model = model
@@ -127,7 +127,7 @@ class BrimEventsSummarizer(BaseEventsSummarizer):
 
 
 def _content(event: Event) -> types.Content | None:
-    """What an event says: of one that stands for earlier ones, their summary."""
+    """The content of an event, or the summary if it replaces earlier ones."""
     made = event.actions.compaction if event.actions else None
     content = made.compacted_content if made is not None else event.content
     parts = (content.parts if content else None) or []

@@ -38,7 +38,7 @@ MADE = {"system": ChatMessage.from_system, "assistant": ChatMessage.from_assista
 
 
 class HaystackCodec:
-    """Haystack's messages; each result in a tool message is a chat message."""
+    """Haystack's messages; each result in a tool message becomes a chat message."""
 
     def read(self, message: ChatMessage) -> list[ChatDict]:
         results = message.tool_call_results
@@ -90,7 +90,7 @@ def _block(part: Any) -> ChatDict:
 
 
 class BrimTokenCounter:
-    """A `TokenCounter` that counts as the model does."""
+    """A `TokenCounter` that counts like the model."""
 
     def __init__(self, model: str) -> None:
         self.model = model
@@ -109,7 +109,7 @@ class BrimTokenCounter:
 
 
 class BrimCompactor:
-    """A `Compactor`: the conversation within `target_tokens`, or as near to that as what must stay allows."""
+    """A `Compactor` that fits the conversation into `target_tokens`, or as close to it as required content allows."""
 
     def __init__(self, model: str, policy: str | None = None) -> None:
         self.model = model

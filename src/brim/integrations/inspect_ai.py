@@ -84,7 +84,7 @@ def _block(one: Any) -> ChatDict:
 
 
 class BrimCompactionStrategy(CompactionStrategy):
-    """Fits the model's input to six tenths of the budget once it is over it; the agent's messages keep everything."""
+    """Fits the model's input to six tenths of the budget once it exceeds it; the agent's messages keep everything."""
 
     def __init__(self, model: Any, budget: int, *, memory: bool = False, **settings: Any) -> None:
         super().__init__(type="edit", threshold=budget, memory=memory)

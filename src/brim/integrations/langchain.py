@@ -26,9 +26,9 @@ except ImportError as problem:
 
 
 class BrimMiddleware(AgentMiddleware):
-    """Fits what each model call sends; the agent's own state keeps everything.
+    """Fits each model call; the agent's own state keeps everything.
 
-    With `tool_results` a longer result is shortened once, when it arrives; the message's artifact holds the original.
+    With `tool_results`, a longer result is shortened once, when it arrives; the message's artifact has the original.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class BrimMiddleware(AgentMiddleware):
 
 
 def _asked(request: Any) -> tuple[list[BaseMessage], dict[str, Any]]:
-    """What a model call sends, and what it says of its tools, thread and model."""
+    """A model call's messages, tools, thread and model."""
     system = [request.system_message] if request.system_message is not None else []
     info = getattr(request.runtime, "execution_info", None)
     name = getattr(request.model, "model_name", None) or getattr(request.model, "model", None)
@@ -77,7 +77,7 @@ def _fitted(request: Any, messages: list[BaseMessage]) -> Any:
 
 
 class BrimEdit:
-    """A ContextEdit for ContextEditingMiddleware: fits the messages in place."""
+    """A ContextEdit for ContextEditingMiddleware that fits the messages in place."""
 
     def __init__(self, model: Any, budget: int, **settings: Any) -> None:
         self.fitter: MessageFitter[BaseMessage] = MessageFitter(LangChainCodec(), model, budget, **settings)
@@ -87,7 +87,7 @@ class BrimEdit:
 
 
 def token_counter(model: Any) -> Callable[[list[BaseMessage]], int]:
-    """A `token_counter` for trim_messages and the middlewares that take one."""
+    """A `token_counter` for trim_messages and for middlewares that take one."""
     return MessageFitter(LangChainCodec(), model).count
 
 

@@ -1,4 +1,4 @@
-"""LiteLLM: a callback that fits what each deployment is sent, and a guardrail for requests that name it.
+"""LiteLLM: a callback that fits requests to each deployment, and a guardrail for requests that name it.
 
 Example: litellm.callbacks = [BrimLogger()]
 """
@@ -26,14 +26,14 @@ FIELDS = ("messages", "tools", "tool_choice", "max_tokens", "max_completion_toke
 
 
 class Fitting:
-    """How requests of LiteLLM are fitted: within the window of the deployment, beside its tools and answer."""
+    """Fits LiteLLM's requests into the deployment's window, beside its tools and answer."""
 
     def __init__(self, model: str | Model | None = None, budget: int | None = None, **settings: Any) -> None:
         self._model = model
         self._settings: dict[str, Any] = {"budget": budget, **settings}
 
     async def fitted(self, request: dict[str, Any]) -> list[dict[str, Any]]:
-        """The messages of a request that fit. Raises BudgetTooSmall."""
+        """The fitted messages of a request. Raises BudgetTooSmall."""
         body = {name: request[name] for name in FIELDS if request.get(name) is not None}
         model = self._model or _deployed(str(request.get("model") or ""))
         found = await brim.afit(body, model=model, api="openai_chat", **self._settings)
@@ -41,7 +41,7 @@ class Fitting:
 
 
 def _deployed(name: str) -> Model:
-    """The model of a deployment, as Brim knows it or else as LiteLLM does. Raises UnknownModel."""
+    """The model of a deployment, from Brim's catalog or else LiteLLM's. Raises UnknownModel."""
     try:
         return models.find(name)
     except UnknownModel:
@@ -57,7 +57,7 @@ def _deployed(name: str) -> Model:
 
 
 class BrimLogger(CustomLogger):
-    """Fits what LiteLLM sends, once the deployment, and with it the window, is known."""
+    """Fits LiteLLM's requests once the deployment, and so the window, is known."""
 
     def __init__(self, model: str | Model | None = None, budget: int | None = None, **settings: Any) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ class BrimLogger(CustomLogger):
 class BrimGuardrail(CustomGuardrail):
     """Fits the requests that name it in `guardrails`, or all with `default_on=True`, before one deployment is chosen.
 
-    Give it a model or a budget where the requests name a group of several.
+    Give it a model or a budget if requests name a group of several models.
     """
 
     def __init__(self, model: str | Model | None = None, budget: int | None = None, **settings: Any) -> None:

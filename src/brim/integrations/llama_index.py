@@ -1,4 +1,4 @@
-"""LlamaIndex: an agent whose model calls are fitted, and memories that give out what fits.
+"""LlamaIndex: an agent with fitted model calls, and memories that return what fits.
 
 Example: BrimAgent(llm=llm, tools=tools, brim=MessageFitter(LlamaIndexCodec(), "gpt-4o", 8_000))
 """
@@ -25,7 +25,7 @@ __all__ = ["BrimAgent", "BrimMemory", "BrimMemoryBlock", "LlamaIndexCodec"]
 
 
 class BrimAgent(FunctionAgent):
-    """A FunctionAgent that fits each model call: its memory and what the run has done so far."""
+    """A FunctionAgent that fits each model call, including its memory and the run so far."""
 
     brim: Any = Field(description="The fitter of this agent's messages.")
 
@@ -41,7 +41,7 @@ class BrimAgent(FunctionAgent):
 
 
 class BrimMemory(BaseMemory):
-    """Keeps every message and gives out what fits: for chat engines, and for agents between their runs."""
+    """Keeps every message and returns what fits, for chat engines, and for agents between runs."""
 
     messages: list[ChatMessage] = Field(default_factory=list)
     _fitter: MessageFitter[ChatMessage] = PrivateAttr()
@@ -77,7 +77,7 @@ class BrimMemory(BaseMemory):
 
 
 class BrimMemoryBlock(BaseMemoryBlock[list[ChatMessage]]):
-    """What LlamaIndex's `Memory` has let go of, within a budget: best first for what is asked now."""
+    """Messages evicted from LlamaIndex's `Memory`, the most relevant ones within a budget."""
 
     name: str = "brim"
     model: str = "gpt-4o"
@@ -99,13 +99,13 @@ class BrimMemoryBlock(BaseMemoryBlock[list[ChatMessage]]):
             return None
 
     def _within(self, kept: list[ChatMessage], asked: ChatMessage | None, budget: int) -> list[ChatMessage]:
-        """The kept messages within a budget; what is asked decides what stays, and comes from elsewhere."""
+        """The kept messages within a budget; the question, which isn't part of them, decides which ones stay."""
         if not kept:
             return []
         if asked is None:
             return self._fitter(budget).fit(kept)
         count = self._fitter(None).count
-        own = count([asked, asked]) - count([asked])  # what stands around a request is the budget's
+        own = count([asked, asked]) - count([asked])  # without a request's overhead, which the budget covers
         return self._fitter(budget + own).fit([*kept, asked])[:-1]
 
     def _fitter(self, budget: int | None) -> MessageFitter[ChatMessage]:

@@ -1,4 +1,4 @@
-"""simonw/llm: every model once more as brim/NAME, whose prompts are fitted; `llm brim`; and two kinds of fragments.
+"""simonw/llm: a fitted version of every model as brim/NAME, the command `llm brim`, and two kinds of fragments.
 
 Example: llm -m brim/gpt-4o -c "And what is next?"
 """
@@ -30,12 +30,12 @@ PREFIX = "brim/"
 
 
 def fitted_model(inner: Any, budget: int | None = None, **given: Any) -> Any:
-    """The same model under the name brim/NAME. What brim.toml says of models and the policy holds."""
+    """The same model under the name brim/NAME, with the models and the policy of brim.toml."""
     name = inner.model_id
     fitters: list[MessageFitter[Message]] = []
 
     def fitted(prompt: Any, conversation: Any) -> Any:
-        if not fitters:  # settings are read when a model is asked, not for every command of llm
+        if not fitters:  # read settings when a model is used, not for every command of llm
             known = settings.load()
             catalog = Catalog()
             for model, entry in known.models.items():
@@ -44,7 +44,7 @@ def fitted_model(inner: Any, budget: int | None = None, **given: Any) -> Any:
                 fitters.append(MessageFitter(LlmCodec(), catalog.find(name), budget, **given))
             except BrimError as problem:
                 raise llm.ModelError(str(problem)) from None
-        own_tools = [one for one in prompt.tools if isinstance(one, llm.Tool)]  # others run at the provider
+        own_tools = [one for one in prompt.tools if isinstance(one, llm.Tool)]  # others run on the provider's side
         tools = [tool(one.name, one.description or "", one.input_schema) for one in own_tools]
         thread = getattr(conversation, "id", None)
         try:
@@ -69,13 +69,13 @@ def fitted_model(inner: Any, budget: int | None = None, **given: Any) -> Any:
 
 
 def _thread(rest: tuple[Any, ...], asked: dict[str, Any]) -> Any:
-    """The conversation that a model is asked in: the third of stream, response and conversation, or by its name."""
+    """The conversation of a call: the third of stream, response and conversation, or the keyword."""
     return asked.get("conversation", rest[2] if len(rest) > 2 else None)
 
 
 @llm.hookimpl(trylast=True)
 def register_models(register: Callable[..., None], model_aliases: Any) -> None:
-    """After those of all other plugins: each model once more."""
+    """Register each model again, after those of all other plugins."""
     for one in list(model_aliases):
         if not one.model.model_id.startswith(PREFIX):
             asynchronous = fitted_model(one.async_model) if one.async_model else None
@@ -101,7 +101,7 @@ def _command(arguments: tuple[str, ...]) -> None:
 
 
 def archived(handle: str) -> Any:
-    """The whole of what Brim archived. Example: llm -f brim:3f2a9c01 "What failed?" """
+    """The original that Brim archived. Example: llm -f brim:3f2a9c01 "What failed?" """
     store = open_store(settings.load().store_place)
     try:
         found = store.find_blob(handle.removeprefix("brim:"))
@@ -113,7 +113,7 @@ def archived(handle: str) -> Any:
 
 
 def compacted(given: str) -> Any:
-    """A file in so many tokens. Example: llm -f brim-compact:2000:server.log "What failed?" """
+    """A file in a given number of tokens. Example: llm -f brim-compact:2000:server.log "What failed?" """
     tokens, _, path = given.partition(":")
     if not tokens.isdigit() or not path:
         raise ValueError(f"{given!r} is not TOKENS:FILE, such as brim-compact:2000:server.log")

@@ -4,7 +4,7 @@ description: Keeps every chat inside the model's context window: full to the bri
 requirements: brim
 """
 
-# A Function of Open WebUI: paste this file at Admin Panel > Functions > +, save it, and enable it.
+# A Function for Open WebUI: paste this file at Admin Panel > Functions > +, save it, and enable it.
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from brim.integrations.conversion.messages import ChatDict
 
 
 class Filter:
-    """Fits what a chat sends; the chat itself keeps everything."""
+    """Fits the requests of a chat; the chat itself keeps everything."""
 
     class Valves(BaseModel):
         budget: int = Field(default=0, description="tokens of a request at most; 0: what the model's window leaves")
@@ -31,11 +31,11 @@ class Filter:
         self._fitters: dict[tuple[int, str, int], MessageFitter[ChatDict]] = {}
 
     async def inlet(self, body: dict[str, Any], __metadata__: dict[str, Any] | None = None) -> dict[str, Any]:
-        """The request with its messages fitted. Raises what the chat shows: which valve to set, or what must stay."""
+        """The request with fitted messages. The chat shows raised errors: which valve to set, or what must stay."""
         valves = self.valves
         key = (valves.budget, valves.model, valves.reserve)
         if key not in self._fitters:
-            # The budget of a request that is given as such needs no reserve beside it.
+            # An explicit budget needs no reserve.
             room: dict[str, Any] = {"budget": valves.budget} if valves.budget else {"reserve": valves.reserve}
             self._fitters = {key: MessageFitter(PlainCodec(), valves.model or None, **room)}
         beside = {"tools": body.get("tools"), "model": str(body.get("model") or "")}

@@ -1,4 +1,4 @@
-"""OpenAI Agents: a filter that fits what each model call sends, and a session in a Brim store.
+"""OpenAI Agents: a filter that fits each model call, and a session in a Brim store.
 
 Example: RunConfig(call_model_input_filter=BrimInputFilter("gpt-4o", budget=8_000))
 """
@@ -22,10 +22,10 @@ except ImportError as problem:
 
 
 class BrimInputFilter:
-    """A `call_model_input_filter`: fits the items and the instructions of each model call.
+    """A `call_model_input_filter` that fits the items and the instructions of each model call.
 
-    The SDK does not say which conversation a call belongs to: name it as `conversation`, one filter each, and its
-    prefix stays between compactions.
+    The SDK doesn't say which conversation a call belongs to. Pass it as `conversation`, with one filter per
+    conversation, to keep its prefix stable between compactions.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class BrimInputFilter:
 
 
 async def _tools(data: CallModelData[Any]) -> list[dict[str, Any]]:
-    """What the agent offers, as a request states it."""
+    """The agent's tools, in the format of a request."""
     offered = await data.agent.get_all_tools(RunContextWrapper(data.context))
     return [
         {
@@ -63,7 +63,7 @@ async def _tools(data: CallModelData[Any]) -> list[dict[str, Any]]:
 
 
 class BrimSession:
-    """The `Session` protocol in a Brim store: what a run adds is there for the next one."""
+    """The `Session` protocol in a Brim store, which keeps the items of a run for the next one."""
 
     session_settings = None
 

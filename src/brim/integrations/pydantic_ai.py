@@ -1,4 +1,4 @@
-"""pydantic-ai: a capability that fits what each model request sends.
+"""pydantic-ai: a capability that fits each model request.
 
 Example: Agent("openai:gpt-4o", capabilities=[BrimCapability("gpt-4o", budget=8_000)])
 """
@@ -22,9 +22,9 @@ except ImportError as problem:
 
 
 class BrimCapability(AbstractCapability[Any]):
-    """Fits each attempt at a model request; the run's own messages keep everything.
+    """Fits each attempt of a model request; the run's own messages keep everything.
 
-    With `tool_results` a longer text that a tool returns is shortened once, before it joins the history.
+    With `tool_results`, a longer text from a tool is shortened once, before it joins the history.
     """
 
     def __init__(

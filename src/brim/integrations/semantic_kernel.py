@@ -1,4 +1,4 @@
-"""Semantic Kernel: the same chat service, whose calls are fitted, and a reducer for a history of your own.
+"""Semantic Kernel: a chat service with fitted calls, and a reducer for your own history.
 
 Example: ChatCompletionAgent(service=brim_service(OpenAIChatCompletion("gpt-4o"), budget=8_000), plugins=[...])
 """
@@ -41,7 +41,7 @@ S = TypeVar("S", bound=ChatCompletionClientBase)
 
 
 class SemanticKernelCodec:
-    """Semantic Kernel's messages; several results in one message are as many chat messages."""
+    """Semantic Kernel's messages; several results in one message become as many chat messages."""
 
     def read(self, message: ChatMessageContent) -> list[ChatDict]:
         results = [item for item in message.items if isinstance(item, FunctionResultContent)]
@@ -83,7 +83,7 @@ def _block(item: Any) -> ChatDict:
 
 
 def brim_service(inner: S, model: Any = None, budget: int | None = None, **settings: Any) -> S:
-    """The same service, whose calls are fitted beside their tools; the chat history keeps everything."""
+    """The same service with calls fitted beside their tools; the chat history keeps everything."""
     fitter: MessageFitter[ChatMessageContent] = MessageFitter(SemanticKernelCodec(), model, budget, **settings)
 
     async def fitted(self: ChatCompletionClientBase, history: ChatHistory, asked: Any) -> ChatHistory:
@@ -106,7 +106,7 @@ def brim_service(inner: S, model: Any = None, budget: int | None = None, **setti
 
 
 class BrimHistory(ChatHistoryReducer):
-    """A chat history that `reduce` brings to the share of the budget that a compaction leaves, once it is above it.
+    """A chat history that `reduce` compacts to a share of the budget once it exceeds the budget.
 
     Example: BrimHistory.within("gpt-4o", budget=8_000, auto_reduce=True)
     """
@@ -119,8 +119,8 @@ class BrimHistory(ChatHistoryReducer):
     def within(
         cls, model: Any, budget: int | None = None, *, auto_reduce: bool = False, **settings: Any
     ) -> BrimHistory:
-        """An empty history for a model; with `auto_reduce` each message that is added reduces it if need be."""
-        found = cls(target_count=1, auto_reduce=auto_reduce)  # Brim goes by tokens; the count is the framework's
+        """An empty history for a model; with `auto_reduce`, adding a message reduces it if necessary."""
+        found = cls(target_count=1, auto_reduce=auto_reduce)  # Brim uses tokens; the framework requires a message count
         found._fitter = MessageFitter(SemanticKernelCodec(), model, budget, **settings)
         return found
 

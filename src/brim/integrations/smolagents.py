@@ -1,4 +1,4 @@
-"""smolagents: the same model, whose calls are fitted.
+"""smolagents: a model with fitted calls.
 
 Example: ToolCallingAgent(tools, model=BrimModel(model, "gpt-4o", budget=8_000))
 """
@@ -26,12 +26,12 @@ try:
 except ImportError as problem:
     raise MissingFramework("brim.integrations.smolagents", "smolagents>=1.26,<2") from problem
 
-# What smolagents itself makes of its own roles before it sends them.
+# How smolagents converts its own roles before sending.
 ROLES = {"tool-call": "assistant", "tool-response": "user"}
 
 
 class SmolagentsCodec:
-    """smolagents' messages. It tells of calls and results in texts, so there are no pairs to keep."""
+    """smolagents' messages. Calls and results are plain text, so there are no pairs to keep together."""
 
     def read(self, message: Any) -> list[ChatDict]:
         if isinstance(message, dict):
@@ -69,17 +69,17 @@ def _block(part: Any) -> ChatDict:
     if part.get("type") == "image_url":
         return image_block(part["image_url"]["url"])
     image = part.get("image")
-    # An image in memory is told by its size: what it takes depends on nothing else.
+    # An image in memory is represented by its size, because its tokens depend on nothing else.
     return image_block(f"{image.width}x{image.height}") if hasattr(image, "width") else other_block(part)
 
 
 class BrimModel(Model):
-    """Another model, whose messages are fitted; the agent's memory keeps everything."""
+    """Wraps another model and fits its messages; the agent's memory keeps everything."""
 
     def __init__(self, inner: Model, model: Any = None, budget: int | None = None, **settings: Any) -> None:
         self.inner = inner
         self.fitter: MessageFitter[Any] = MessageFitter(SmolagentsCodec(), model, budget, **settings)
-        if hasattr(inner, "generate_stream"):  # agents ask whether there is one
+        if hasattr(inner, "generate_stream"):  # agents check whether it exists
             self.generate_stream = self._generate_stream
 
     def generate(self, messages: Any, *args: Any, **asked: Any) -> Any:

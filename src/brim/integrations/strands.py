@@ -31,13 +31,13 @@ try:
 except ImportError as problem:
     raise MissingFramework("brim.integrations.strands", "strands-agents>=1.62,<2") from problem
 
-# What a message that overflowed all the same is fitted to: the provider counts more than Brim knew of.
+# The share of their size to fit messages to after an overflow, because the provider counts more than Brim knew.
 AFTER_OVERFLOW = 0.8
 BESIDE = ("toolUse", "toolResult", "reasoningContent", "cachePoint")
 
 
 class StrandsCodec:
-    """Strands' messages, which are those of Bedrock: results stand in user messages."""
+    """Strands' messages, which are Bedrock's: results are in user messages."""
 
     def read(self, message: Any) -> list[ChatDict]:
         results = [block["toolResult"] for block in message["content"] if "toolResult" in block]
@@ -96,7 +96,7 @@ def _result(result: Any) -> str:
 
 
 class BrimConversationManager(ConversationManager):
-    """Compacts `agent.messages` in place, before the model call that would be too large and after one that was."""
+    """Compacts `agent.messages` in place, before a model call that would be too large and after one that was."""
 
     def __init__(self, model: Any = None, budget: int | None = None, **settings: Any) -> None:
         super().__init__()
@@ -121,7 +121,7 @@ class BrimConversationManager(ConversationManager):
 
 
 def _beside(agent: Any) -> dict[str, Any]:
-    """What goes with an agent's messages."""
+    """The instructions, tools and model of an agent."""
     specs = agent.tool_registry.get_all_tool_specs()
     tools = [tool(one["name"], one["description"], one["inputSchema"].get("json")) for one in specs]
     prompt = agent.system_prompt if isinstance(agent.system_prompt, str) else None

@@ -1,1 +1,1 @@
-"""What the adapters have in common: messages of a framework as chat messages and back, and the fitting between."""
+"""Shared by all adapters: converts a framework's messages to chat messages and back, and fits them."""

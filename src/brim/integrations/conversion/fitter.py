@@ -1,4 +1,4 @@
-"""What every adapter does: read messages, fit them, and write back what was changed."""
+"""The work of every adapter: read messages, fit them, and write back the changes."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from brim.models import Model, model_of
 from brim.stores.protocol import Store
 
 M = TypeVar("M")
-# Conversations held at once. One that is pushed out begins anew when it goes on: its next request is fitted from the
-# whole history, and only the provider's cache of its prefix is lost.
+# Conversations in memory. An evicted one starts over if it continues: its next request is fitted from the whole
+# history, and only the provider's cache of its prefix is lost.
 HELD = 256
-# The share of the budget that a compaction leaves, as that of sessions.
+# The share of the budget to compact to, as in sessions.
 COMPACT_TO = 0.6
 
 
 class MessageFitter(Generic[M]):
-    """Fits a framework's messages. Conversations with an id are sessions, whose prefix stays between compactions.
+    """Fits a framework's messages. Conversations with an id are sessions, whose prefix is stable between compactions.
 
     Example: MessageFitter(codec, "gpt-4o", 8_000).fit(messages, conversation="thread-1")
     """
@@ -52,7 +52,7 @@ class MessageFitter(Generic[M]):
         self._lock = threading.Lock()
 
     def fit(self, messages: Sequence[M], **beside: Any) -> list[M]:
-        """The messages within the budget; those that were not changed are the same objects. See `fit_beside`."""
+        """The messages within the budget; unchanged ones are the same objects. See `fit_beside`."""
         return self.fit_beside(messages, **beside)[0]
 
     async def afit(self, messages: Sequence[M], **beside: Any) -> list[M]:
@@ -72,10 +72,10 @@ class MessageFitter(Generic[M]):
         conversation: str | None = None,
         model: str | None = None,
     ) -> tuple[list[M], str | None]:
-        """The messages within the budget, and the instructions that the framework sends beside them.
+        """The messages within the budget, and the instructions that the framework sends separately.
 
-        Without `conversation` every call is fitted by itself. `model` is what the framework asks, where the fitter was
-        not given one. Raises BudgetTooSmall.
+        Without `conversation`, every call is fitted by itself. `model` is the model that the framework asks, if the
+        fitter has none. Raises BudgetTooSmall.
         """
         given = to_chat(messages, self.codec)
         if not given:
@@ -85,14 +85,14 @@ class MessageFitter(Generic[M]):
         found = list(fitted.messages)
         if not instructions:
             return from_chat(found, given, messages, self.codec), instructions
-        # An API without a field for instructions has them as its first message.
+        # In an API without a field for instructions, they are the first message.
         system = fitted.system if fitted.system is not None else found.pop(0)["content"]
         return from_chat(found, given, messages, self.codec), text_of(system)
 
     def compact(self, messages: Sequence[M], **beside: Any) -> list[M] | None:
-        """For frameworks that keep what comes back: None while the messages fit, else fitted to `COMPACT_TO`.
+        """For frameworks that keep the result: None while the messages fit, else the messages fitted to `COMPACT_TO`.
 
-        What is compacted this far leaves room for many steps, whose requests then only append to the one before.
+        This leaves room for many steps, whose requests then only append to the previous one.
         """
         fitted = self.fit(messages, **beside)
         if len(fitted) == len(messages) and all(map(operator.is_, fitted, messages)):
@@ -106,11 +106,11 @@ class MessageFitter(Generic[M]):
             return fitted
 
     def count(self, messages: Sequence[M], model: str | None = None) -> int:
-        """Tokens of the messages, which may be any part of a conversation."""
+        """The tokens of the messages, which may be any part of a conversation."""
         return count(messages, self.codec, self.model or model or "")
 
     def sessions_of(self, conversation: str | None) -> list[Session]:
-        """The sessions of a conversation: one for each model that it asked."""
+        """The sessions of a conversation, one for each model it used."""
         with self._lock:
             return [session for (held, _), session in self._sessions.items() if held == conversation]
 
@@ -135,13 +135,13 @@ class MessageFitter(Generic[M]):
     def _loaded(self, conversation: str, model: str | Model) -> Session:
         settings = {"model": model, **{name: value for name, value in self._settings.items() if value is not None}}
         if self._store is not None:
-            with contextlib.suppress(brim.NotFound):  # the first time there is none to go on with
+            with contextlib.suppress(brim.NotFound):  # the first time, there is none to continue
                 return Session.load(conversation, store=self._store, **settings)
         return Session(id=conversation, store=self._store, api=self.api, **settings)
 
 
 class PlainCodec:
-    """Messages that are dicts of an API already."""
+    """Messages that are already dicts of an API."""
 
     def read(self, message: ChatDict) -> list[ChatDict]:
         return [message]

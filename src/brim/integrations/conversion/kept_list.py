@@ -1,4 +1,4 @@
-"""A list of JSON values in a Brim store, for frameworks that want their messages kept."""
+"""A list of JSON values in a Brim store, for frameworks that persist their messages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from brim.stores.resilient import open_store
 
 
 class KeptList:
-    """Values that are added at the end and taken from it. A store only appends, so taking one is a record too.
+    """A list with append and pop. A store only appends, so a pop is a record too.
 
     Example: KeptList("thread-1", "brim.db").add([{"role": "user", "content": "hello"}])
     """
@@ -38,7 +38,7 @@ class KeptList:
         self.store.commit(Turn(self.name, records=records))
 
     def pop(self) -> Any:
-        """Take the last value; None if there is none."""
+        """Remove and return the last value; None if there is none."""
         values = self.values()
         if not values:
             return None

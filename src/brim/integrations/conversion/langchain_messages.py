@@ -1,4 +1,4 @@
-"""LangChain's messages as chat messages, and back: also what `brim.fit` uses for them."""
+"""Converts LangChain's messages to chat messages and back; also used by `brim.fit`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TEXTS = {"assistant": AIMessage, "system": SystemMessage}
 
 
 class LangChainCodec:
-    """LangChain's messages, also with the content blocks of Anthropic and of LangChain's own standard."""
+    """LangChain's messages, including content blocks of Anthropic and of LangChain's own standard."""
 
     def read(self, message: BaseMessage) -> list[ChatDict]:
         role = getattr(message, "role", None) or ROLES.get(message.type.removesuffix("MessageChunk").lower(), "user")
@@ -54,7 +54,7 @@ class LangChainCodec:
 
 
 def _blocks(message: BaseMessage) -> list[tuple[ChatDict, Any]]:
-    """A message's content as chat blocks, each beside what it was, without calls and thinking."""
+    """A message's content as chat blocks, each with its original, without calls and thinking."""
     content = [message.content] if isinstance(message.content, str) else message.content
     return [(_block(part), part) for part in content if part and not _is_call(part) and not _is_thought(part)]
 
@@ -84,13 +84,13 @@ def _is_thought(part: Any) -> bool:
 
 
 def _thought(message: BaseMessage) -> str:
-    """The thinking among a message's blocks, with the signatures that go with it."""
+    """The thinking among a message's blocks, with its signatures."""
     parts = message.content if isinstance(message.content, list) else []
     return "".join(json.dumps(part, ensure_ascii=False) for part in parts if _is_thought(part))
 
 
 def _content(content: Any, original: BaseMessage, kept: dict[str, Any]) -> Any:
-    """New content in the shape of the original's, which may name its calls among its blocks."""
+    """New content in the shape of the original, whose blocks may include its calls."""
     if isinstance(original.content, str) and isinstance(content, str):
         return content
     parts = original.content if isinstance(original.content, list) else []

@@ -1,4 +1,4 @@
-"""LlamaIndex's messages as chat messages, and back."""
+"""Converts LlamaIndex's messages to chat messages and back."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROLES = {"chatbot": "assistant", "model": "assistant", "developer": "system", "f
 
 
 class LlamaIndexCodec:
-    """LlamaIndex's messages, whose calls are blocks or stand in `additional_kwargs`."""
+    """LlamaIndex's messages, whose calls are blocks or in `additional_kwargs`."""
 
     def read(self, message: ChatMessage) -> list[ChatDict]:
         role = ROLES.get(message.role.value, message.role.value)

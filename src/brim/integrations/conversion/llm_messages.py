@@ -1,4 +1,4 @@
-"""The messages of simonw/llm as chat messages, and back."""
+"""Converts the messages of simonw/llm to chat messages and back."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ except ImportError as problem:
 
 
 class LlmCodec:
-    """llm's messages; a message with several results is as many chat messages."""
+    """llm's messages; a message with several results becomes as many chat messages."""
 
     def read(self, message: Message) -> list[ChatDict]:
         results = [part for part in message.parts if isinstance(part, ToolResultPart)]

@@ -1,7 +1,7 @@
-"""Messages of a framework as OpenAI chat messages, and back as what they were.
+"""Converts a framework's messages to OpenAI chat messages and back to their original types.
 
-Each chat message carries the number of the message that it was read from. Fitting keeps fields that it does not know
-and does not count them, so what comes back can be told apart: as it was, shortened, or new.
+Each chat message carries the number of its original message. Fitting keeps unknown fields without counting them, so
+the result shows which messages are unchanged, shortened or new.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ P = TypeVar("P")
 
 
 class Codec(Protocol[M]):
-    """How a framework's messages are read and written."""
+    """Reads and writes a framework's messages."""
 
     def read(self, message: M) -> list[ChatDict]:
-        """A message as chat messages: one, or several where it holds several tool results."""
+        """A message as chat messages: one, or several if it has several tool results."""
 
     def write(self, chats: list[ChatDict], original: M | None) -> M:
-        """The message that says what `chats` say: `original` shortened, or a new one."""
+        """The message for `chats`: `original` shortened, or a new one."""
 
 
 def to_chat(messages: Iterable[M], codec: Codec[M]) -> list[ChatDict]:
-    """The messages as chat messages that know where they come from."""
+    """The messages as chat messages that carry their origin."""
     return [{**chat, ORIGIN: number} for number, message in enumerate(messages) for chat in codec.read(message)]
 
 
 def from_chat(fitted: Sequence[ChatDict], given: Sequence[ChatDict], messages: Sequence[M], codec: Codec[M]) -> list[M]:
-    """Fitted chat messages as the framework's: the same objects where nothing was changed."""
+    """Fitted chat messages as the framework's; unchanged ones are the same objects."""
     before: dict[int, list[ChatDict]] = {}
     for chat in given:
         before.setdefault(chat[ORIGIN], []).append(chat)
@@ -55,7 +55,7 @@ def from_chat(fitted: Sequence[ChatDict], given: Sequence[ChatDict], messages: S
 
 
 def fitted_back(fitted: brim.Fitted, given: Sequence[ChatDict], messages: Sequence[M], codec: Codec[M]) -> brim.Fitted:
-    """A fit of chat messages as one of the framework's messages, at this budget and at others."""
+    """Converts a fit of chat messages to the framework's messages, at this budget and others."""
     body = from_chat(fitted.messages, given, messages, codec)
     again = partial(_again, fitted, given, messages, codec)
     return replace(fitted, body=tuple(body) if isinstance(messages, tuple) else body, _again=again)
@@ -66,12 +66,12 @@ def _again(fitted: brim.Fitted, given: Any, messages: Any, codec: Any, budget: i
 
 
 def count(messages: Iterable[M], codec: Codec[M], model: str | Model) -> int:
-    """Tokens of messages, which may be any part of a conversation."""
+    """The tokens of messages, which may be any part of a conversation."""
     return brim.count(_alone([bare(chat) for chat in to_chat(messages, codec)]), model=model, api="openai_chat").tokens
 
 
 def _alone(chats: list[ChatDict]) -> list[ChatDict]:
-    """Chat messages that can stand alone: a result whose call is not among them is read as a user's text."""
+    """Chat messages that are valid by themselves: a result without its call becomes a user's text."""
     called: set[str] = set()
     found = []
     for chat in chats:
@@ -96,17 +96,17 @@ def image_block(url: str) -> ChatDict:
 
 
 def file_block(url: str) -> ChatDict:
-    """A file, sound or film: `url` says where it is, or holds it."""
+    """A file, sound or video; `url` is its location or its data."""
     return {"type": "file", "file": {"file_data": url}}
 
 
 def other_block(value: Any) -> ChatDict:
-    """What is neither text nor image; its JSON is what counts."""
+    """A block other than text or image, which is counted by its JSON."""
     return {"type": "other", "other": json.dumps(value, default=str, ensure_ascii=False)}
 
 
 def content_of(blocks: Sequence[ChatDict]) -> str | list[ChatDict]:
-    """Blocks as a message's content. Example: one text block -> its text"""
+    """The content of a message from blocks. Example: one text block -> its text"""
     if not blocks:
         return ""
     alone = len(blocks) == 1 and blocks[0].get("type") == "text"
@@ -114,7 +114,7 @@ def content_of(blocks: Sequence[ChatDict]) -> str | list[ChatDict]:
 
 
 def text_of(content: Any) -> str:
-    """The text of a message's content, of chat blocks or of Gemini's parts."""
+    """The text of a message's content, from chat blocks or Gemini's parts."""
     if isinstance(content, str):
         return content
     blocks = content.get("parts", ()) if isinstance(content, dict) else content or ()
@@ -122,7 +122,7 @@ def text_of(content: Any) -> str:
 
 
 def parts_of(content: Any, known: Sequence[tuple[ChatDict, P]], text: Callable[[str], P]) -> list[P]:
-    """Content as a framework's parts: those that stand behind their blocks still, and new ones for new texts."""
+    """Content as a framework's parts: the originals of unchanged blocks, and new ones for new texts."""
     blocks = [text_block(content)] if isinstance(content, str) else list(content or ())
     left = list(known)
     found: list[P] = []
@@ -137,13 +137,13 @@ def parts_of(content: Any, known: Sequence[tuple[ChatDict, P]], text: Callable[[
 
 
 def call(id: str, name: str, arguments: Any) -> ChatDict:
-    """A tool call. `arguments` is JSON or a value that becomes it."""
+    """A tool call. `arguments` is JSON text or a JSON value."""
     written = arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False, default=str)
     return {"id": id, "type": "function", "function": {"name": name, "arguments": written}}
 
 
 def arguments_of(chat_call: ChatDict) -> dict[str, Any]:
-    """The arguments of a call as an object; text that is no object is kept under one key."""
+    """The arguments of a call as an object; text that isn't an object goes under a single key."""
     written = chat_call["function"]["arguments"]
     try:
         value = json.loads(written)
@@ -153,6 +153,6 @@ def arguments_of(chat_call: ChatDict) -> dict[str, Any]:
 
 
 def tool(name: str, description: str, parameters: Any) -> ChatDict:
-    """A tool as chat requests state it."""
+    """A tool in the format of chat requests."""
     function = {"name": name, "description": description or "", "parameters": parameters or {"type": "object"}}
     return {"type": "function", "function": function}

@@ -1,4 +1,4 @@
-"""A framework's own model object with other methods: it stays an instance of its class, and no other changes."""
+"""Overrides methods of a single object of a framework; it stays an instance of its class, and others don't change."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ T = TypeVar("T")
 
 
 def overridden(instance: T, methods: dict[str, Callable[..., Any]]) -> T:
-    """A copy of `instance` with `methods` in place of its own; `super(type(self), self)` has those.
+    """A copy of `instance` with its methods overridden by `methods`; `super(type(self), self)` has the originals.
 
     Example: overridden(model, {"invoke": invoke})
     """
     kind: Any = type(instance)
     found = copy.copy(instance)
     made = type(kind)(kind.__name__, (kind,), {"__module__": kind.__module__, **methods})
-    object.__setattr__(found, "__class__", made)  # pydantic's own __setattr__ takes fields only
+    object.__setattr__(found, "__class__", made)  # pydantic's __setattr__ only accepts fields
     return found
 
 
 def own(instance: object, name: str) -> Any:
-    """The method that an overridden one stands in front of."""
+    """The original of an overridden method."""
     return getattr(super(type(instance), instance), name)

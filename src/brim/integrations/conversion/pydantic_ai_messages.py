@@ -1,4 +1,4 @@
-"""pydantic-ai's messages as chat messages, and back: also what `brim.fit` uses for them."""
+"""Converts pydantic-ai's messages to chat messages and back; also used by `brim.fit`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ PART = "brim_part"
 
 
 class PydanticCodec:
-    """A request's parts are one chat message each; a response is one."""
+    """Each part of a request is a chat message; a response is a single one."""
 
     def read(self, message: ModelMessage) -> list[ChatDict]:
         if isinstance(message, ModelResponse):
@@ -105,7 +105,7 @@ def _read_response(message: ModelResponse) -> ChatDict:
         chat["tool_calls"] = [call(part.tool_call_id, part.tool_name, part.args_as_json_str()) for part in calls]
     told = (TextPart, ToolCallPart)
     rest = [part for part in message.parts if not isinstance(part, told)]
-    # What providers want back as it was, such as thinking with its signature, is counted and stays.
+    # Parts that providers require back unchanged, such as thinking with its signature, are counted and kept.
     thought = "".join(part.content if isinstance(part, ThinkingPart) else str(part) for part in rest)
     return {**chat, "reasoning_content": thought} if thought else chat
 

@@ -1,6 +1,6 @@
-"""`brim.wrap`: an SDK's client whose requests are fitted on their way out.
+"""`brim.wrap`: an SDK's client with fitted requests.
 
-No SDK is imported here: a client is told by the package that its class comes from.
+It imports no SDK; a client is recognized by the package of its class.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from brim.planning.policies.policy import Policy
 from brim.stores.protocol import Store
 
 SdkClient = TypeVar("SdkClient")
-# A wrapped client hands every call of the model on, so nobody would answer those of a recall tool.
+# A wrapped client passes every call of the model on, so nobody would answer calls of a recall tool.
 RECALLS = ("auto", "off")
 
 
@@ -32,11 +32,11 @@ def wrap(
     recall: str = "auto",
     on_event: OnEvent | None = None,
 ) -> SdkClient:
-    """Return the same client; from now on each request that it sends to a model is within its window.
+    """Return the same client; from now on, each request it sends to a model fits the window.
 
-    `client` is one of the openai, anthropic or google-genai SDKs, sync or async. Each conversation has a session,
-    found by what was sent before. `model` stands in for a name that Brim does not know, such as a deployment's.
-    A request that cannot be fitted raises BudgetTooSmall, and is not sent.
+    `client` comes from the openai, anthropic or google-genai SDK, sync or async. Each conversation has a session,
+    which is found by its previous messages. `model` replaces a name that Brim doesn't know, such as a deployment's.
+    A request that can't be fitted raises BudgetTooSmall and isn't sent.
 
     Example: client = brim.wrap(openai.OpenAI())
     """

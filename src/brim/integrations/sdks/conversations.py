@@ -1,4 +1,4 @@
-"""The conversations of one client: each request goes to its session, and what came back teaches the counter."""
+"""The conversations of one client: each request goes to its session, and the counter learns from the response."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from brim.stores.protocol import Store
 from brim.tokens.counter import Counter
 
 log = logging.getLogger("brim")
-# Where a response, or an event of a stream, keeps its usage: at its top, or in the response that the event tells of.
+# The fields that may contain the usage in an event of a stream, if it isn't at the top level.
 HOLDERS = ("message", "response")
 USAGES = ("usage", "usageMetadata")
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A request as it was fitted, and by which session."""
+    """A fitted request and its session."""
 
     session: Session
     fitted: Fitted
@@ -36,7 +36,7 @@ class Sent:
         return self.fitted.body
 
     def told(self, response: Any) -> int:
-        """The input tokens that a response, or an event of a stream, tells of; 0 if it does not."""
+        """The input tokens reported in a response or an event of a stream; 0 if there are none."""
         for holder in (response, *(_inside(response, name) for name in HOLDERS)):
             if holder is not None and any(_inside(holder, name) for name in USAGES):
                 value = holder if isinstance(holder, Mapping) else json.loads(encode(holder))
@@ -46,22 +46,22 @@ class Sent:
         return 0
 
     def learn(self, tokens: int) -> None:
-        """Let the next counts start from what the provider counted."""
+        """Base the next counts on the provider's count."""
         sent = self.fitted.conversation
         try:
             Counter(self.session.model, sent.api, self.session.actuals).record(sent, tokens)
-        except BrimError as problem:  # the answer is there: what is not learnt costs accuracy, not the answer
+        except BrimError as problem:  # the answer has arrived, so failing to learn only costs accuracy
             log.warning("the usage of a response was not learnt: %s", problem)
 
 
 class Conversing:
-    """Fits the requests of one client. May be used from several threads."""
+    """Fits the requests of one client. Thread-safe."""
 
     def __init__(self, store: Store | str | Path | None, **settings: Any) -> None:
         self._sessions = SessionRouter(store, **settings)
 
     def fit(self, body: Mapping[str, Any], api: str, model: str = "") -> Sent:
-        """A request as its conversation's session sends it. Raises BudgetTooSmall, UnknownModel."""
+        """A request fitted by its conversation's session. Raises BudgetTooSmall, UnknownModel."""
         conversation = apis.parse(body, api, model=model)
         session = self._sessions.of(conversation)
         return Sent(session, session.fit_parsed(body, conversation))

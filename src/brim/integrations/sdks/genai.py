@@ -1,4 +1,4 @@
-"""Clients of the google-genai SDK: `models`, `chats` and `aio` all send through one object, which is wrapped."""
+"""Clients of the google-genai SDK: `models`, `chats` and `aio` all send through one object, which we wrap."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def fits(client: Any) -> bool:
 
 
 def wrap(client: Any, conversing: Conversing) -> None:
-    """Fit what a client sends from now on; one that was wrapped before only takes the new settings."""
+    """Fit a client's requests from now on; a client that is already wrapped only gets the new settings."""
     sender = client._api_client
     if not hasattr(sender, "_conversing"):
         sender.__class__ = _sender_class(type(sender))
@@ -30,17 +30,17 @@ def wrap(client: Any, conversing: Conversing) -> None:
 
 
 def _asks(sender: Any, path: str, request: dict[str, Any]) -> Callable[[], Sent] | None:
-    """What fits a request; None if it is none to a model."""
+    """The function that fits a request; None if it isn't sent to a model."""
     found = _PATH.search(path.partition("?")[0])
     if found is None or "contents" not in request:
         return None
-    # What begins with an underscore tells the SDK where to send, and is no part of the body.
+    # Fields that begin with an underscore tell the SDK where to send; they aren't part of the body.
     body = {name: value for name, value in request.items() if not name.startswith("_")}
     return partial(sender._conversing.fit, body, "gemini", found.group(1))
 
 
 def _sender_class(kind: Any) -> Any:
-    """The class of the object by which a client sends, each request as its conversation's session sends it."""
+    """A class for the object that sends a client's requests, which fits each in its conversation's session."""
 
     class WrappedSender(kind):  # type: ignore[misc]
         def request(self, method: str, path: str, request_dict: dict[str, Any], http_options: Any = None) -> Any:
@@ -83,7 +83,7 @@ def _sent(ask: Callable[[], Sent] | None) -> Sent | None:
 
 
 async def _sent_beside(ask: Callable[[], Sent] | None) -> Sent | None:
-    """Fit in a thread: planning takes longer than an event loop may wait."""
+    """Fit in a thread, because planning would block the event loop for too long."""
     return None if ask is None else await anyio.to_thread.run_sync(ask)
 
 

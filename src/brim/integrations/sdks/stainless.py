@@ -1,6 +1,6 @@
-"""Clients of the openai and anthropic SDKs: generated alike, every call of theirs goes through `request`.
+"""Clients of the openai and anthropic SDKs, which are generated alike: every call goes through `request`.
 
-The client becomes one of a subclass of its own class, so that `with_options` and `copy` give fitted clients too.
+The client becomes an instance of a subclass, so that `with_options` and `copy` return fitted clients too.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import anyio.to_thread
 
 from brim.integrations.sdks.conversations import Conversing, Sent
 
-# By the SDK that a class comes from: what its paths to a model end in, and the API there.
+# For each SDK, the ends of paths that call a model, and their APIs.
 PATHS = {
     "openai": {"/chat/completions": "openai_chat", "/responses": "openai_responses"},
     "anthropic": {"/v1/messages": "anthropic"},
@@ -24,12 +24,12 @@ PATHS = {
 
 
 def fits(client: Any) -> bool:
-    """Whether this is a client, sync or async, of one of the two."""
+    """Whether this is a sync or async client of one of the two SDKs."""
     return _sdk(client) in PATHS and callable(getattr(client, "request", None)) and hasattr(client, "base_url")
 
 
 def wrap(client: Any, conversing: Conversing) -> None:
-    """Fit what a client sends from now on; one that was wrapped before only takes the new settings."""
+    """Fit a client's requests from now on; a client that is already wrapped only gets the new settings."""
     kind = type(client)
     if not hasattr(client, "_conversing"):
         client.__class__ = (_async_class if iscoroutinefunction(kind.request) else _sync_class)(_copied(kind))
@@ -37,13 +37,13 @@ def wrap(client: Any, conversing: Conversing) -> None:
 
 
 def _sdk(client: Any) -> str:
-    """The SDK that a client's class, or what it is made from, comes from."""
+    """The SDK of a client's class or one of its base classes."""
     roots = (kind.__module__.partition(".")[0] for kind in type(client).__mro__)
     return next((root for root in roots if root in PATHS), "")
 
 
 def _asks(client: Any, options: Any) -> Callable[[], Sent] | None:
-    """What fits a call; None if it is no request to a model."""
+    """The function that fits a call; None if it isn't a request to a model."""
     path = str(options.url).partition("?")[0]
     api = next((api for end, api in PATHS[_sdk(client)].items() if path.endswith(end)), None)
     if api is None or options.method.lower() != "post" or not isinstance(options.json_data, dict):
@@ -52,13 +52,13 @@ def _asks(client: Any, options: Any) -> Callable[[], Sent] | None:
 
 
 def _given(body: dict[str, Any]) -> dict[str, Any]:
-    """A body without the fields that nobody gave; the SDK leaves them out later, by the same two classes."""
+    """A body without fields that weren't given; the SDK omits them later, using the same two classes."""
     left_out = [name for name, value in body.items() if type(value).__name__ in ("Omit", "NotGiven")]
     return {name: value for name, value in body.items() if name not in left_out} if left_out else body
 
 
 def _copied(kind: Any) -> Any:
-    """A client's class whose copies go on with the same conversations."""
+    """A client class whose copies share its conversations."""
 
     class Copied(kind):  # type: ignore[misc]
         def copy(self, **changes: Any) -> Any:
@@ -94,7 +94,7 @@ def _async_class(kind: Any) -> Any:
             ask = _asks(self, options)
             if ask is None:
                 return await super().request(cast_to, options, *rest, **named)
-            sent = await anyio.to_thread.run_sync(ask)  # planning takes longer than an event loop may wait
+            sent = await anyio.to_thread.run_sync(ask)  # planning would block the event loop for too long
             answer = await super().request(cast_to, _with_body(options, sent), *rest, **named)
             if _is_stream(answer):
                 answer._iterator = _heard_async(answer._iterator, sent)
@@ -118,7 +118,7 @@ def _is_stream(answer: Any) -> bool:
 
 
 def _read(answer: Any) -> Any:
-    """A parsed response, or what a raw one says; None if its body was not read, as in `with_streaming_response`."""
+    """A parsed response, or the content of a raw one; None if its body wasn't read, as in `with_streaming_response`."""
     raw = getattr(answer, "http_response", None)
     if raw is None:
         return answer
@@ -128,7 +128,7 @@ def _read(answer: Any) -> Any:
 
 
 def _heard(events: Iterator[Any], sent: Sent) -> Iterator[Any]:
-    """The events of a stream as they come; the first that tells the usage teaches."""
+    """The events of a stream as they come; the counter learns from the first one with usage."""
     told = 0
     try:
         for event in events:
