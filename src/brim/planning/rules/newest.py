@@ -92,7 +92,7 @@ def keep_newest(state: PlanState, room: int) -> None:
             needed = _squeeze(state, group, state.limit - before)
         elif step and taken + needed <= most and before + needed <= state.target:
             state.keep_whole(group)
-        elif not step and needed <= NEWEST_SHARE * room and before + needed + state.summary.most <= state.limit:
+        elif not step and needed <= NEWEST_SHARE * room and before + needed + _rest_frame(state, group) <= state.limit:
             state.keep_whole(group)  # whatever the newest step takes: the user's newest words reply to it
         elif step:
             break
