@@ -1,7 +1,7 @@
-"""What a request is, whatever its API: messages made of parts, with digests that follow their content.
+"""The model of a request in any API: messages made of parts, with digests of their content.
 
-A message keeps the JSON it came from (`raw`); its parts only point into it (`at`). So a message that nobody
-touches is sent with the bytes it had, and one that is changed differs just where it was changed.
+A message keeps its original JSON (`raw`); its parts only point into it (`at`). So an unchanged message is sent with its
+original bytes, and a changed one differs only where it was changed.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ Path = tuple[str | int, ...]
 
 
 class Part(msgspec.Struct, frozen=True, gc=False):
-    """The smallest thing that a message is made of.
+    """The smallest unit of a message.
 
-    `at` is where its readable leaf stands inside the message, `block` the whole that goes when it goes.
-    `call` binds a tool call to its results. A `fixed` part is kept byte for byte or dropped, never altered.
+    `at` is the path of its readable leaf inside the message, `block` the path of the whole block to remove with it.
+    `call` links a tool call to its results. A `fixed` part is kept byte for byte or dropped, never altered.
     """
 
     kind: Kind
@@ -35,35 +35,35 @@ class Part(msgspec.Struct, frozen=True, gc=False):
     name: str = ""
     call: str = ""
     fixed: bool = False
-    json: bool = False  # the leaf is a JSON value (tool-call arguments), `text` its JSON
+    json: bool = False  # the leaf is a JSON value (tool-call arguments), and `text` is its JSON
 
 
 class Message(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """One message of a conversation, or the system field. Equal bytes share one object: see `Interned`."""
+    """A message of a conversation, or the system field. Equal bytes share one object: see `Interned`."""
 
     role: Role
     parts: tuple[Part, ...]
-    raw: bytes  # its JSON, as it came
+    raw: bytes  # its original JSON
     told_digest: bytes = b""
     calls: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
-    plain: bool = False  # nothing but this role and one text
+    plain: bool = False  # only a role and a single text
 
     @property
     def digest(self) -> bytes:
-        """What `digest` makes of it: told by who read it, or made when it is first asked for."""
+        """The result of `digest`, set by the parser or computed on first use."""
         if not self.told_digest:
             msgspec.structs.force_setattr(self, "told_digest", digest(self.role, self.parts))
         return self.told_digest
 
     @property
     def value(self) -> Any:
-        """The message as a JSON value, made anew each time, so it is the caller's to change."""
+        """The message as a new JSON value, which the caller may change."""
         return decode(self.raw)
 
     @property
     def text(self) -> str:
-        """All that can be read in it, for ranking and for people."""
+        """All readable text in it, for ranking and for people."""
         if len(self.parts) == 1:
             return self.parts[0].text
         return "\n".join(part.text for part in self.parts if part.text)
@@ -71,7 +71,7 @@ class Message(msgspec.Struct, frozen=True, eq=False, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A parsed request: what is planned (`system`, `messages`) beside the other fields of its body (`fields`)."""
+    """A parsed request: the content to plan (`system`, `messages`) and the other fields of its body (`fields`)."""
 
     api: str
     messages: tuple[Message, ...]
@@ -80,13 +80,13 @@ class Conversation:
     fields: Mapping[str, bytes] = field(default_factory=dict)
     model: str = ""
     max_output: int | None = None
-    beside: bool = False  # whether some of the fields were given beside the body
-    asked_output: int | None = None  # what the request asked for at first, where `max_output` is what was made of it
-    window: int | None = None  # the context window that the request sets itself, where its API lets it
-    lead: int = 0  # so many messages at the start were given beside the list: instructions of an API without a field
+    beside: bool = False  # whether some fields were given separately from the body
+    asked_output: int | None = None  # the original value of the request if `max_output` was changed
+    window: int | None = None  # the context window set in the request, if its API supports that
+    lead: int = 0  # number of leading messages given outside the list: instructions in an API without a field for them
 
     def prefix_digests(self) -> list[bytes]:
-        """Digests of what stands before message 1, before message 2, …, and of the whole: n + 1 of them."""
+        """Digests of everything before message 1, before message 2, …, and of the whole: n + 1 of them."""
         state = hashlib.sha256(self.api.encode())
         for head in (self.tools or b"", self.system.digest if self.system else b""):
             state.update(hashlib.sha256(head).digest())
@@ -97,9 +97,9 @@ class Conversation:
 
 
 def digest(role: str, parts: Iterable[Part], blobs: Iterable[bytes] = ()) -> bytes:
-    """SHA-256 of what a message says: its role and its parts' content, not where it stands or its ids.
+    """SHA-256 of a message's role and its parts' content, without positions and ids.
 
-    `blobs` are the bytes of media and of unknown blocks, in order.
+    `blobs` are the bytes of media and unknown blocks, in order.
     """
     content = [role, [[part.kind, part.name, part.text] for part in parts]]
     state = hashlib.sha256(encode(content))
@@ -109,9 +109,9 @@ def digest(role: str, parts: Iterable[Part], blobs: Iterable[bytes] = ()) -> byt
 
 
 class Interned:
-    """Parsed messages by their bytes: one that was seen before costs one look-up.
+    """A cache of parsed messages by their bytes, so that a known message costs one lookup.
 
-    The limit is on what is held here. Sessions and turns hold messages too, the same objects while they are known here.
+    The limit only covers this cache. Sessions and turns also hold messages; these are the same objects while cached.
     """
 
     def __init__(self, parse: Callable[[bytes, str], Message], limit: int = 18 << 20) -> None:
@@ -122,7 +122,7 @@ class Interned:
         return self._seen.get(raw) or self._seen.put(raw, self._parse(raw, at), _held(raw))
 
     def get_all(self, raws: Sequence[bytes], field: str, places: Sequence[int] | None = None) -> list[Message]:
-        """Messages of a list. Its name, `field`, and their places in it say which one is wrong."""
+        """Parse the messages of a list. Errors give the name of the list, `field`, and the index of the message."""
         places = range(len(raws)) if places is None else places
         new: dict[bytes, Message] = {}
         found: list[Message] = []
@@ -136,22 +136,22 @@ class Interned:
 
 
 def _held(raw: bytes) -> int:
-    """About how many bytes a parsed message holds."""
+    """The approximate size of a parsed message in bytes."""
     return 2 * len(raw) + 700
 
 
 def encode(value: Any) -> bytes:
-    """JSON bytes of a value; objects with `model_dump` (SDK types) are written as what they hold."""
+    """JSON bytes of a value; objects with `model_dump` (SDK types) are dumped."""
     try:
         return msgspec.json.encode(value, enc_hook=_plain)
-    except UnicodeEncodeError:  # lone surrogates: legal in Python and in JSON escapes, not in UTF-8
-        if isinstance(value, (list, tuple)):  # the other elements keep the bytes that they have elsewhere
+    except UnicodeEncodeError:  # lone surrogates are valid in Python and in JSON escapes, but not in UTF-8
+        if isinstance(value, (list, tuple)):  # other elements must have the same bytes as elsewhere
             return b"[" + b",".join(encode(item) for item in value) + b"]"
         return json.dumps(value, default=_plain, separators=(",", ":")).encode()
 
 
 def decode(raw: bytes) -> Any:
-    """The JSON value of bytes, lone surrogates included. Raises ValueError or RecursionError."""
+    """The JSON value of bytes, which may have lone surrogates. Raises ValueError or RecursionError."""
     try:
         return msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -166,7 +166,7 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "model_dump"):
         return value.model_dump(mode="json", exclude_none=True, by_alias=True)
     if isinstance(value, str):
-        return str(value)  # of a class of its own
+        return str(value)  # a subclass
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, (set, frozenset)):
@@ -185,9 +185,9 @@ DROP = object()
 
 
 def changed(value: Any, edits: Mapping[Path, Any]) -> Any:
-    """`value` with the leaves at some paths replaced, or removed where the edit is DROP; `value` is consumed.
+    """`value` with the leaves at some paths replaced, or removed if the edit is DROP; modifies `value`.
 
-    Removals inside one list run from the back, so that the paths of the others still hold.
+    Removals inside a list go from back to front, so that other paths stay valid.
     """
     for at, new in sorted(edits.items(), key=lambda edit: _order(edit[0]), reverse=True):
         if not at:

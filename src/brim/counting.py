@@ -1,4 +1,4 @@
-"""Count: how many tokens a text, a conversation or a request takes."""
+"""Counts the tokens of a text, a conversation or a request."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from brim.sized_lru import SizedLru
 from brim.tokens.actuals import MARGINS, Actuals
 from brim.tokens.counter import Count, Counter
 
-# Whole requests that were counted before, by their bytes: a recount is one look-up.
-# The window of a model that nobody knows says nothing: only its tokens are asked for.
+# A cache of counted requests by their bytes, so that a recount is one lookup.
+# A window for unknown models, which is meaningless because only tokens are requested.
 NO_WINDOW = 1 << 30
 _counted: SizedLru[tuple[Any, ...], Count] = SizedLru(16 << 20)
 
@@ -35,10 +35,10 @@ def count(
     actuals: Actuals | None = None,
     strict: bool = False,
 ) -> Count:
-    """How many tokens a request takes, with an upper bound and where the number comes from.
+    """Count the tokens of a request, with an upper bound and the source of the number.
 
     `request` is a list of messages, a request body (dict or JSON bytes) of any API that Brim knows, or plain text.
-    A model that Brim does not know is counted by an approximation, which a warning names; `strict` raises instead.
+    An unknown model is counted by an approximation named in a warning; `strict` raises instead.
 
     Example: brim.count([{"role": "user", "content": "hello"}], model="gpt-4o").tokens -> 8
     """
@@ -47,7 +47,7 @@ def count(
     if isinstance(request, str):
         return _text(request, model, actuals)
     if not isinstance(model, (str, Model)) and model is not None:
-        models.model_of(model)  # says what it should be
+        models.model_of(model)  # raises with suggestions
     request = kept_list(request)
     raw = request if isinstance(request, bytes) else encode(request)
     extra = encode([tools, system, tool_choice]) if tools or system or tool_choice else b""
@@ -59,7 +59,7 @@ def count(
 
 
 def _known_or_near(name: str) -> Model:
-    """The model of a name; one that nobody knows is counted like what its name resembles, with a warning."""
+    """The model of a name; an unknown one is counted like the model that its name resembles, with a warning."""
     try:
         return models.find(name)
     except UnknownModel:
@@ -71,7 +71,7 @@ def _known_or_near(name: str) -> Model:
 
 
 def approximate(name: str) -> Model:
-    """What a model that nobody knows is counted as: an estimate, with the margin of one."""
+    """The stand-in for an unknown model: an estimate, with the margin of one."""
     return Model(name, "", NO_WINDOW, None, family_of(name), None, "openai_chat", "unknown")
 
 
@@ -94,9 +94,9 @@ def record(
     tool_choice: Any = None,
     api: str | None = None,
 ) -> None:
-    """Keep what the provider says a request took: the next count of the conversation starts from there.
+    """Record the provider's count for a request; the next count of the conversation starts from it.
 
-    `usage` is the number of input tokens, a `wire.Usage`, or the response that states it.
+    `usage` is the number of input tokens, a `wire.Usage`, or the response with the usage.
 
     Example: brim.record(messages, response.usage.prompt_tokens, model="gpt-4o", actuals=actuals)
     """
@@ -111,7 +111,7 @@ def record(
 
 
 def kept_list(request: Any) -> Any:
-    """A request that can be read more than once: what gives its messages only once becomes a list.
+    """A request that can be read more than once; an iterator of messages becomes a list.
 
     Example: (message for message in chat) -> [message, …]
     """

@@ -1,12 +1,12 @@
-"""A limit on how long a piece of work may take, kept by raising an exception inside its thread.
+"""A time limit for a piece of work, enforced by raising an exception inside its thread.
 
-Python cannot stop a thread from outside, and a check inside every loop would be forgotten in the next one. So one
-watchdog thread raises `OutOfTime` in a thread that is late (`PyThreadState_SetAsyncExc`, the only way that ends a
-loop nobody thought of and leaves no thread behind). It arrives between two bytecodes: a call that blocks outside
-Python (a socket, a lock) is first waited for. The gateway bounds those by leaving the thread behind.
+Python can't stop a thread from outside, and checks inside every loop would be forgotten in the next one. So one
+watchdog thread raises `OutOfTime` in a thread that is late (with `PyThreadState_SetAsyncExc`, the only way to end a
+loop nobody thought of without leaving a thread behind). The exception arrives between two bytecodes, so a call that
+blocks outside Python (a socket, a lock) has to return first. The gateway limits those by abandoning the thread.
 
-What counts is the processor time of the thread, so that a busy machine rarely changes what is sent. Work that waits,
-for a lock or for the processor, is late after twice as long on the clock.
+The limit applies to the thread's processor time, so that a busy machine rarely changes what is sent. Work that waits
+for a lock or the processor is late after twice the limit in wall-clock time.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from typing import TypeVar
 
 
 class OutOfTime(BaseException):
-    """Work has taken longer than it may. No `except Exception` inside the work swallows it."""
+    """Work exceeded its time limit. No `except Exception` inside the work swallows it."""
 
 
 T = TypeVar("T")
-# An exception that arrives in a finalizer is swallowed there: it is raised again, ever later, until the work is over.
+# Seconds before raising again, because a finalizer swallows the exception; each interval is longer than the last.
 AGAIN_SECONDS = 0.5
-# Times the limit that may pass on the clock while the thread has computed for less than the limit. A compaction of
-# 60,000 tokens computes for 0.36 s and took 1.4 s on the clock beside a load of 14 on two cores.
+# Multiple of the limit that may pass in wall-clock time while the thread has computed for less. A compaction of 60,000
+# tokens computes for 0.36 s and took 1.4 s of wall-clock time beside a load of 14 on two cores.
 WAITING = 2
 
 
@@ -44,14 +44,14 @@ class _Watch:
 
 
 class _Watchdog:
-    """Raises `OutOfTime` in threads whose work is not over when it should be."""
+    """Raises `OutOfTime` in threads whose work is late."""
 
     def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
-        """Begin anew: none of the watched threads is in a forked process, and asking for the clock of one crashes."""
-        # Held with `with` and nothing else: no exception can arrive between taking such a lock and letting it go.
+        """Start over, also in a forked process: it has no watched threads, and reading the clock of one would crash."""
+        # Only use it with `with`: no exception can then arrive between acquiring and releasing it.
         self._lock = threading.Lock()
         self._wake = threading.Condition(self._lock)
         self._watches: list[_Watch] = []
@@ -71,10 +71,10 @@ class _Watchdog:
         return watch
 
     def end(self, watch: _Watch) -> None:
-        """The work is over: what was raised and has not arrived yet arrives here, and nothing is raised after it.
+        """End the work: an exception that was raised but hasn't arrived yet arrives here, and none is raised later.
 
-        It is not taken back with `PyThreadState_SetAsyncExc(thread, NULL)`: that leaves CPython 3.11 looking for an
-        exception that is not there, and a thread that a profiler or a debugger watches then never goes on.
+        It isn't cancelled with `PyThreadState_SetAsyncExc(thread, NULL)`, because that leaves CPython 3.11 looking for
+        an exception that doesn't exist, and a thread watched by a profiler or debugger then hangs.
         """
         with self._lock:
             watch.over = True
@@ -102,12 +102,12 @@ class _Watchdog:
 
 
 def _left(watch: _Watch) -> float:
-    """How long work may still go on: until its thread has computed for its time, or has waited for long."""
+    """The time left, until the thread has used its processor time or has waited for too long."""
     return min(watch.computed - _computed(watch.thread), watch.latest - time.monotonic())
 
 
 def _computed(thread: int) -> float:
-    """The processor time of a thread; where the system does not tell, the clock."""
+    """The processor time of a thread, or wall-clock time if the system doesn't provide it."""
     if _clock_of is None:
         return time.monotonic()
     return time.clock_gettime(_clock_of(thread))
@@ -121,10 +121,10 @@ _watched = threading.local()
 
 
 def run_within(seconds: float | None, work: Callable[[], T]) -> T:
-    """What `work` gives; `OutOfTime` if it takes longer, None is for ever. Inside another, that one holds.
+    """The result of `work`. Raises OutOfTime if it takes longer (None: no limit). An outer limit takes precedence.
 
-    A call and no `with` block: an exception that arrives on the way into an `__exit__` would skip it, and the watch
-    would never end. Here it meets the second `end`.
+    It is a call instead of a `with` block, because an exception that arrives on the way into `__exit__` would skip it,
+    and the watch would never end. Here, the second `end` handles that.
     """
     if seconds is None or nested():
         return work()
@@ -147,7 +147,7 @@ def nested() -> bool:
 
 
 def _let_arrive() -> None:
-    """Run what makes the interpreter look for a raised exception: it does so where a loop jumps back."""
+    """Run a loop, because the interpreter checks for raised exceptions when a loop jumps back."""
     try:
         for _ in range(3):
             pass

@@ -1,16 +1,16 @@
 """Every error that Brim raises.
 
 BrimError
-├── BadInput            the caller's data: names the place inside it
-│   └── BadBody         a request body: `at` is the path, such as messages[3].content[0].type
-│       └── TooDeep     JSON inside JSON, further than any API takes it
-├── BadSetting          a setting, flag or policy value: names it and what it may be
+├── BadInput            invalid data from the caller: names the place inside it
+│   └── BadBody         an invalid request body: `at` is the path, such as messages[3].content[0].type
+│       └── TooDeep     JSON nested deeper than any API accepts
+├── BadSetting          an invalid setting, flag or policy value: names it and the valid values
 ├── UnknownModel        no such model: lists the nearest names
-├── BudgetTooSmall      what must stay cannot fit: lists each thing with its tokens
-├── NotDecodable        brim.decode was given text that it did not make
-├── NotFound            a handle, session or document that is not there
-└── MissingExtra        an optional part is not installed: says the command that installs it
-    └── MissingFramework  the framework of an adapter is not installed
+├── BudgetTooSmall      what must stay doesn't fit: lists each part with its tokens
+├── NotDecodable        brim.decode was given text that Brim didn't produce
+├── NotFound            a handle, session or document that doesn't exist
+└── MissingExtra        an optional extra isn't installed: gives the command to install it
+    └── MissingFramework  the framework of an adapter isn't installed
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class BrimError(Exception):
     """The root of the tree: `except brim.BrimError` catches everything that Brim raises on purpose."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """It comes from other processes as it was raised there: most errors are made of more than their text."""
+        """Pickle an error with all its fields, because most errors are created from more than their text."""
         return _raised_elsewhere, (type(self), self.args, self.__dict__)
 
 
@@ -35,7 +35,7 @@ def _raised_elsewhere(kind: type[BrimError], args: tuple[Any, ...], fields: dict
 
 
 class BadInput(BrimError, ValueError):
-    """The caller's data cannot be used; `at` names the place inside it."""
+    """The caller's data is invalid; `at` names the place inside it."""
 
     def __init__(self, at: str, problem: str) -> None:
         self.at = at
@@ -44,18 +44,18 @@ class BadInput(BrimError, ValueError):
 
 
 class BadBody(BadInput):
-    """A request body is not a request of its API."""
+    """A request body is invalid for its API."""
 
 
 class TooDeep(BadBody):
-    """A request body is nested deeper than any API takes; no provider could answer it."""
+    """A request body is nested deeper than any API accepts; no provider could answer it."""
 
     def __init__(self, at: str, most: int) -> None:
         super().__init__(at, f"is nested more than {most} levels deep")
 
 
 class BadSetting(BrimError, ValueError):
-    """A setting has a value that it may not have."""
+    """A setting has an invalid value."""
 
     def __init__(self, name: str, problem: str) -> None:
         self.name = name
@@ -64,7 +64,7 @@ class BadSetting(BrimError, ValueError):
 
 
 class UnknownModel(BrimError, LookupError):
-    """No model of this name is known."""
+    """No model with this name is known."""
 
     def __init__(self, name: str, near: Sequence[str] = ()) -> None:
         self.name = name
@@ -93,15 +93,15 @@ class BudgetTooSmall(BrimError):
 
 
 class NotDecodable(BrimError, ValueError):
-    """The text is not a lossless form that Brim made."""
+    """The text isn't a lossless form that Brim produced."""
 
 
 class NotFound(BrimError, LookupError):
-    """A handle, session or document is not there."""
+    """A handle, session or document doesn't exist."""
 
 
 class MissingExtra(BrimError, ImportError):
-    """An optional part is not installed."""
+    """An optional extra isn't installed."""
 
     def __init__(self, what: str, extra: str) -> None:
         self.what = what
@@ -110,7 +110,7 @@ class MissingExtra(BrimError, ImportError):
 
 
 class MissingFramework(MissingExtra):
-    """An adapter's framework is not installed. `extra` is the requirement that was tested."""
+    """An adapter's framework isn't installed. `extra` is the requirement that was tested."""
 
     def __init__(self, module: str, requirement: str) -> None:
         self.what = module

@@ -1,6 +1,6 @@
-"""Planning that cannot fail: what raises or hangs is noted, and the plain planner runs in its place.
+"""Planning that can't fail: if it raises or hangs, that is noted, and the plain planner runs instead.
 
-Refusals that Brim raises on purpose (BudgetTooSmall, BadSetting, …) are answers, not faults, and pass.
+Errors that Brim raises on purpose (BudgetTooSmall, BadSetting, …) aren't faults, and are passed on.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from brim.planning.reports.from_plan import report_of
 from brim.planning.request import PlanRequest
 
 T = TypeVar("T")
-# Seconds after which a report is given up: it reads everything again, and no request waits for it.
+# Seconds after which a report is abandoned. It reads everything again, and no request waits for it.
 REPORT_TIMEOUT = 10.0
-# Seconds after which planning is given up. A fit of 200,000 tokens takes about 0.3 s on one core of a laptop.
+# Seconds after which planning is abandoned. A fit of 200,000 tokens takes about 0.3 s on one core of a laptop.
 FIT_TIMEOUT = 2.0
 
 
 def planned(request: PlanRequest, plan: Callable[[PlanRequest], Plan], seconds: float | None) -> Plan:
-    """What `plan` makes of the request; if it raises or takes too long, what the plain planner does."""
+    """The result of `plan`, or of the plain planner if that raises or takes too long."""
     with incidents.collected() as found:
         try:
             made = run_within(seconds, partial(plan, request))
@@ -48,12 +48,12 @@ def planned(request: PlanRequest, plan: Callable[[PlanRequest], Plan], seconds: 
 
 
 def told(found: Iterable[Incident]) -> list[Notice]:
-    """Faults as the report tells them, each once."""
+    """Faults as messages for the report, without duplicates."""
     return [Notice(text) for text in dict.fromkeys(map(str, found))]
 
 
 def plain_plan_of(request: PlanRequest) -> Plan:
-    """The request as the plain planner does it, with its context as messages before the current one."""
+    """The request planned by the plain planner, with its context as messages before the current one."""
     given, added = _with_context(request.conversation, [*request.carried, *request.context])
     plan = plain_plan(given, request.limit, request.counter, request.size, request.pinned(given.messages))
     places = [_before(index, added) for index in plan.places]
@@ -64,7 +64,7 @@ def plain_plan_of(request: PlanRequest) -> Plan:
 
 
 def _with_context(conversation: Conversation, pieces: list[Attachment]) -> tuple[Conversation, range]:
-    """The conversation with attached context in one message, and where that stands."""
+    """The conversation with attached context in one message, and the index of that message."""
     steps = steps_of(conversation.messages)
     asks = [step[0] for step in steps if conversation.messages[step[-1]].role == "user"]
     at = asks[-1] if asks else 0
@@ -76,12 +76,12 @@ def _with_context(conversation: Conversation, pieces: list[Attachment]) -> tuple
 
 
 def _before(index: int, added: range) -> int:
-    """The place of a message in what was given, before context was added to it."""
+    """The index of a message in the original request, before context was added."""
     return -1 if index in added or index < 0 else index - len(added) * (index >= added.stop)
 
 
 def _steps(request: PlanRequest, given: Conversation, plan: PlainPlan) -> list[Decision]:
-    """For every message what became of it."""
+    """The step taken for every message."""
     shown = dict(zip(plan.places, plan.conversation.messages, strict=True))
     size = request.counter.message
     found: list[Decision] = []
@@ -101,7 +101,7 @@ def _steps(request: PlanRequest, given: Conversation, plan: PlainPlan) -> list[D
 
 
 def report_anyhow(request: PlanRequest, plan: Plan) -> Report:
-    """The report of a plan; if making it fails or takes too long, one that says only what the request takes."""
+    """The report of a plan, or one with only the request's tokens if that fails or takes too long."""
     with incidents.collected() as found:
         made = told_anyhow(partial(report_of, request, plan))
     if made is not None:
@@ -127,7 +127,7 @@ def report_anyhow(request: PlanRequest, plan: Plan) -> Report:
 
 
 def told_anyhow(tell: Callable[[], T]) -> T | None:
-    """What is only told about a plan that was made; a fault in it is noted, and costs no request. None then."""
+    """Extra information on a finished plan. If it fails, that is noted without failing the request; returns None then."""
     try:
         return run_within(REPORT_TIMEOUT, tell)
     except BrimError:

@@ -1,4 +1,4 @@
-"""Fit: parse, count, plan, render. One enforcement point, and it counts what is really sent."""
+"""Fit: parse, count, plan, render. The single place that enforces the limit, by counting what is really sent."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from brim.tokens.actuals import Actuals
 from brim.tokens.counter import Counter
 
 log = logging.getLogger("brim")
-# What the log has said of missing extras.
+# Advice on missing extras that was already logged.
 _advised: set[str] = set()
 OnEvent = Callable[["Event"], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that a fit did, with its numbers: turns archived, content compacted, refused, warning."""
+    """Something a fit did, with its numbers: turns archived, content compacted, refused, warning."""
 
     kind: str
     message: str
@@ -46,7 +46,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A request within its budget, in the type that it was given in, and how it came to be."""
+    """A request within its budget, in its original type, with a report of the changes."""
 
     body: Any
     conversation: Conversation
@@ -57,22 +57,22 @@ class Fitted:
 
     @cached_property
     def archive(self) -> dict[str, str]:
-        """Originals of what left the request, by their handles."""
+        """Originals of content that left the request, by handle."""
         return self._archive()
 
     @cached_property
     def report(self) -> Report:
-        """What was done: made when it is asked for."""
+        """The report of what was done, created on first use."""
         return self._report()
 
     @property
     def reporter(self) -> Callable[[], Report]:
-        """What makes the report. A session's holds neither the body nor the plan, for those who keep it long."""
+        """A function that creates the report. A session's can be kept for long: it holds neither the body nor the plan."""
         return self._report
 
     @property
     def messages(self) -> Any:
-        """The fitted messages: what was given as a list, or the list inside the body."""
+        """The fitted messages: the given list, or the list inside the body."""
         if isinstance(self.body, Mapping):
             return self.body[apis.APIS[self.conversation.api].list_field]
         if isinstance(self.body, (bytes, bytearray, memoryview, str)):
@@ -81,26 +81,26 @@ class Fitted:
 
     @property
     def system(self) -> Any:
-        """The fitted instructions, for APIs that take them beside the messages; None where they are a message."""
+        """The fitted instructions in APIs that have them separate from messages; None if they are a message."""
         system = self.conversation.system
         return None if system is None else system.value
 
     @property
     def tools(self) -> Any:
-        """The tools that were counted with it; None if there are none."""
+        """The tools that were counted; None if there are none."""
         tools = self.conversation.tools
         return None if tools is None else decode(tools)
 
     @property
     def plan(self) -> Explanation:
-        """For every item its form and the reason; print it to read what happened, on one screen."""
+        """The form of every item and the reason; print it to see what happened on one screen."""
         return Explanation(self.report, lambda budget: self.at(budget).report)
 
     def __repr__(self) -> str:
         return f"Fitted({self.report.before:,} -> {self.tokens:,} tokens, {self.report.archived} messages archived)"
 
     def at(self, budget: int) -> Fitted:
-        """The same request at another budget."""
+        """The same request fitted to another budget."""
         return self._again(budget)
 
 
@@ -124,15 +124,15 @@ def fit(
     on_event: OnEvent | None = None,
     fit_timeout: float | None = FIT_TIMEOUT,
 ) -> Fitted:
-    """Return `request` fitted into `budget` tokens; raise BudgetTooSmall if that cannot be done.
+    """Return `request` fitted into `budget` tokens, or raise BudgetTooSmall.
 
     `request` is a list of messages or a request body (dict or JSON bytes) of any API that Brim knows, or a list of
-    LangChain's or pydantic-ai's messages; what comes back has the same type. Without `budget` the model's own input
-    limit holds, and no budget goes beyond its window.
-    What must stay (instructions, tools, the newest turn) stays; a tool result never loses its call.
+    LangChain's or pydantic-ai's messages; the result has the same type. `budget` defaults to the model's own input
+    limit, and can't exceed its window.
+    Instructions, tools and the newest turn always stay; a tool result never loses its call.
 
-    A fault inside Brim, or planning that takes more than `fit_timeout` seconds (None: any time), does not reach the
-    caller: a planner that goes by sizes alone fits the request, and the report says so.
+    If Brim has an internal error, or planning takes more than `fit_timeout` seconds (None: no limit), the caller
+    doesn't notice: a planner that only uses sizes fits the request, and the report says so.
     """
     check_seconds("fit_timeout", fit_timeout)
     request = kept_list(request)
@@ -169,28 +169,28 @@ def fit(
 
 
 def keeping(policy: Policy, pins: frozenset[bytes]) -> frozenset[bytes]:
-    """What is pinned, where the policy keeps it. Raises BadInput where it does not."""
+    """The pinned messages. Raises BadInput if the policy can't keep them."""
     if pins and not policy.appends:
         raise BadInput("pin", f"the policy {policy.name!r} decides by itself what stays: `agent` keeps what is pinned")
     return pins
 
 
 async def afit(request: Any, **arguments: Any) -> Fitted:
-    """`fit` for programs with an event loop: the work is done in a thread, and the loop goes on meanwhile."""
+    """`fit` for programs with an event loop: the work runs in a thread without blocking the loop."""
     return await asyncio.to_thread(fit, request, **arguments)
 
 
 def in_type(request: Any, body: Any) -> Any:
-    """What was rendered, as a tuple or a bytearray where that was given."""
+    """The rendered request, as a tuple or bytearray if that was given."""
     return tuple(body) if isinstance(request, tuple) else bytearray(body) if isinstance(request, bytearray) else body
 
 
 def limit_of(model: Model, conversation: Conversation, policy: Policy, budget: int | None, reserve: int | None) -> int:
-    """The most input tokens that the request may have: the smallest of the limits that there are.
+    """The most input tokens that the request may have: the smallest of all limits.
 
-    A budget is the caller's own number, and never more than the window leaves. Without it the model's window holds,
-    less what the answer may take (what the request itself asks for, or the model's largest output). A policy may
-    have a window of its own beside either. A reserve is kept free of each of them.
+    A budget is the caller's own number, and never more than the window leaves. Without it, the limit is the model's
+    window less the room for the answer (as requested, or the model's largest output). A policy may also have its own
+    window. A reserve is kept free in each of them.
     """
     budget, reserve = _given(policy, budget, reserve)
     model = _opened(model, conversation)
@@ -203,10 +203,10 @@ def limit_of(model: Model, conversation: Conversation, policy: Policy, budget: i
 
 
 def answerable(request: Any, conversation: Conversation, model: Model, counter: Counter) -> tuple[Any, Conversation]:
-    """The request, with an answer that its window has room for.
+    """The request, with its answer limited to the room in the window.
 
-    Whoever asks for a whole window of output or more means "as much as there is": what the prompt leaves, but no more
-    than the model writes, and no less than an answer gets that nobody asked a length of.
+    A request for a whole window of output or more means "as much as possible": the room that the prompt leaves, but no
+    more than the model's largest output, and no less than an answer of unspecified length gets.
     """
     asked, model = conversation.max_output, _opened(model, conversation)
     if asked is None or asked < model.window:
@@ -217,19 +217,19 @@ def answerable(request: Any, conversation: Conversation, model: Model, counter: 
 
 
 def usual_output(model: Model) -> int:
-    """What is kept free for an answer that nobody asked a length of."""
+    """The tokens kept free for an answer of unspecified length."""
     return model.window - replace(model, input_limit=None).max_input()
 
 
 def shorter_answer(request: Any, conversation: Conversation, model: Model) -> tuple[Any, Conversation] | None:
-    """The request with an answer of the usual length; None where it asks for no more than that."""
+    """The request with an answer of the usual length; None if it doesn't ask for more than that."""
     usual = usual_output(_opened(model, conversation))
     asked = conversation.max_output
     return apis.with_output(request, conversation, usual) if asked is not None and asked > usual else None
 
 
 def cut_output(conversation: Conversation, window: int) -> list[Notice]:
-    """What to know where a request was sent with a shorter answer than it asked for; nothing where it was not."""
+    """A note if a request was sent with a shorter answer than it asked for; else nothing."""
     asked, most = conversation.asked_output, conversation.max_output
     if asked is None or most is None:
         return []
@@ -240,13 +240,13 @@ def cut_output(conversation: Conversation, window: int) -> list[Notice]:
 def by_window(
     model: Model, conversation: Conversation, policy: Policy, budget: int | None, reserve: int | None
 ) -> bool:
-    """Whether the limit is the model's own: there is no budget, or the window leaves less than it."""
+    """Whether the limit is the model's own, because there is no budget or the window leaves less."""
     budget, reserve = _given(policy, budget, reserve)
     return budget is None or budget - (reserve or 0) > _left(model, conversation, reserve)
 
 
 def capped(work: PlanRequest, budget: int | None) -> list[Notice]:
-    """What to know where the window leaves less than the budget; nothing where it does not."""
+    """A note if the window leaves less than the budget; else nothing."""
     wanted = work.policy.budget if budget is None else budget
     cut = cut_output(work.conversation, _opened(work.model, work.conversation).window)
     if wanted is None or not work.own_limit:
@@ -271,12 +271,12 @@ def _given(policy: Policy, budget: int | None, reserve: int | None) -> tuple[int
 
 
 def _left(model: Model, conversation: Conversation, reserve: int | None) -> int:
-    """What the window leaves beside the answer that the request asks for, or that room is kept for."""
+    """The tokens that the window leaves beside the requested or usual answer."""
     return _opened(model, conversation).max_input(max(conversation.max_output or 0, reserve or 0))
 
 
 def _opened(model: Model, conversation: Conversation) -> Model:
-    """The model with the window that the request itself sets, where that is the smaller one."""
+    """The model with the window set in the request, if that is smaller."""
     window = conversation.window
     if window is None or window >= model.window:
         return model
@@ -312,7 +312,7 @@ def _finish(
     outcome = replace(outcome, warnings=(*warnings, *outcome.warnings))
     for event in events(work, outcome):
         tell(on_event, event)
-    # What was given beside the request is in the body as well: what is sent is what was counted.
+    # Put fields given separately into the body too, so that everything counted is sent.
     unchanged = outcome.conversation is work.conversation and not work.conversation.beside
     body = request if unchanged else in_type(request, apis.render(outcome.conversation, request, work.conversation))
     tokens = work.counter.likely(outcome.conversation)
@@ -320,7 +320,7 @@ def _finish(
 
 
 def fit_plainly(request: Any, work: PlanRequest, again: Callable[[int], Fitted]) -> Fitted:
-    """A parsed request by the plain planner alone. Raises BudgetTooSmall."""
+    """Fit a parsed request with only the plain planner. Raises BudgetTooSmall."""
     try:
         outcome = plain_plan_of(work)
     except BudgetTooSmall as found:
@@ -338,7 +338,7 @@ def refused(refusal: BudgetTooSmall) -> Event:
 
 
 def events(work: PlanRequest, outcome: Plan) -> list[Event]:
-    """What a fit did, as it is told to the log and to callbacks."""
+    """The events of a fit, for the log and callbacks."""
     found = []
     if outcome.archived:
         found.append(
@@ -351,7 +351,7 @@ def events(work: PlanRequest, outcome: Plan) -> list[Event]:
         for item in group.items
         if item.shown is not None
     ]
-    # A policy's own steps are turns that it archived, and content that it shortened.
+    # A policy's own steps are archived turns and shortened content.
     short += [
         (step.before, step.after)
         for step in outcome.steps
@@ -368,7 +368,7 @@ def events(work: PlanRequest, outcome: Plan) -> list[Event]:
 def tell(on_event: OnEvent | None, event: Event) -> None:
     numbers = " ".join(f"{name}={value}" for name, value in event.numbers.items())
     level = logging.WARNING if event.kind in ("refused", "warning") else logging.INFO
-    if event.message in extras.advice().values():  # the log says it once; every report says it
+    if event.message in extras.advice().values():  # log it only once, but include it in every report
         level = logging.DEBUG if event.message in _advised else level
         _advised.add(event.message)
     log.log(level, "%s %s", event.message, numbers)

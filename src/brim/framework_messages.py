@@ -1,6 +1,6 @@
-"""Messages of a framework given to `brim.fit` or `brim.count` directly: read as chat messages, given back as they were.
+"""Lets `brim.fit` and `brim.count` take a framework's messages directly, and return them in their own types.
 
-No framework is imported for this: whoever has its messages has it loaded.
+It imports no framework, because whoever has its messages has already loaded it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import importlib
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-# By the package in which a message's class is: the module and the class that read it.
+# For the package of a message's class, the module and the class of the codec.
 CODECS = {
     "langchain_core": ("brim.integrations.conversion.langchain_messages", "LangChainCodec"),
     "pydantic_ai": ("brim.integrations.conversion.pydantic_ai_messages", "PydanticCodec"),
@@ -19,7 +19,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def codec_of(request: Any) -> Any:
-    """What reads the messages of a list; None where they are no framework's."""
+    """The codec for the messages of a list; None if they aren't a framework's."""
     if not isinstance(request, Sequence) or isinstance(request, (str, bytes, bytearray, memoryview)) or not request:
         return None
     home = CODECS.get(type(request[0]).__module__.partition(".")[0])
@@ -27,7 +27,7 @@ def codec_of(request: Any) -> Any:
 
 
 def reads_frameworks(back: bool) -> Callable[[Function], Function]:
-    """Let a function that takes a request take a framework's messages too; `back` says whether it returns a request."""
+    """Let a function take a framework's messages as a request; `back` says whether it returns a request."""
 
     def decorate(function: Function) -> Function:
         @functools.wraps(function)

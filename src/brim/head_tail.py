@@ -1,21 +1,21 @@
-"""The beginning and the end of a text: what is shown of it when nothing that knows its content can be asked."""
+"""The beginning and the end of a text, for when no compactor that knows its content is available."""
 
 from __future__ import annotations
 
 from brim.count_text import CountText
 
-# The beginning of a text says more often what it is than its end does.
+# The beginning of a text says more about it than its end, more often than not.
 HEAD_SHARE = 0.6
-# Characters of a token, to begin with: English prose has about four in every vocabulary at hand.
+# Initial estimate of characters per token; English prose has about four in all available vocabularies.
 USUAL_CHARS = 4
-# Each try halves the distance or better; this share of the room is near enough.
+# Each try at least halves the distance; this share of the room is close enough.
 TRIES, NEAR = 10, 0.95
 
 
 def head_and_tail(text: str, tokens: int, count: CountText, handle: str = "") -> str:
-    """The text in at most `tokens`: its two ends around a line that says what is missing and where it is.
+    """The text in at most `tokens`: its two ends around a line that says what is missing and where to find it.
 
-    Empty if not even a sign fits.
+    Empty if not even "…" fits.
 
     Example: 9,000 characters in 40 tokens -> "Dear all, …\\n[… 8,870 characters left out, brim:3f2a]\\n… yours, Ann"
     """

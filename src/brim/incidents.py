@@ -1,4 +1,4 @@
-"""Faults inside Brim that a request survived: noted once each, by what broke and where, never by content."""
+"""Faults inside Brim that a request survived, noted once each by type and place, never with content."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _INSTEAD: dict[IncidentKind, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """One fault: its kind, and a fingerprint that is the same each time the same thing breaks.
+    """A fault: its kind, and a fingerprint that is the same each time the same code breaks.
 
     Example: Incident("compactor", "KeyError at content/json/table/emit.py:156")
     """
@@ -45,14 +45,14 @@ _collecting: ContextVar[list[Incident] | None] = ContextVar("brim_incidents", de
 
 
 def note(kind: IncidentKind, problem: BaseException) -> Incident:
-    """Log a fault, and hand it to whoever collects them for the request at work."""
+    """Log a fault, and pass it to the collector of the current request."""
     return tell(Incident(kind, fingerprint(problem)))
 
 
 def tell(incident: Incident) -> Incident:
-    """The same for a fault that another process noted."""
+    """Log and pass on a fault that another process noted."""
     found = _collecting.get()
-    if found is None or incident not in found:  # what breaks for each of a thousand messages is one event
+    if found is None or incident not in found:  # the same fault for a thousand messages is one event
         log.warning("%s", incident)
         if found is not None:
             found.append(incident)
@@ -61,7 +61,7 @@ def tell(incident: Incident) -> Incident:
 
 @contextmanager
 def collected() -> Iterator[list[Incident]]:
-    """The faults noted inside; whoever collects around it gets them too."""
+    """Collect the faults noted inside; outer collectors get them too."""
     found: list[Incident] = []
     outer = _collecting.get()
     token = _collecting.set(found)
@@ -74,13 +74,13 @@ def collected() -> Iterator[list[Incident]]:
 
 
 def fingerprint(problem: BaseException) -> str:
-    """The type of an exception and the innermost place in Brim that it passed; its message may hold content.
+    """The type of an exception and the innermost place in Brim it passed, without its message, which may have content.
 
     Example: "KeyError at content/json/table/emit.py:156"
     """
     found = ""
     for frame, line in walk_tb(problem.__traceback__):
         path = Path(frame.f_code.co_filename)
-        if path.is_relative_to(_ROOT) and path.name != "deadline.py":  # that one is around everything
+        if path.is_relative_to(_ROOT) and path.name != "deadline.py":  # deadline.py is around everything
             found = f" at {path.relative_to(_ROOT).as_posix()}:{line}"
     return type(problem).__name__ + found

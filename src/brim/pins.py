@@ -1,4 +1,4 @@
-"""What is pinned stays verbatim through every compaction: messages marked with `brim.pin`, or found by a pattern."""
+"""Pinned messages stay verbatim through every compaction: those marked with `brim.pin` or matched by a pattern."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from brim import apis
 from brim.conversation import Conversation, Message, decode, encode
 from brim.errors import BadInput
 
-# A pattern says at least so much: a single letter would pin the whole conversation.
+# The shortest pattern; a single letter would pin the whole conversation.
 LEAST = 3
-# Patterns of one request come from outside: they are looked for in every message.
+# The most patterns of a request, and their longest length, because patterns come from outside and are matched against
+# every message.
 MOST, LONGEST = 32, 500
 
 
 class PinnedText(str):
-    """A text that says: the message that I stand in is pinned."""
+    """A text that pins the message it is in."""
 
     __slots__ = ()
 
 
 class PinnedMessage(dict[str, Any]):
-    """A message that is pinned; to an SDK it is the dict that it is."""
+    """A pinned message; for an SDK it is an ordinary dict."""
 
 
 @overload
@@ -30,9 +31,9 @@ def pin(given: str) -> str: ...
 @overload
 def pin(given: Mapping[str, Any]) -> dict[str, Any]: ...
 def pin(given: Any) -> Any:
-    """Return a message, or a text for one, marked so that it stays verbatim through every compaction.
+    """Return a message, or its text, marked to stay verbatim through every compaction.
 
-    Give the marked message to `brim.fit`, or to a session's `fit` or `say`: a session remembers it from then on.
+    Pass the marked message to `brim.fit`, or to a session's `fit` or `say`, which remembers it from then on.
 
     Example: session.say(brim.pin("Never touch the files under migrations/."))
     """
@@ -46,7 +47,7 @@ def pin(given: Any) -> Any:
 
 
 def marked(request: Any, conversation: Conversation) -> frozenset[bytes]:
-    """The digests of the messages that are marked in a request, as its conversation has them."""
+    """The digests of the marked messages in a request, as in its conversation."""
     if isinstance(request, Mapping):
         request = request.get(apis.APIS[conversation.api].list_field)
     if not isinstance(request, (list, tuple)):
@@ -56,7 +57,7 @@ def marked(request: Any, conversation: Conversation) -> frozenset[bytes]:
 
 
 def is_marked(given: Any) -> bool:
-    """Whether a message, or a text in it, was given by `pin`."""
+    """Whether a message, or a text in it, was marked by `pin`."""
     if isinstance(given, (PinnedText, PinnedMessage)):
         return True
     if isinstance(given, Mapping):
@@ -65,7 +66,7 @@ def is_marked(given: Any) -> bool:
 
 
 def pinned(messages: Sequence[Message], digests: Collection[bytes], patterns: Collection[str]) -> frozenset[int]:
-    """Which messages are pinned: by their digests, or because what they say matches a pattern."""
+    """The pinned messages, by their digests or because their text matches a pattern."""
     if not (digests or patterns):
         return frozenset()
     return frozenset(
@@ -76,7 +77,7 @@ def pinned(messages: Sequence[Message], digests: Collection[bytes], patterns: Co
 
 
 def matches(message: Message, patterns: Iterable[str]) -> bool:
-    """Whether a pattern stands in what a message says. What tools returned is never said: it may hold anything.
+    """Whether a pattern matches the text of a message. Tool results never match, because they may contain anything.
 
     Example: "never edit*migrations" matches "Please never edit anything under migrations/."
     """
@@ -95,7 +96,7 @@ def _stands_in(pattern: str, text: str) -> bool:
 
 
 def problem(patterns: Any) -> str:
-    """What is wrong with patterns; empty if nothing is."""
+    """What is wrong with patterns; empty if they are valid."""
     if isinstance(patterns, str) or not isinstance(patterns, (list, tuple)):
         return "must be a list of texts"
     if len(patterns) > MOST:

@@ -1,7 +1,7 @@
-"""Reading a content that was put aside: a page of it, or the lines in it that a query is about.
+"""Reads archived content: a page of it, or the lines that match a query.
 
-The sessions, the gateway and the MCP wrapper each answer a recall tool; what they hold differs, how a model reads it
-does not. Handles are theirs: eight hex digits within a session, 128 bits where anyone may ask.
+Sessions, the gateway and the MCP wrapper each answer a recall tool. They store different content, but a model reads it
+the same way. Each defines its own handles: eight hex digits within a session, 128 bits if anyone may ask.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ SCHEME = "brim:"
 _AROUND = 2
 _LONGEST_LINE = 400
 _MOST_LINES = 200_000
-# Tokens for what is not counted as it is written: where a note meets the text, and the lines between matches.
+# Tokens for what isn't counted exactly: the seam between a note and the text, and the lines between matches.
 _SEAM, _NOTES = 4, 40
 _EXACT = 100.0
 
 
 class Asked(NamedTuple):
-    """What a call of a recall tool asks for; empty where it says nothing that can be read."""
+    """The parsed arguments of a recall tool; fields are empty if they can't be read."""
 
     handle: str
     query: str
@@ -32,7 +32,7 @@ class Asked(NamedTuple):
 
 
 def asked(arguments: object) -> Asked:
-    """The arguments of a call, as far as they make sense: models write handles with and without their scheme.
+    """Parse the arguments of a call as far as possible; models write handles with and without their scheme.
 
     Example: {"handle": "[3f2a9c01]", "offset": 400} -> Asked("brim:3f2a9c01", "", 400)
     """
@@ -48,14 +48,14 @@ def asked(arguments: object) -> Asked:
 
 
 def read(text: str, what: Asked, budget: int, count: CountText) -> str:
-    """A content as a call asks for it: the lines that its query is about, or the page at its offset."""
+    """The part of a content that a call asks for: the lines that match its query, or the page at its offset."""
     if what.query:
         return matching({"": text}, what.query, budget, count)
     return page(text, what.offset, budget, count)
 
 
 def page(text: str, offset: int, budget: int, count: CountText) -> str:
-    """The text from `offset` on, as much as the budget holds, with the offset of what follows.
+    """The text from `offset` on, as much as fits the budget, with the offset of the rest.
 
     Example: page("abc…", 0, 4000, count) -> "abc…\\n[… characters 0-16000 of 90000; next offset 16000]"
     """
@@ -78,9 +78,9 @@ def page(text: str, offset: int, budget: int, count: CountText) -> str:
 
 
 def matching(texts: Mapping[str, str], query: str, budget: int, count: CountText) -> str:
-    """The lines that match, with what stands around them, best first until the budget is full.
+    """The lines that match, with their surroundings, best first until the budget is full.
 
-    Each text stands under its label, and each jump names the offset at which reading can go on.
+    Each text is under its label, and each jump gives the offset to continue reading from.
     """
     lines = _lines(texts)
     scores = _scores([line for _, _, line in lines], query)
@@ -107,7 +107,7 @@ def matching(texts: Mapping[str, str], query: str, budget: int, count: CountText
 
 
 def _lines(texts: Mapping[str, str]) -> list[tuple[str, int, str]]:
-    """Lines with their text's label and their offset; a very long one in pieces: a minified JSON is one line."""
+    """Lines with their text's label and offset; very long lines are split, because minified JSON is a single line."""
     found: list[tuple[str, int, str]] = []
     for label, text in texts.items():
         start = 0

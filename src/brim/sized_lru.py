@@ -1,4 +1,4 @@
-"""A bounded memory for results that may always be made again."""
+"""A bounded cache for results that can always be recomputed."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ V = TypeVar("V")
 
 
 class SizedLru(Generic[K, V]):
-    """A mapping that forgets what has not been used for long, bounded by the sizes that its entries claim.
+    """A mapping that evicts the least recently used entries, limited by the sizes that entries declare.
 
-    Two queues stand in for an LRU list, so that a hit costs one look-up and no lock: what is new or was found in the
-    old queue goes to the end of the young one, whose first go to the old one when both are nearly full and it holds
-    more than half. What the old one has no room for is let go one by one, so a memory that is full stays as large as
-    it is. Nothing moves in one that has room. May be used from several threads.
+    Two queues approximate an LRU list, so that a hit costs one lookup and no lock: new entries, and those found in the
+    old queue, go to the end of the young queue, whose first entries move to the old one when both are nearly full and
+    the young one has more than half. When the old queue is out of room, its entries are evicted one by one, so a full
+    cache keeps its size. In a cache with room, nothing moves. Thread-safe.
     """
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._nearly = limit - limit // 8  # what is in use has the last eighth's time to be found in the old queue
+        self._nearly = limit - limit // 8  # the last eighth gives entries in use time to be found in the old queue
         self._young: OrderedDict[K, tuple[V, int]] = OrderedDict()
         self._old: OrderedDict[K, tuple[V, int]] = OrderedDict()
         self._young_size = self._old_size = 0
@@ -30,7 +30,7 @@ class SizedLru(Generic[K, V]):
 
     @property
     def size(self) -> int:
-        """What the entries claim together."""
+        """The total size that entries declare."""
         return self._young_size + self._old_size
 
     def get(self, key: K) -> V | None:
@@ -43,7 +43,7 @@ class SizedLru(Generic[K, V]):
         return found[0]
 
     def get_all(self, keys: Sequence[K]) -> list[V | None]:
-        """What `get` gives for each key: for thousands of them at once it takes half the time."""
+        """The result of `get` for each key, in half the time for thousands of keys."""
         found = [entry and entry[0] for entry in map(self._young.get, keys)]
         if self._old:
             for number, value in enumerate(found):
@@ -57,7 +57,7 @@ class SizedLru(Generic[K, V]):
         return value
 
     def put_all(self, entries: Iterable[tuple[K, V, int]]) -> None:
-        """`put` for each of many keys, their values and sizes; room is made once for all of them."""
+        """`put` for many keys with values and sizes; makes room once for all of them."""
         with self._lock:
             young, old, added = self._young, self._old, 0
             for key, value, size in entries:

@@ -1,4 +1,4 @@
-"""Zstandard: the standard library's module from Python 3.14 on, its backport before."""
+"""Zstandard, from the standard library since Python 3.14, else from its backport."""
 
 import sys
 
