@@ -127,7 +127,7 @@ def report_anyhow(request: PlanRequest, plan: Plan) -> Report:
 
 
 def told_anyhow(tell: Callable[[], T]) -> T | None:
-    """Extra information on a finished plan. If it fails, that is noted without failing the request; returns None then."""
+    """Extra information on a finished plan; None if that fails, which is noted without failing the request."""
     try:
         return run_within(REPORT_TIMEOUT, tell)
     except BrimError:

@@ -67,7 +67,7 @@ class Fitted:
 
     @property
     def reporter(self) -> Callable[[], Report]:
-        """A function that creates the report. A session's can be kept for long: it holds neither the body nor the plan."""
+        """A function that creates the report. A session's can be kept for long: it has neither body nor plan."""
         return self._report
 
     @property
