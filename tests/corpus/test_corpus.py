@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from brim.content import plain_text
+from brim.content import general, plain_text
 from tests.corpus.checks import Case, check, findings_of
 from tests.corpus.documents import documents
 from tests.corpus.mutations import MUTATIONS, mutate
@@ -75,7 +75,7 @@ def test_a_compactor_that_raises_goes_over_or_decodes_wrong_is_found(
     assert "exception KeyError" in {finding["what"] for finding in done["findings"]}
     assert "exception KeyError" in table([done])
     monkeypatch.setattr(plain_text, "extract", lambda text, room: text)
-    monkeypatch.setattr(plain_text, "dense", lambda text: '["other"]', raising=False)
+    monkeypatch.setattr(general, "dense", lambda text: '["other"]', raising=False)
     case = Case("word " * 400, random.Random(1), measured=False)
     check(case)
     assert {"over budget", "wrong decode"} <= {finding.what for finding in case.findings}

@@ -86,20 +86,25 @@ def _holds(text: str, name: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
 
-def _columns(line: str, names: list[str], wanted: set[str]) -> str:
-    """The values of one row in a list of columns. Example: "id: A, B; total: 1, 2", B -> "id: B; total: 2" """
+def _columns(line: str, names: list[str], wanted: set[str]) -> str | None:
+    """The values of one row in a list of columns; "" if those asked for are cut off, None if it is no such list.
+
+    Example: "id: A, B; total: 1, 2", B -> "id: B; total: 2"
+    """
     columns = [part.strip().partition(": ") for part in line.split(";")]
+    found = None
     for name in names:
         for _, _, values in columns:
             listed = [value.strip() for value in values.split(",")]
             if name not in listed:
                 continue
+            found = ""
             place = listed.index(name)
             rows = ((key, [value.strip() for value in many.split(",")]) for key, _, many in columns)
             told = [f"{key}: {row[place]}" for key, row in rows if len(row) == len(listed)]
             if any(set(_WORD.findall(one.lower())) & wanted for one in told):
                 return "; ".join(told)
-    return ""
+    return found
 
 
 def _passages(text: str, names: list[str], wanted: set[str]) -> Iterator[str]:
@@ -107,8 +112,10 @@ def _passages(text: str, names: list[str], wanted: set[str]) -> Iterator[str]:
         if len(line) <= 2 * AROUND:
             yield line.strip()
             continue
-        if ";" in line and (row := _columns(line, names, wanted)):
+        row = _columns(line, names, wanted) if ";" in line else None
+        if row is not None:
             yield row
+            continue
         for name in names or sorted(wanted):
             for match in re.finditer(re.escape(name), line):
                 yield line[max(0, match.start() - AROUND // 2) : match.end() + AROUND].strip()
