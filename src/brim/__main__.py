@@ -1,9 +1,9 @@
-"""The command `brim`, which `python -m brim` is, too."""
+"""The command `brim`, also available as `python -m brim`."""
 
 import signal
 import sys
 
-# Until the command has begun, Ctrl-C ends the process as it ends a program in C: there is nothing to tell.
+# Until the command starts, Ctrl-C ends the process like a C program, because there is nothing to report.
 HANDLED = signal.getsignal(signal.SIGINT)
 if HANDLED is signal.default_int_handler:
     signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -1,8 +1,8 @@
-"""The type of what counts: every part that shortens or measures text is given one."""
+"""The type of token counters, which everything that shortens or measures text takes as an argument."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-# How many tokens a text has. Example: brim.tokens.tokenizers.tokenizer("o200k") is one.
+# Returns the number of tokens in a text. Example: brim.tokens.tokenizers.tokenizer("o200k") is one.
 CountText = Callable[[str], int]

@@ -17,9 +17,9 @@ from brim.sized_lru import SizedLru
 from brim.tokens.actuals import MARGINS, Actuals
 from brim.tokens.counter import Count, Counter
 
-# A cache of counted requests by their bytes, so that a recount is one lookup.
-# A window for unknown models, which is meaningless because only tokens are requested.
+# A placeholder for the window of an unknown model, of which only the tokens are needed.
 NO_WINDOW = 1 << 30
+# A cache of counted requests by their bytes, so that a recount is one lookup.
 _counted: SizedLru[tuple[Any, ...], Count] = SizedLru(16 << 20)
 
 
@@ -47,7 +47,7 @@ def count(
     if isinstance(request, str):
         return _text(request, model, actuals)
     if not isinstance(model, (str, Model)) and model is not None:
-        models.model_of(model)  # raises with suggestions
+        models.model_of(model)  # raises an error that says what it should be
     request = kept_list(request)
     raw = request if isinstance(request, bytes) else encode(request)
     extra = encode([tools, system, tool_choice]) if tools or system or tool_choice else b""

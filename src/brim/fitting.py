@@ -131,8 +131,8 @@ def fit(
     limit, and can't exceed its window.
     Instructions, tools and the newest turn always stay; a tool result never loses its call.
 
-    If Brim has an internal error, or planning takes more than `fit_timeout` seconds (None: no limit), the caller
-    doesn't notice: a planner that only uses sizes fits the request, and the report says so.
+    If Brim has an internal error, or planning takes more than `fit_timeout` seconds (None: no limit), a planner that
+    only uses sizes fits the request instead, and the report says so.
     """
     check_seconds("fit_timeout", fit_timeout)
     request = kept_list(request)

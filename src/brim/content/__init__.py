@@ -215,8 +215,8 @@ def compact(
 ) -> Compacted:
     """Return `text` in fewer tokens: losslessly, or within `budget` tokens with marks where something is missing.
 
-    With an `archive` the original is kept there under the handle that the marks name; `recall` says that the
-    reader has a tool to fetch it.
+    With an `archive`, the original is kept there under the handle in the marks; `recall` says that the reader
+    has a tool to fetch it.
 
     Example: brim.compact('[{"id": 1, "ok": true}, {"id": 2, "ok": true}]').fidelity -> "lossless"
     """

@@ -112,7 +112,7 @@ def _raw(text: str) -> str:
 
 
 def _made(text: str) -> str:
-    """Whether a tool made this text rather than a person: one long word, or minified code."""
+    """The kind of a text that no person wrote: one long word, or minified code."""
     part = text[:3_000]
     if not any(map(str.isspace, part.strip())) and part.strip().isalnum():
         return "one word"

@@ -22,7 +22,7 @@ from brim.stores.protocol import Limits
 from brim.tokens.actuals import Actuals
 from brim.tokens.counter import Counter
 
-# The limits of memory below are per part of the conversations, for all trials together.
+# These limits apply to each part of the conversations, for all trials together.
 # Conversations in memory; others are reloaded from the store if they continue.
 LIVE = 4
 # Conversations with a known last request, and items with known changes.

@@ -54,8 +54,8 @@ class LlmSummarizer:
     `window` is the most input tokens of one call; `max_tokens` and `max_cost` (USD, needs `prices`) limit all calls
     together. Blocks of more than `block_chars` characters are summarised in parts even if they fit. `style` is added
     to the prompt, such as "Write bullets in German." With `wait`, a request that needs a summary waits for it;
-    otherwise, it is sent with the summary available. `fit` makes a final check that one call's texts fit the window;
-    `warn` is called with errors.
+    otherwise, it is sent with the summary available. `fit` is called last to shorten one call's text to the
+    window; `warn` is called with errors.
 
     Example: LlmSummarizer(ask, window=16_000, max_tokens=200_000)
     """

@@ -31,7 +31,7 @@ _LONGEST = 6_000_000
 _READ, _LEAST_READ = 50, 50_000
 _SEEN = 400  # lines to check for numbers
 _NUMBERED = re.compile(r" {0,8}\d{1,7}(?:\t|→| ?\| ?|: |:)")
-# Share of the room left by names that bodies named in the query may use before signatures do.
+# After names, the share of the remaining room for bodies that the query names, before signatures.
 _QUERY_SHARE = 0.5
 # Rounds of correcting the estimate: filling what it left over, or giving back what it overspent.
 _ROUNDS = 5

@@ -29,7 +29,7 @@ _PLAIN = re.compile(
 )
 _MOST = 50_000
 _SPARES = (1, 3, 6, 12)
-_WARNINGS = 0.6  # share of the room that errors leave
+_WARNINGS = 0.6  # share of what errors leave of the room
 _WORDLESS = re.compile(r"[\W_]*$")
 
 

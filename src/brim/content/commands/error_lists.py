@@ -22,7 +22,7 @@ _QUOTED = re.compile(r"(?<!\w)'[^'\n]{1,300}'(?!\w)|`[^`\n]{1,300}`|‘[^’\n]{
 _NAME = re.compile(r"(?<!\S)(?![A-Z]{1,8}\d+:?(?!\S))(?:[\w.:]*\w[._:\d]\w[\w.:]*?|\d+)(?=[,;:.]?(?!\S))")
 _ERROR = re.compile(r"^(?:fatal )?error(?:\[(\w+)\])?:? ")
 _ADVICE = re.compile(r"\s*(?:\(.*\)|\[.*\])$|[;:.] (?:did you mean|perhaps|try|see|consider)\b.*$", re.I)
-# Words of a message: the most if there is room, else the fewest and the most that tell it from other messages.
+# Words of a message: the most if there is room, else the fewest and the most that distinguish it from others.
 _WORDS, _FEWEST, _FEW = 14, 3, 6
 
 
