@@ -235,7 +235,7 @@ def worth_a_look(text: str, lines: Sequence[str], words: Sequence[str], most: in
 
 
 def matching(lines: Sequence[str], room: Room, share: float = 0.4) -> Tier:
-    """The lines that match the room's query best, best first, ignoring matches of its common words only."""
+    """The lines that match the room's query best, best first, without those that only have a common word of it."""
     found = query_match.scores(lines, room.query)
     least_score = max(found.values(), default=0.0) * 0.5
     best = [index for index, score in found.items() if score >= least_score]
