@@ -100,12 +100,12 @@ def test_what_waits_is_written_without_another_request(database: Shared, monkeyp
     monkeypatch.setattr(buffered, "CATCH_UP_SECONDS", 0.01)
     store = Remote(Line(database))
     store.line.cut = True
+    before = set(threading.enumerate())
     assert store.commit(turn(b"mhi", at=0, owner="one")) == 0
     assert store.degraded == "cut off"
     store.line.cut = False
-    for thread in threading.enumerate():
-        if thread.name == "brim-catch-up":
-            thread.join()
+    for thread in set(threading.enumerate()) - before:
+        thread.join()
     assert store.degraded is None
     assert list(database.records("a")) == [b"mhi"]
     store.close()

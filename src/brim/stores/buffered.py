@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+import weakref
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +24,7 @@ T = TypeVar("T")
 
 # Seconds to wait after a failure before trying again.
 RETRY_SECONDS = 5.0
-# So often what waits is tried again by itself, while no request does.
+# Seconds between attempts to write what is waiting while no request does.
 CATCH_UP_SECONDS = 5.0
 # Bytes of turns that may wait in memory for an unavailable store; beyond that, the oldest are dropped.
 MOST_WAITING = 64 << 20
@@ -395,16 +396,17 @@ class Buffered(ABC):
     def _retry_later(self) -> None:
         """Try again what waits, also where no more requests come: a process that is killed takes it along."""
         if self._retrying is None or not self._retrying.is_alive():
-            self._retrying = threading.Thread(target=self._retry, name="brim-catch-up", daemon=True)
+            given = weakref.ref(self), self._closed
+            self._retrying = threading.Thread(target=_keep_trying, args=given, name="brim-catch-up", daemon=True)
             self._retrying.start()
 
-    def _retry(self) -> None:
-        while self.degraded is not None and not self._closed.wait(CATCH_UP_SECONDS):
-            if self.at_once:
-                self._answers()
-                continue
-            with self._lock:
-                self._caught_up()
+    def catch_up(self) -> None:
+        """Try to write what is waiting."""
+        if self.at_once:
+            self._answers()
+            return
+        with self._lock:
+            self._caught_up()
 
     def _hold(self, write: _Waiting) -> None:
         self._waiting.append(write)
@@ -458,3 +460,13 @@ def _joined(written: SessionRecord | None, held: SessionRecord | None) -> Sessio
         epoch=written.epoch + (bool(held.owner) and held.owner != written.owner),
         until=max(written.until, held.until),
     )
+
+
+def _keep_trying(store: weakref.ref[Buffered], closed: threading.Event) -> None:
+    """Let a store catch up until it has; a store that nobody holds any more is not kept alive for this."""
+    while not closed.wait(CATCH_UP_SECONDS):
+        found = store()
+        if found is None or found.degraded is None:
+            return
+        found.catch_up()
+        del found
