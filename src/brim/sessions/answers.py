@@ -1,4 +1,4 @@
-"""What came back from a model, in any form that a caller may have it: the input tokens it tells, and its messages."""
+"""Reads what came back from a model, in any form a caller may have: the reported input tokens, and the messages."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ TAKEN = (
     "a response or the chunks of a stream (dicts or SDK objects), an assistant message, text, "
     "usage, or a number of input tokens"
 )
-# Where the usage of a response stands in it, for those who give nothing else.
+# Fields that hold usage, for callers who give nothing else.
 _USAGES = ("usage", "usageMetadata")
 _FAILED = ("error", "response.failed")
 
 
 def came_back(response: Any, api: str) -> tuple[int | None, list[Message]]:
-    """The input tokens that a response tells, and the messages in it. Raises BadInput for what is no response.
+    """The reported input tokens of a response, and its messages. Raises BadInput for anything else.
 
     Example: came_back("All right.", "openai_chat") -> (None, [the assistant's message])
     """
@@ -42,14 +42,14 @@ def came_back(response: Any, api: str) -> tuple[int | None, list[Message]]:
 
 
 async def collected(response: Any) -> Any:
-    """The chunks of an async stream; anything else as it is."""
+    """The chunks of an async stream; anything else unchanged."""
     if isinstance(response, AsyncIterable):
         return [piece async for piece in response]
     return response
 
 
 def _of_list(pieces: list[Any], spec: Api) -> tuple[int | None, list[Message]]:
-    """Pieces of text, the chunks of a stream, or messages."""
+    """Read pieces of text, chunks of a stream, or messages."""
     if not pieces:
         raise BadInput("response", "is empty: give the chunks that you read from the stream, not the stream afterwards")
     if all(isinstance(piece, str) for piece in pieces):
@@ -68,7 +68,7 @@ def _of_list(pieces: list[Any], spec: Api) -> tuple[int | None, list[Message]]:
 
 
 def _of_object(body: dict[str, Any], spec: Api) -> tuple[int | None, list[Message]]:
-    """A response, one chunk, a message, or the usage of a response alone."""
+    """Read a response, one chunk, a message, or only the usage of a response."""
     _check_failure(body)
     for answer in (body, spec.whole([body]), *({name: body} for name in _USAGES)):
         found = _read(answer, spec)
@@ -82,7 +82,7 @@ def _of_object(body: dict[str, Any], spec: Api) -> tuple[int | None, list[Messag
 
 
 def _read(body: Mapping[str, Any], spec: Api) -> tuple[int | None, list[Message]] | None:
-    """What a whole response says; None if that is nothing."""
+    """The content of a whole response; None if it is empty."""
     usage, replies = spec.usage(body), spec.replies(body)
     if usage is None and not replies:
         return None
@@ -92,9 +92,9 @@ def _read(body: Mapping[str, Any], spec: Api) -> tuple[int | None, list[Message]
 
 
 def _message(value: dict[str, Any], spec: Api) -> Message | None:
-    """The assistant's message, or an item of one; None for anything else."""
+    """The assistant's message, or one of its items; None for anything else."""
     if text_of(value, "type").startswith("response."):
-        return None  # an event, which one API would take for an item that is not known yet
+        return None  # an event, which one API would mistake for an unknown item
     try:
         found = spec.messages.get(encoded("response", value), "response")
     except BadBody:
@@ -112,7 +112,7 @@ def _check_failure(event: Mapping[str, Any]) -> None:
 
 
 def _unusable(pieces: list[dict[str, Any]], spec: Api) -> str:
-    """Why pieces that are objects are no answer in this API, and what to do."""
+    """Why these objects aren't an answer in this API, and what to do."""
     for other in apis.APIS.values():
         if other is not spec and (other.replies(pieces[0]) or other.replies(other.whole(pieces))):
             return f"speaks {other.name}, and this session {spec.name}: make the session with api={other.name!r}"
@@ -124,7 +124,7 @@ def _unusable(pieces: list[dict[str, Any]], spec: Api) -> str:
 
 
 def _plain(given: Any) -> Any:
-    """A mapping or an SDK object as JSON values."""
+    """Convert a mapping or SDK object to JSON values."""
     if isinstance(given, Mapping) or hasattr(given, "model_dump"):
         return decode(encoded("response", given))
     return given

@@ -1,4 +1,4 @@
-"""Context that was attached to messages of a log: it stands in none of them, and must not be lost for that."""
+"""Context that was attached to messages of a log, kept beside them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Placed = tuple[int, Attachment]
 
 
 class Attached:
-    """The pieces of context of a conversation, each with the number of the message that it was attached to.
+    """The pieces of context of a conversation, each with the number of its message.
 
     Example: attached.add(0, [Attachment("The shop closes at 18:00.", "hours.md")]); attached.text(0) -> "<context …"
     """
 
     def __init__(self, pieces: Iterable[Placed] = ()) -> None:
         self._pieces = list(pieces)
-        self._shown: list[Message] = []  # for a search
+        self._shown: list[Message] = []  # for searching
         self._recollection = Recollection(self._shown)
 
     def __iter__(self) -> Iterator[Placed]:
@@ -31,28 +31,28 @@ class Attached:
         self._pieces += [(at, piece) for piece in pieces]
 
     def at(self, number: int) -> list[Attachment]:
-        """What is attached to a message of the log."""
+        """The context attached to a message of the log."""
         first = bisect_left(self._pieces, number, key=_place)
         return [piece for _, piece in self._pieces[first : bisect_left(self._pieces, number + 1, key=_place)]]
 
     def text(self, number: int) -> str:
-        """What is attached to a message as one text; empty if there is nothing."""
+        """The context attached to a message as one text; empty if there is none."""
         return "\n\n".join(piece.block() for piece in self.at(number))
 
     def before(self, number: int) -> list[Placed]:
         return self._pieces[: bisect_left(self._pieces, number, key=_place)]
 
     def cut(self, length: int) -> list[Attachment]:
-        """The log was cut: forget what belongs to messages that are gone; return what the first of these had.
+        """The log was cut: forget the context of removed messages, and return that of the first of them.
 
-        That one is most often said again in other words, and its context is still wanted then.
+        That message is usually rephrased and sent again, and its context is still needed.
         """
         found = self.at(length)
         self._pieces = self.before(length)
         return found
 
     def search(self, query: str, most: int) -> list[tuple[int, str]]:
-        """The pieces that a query is about, best first, with the numbers of their messages."""
+        """The pieces that match a query, best first, with the numbers of their messages."""
         if not self._pieces:
             return []
         texts = [f"{piece.source}\n{piece.text}" for _, piece in self._pieces]

@@ -1,4 +1,4 @@
-"""Bringing archived content back by itself: what of a log a message is about."""
+"""Automatic recall: finds the archived content that a message is about."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ from brim.sessions.view import View
 LEAST = 0.45
 # What ranking finds for a new message must score this share of the best to be worth its place.
 GOOD = 0.25
-# A question counts so much of what an equally relevant answer or result counts.
+# Weight of a question relative to an equally relevant answer or result.
 ASKED = 0.5
-# A search ranks so many messages at once.
+# Messages per segment of a search.
 SEGMENT = 1_000
 # A word that stands in more than this share of the messages says little; so many of the others are looked up, each in
 # the last so many messages that it stands in.
 COMMON, TELLING, REACH = 0.08, 12, 48
-# So many of the last messages of a log that was read back are looked at by itself.
+# Messages at the end of a loaded log that are examined automatically.
 CAUGHT_UP = 4_000
-# How many characters of a message are indexed.
+# Characters of a message to index.
 INDEXED = 20_000
 # So many characters of a message say what it is about, and so many messages come back at most by a quick look. Less
 # room than so many tokens holds nothing.
 QUERY, RECALLED, LEAST_ROOM = 4_000, 8, 40
-# A long message takes at most this part of the room while others wait.
+# A long message gets at most one part in this many of the room while others wait.
 SHARED = 3
-# A recalled message takes a line, which is less than a message of its own: so many times the room is offered.
+# A recalled message takes a line, which is less than a message, so this many times the room is offered.
 OFFERED = 1.25
 HEADER = "[Brim recalls earlier messages that this is about]"
 _WORD = re.compile(r"\w[\w-]{2,40}")
 # A message asks for what is archived if most of so many best ones are, the very best among them. In BEAM's chats at
 # 8,000 tokens, tuned half, that is so for .72 of the questions about the past and .09 of the ordinary turns.
 BEST = 5
-# What holds no word of a question scores no more than this. So many occurrences of words are looked up in a segment.
+# The most that a message without any word of the question scores, and the occurrences to look up per segment.
 NOTHING = 0.005
 LOOKED_UP = 400
 
@@ -62,7 +62,7 @@ def names_something(text: str) -> bool:
 
 
 def _asks_something(text: str) -> bool:
-    """Whether a text ends in a question, in whatever language."""
+    """Whether a text ends in a question, in any language."""
     return any(mark in text[-ENDING:] for mark in "?？؟")
 
 
@@ -72,7 +72,7 @@ def _about(message: Message) -> int:
 
 @dataclass(slots=True)
 class Ranking:
-    """Messages from number `first` on with their scores and sizes, and what each has to do with the one before."""
+    """Messages from number `first` on, with their scores and sizes."""
 
     first: int
     scores: list[float] = field(default_factory=list)
@@ -83,14 +83,14 @@ class Ranking:
     def pack(self, room: int, least: float, without: Collection[int] = ()) -> list[int]:
         """The numbers, best first, of those to show in so many tokens that score this share of the best.
 
-        There may be a few more than there is room for: what a line of each takes decides.
+        There may be a few more than fit; the size of their lines decides.
         """
         room = int(room * OFFERED)
         bar = max(least * max(self.scores, default=0.0), NOTHING)
         first, sizes = self.first, self.sizes
         good = [at for at, score in enumerate(self.scores) if score >= bar and first + at not in without]
-        if self.broad:  # what stands around them counts too
-            fit = [room + 1] * len(self.scores)  # too large to be taken
+        if self.broad:  # their surroundings count too
+            fit = [room + 1] * len(self.scores)  # too large to fit
             for at in good:
                 fit[at] = sizes[at]
             return [first + place for place in chosen(self.scores, fit, room, self.near)]
@@ -104,13 +104,13 @@ class Ranking:
         return [first + good[place] for place in chosen(scores, fit, room)]
 
     def best(self, most: int) -> list[int]:
-        """The numbers of the best messages, best first."""
+        """The numbers of the best messages."""
         found = nlargest(most, ((score, at) for at, score in enumerate(self.scores) if score > NOTHING))
         return [self.first + at for _, at in found]
 
 
 class Recollection:
-    """A log that can be asked what in it a text is about.
+    """Finds the messages of a log that a text is about.
 
     `about` is for every new message: it looks up the few words that tell, so it costs the same however long the log
     is. `ranked` ranks what was said last, `search` all of it, in segments that are indexed when they are asked.
@@ -125,10 +125,10 @@ class Recollection:
         self._segments: dict[int, Chat] = {}
         self._postings: dict[str, list[int]] = {}
         self._lengths: list[int] = []
-        self._first = 0  # the first message that is looked at: of a log that was read back, one of the last
+        self._first = 0  # the first message to examine; for a loaded log, one of the last
 
     def cut(self, length: int) -> None:
-        """The log was cut: what was indexed of its end is forgotten."""
+        """The log was cut: forget the index of its end."""
         for number, chat in self._segments.items():
             chat.cut(max(0, length - number * SEGMENT))
         if length < self._first + len(self._lengths):
@@ -137,16 +137,16 @@ class Recollection:
                 del postings[bisect_left(postings, length) :]
 
     def rest(self) -> None:
-        """Let go of all that was indexed; it is read again when something is asked."""
+        """Drop the index; it is rebuilt on the next question."""
         self._segments.clear()
         self._postings.clear()
         self._lengths.clear()
 
     def about(self, text: str, most: int, without: Collection[int] = ()) -> list[int]:
-        """The numbers of the messages that a text is about, best first; only those that are well above the rest.
+        """The numbers of the messages that a text is about, best first; only those well above the rest.
 
-        A message with an identifier that the text names is before all that merely resemble it, and an answer or a
-        result before a question.
+        A message with an identifier that the text names precedes those that merely resemble it, and answers and results
+        precede questions.
         """
         self._catch_up()
         size = max(1, len(self._lengths))
@@ -176,7 +176,7 @@ class Recollection:
         return [-number for _, score, number in found[:most] if exact or score <= LEAST * found[0][1]]
 
     def _telling(self, text: str) -> list[str]:
-        """The words of a text that stand in few messages, the rarest first."""
+        """The words of a text that occur in few messages, rarest first."""
         size = len(self._lengths)
         known = [
             (len(self._postings[word]), word)
@@ -186,7 +186,7 @@ class Recollection:
         return [word for stands, word in sorted(known) if stands <= max(COMMON * size, 4)][:TELLING]
 
     def _catch_up(self) -> None:
-        """Look at the messages that are new."""
+        """Index the new messages."""
         if not self._lengths:
             self._first = max(0, len(self._log) - CAUGHT_UP)
         for number in range(self._first + len(self._lengths), len(self._log)):
@@ -197,7 +197,7 @@ class Recollection:
             self._lengths.append(len(words))
 
     def search(self, query: str, most: int) -> list[int]:
-        """The numbers of the messages of the whole log that a query is about, best first; never the query itself.
+        """The numbers of the messages in the whole log that match a query, best first; never the query itself.
 
         What holds an identifier that the query names is before the rest, and of that answers and results before what
         was asked.
@@ -218,18 +218,18 @@ class Recollection:
         others = [-number for _, _, number in found if self._log[-number].text.strip().casefold() != said]
         asked = set(terms(split(query)))
         if not any(asked & set(terms(split(self._log[number].text[:INDEXED]))) for number in others[: max(most, 4)]):
-            return []  # nothing but what stands near, or means about the same
+            return []  # only neighbours and related words
         return others[:most]
 
     def _asks(self, number: int) -> bool:
-        """Whether a message asks something of the assistant."""
+        """Whether a message asks the assistant something."""
         message = self._log[number]
         return message.role == "user" and not message.answers
 
     def ranked(self, query: str, room: int, end: int) -> Ranking:
         """The messages before `end` by how much they say about a question, if so many tokens of them have room.
 
-        Looks at the last one or two segments, and at a bounded number of words in them.
+        Examines the last one or two segments, and a bounded number of words in them.
         """
         last = max(0, end - 1) // SEGMENT
         found = Ranking(max(0, last - 1) * SEGMENT)
@@ -258,14 +258,14 @@ class Recollection:
         return bool(gone) and gone[0] and 2 * sum(gone) > len(gone)
 
     def quickly(self, message: Message, room: int, shown: Collection[int], count: CountText) -> str:
-        """What a new message is surely about and is not shown, in so many tokens; empty if there is nothing."""
+        """What a new message is surely about and isn't shown, within this many tokens; empty if there is nothing."""
         found = self.about(message.text[:QUERY], RECALLED, shown) if room >= LEAST_ROOM else []
         return recall_text(self._log, found, room, count, message.text[:QUERY])
 
     def thoroughly(
         self, message: Message, end: int, room: int, shown: Collection[int], count: CountText, least: float
     ) -> str:
-        """The same by ranking all that was said last before message `end`: what scores this share of the best."""
+        """The same by ranking the latest messages before `end`: those that score this share of the best."""
         if room < LEAST_ROOM:
             return ""
         query = message.text[:QUERY]
@@ -273,7 +273,7 @@ class Recollection:
         return recall_text(self._log, ranking.pack(room, least, shown), room, count)
 
     def after(self, view: View, room: int, count: CountText) -> str:
-        """The same for the message of a user that a view ends with; empty if it ends with something else."""
+        """The same for the user's message at the end of a view; empty if it ends with something else."""
         last = view.entries[-1] if view.entries else None
         message = self._log[last.start] if last is not None and last.end > last.start else None
         if message is None or message.role != "user" or message.answers:
@@ -281,9 +281,9 @@ class Recollection:
         return self.thoroughly(message, len(self._log) - 1, room, view.whole(), count, 0.0)
 
     def read(self, end: int, most: int) -> None:
-        """Read some more of the messages before `end`, so that the first question need not wait for all of them."""
+        """Index some more of the messages before `end`, so that the first question needn't wait for all of them."""
         if not self._segments:
-            related("")  # its table takes a while to load
+            related("")  # loads its table, which takes a while
             self._segments[0] = Chat()
             return
         last = max(0, end - 1) // SEGMENT
@@ -302,16 +302,16 @@ class Recollection:
 
 
 def recall_text(log: Sequence[Message], numbers: Sequence[int], tokens: int, count: CountText, query: str = "") -> str:
-    """The recalled messages as one text of at most so many tokens, in the order of the log; empty if none fits.
+    """The recalled messages as one text of at most this many tokens, in the order of the log; empty if none fits.
 
-    Of a message that is too long for its share what the query is about is shown.
+    A message that is too long for its share is shortened to what the query is about.
     """
     left = tokens - count(f"{HEADER}\n")
     chosen: list[tuple[int, str]] = []
     for at, number in enumerate(numbers):
         share = max(LEAST_ROOM, left // min(SHARED, len(numbers) - at))
         line = _recalled(log[number], min(left, share) if query else left, count, query)
-        size = count(f"{line}\n") if line else 0  # with its end, which most tokenizers join to a full stop
+        size = count(f"{line}\n") if line else 0  # with the line break, which most tokenizers join to a full stop
         if line and size <= left:
             chosen.append((number, line))
             left -= size
@@ -319,7 +319,7 @@ def recall_text(log: Sequence[Message], numbers: Sequence[int], tokens: int, cou
 
 
 def _recalled(message: Message, tokens: int, count: CountText, query: str) -> str:
-    """A message with its role in so many tokens; empty where it does not fit and nothing is asked of it."""
+    """A message with its role within this many tokens; empty if it doesn't fit and there is no query."""
     head, text = f"{message.role}: ", _said(message)
     room = tokens - count(head) - 1
     if not text:
@@ -337,7 +337,7 @@ def _recalled(message: Message, tokens: int, count: CountText, query: str) -> st
 
 
 def _said(message: Message) -> str:
-    """What can be read in a message, its calls with the names of their tools; empty where nothing can.
+    """The readable text of a message, including its calls with tool names; empty if there is none.
 
     Example: a call of "search" with {"to": "LAS"} -> 'search({"to": "LAS"})'
     """

@@ -1,4 +1,4 @@
-"""Policies other than `agent` inside a session: what they plan each turn, and what of it stays for the next.
+"""Policies other than `agent` in a session: what they plan each turn, and what carries over to the next.
 
 `rolling` works on what it made before: its summary is a system message of the view, and goes into the next one.
 `concise` and `layered` look at the whole log each time; the same log gives the same bytes. Under `layered` the tool
@@ -23,10 +23,10 @@ from brim.summaries.deterministic import HEADER
 def plan_by_policy(work: PlanRequest, log: list[Message], view: View, saved: Callable[[Message], Message]) -> Plan:
     """Plan this turn and bring the view to it; BudgetTooSmall leaves the view as it was.
 
-    `saved` gives the form in which results of finished turns are kept.
+    `saved` returns the form in which results of finished turns are kept.
     """
     incremental = not work.policy.plans_log
-    # What was shown beside an earlier message was for that message: it is neither kept nor summarised.
+    # What was shown beside an earlier message was for that message only; it is neither kept nor summarised.
     said = [entry for entry in view.entries if entry.kind not in ("context", "recall")]
     source = said if incremental else _of_log(work, log, saved)
     shown = replace(work.conversation, messages=tuple([entry.message for entry in source]))
@@ -49,7 +49,7 @@ def _of_log(work: PlanRequest, log: list[Message], saved: Callable[[Message], Me
 
 
 def _entries(work: PlanRequest, outcome: Plan, source: list[Entry]) -> list[Entry]:
-    """The planned messages as entries: those of the source where they come from it, the policy's own beside them."""
+    """The planned messages as entries: those from the source keep their entries, the policy's own become new ones."""
     planned = outcome.draft.conversation if outcome.draft is not None else outcome.conversation
     known = _origins(planned.messages, source)
     places = outcome.places or list(range(len(outcome.conversation.messages)))
@@ -69,7 +69,7 @@ def _entries(work: PlanRequest, outcome: Plan, source: list[Entry]) -> list[Entr
 
 
 def _origins(planned: tuple[Message, ...], source: list[Entry]) -> dict[int, Entry]:
-    """The entries that planned messages stand for; those that a policy shortened keep their order before the last."""
+    """The entries that planned messages represent; those that a policy shortened keep their order before the last."""
     known = {id(entry.message): entry for entry in source}
     last = known.get(id(planned[-1])) if planned else None
     before = [entry for entry in source if entry.message.role != "system" and last and entry.start <= last.start]
@@ -85,7 +85,7 @@ def _kind(message: Message) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
 
 
 def _spanned(entries: list[Entry]) -> list[Entry]:
-    """Summaries stand for the messages of the log between their neighbours."""
+    """Set which messages summaries represent: those of the log between their neighbours."""
     found: list[Entry] = []
     following = 0
     for entry in reversed(entries):

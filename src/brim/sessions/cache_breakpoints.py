@@ -1,4 +1,4 @@
-"""Cache breakpoints of Anthropic requests: where a client set some they are its own, else they mark what is stable."""
+"""Cache breakpoints of Anthropic requests: the client's own if it set any, otherwise Brim marks what is stable."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from brim.sessions.view import Entry, View
 
 
 def has_breakpoints(conversation: Conversation) -> bool:
-    """Whether a client set any, in tools, system or messages."""
+    """Whether a client set any breakpoints, in tools, system or messages."""
     return _count(conversation) > 0
 
 
 def unmarked(message: Message) -> Message:
-    """The message without breakpoints: one that stands in another form than it was given has none of its own."""
+    """The message without breakpoints, for one that isn't in its original form."""
     if MARK not in message.raw:
         return message
     value = decode(message.raw)
@@ -29,7 +29,7 @@ def unmarked(message: Message) -> Message:
 
 
 def bare(entry: Entry) -> Entry:
-    """An entry as it is sent: without breakpoints, unless it is a message as it was given."""
+    """An entry's message, without breakpoints unless it is in its original form."""
     return entry if entry.kind == "as is" else replace(entry, message=unmarked(entry.message))
 
 
@@ -42,20 +42,20 @@ def _strip(blocks: list[Any]) -> None:
 
 
 def end_of(sent: Sequence[Message]) -> tuple[int, str]:
-    """Where what was sent ended: how many messages there were, and the digest of the last one."""
+    """The end of what was sent: the number of messages and the digest of the last one."""
     return len(sent), sent[-1].digest.hex() if sent else ""
 
 
 def ended(before: tuple[int, str], now: Sequence[Message]) -> int:
-    """The place of the last message that was sent before, if what is sent now goes on after it; else -1."""
+    """The index of the last message sent before, if the request now continues after it; otherwise -1."""
     length, last = before
     return length - 1 if 0 < length <= len(now) and now[length - 1].digest.hex() == last else -1
 
 
 def lost_marks(view: View, log: Sequence[Message]) -> dict[int, Any]:
-    """Where in a view messages stand in another form without the breakpoints that their client set, and those.
+    """The client's breakpoints on messages of a view that are now in another form, with their places.
 
-    One in a message that is archived counts at the end of what is settled.
+    One on an archived message moves to the end of what is settled.
     """
     shown = {entry.start: place for place, entry in enumerate(view.entries) if entry.end > entry.start}
     found: dict[int, Any] = {}
@@ -80,7 +80,7 @@ def _mark_of(value: Any) -> Any:
 def with_breakpoints(
     work: PlanRequest, sent: Conversation, places: Sequence[int], lost: Mapping[int, Any]
 ) -> Conversation:
-    """The conversation with breakpoints at the end of the messages at some places, if its client set none anywhere.
+    """The conversation with breakpoints at the end of some messages, if its client set none.
 
     Where a client set some, those that it lost are set again. There are never more than four in all, the last ones;
     a request that would not fit with them is left alone.

@@ -1,4 +1,4 @@
-"""Where a request parts from the one before it, so that the provider's prompt cache ends there, and why."""
+"""Where a request diverges from the previous one, so that the provider's prompt cache ends there, and why."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from brim.planning.reports.decisions import CacheBreak
 
 @dataclass(frozen=True, slots=True)
 class SentTurn:
-    """A request as its client gave it, and as it was sent."""
+    """A request as received and as sent."""
 
     model: Model
     given: Conversation
@@ -22,7 +22,7 @@ class SentTurn:
 
 
 def cache_break(before: SentTurn, after: SentTurn, size: Callable[[Message], int]) -> CacheBreak | None:
-    """The first place where two requests in a row differ; None where the later one begins with the earlier one.
+    """The first difference between two consecutive requests; None if the later one begins with the earlier one.
 
     Providers cache tools, then instructions, then messages. A request that is shorter than what is cached at all
     loses nothing.
@@ -56,7 +56,7 @@ def cache_break(before: SentTurn, after: SentTurn, size: Callable[[Message], int
 
 
 def _why(before: SentTurn, after: SentTurn) -> str:
-    """Why messages that were sent before are sent otherwise: the client changed them, or Brim did."""
+    """Why earlier messages are now sent differently: the client changed them, or Brim did."""
     was, now = before.given.messages, after.given.messages
     edited = _first_other(was, now)
     if edited is not None:
@@ -67,7 +67,7 @@ def _why(before: SentTurn, after: SentTurn) -> str:
 
 
 def _first_other(old: Sequence[Message], new: Sequence[Message]) -> int | None:
-    """The first place at which both lists have a message and these differ; cache breakpoints do not count."""
+    """The first index at which both lists have a message and they differ, ignoring cache breakpoints."""
     for place, (was, now) in enumerate(zip(old, new, strict=False)):
         if was is not now and was.digest != now.digest:
             return place

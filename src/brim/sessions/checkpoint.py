@@ -1,4 +1,4 @@
-"""What a session was before a turn, so that a turn that fails halfway leaves no trace."""
+"""The state of a session before a turn, so that a turn that fails halfway leaves no trace."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from brim.sessions.view import View
 if TYPE_CHECKING:
     from brim.sessions.held import Held
 
-# What a turn replaces but never changes in place.
+# Attributes that a turn replaces but never modifies in place.
 _VALUES = "_context _carried _pins _asked_at _before _sent _last _end _begun _tight _head compactions".split()
 
 
 class Checkpoint:
-    """A session's log, its view and what waits to be written; `restore` brings them back."""
+    """A session's log, view and pending writes; `restore` brings them back."""
 
     def __init__(self, session: Held) -> None:
         self._values: dict[str, Any] = {name: getattr(session, name) for name in _VALUES}
@@ -27,14 +27,14 @@ class Checkpoint:
         self._summary = session.running_summary.text, session.running_summary.upto
 
     def restore(self, session: Held) -> None:
-        """Make the session what it was. What it only derives from its log is made anew when it is needed."""
+        """Restore the session. What it derives from its log is recomputed when needed."""
         for name, value in self._values.items():
             setattr(session, name, copy.copy(value) if isinstance(value, list) else value)
         session.log[:] = self._log
         session.view = View(list(self._view.entries), self._view.settled, self._view.tokens)
         session._attached = Attached(self._attached)
         failed, session._writer = session._writer, self._writer.copy()
-        if failed.records != self._writer.records:  # the turn was written before it failed: what holds comes after it
+        if failed.records != self._writer.records:  # the turn was written before it failed, so continue after it
             session._writer.again(self._log, self._attached, [], None)
             session._writer.records, session._writer.epoch = failed.records, failed.epoch
             session._writer.holds = failed.holds

@@ -1,4 +1,4 @@
-"""Compaction: the moment a session's history is shortened. The same planner as for one request, with the log as input.
+"""Compaction: shortens a session's history, with the same planner as for one request and the log as input.
 
 The view is brought down to `compact_to` of the budget and then grows by appending until the next compaction. What was
 pasted beside a message stays with it; a summary that a model wrote stands before the newest step.
@@ -26,7 +26,7 @@ PLANNED_BYTES, PLANNED_PER_TOKEN = 400_000, 32
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What is planned: a message of the log, or one that stands between two of them."""
+    """A unit of planning: a message of the log, or one between two of them."""
 
     start: int
     end: int
@@ -35,7 +35,7 @@ class Unit:
 
     @property
     def attached(self) -> bool:
-        """Whether it is context of the message that follows it."""
+        """Whether it is context of the following message."""
         return self.entry is not None and self.entry.kind == "context"
 
 
@@ -55,7 +55,7 @@ def compact(
     units = _units(work, log, context)
     newest = grouped(tuple([unit.message for unit in units]))[-1][0] if units else 0
     while newest and units[newest - 1].attached:
-        newest -= 1  # what is attached to the newest step stays with it
+        newest -= 1  # context attached to the newest step stays with it
     units[newest:newest] = [Unit(entry.start, entry.end, entry.message, entry) for entry in carried]
     conversation = replace(work.conversation, messages=tuple([unit.message for unit in units]))
     now = current(conversation.messages)
@@ -69,7 +69,7 @@ def compact(
     try:
         draft = Draft(conversation, layers=layers, held=held | told)
         outcome = agent.enforce(work, draft, target=target, planned=True)
-    except BudgetTooSmall:  # a summary yields where the window is small
+    except BudgetTooSmall:  # the summary yields in a small window
         draft = Draft(conversation, layers=layers, held=held)
         outcome = agent.enforce(work, draft, target=target, planned=True)
     entries = _entries(work, outcome, units, len(log))
@@ -78,14 +78,14 @@ def compact(
 
 
 def target_of(work: PlanRequest, log: Sequence[Message], to: float = 0.0) -> int:
-    """Where a compaction ends: `compact_to`, or more, of what the budget leaves beside instructions and tools."""
+    """The target of a compaction: `compact_to`, or more, of what the budget leaves beside instructions and tools."""
     instructions = sum(work.counter.message(message) for message in log[:4] if message.role == "system")
     fixed = work.size(work.counter.head(work.conversation) + instructions)
     return fixed + int(max(to, work.policy.compact_to) * max(0, work.limit - fixed))
 
 
 def _units(work: PlanRequest, log: Sequence[Message], context: Callable[[int], Sequence[Entry]]) -> list[Unit]:
-    """The log, and the context that was attached to its messages."""
+    """The log, with the context attached to its messages."""
     first = _first_planned(work, log)
     pinned = work.pinned(log[:first])
     stays = {number for step in (grouped(tuple(log[:first])) if pinned else ()) if pinned & {*step} for number in step}
@@ -111,7 +111,7 @@ def _first_planned(work: PlanRequest, log: Sequence[Message]) -> int:
 
 
 def _entries(work: PlanRequest, outcome: Plan, units: Sequence[Unit], length: int) -> list[Entry]:
-    """What was planned, as entries of the view; the summary stands for all that is archived before what follows it."""
+    """The plan as entries of the view; the summary represents everything archived before the entry that follows it."""
     found: list[Entry] = []
     gone = [units[place] for place in outcome.archived]
     places = outcome.places or list(range(len(outcome.conversation.messages)))

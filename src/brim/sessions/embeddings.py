@@ -1,4 +1,4 @@
-"""Embeddings for recall: the caller's own function, asked once for each text, whatever session it stands in."""
+"""Embeddings for recall: calls the caller's own function once per text, across sessions."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from brim import incidents
 from brim.relevance import Embedder
 from brim.stores.protocol import Store
 
-# The vector of any text where there are none.
+# The vector of every text if there are none.
 NOTHING: Sequence[float] = (0.0,)
 
 
 class Embeddings:
-    """An embedder whose vectors are kept in a store under the digests of their texts.
+    """An embedder whose vectors are stored under the digests of their texts.
 
     One that fails, or gives something else than a vector of numbers for each text, is not asked again: then words alone
     decide. `name` tells the vectors of different models apart; without one the function's own name does.
@@ -31,11 +31,11 @@ class Embeddings:
         self._name = name or getattr(embed, "__qualname__", type(embed).__qualname__)
 
     def __call__(self, texts: list[str], /) -> list[Sequence[float]]:
-        """The vectors of texts; those that say nothing if there are none to be had."""
+        """The vectors of texts; neutral ones if the embedder fails."""
         if not self._failed:
             try:
                 return self._vectors(texts)
-            except Exception as problem:  # the caller's own code, or a model behind it: anything may go wrong there
+            except Exception as problem:  # the caller's own code, or a model behind it, in which anything may go wrong
                 self._failed = True
                 incidents.note("embeddings", problem)
         return [NOTHING] * len(texts)

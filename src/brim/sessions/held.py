@@ -1,4 +1,4 @@
-"""What a session holds: its log, the view of it that is sent, and how both are kept in a store."""
+"""The state of a session: its log, the view that is sent, and their storage."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ from brim.tokens.counter import Counter
 
 log = logging.getLogger("brim")
 RECALLS = ("auto", "tool", "off")
-# A turn that the store does not take, because it has lost or got something, is written so often.
+# Attempts to write a turn that the store rejects because it lost or gained data.
 TRIES = 3
-SAVED_BYTES = 16 << 20  # so many bytes of results are remembered as they were saved
+SAVED_BYTES = 16 << 20  # bytes of saved results to remember
 
 
 class Held:
-    """A log that grows, its view, and their place in a store. `Session` makes requests of it."""
+    """A growing log, its view, and their place in a store. `Session` makes requests from it."""
 
-    _awaited: AwaitedSummaries | None = None  # what the turn at work waits for
+    _awaited: AwaitedSummaries | None = None  # summaries that the current turn waits for
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class Held:
         self.reserve = reserve
         self.fit_timeout = fit_timeout
         self._api = validation.api_name(api or self.model.api)
-        self._stated_limit()  # refuses a budget and a reserve that make no sense
+        self._stated_limit()  # rejects an invalid budget or reserve
         self.store: Store = session_codec.opened(validation.store(store))
         self.actuals = actuals or Actuals(self.store)
         self.recall_mode = recall
@@ -90,14 +90,14 @@ class Held:
         self.view = View()
         self.compactions = 0
         self.running_summary = RunningSummary(validation.summarizer(summarizer))
-        self._follows = not isinstance(model, Model)  # a model that was given by name yields to one that a body names
-        self._unknown: object = None  # a name of a model that a body named in vain
+        self._follows = not isinstance(model, Model)  # a model given by name yields to one named in a body
+        self._unknown: object = None  # an unknown model name from a body
         self._told_api = api
         self._system, self._tools = system, tools
         self._context: list[Attachment] = []
         self._attached = Attached()
         self._carried: list[Attachment] = []
-        self._pins: frozenset[bytes] = frozenset()  # the digests of messages that stay verbatim
+        self._pins: frozenset[bytes] = frozenset()  # digests of messages that stay verbatim
         self._on_event = validation.function("on_event", on_event)
         self._sent: Conversation | None = None
         self._clock = validation.function("clock", clock)
@@ -105,24 +105,24 @@ class Held:
         self._before: SentTurn | None = None  # the request before, for what of it the provider's cache holds
         self._end = (0, "")  # where what was sent last ended
         self._last: tuple[Any, ...] | None = None  # what it was asked for
-        self._begun = False  # whether a request was ever made of it
+        self._begun = False  # whether it ever made a request
         self._tight = False
-        self._misses = False  # whether the newest message asks for what is archived
+        self._misses = False  # whether the newest message asks for archived content
         self._head = 0
         self._owner = secrets.token_hex(8)
         self._writer = Writer(self.id, self._owner)
-        self._fresh = False  # whether the store was asked a moment ago
-        self._incidents: list[Incident] = []  # of the turn at work
+        self._fresh = False  # whether the store was just asked
+        self._incidents: list[Incident] = []  # of the current turn
         self._embed = Embeddings(validation.function("embed", embed), self.store) if embed is not None else None
         self._derive()
         self._results: SizedLru[bytes, Message] = SizedLru(SAVED_BYTES)
         self._counted: Counter | None = None
         self._lock = threading.RLock()
-        self._counter().text("Wörter …")  # a tokenizer takes a while to load: better now than in the first turn
+        self._counter().text("Wörter …")  # load the tokenizer now rather than in the first turn
 
     def _derive(self) -> None:
-        """Begin anew with what follows from the log alone."""
-        me = weakref.proxy(self)  # a session that is let go frees its memory at once, not when cycles are looked for
+        """Reset everything that is derived from the log."""
+        me = weakref.proxy(self)  # a dropped session frees its memory immediately
         self._recollection = Recollection(self.log, lambda message: int(me._counter().message(message)), self._embed)
 
     def _counter(self) -> Counter:
@@ -138,7 +138,7 @@ class Held:
     def _check_store(
         self, messages: Sequence[Message] | None, conversation: Conversation | None = None, gone: bool = False
     ) -> None:
-        """See whether the store still holds what this session wrote there, and nothing else.
+        """Check whether the store still has exactly what this session wrote.
 
         What another holder added is taken over where this one only goes on from it; else they part. `messages` is what
         a client sends, None if Brim holds the conversation.
@@ -153,7 +153,7 @@ class Held:
             self._compare_store(self.store.load(wanted), messages, gone)
         except BrimError:
             raise
-        except Exception as problem:  # the turn goes on with what is held here
+        except Exception as problem:  # the turn continues with what is in memory
             incidents.note("store", problem)
         if self.store.remote:
             counter.refresh()
@@ -171,7 +171,7 @@ class Held:
             self._part()
 
     def _taken_over(self, found: LoadedSession, messages: Sequence[Message] | None) -> bool:
-        """Go on from what another holder of this session wrote; False if that is not what goes on here."""
+        """Continue from what another holder of this session wrote; False if that doesn't match this one."""
         assert found.session is not None
         stored = self._stored_log(found)
         here = self.log if messages is None else messages
@@ -184,7 +184,7 @@ class Held:
         return True
 
     def _stored_log(self, found: LoadedSession) -> session_codec.Log:
-        """The log as the store has it: what was loaded goes on from what this session has written."""
+        """The log in the store: what was loaded continues what this session wrote."""
         read, written = apis.APIS[self._api].messages.get, self._writer.records
         if self._writer.waits or not written:
             records = self.store.records(self.id) if written else found.records
@@ -193,7 +193,7 @@ class Held:
         return session_codec.read_log(found.records, read, held)
 
     def _part(self) -> None:
-        """Go on as a session of its own, with all that this one holds."""
+        """Continue as a separate session with everything this one holds."""
         name = f"{self.id}-{secrets.token_hex(4)}"
         log.warning("session %s was gone on with elsewhere: what is said here goes on as session %s", self.id, name)
         blobs = [self.store.find_blob(handle, self.id) for handle in self.view.handles()]
@@ -201,7 +201,7 @@ class Held:
         self._writer.again(self.log, self._attached, [blob for blob in blobs if blob is not None], None)
 
     def _write_again(self, known: SessionRecord | None) -> None:
-        """Write all of it once more: the store has lost it. What cannot be recalled any more is planned anew."""
+        """Write everything again because the store lost it. Content that can no longer be recalled is planned anew."""
         log.warning("the store no longer holds all of session %s: it is written again", self.id)
         texts = [part.text for message in self.log for part in message.parts]
         blobs, lost = originals(self.view.handles(), [*texts, *(piece.text for _, piece in self._attached)])
@@ -211,10 +211,10 @@ class Held:
             self._show(0)
 
     def _follow(self, messages: tuple[Message, ...]) -> None:
-        """Bring the log to what the client sent: append what is new, forget what was edited away."""
+        """Bring the log to what the client sent: append new messages, drop those edited away."""
         common = common_length(self.log, messages)
         if self._context and common == len(self.log) == len(messages) and self.policy.appends:
-            common -= messages[-1].role == "user" and not messages[-1].answers  # it is sent again, with its context
+            common -= messages[-1].role == "user" and not messages[-1].answers  # it is sent again with its context
         if common < len(self.log):
             common = self._cut(common)
         self.log[:common] = messages[:common]
@@ -222,7 +222,7 @@ class Held:
         self._append(list(messages[common:]))
 
     def _cut(self, length: int) -> int:
-        """Forget the log from a message on, or from a little before it; return how much of it is left."""
+        """Drop the log from a message on, or from slightly before it; returns the remaining length."""
         pieces = self._attached.cut(length)
         if self.policy.appends:
             self._context = [*pieces, *self._context]
@@ -232,7 +232,7 @@ class Held:
         self.running_summary.cut(length)
         self._writer.cut(length)
         for at, piece in self._attached:
-            if at >= length:  # the message is shown anew, its context is the same
+            if at >= length:  # the message is new, but its context is the same
                 self._writer.attach(at, [piece])
         return length
 
@@ -246,14 +246,14 @@ class Held:
             self._show(len(self.log) - 1)
 
     def _show(self, start: int) -> None:
-        """Let the view show the log from a message on, with what is attached there."""
+        """Append the log to the view from a message on, with attached context."""
         size = self._counter().message
         for number in range(start, len(self.log)):
             message = self.log[number]
             self.view.append([*self._context_of(number), Entry(number, number + 1, message, size(message))])
 
     def _put_before(self, message: Message, counter: Counter) -> None:
-        """What stands before a new message of the user, and stays there: what it is about, and its context."""
+        """Put a recall and the attached context before a new message of the user."""
         self._misses = False
         if self.recall_mode == "auto" and self._tight and self._is_chat():
             room = int(self.policy.compact_to * self._free())
@@ -275,13 +275,13 @@ class Held:
         return self.policy.appends and not any(message.calls or message.answers for message in self.log)
 
     def _place_context(self, number: int) -> None:
-        """What is attached now belongs to a message from here on."""
+        """Attach the pending context to a message."""
         self._attached.add(number, self._context)
         self._writer.attach(number, self._context)
         self._context = []
 
     def _context_of(self, number: int) -> list[Entry]:
-        """What is attached to a message of the log, as it stands before it; other policies carry it elsewhere."""
+        """The context shown before a message of the log; other policies place it elsewhere."""
         text = self._attached.text(number) if self.policy.appends else ""
         return [replace(self._between(text, "context"), start=number, end=number)] if text else []
 
@@ -311,12 +311,12 @@ class Held:
         return limit_of(self.model, conversation or Conversation(self._api, ()), self.policy, self.budget, self.reserve)
 
     def _limit(self) -> int:
-        """The limit in the tokens that the view is counted in."""
+        """The limit in the tokens in which the view is counted."""
         counter, stated = self._counter(), self._stated_limit()
         return counter.within(stated) if counter.source == "estimated" else stated
 
     def _free(self) -> int:
-        """What the limit leaves beside the instructions, which may be half of it."""
+        """The limit less the instructions, which may take half of it."""
         return max(1, self._limit() - self._head)
 
     def _measure_head(self, conversation: Conversation, messages: Sequence[Message]) -> None:
@@ -325,7 +325,7 @@ class Held:
         self._head = self._counter().head(conversation) + instructions
 
     def _save(self) -> None:
-        """Write the turn. A store that fails must not fail the turn: what it lacks is written with the next one."""
+        """Write the turn. If the store fails, the turn still succeeds, and the next one writes what is missing."""
         try:
             self._write()
         except BrimError:
@@ -344,15 +344,15 @@ class Held:
             if known is None or known.records < self._writer.records:
                 self._write_again(known)
             elif known.records == self._writer.records:
-                self._writer.lease(known)  # another has shown the same log in its way meanwhile
+                self._writer.lease(known)  # another holder wrote its own view of the same log meanwhile
             elif self._written_elsewhere(found, known):
                 return
         log.warning("session %s could not be written: the store refuses it", self.id)
 
     def _written_elsewhere(self, found: LoadedSession, known: SessionRecord) -> bool:
-        """Whether another holder has written all that waits here, as when a client sent its request to both.
+        """Whether another holder wrote everything that is waiting here, as when a client sends a request to both.
 
-        Where it has written the beginning of it, the rest is left to write; where something else, they part.
+        If it wrote the beginning, only the rest is left to write; if it wrote something else, the two part.
         """
         stored = session_codec.read_log(found.records, apis.APIS[self._api].messages.get)
         common = common_length(stored.messages, self.log)
@@ -388,7 +388,7 @@ class Held:
     def load(cls, id: str, *, store: Store | str | Path, **settings: Any) -> Self:
         """The session of this id as it was left: the same log, the same view of it, and what it was made with.
 
-        What is code has to be given again: `embed`, `summarizer`, `on_event`.
+        Functions have to be given again: `embed`, `summarizer`, `on_event`.
         """
         kept = session_codec.opened(validation.store(store))
         found = kept.load(Wanted(validation.session_id(id)))
@@ -400,7 +400,7 @@ class Held:
 
     @classmethod
     def loaded(cls, found: LoadedSession, store: Store, **settings: Any) -> Self:
-        """The session that was loaded from a store."""
+        """A session from its stored data."""
         assert found.session is not None
         blob = _blobs_of(found, store, {})
         made = session_codec.remembered(found.session, found.state, blob)
@@ -419,7 +419,7 @@ class Held:
         self.running_summary.restore(state.summary, state.summarized)
 
     def _restore(self, stored: session_codec.Log, found: LoadedSession) -> session_codec.State:
-        """Be what the store holds."""
+        """Restore the stored state."""
         read, size = apis.APIS[self._api].messages.get, self._counter().message
         common = common_length(self.log, stored.messages)
         self._recollection.cut(common)
@@ -446,7 +446,7 @@ class Held:
             yield session_codec.shown_row(self.view, self._state() | {"at": 0.0}, self._originals())
 
     def _originals(self) -> list[str]:
-        """What the handles in the view stand for, and those in that."""
+        """The content behind the handles in the view, and behind handles in that content."""
         found: dict[str, str] = {}
         todo = self.view.handles()
         while todo:
@@ -487,7 +487,7 @@ class Held:
 
 
 def _blobs_of(found: LoadedSession, store: Store, held: Mapping[bytes, bytes]) -> Callable[[bytes], bytes | None]:
-    """Gives the blobs of a loaded session: what was loaded and what is held here, before the store is asked."""
+    """The blobs of a loaded session: from memory first, then from the store."""
     assert found.session is not None
     id = found.session.id
 
@@ -499,5 +499,5 @@ def _blobs_of(found: LoadedSession, store: Store, held: Mapping[bytes, bytes]) -
 
 
 def _vocabulary(counter: Counter) -> tuple[str, str]:
-    """What the size of a message depends on."""
+    """What message sizes depend on."""
     return counter.model.family, counter.framing.key

@@ -1,4 +1,4 @@
-"""How a message enters a view that has been full before: without what costs room and says nothing."""
+"""How a message enters a view that has been full before: without what takes room but says nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from brim.planning.attachments import Attachment
 from brim.planning.render import with_text
 from brim.tokens.counter import Counter
 
-# A result smaller than this is not worth another form.
+# A smaller result isn't worth another form.
 SMALL = 60
 # A lossless form must save at least this share to be worth reading in place of the original.
 SAVES = 0.1
@@ -24,7 +24,7 @@ SAVED_SHARE = 0.1
 def arrived(
     message: Message, counter: Counter, limit: int, keep: Callable[[str], str], recall: bool = False
 ) -> Message:
-    """The message with its results re-encoded without loss, and cut to the share that one result may take."""
+    """The message with its results re-encoded losslessly, and cut to the share that one result may take."""
     texts: dict[int, str] = {}
     for number, (part, size) in enumerate(zip(message.parts, counter.parts(message), strict=True)):
         if part.kind != "result" or part.fixed or part.json or size < SMALL:

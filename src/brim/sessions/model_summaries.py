@@ -18,15 +18,15 @@ from brim.summaries.llm import FRAME, LlmSummarizer
 from brim.tokens.tokenizers import tokenizer
 
 HEADER = "[Brim's summary of the earlier messages]\n"
-# The most tokens that a summary is asked for.
+# The most tokens to request for a summary.
 LARGEST = 1_000
-# By which they are counted; the limit of a request is enforced by its own model's.
+# The vocabulary for counting them; the request's own model enforces its limit.
 FAMILY: Final = "o200k"
 Unsummarized = tuple[list[Message], int]
 
 
 class RunningSummary:
-    """The running summary of what was archived: its text, and up to where in the log it reaches."""
+    """The running summary of archived messages: its text, and how far into the log it reaches."""
 
     def __init__(self, summarizer: Summarizer | None) -> None:
         if isinstance(summarizer, LlmSummarizer) and summarizer.fit is None:
@@ -34,13 +34,13 @@ class RunningSummary:
         self.summarizer = summarizer
         self.text = ""
         self.upto = 0
-        self._refused = 0  # up to here a summary was tried in vain: it is tried again when more is archived
+        self._refused = 0  # a summary up to here failed; retry when more is archived
         self._thread: threading.Thread | None = None
         self._task: asyncio.Task[bool] | None = None
         self._version = 0
 
     def start(self, archived: Callable[[], Unsummarized], keep: Callable[[], None] = lambda: None) -> None:
-        """Summarise what is archived and not yet summarised, beside everything else; nothing without a summariser.
+        """Summarise newly archived messages in the background, if there is a summariser.
 
         `keep` is called when there is a new summary.
         """
@@ -51,17 +51,17 @@ class RunningSummary:
             return
         try:
             self._task = asyncio.get_running_loop().create_task(self.run(work, keep))
-        except RuntimeError:  # no loop runs here: a thread has one of its own
+        except RuntimeError:  # no event loop here, so run one in a thread
             self._thread = threading.Thread(target=lambda: asyncio.run(self.run(work, keep)), daemon=True)
             self._thread.start()
 
     @property
     def waits(self) -> bool:
-        """Whether a compaction waits for its summary."""
+        """Whether compactions wait for their summary."""
         return bool(getattr(self.summarizer, "wait", False))
 
     def lacks(self, archived: Unsummarized) -> bool:
-        """Whether some of what is archived has no summary yet, and none was tried for it in vain."""
+        """Whether archived messages lack a summary that hasn't been tried in vain."""
         return bool(archived[0]) and archived[1] != self._refused
 
     @property
@@ -70,12 +70,12 @@ class RunningSummary:
         return running or (self._task is not None and not self._task.done())
 
     def wait(self, seconds: float | None = None) -> None:
-        """Wait for a summary that is being made in a thread."""
+        """Wait for a summary in progress in a thread."""
         if self._thread is not None:
             self._thread.join(seconds)
 
     async def run(self, archived: Unsummarized, keep: Callable[[], None] = lambda: None) -> bool:
-        """Summarise now. What was edited away meanwhile is not taken."""
+        """Summarise now. The result is dropped if its messages were edited away meanwhile."""
         messages, end = archived
         if self.summarizer is None or not messages:
             return bool(self.text)
@@ -88,36 +88,36 @@ class RunningSummary:
         return bool(self.text)
 
     def restore(self, text: str, upto: int) -> None:
-        """Go on from a summary that was kept."""
+        """Continue from a stored summary."""
         self._version += 1
         self.text, self.upto = text, upto
 
     def cut(self, length: int) -> None:
-        """The log was cut: a summary that holds what is gone goes too."""
+        """The log was cut: drop a summary that covers removed messages."""
         self._version += 1
         if length < self.upto:
             self.text, self.upto = "", 0
 
     def fork(self, length: int) -> RunningSummary:
-        """The summary for a branch that begins with so many messages: none if it holds later ones."""
+        """The summary for a branch with this many messages; none if it covers later ones."""
         other = RunningSummary(self.summarizer)
         if self.upto <= length:
             other.text, other.upto = self.text, self.upto
         return other
 
     def entries(self, made: Callable[[str, EntryKind], Entry]) -> list[Entry]:
-        """The summary as an entry for a compaction to place; none if there is none."""
+        """The summary as an entry for a compaction; empty if there is none."""
         return [made(HEADER + self.text, "model summary")] if self.text else []
 
     def ready(self, messages: Sequence[Message], tokens: int) -> str:
-        """What a policy's summary says now: the model's, with what was archived since; empty if there is none yet."""
+        """The text for a policy's summary: the model's, plus what was archived since; empty if there is none yet."""
         if not self.text:
             return ""
         return naive(messages, self.text, tokens, tokenizer(FAMILY))
 
 
 def within(system: str, text: str, window: int, model: str | Model = "gpt-4o") -> str:
-    """The text of a summariser's own call, fitted like any other request."""
+    """The text of a summariser's own call, cut to fit like any other request."""
     request = [{"role": "system", "content": system}, {"role": "user", "content": text}]
     try:
         fitted = fit(request, model=model, budget=window - FRAME)

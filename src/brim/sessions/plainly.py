@@ -1,4 +1,4 @@
-"""A turn of a session by the plain planner: what the view becomes when planning has failed."""
+"""A session's turn by the plain planner, after planning failed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from brim.sessions.view import Entry, EntryKind, View
 
 
 def plan_plainly(work: PlanRequest, entries: list[Entry], view: View) -> Plan:
-    """Plan the entries of a whole log by size alone, and bring the view to it. Raises BudgetTooSmall."""
+    """Plan the entries of the whole log by size alone, and set the view. Raises BudgetTooSmall."""
     shown = replace(work.conversation, messages=tuple(entry.message for entry in entries))
     outcome = plain_plan_of(replace(work, conversation=shown))
     gone = [entries[place] for place in outcome.archived]
@@ -23,7 +23,7 @@ def plan_plainly(work: PlanRequest, entries: list[Entry], view: View) -> Plan:
             altered = message is not entry.message and entry.end > entry.start
             kind: EntryKind = "compacted" if altered else entry.kind
             found.append(replace(entry, message=message, tokens=size(message), kind=kind))
-        elif gone:  # the first note tells of all that is archived
+        elif gone:  # the first note covers everything archived
             found.append(Entry(gone[0].start, gone[-1].end, message, size(message), "summary"))
             gone = []
         else:

@@ -1,6 +1,6 @@
-"""Which session a request belongs to: by the client's own id, else by what was sent before.
+"""Finds the session of a request, by the client's own id or by what was sent before.
 
-So many sessions are live; the least used are let go and come back from the store when they are needed.
+A limited number of sessions is live; the least recently used leave memory and are reloaded when needed.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from brim.tokens.actuals import Actuals
 from brim.tokens.counter import Counter
 
 LIVE = 1_000
-# Sessions that begin alike are compared with a request, the last used first; with more of them prefixes decide.
+# Sessions with the same beginning to compare with a request, most recent first; beyond that, prefixes decide.
 ALIKE = 8
-# What changes within so many messages of the end is an edit of the newest turn; before that it is a branch.
+# A change within this many messages of the end is an edit of the newest turn; earlier, it is a branch.
 EDIT = 4
-# Conversations with fewer messages in common only begin alike: they are strangers.
+# Conversations with fewer common messages merely begin alike and are unrelated.
 BRANCH = 3
 
 
 class FoundSession(NamedTuple):
-    """Where sessions that may be one stand: whose they are, the client's id, and how they begin."""
+    """The key of sessions that may be the same: tenant, client id and beginning."""
 
     tenant: str
     client: str
@@ -42,7 +42,7 @@ class FoundSession(NamedTuple):
 
 
 class SessionRouter:
-    """The sessions of a store, found by requests. May be used from several threads.
+    """The sessions of a store, found by requests. Thread-safe.
 
     Example: Sessions(store, budget=20_000).of(body, model="gpt-4o").fit(body)
     """
@@ -62,7 +62,7 @@ class SessionRouter:
     def of(
         self, request: Conversation | Any, client_id: str | None = None, *, tenant: str = "", **settings: Any
     ) -> Session:
-        """The session that a request goes on with: one that is known, a branch of one, or a new one.
+        """The session that a request continues: a known one, a branch of one, or a new one.
 
         A client's id may cover sub-agents and side calls; how a conversation begins tells them apart. A branch finds
         the common part as it was sent. Those of another `tenant` are never found. `settings` are those of `Session`;
@@ -88,7 +88,7 @@ class SessionRouter:
             return self._keep(self._new(given, place, found), place)
 
     def get(self, id: str) -> Session:
-        """The session of an id. Raises NotFound."""
+        """The session with this id. Raises NotFound."""
         with self._lock:
             session = self.held(id) or self._loaded(id, self._defaults)
             if session is None:
@@ -97,16 +97,16 @@ class SessionRouter:
             return self._keep(session, known or FoundSession(tenant_of(id), _client(id), _first(session.log)))
 
     def held(self, id: str) -> Session | None:
-        """The session of an id if it is in memory; the store is not asked."""
+        """The session with this id if it is in memory."""
         with self._lock:
             session = self._live.get(id)
-            if session is not None and session.id != id:  # it has parted from a session that others went on with
+            if session is not None and session.id != id:  # it parted from a session that others continued
                 self._forget(id)
                 return None
             return session
 
     def _nearest(self, conversation: Conversation, place: FoundSession) -> tuple[Session | None, int]:
-        """The live session with the most messages in common, of those that begin alike."""
+        """The live session with the most common messages among those with the same beginning."""
         best: Session | None = None
         most = 0
         for id in list(reversed(self._alike.get(place, OrderedDict()))):
@@ -117,7 +117,7 @@ class SessionRouter:
             if common > most or (best is None and not session.log):
                 best, most = session, common
             if common == len(session.log) >= len(conversation.messages) - 2:
-                return session, common  # it only goes on: none can be nearer
+                return session, common  # it continues this one exactly; none can be nearer
         return best, most
 
     def _asked(self, conversation: Conversation, place: FoundSession, given: dict[str, Any]) -> LoadedSession:
@@ -136,7 +136,7 @@ class SessionRouter:
     def _stored(
         self, conversation: Conversation, place: FoundSession, given: dict[str, Any], found: LoadedSession
     ) -> tuple[Session | None, int]:
-        """The session that the store knows."""
+        """The session in the store."""
         if found.session is None:
             return None, 0
         session = self.held(found.session.id)
@@ -167,7 +167,7 @@ class SessionRouter:
             return None
 
     def _keep(self, session: Session, place: FoundSession) -> Session:
-        """Hold a session as the last used one, and let go of the least used."""
+        """Keep a session as the most recently used, and drop the least recently used."""
         self._live[session.id] = session
         self._live.move_to_end(session.id)
         self._places[session.id] = place
@@ -198,21 +198,21 @@ def prefixes(messages: tuple[Message, ...], tenant: str = "") -> list[bytes]:
 
 
 def _settings(given: dict[str, Any]) -> dict[str, Any]:
-    """What a session that is kept already is given anew."""
+    """The settings to apply again to an existing session."""
     return {key: value for key, value in given.items() if key not in ("api", "store", "id") and value}
 
 
 def _first(messages: Any) -> bytes:
-    """How a conversation begins: the digest of its first message that is no instruction."""
+    """The beginning of a conversation: the digest of its first message besides instructions."""
     found = next((message.digest for message in messages if message.role != "system"), None)
     return found if found is not None else b""
 
 
 def _named(place: FoundSession, what: str) -> str:
-    """The id of a client's session, or a random one for a client without an id; a name of its tenant."""
+    """The id of a client's session, or a random one, scoped to the tenant."""
     return scoped(place.tenant, f"{place.client}.{what}" if place.client else secrets.token_hex(16))
 
 
 def _client(id: str) -> str:
-    """The client's id that a session's id is made of. Example: "desk-7.0a1b2c3d" -> "desk-7" """
+    """The client's id within a session's id. Example: "desk-7.0a1b2c3d" -> "desk-7" """
     return bare(id).rpartition(".")[0]

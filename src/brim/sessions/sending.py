@@ -1,4 +1,4 @@
-"""What goes out: a view as a conversation, and that in the type of the request that came in."""
+"""Builds what is sent: a view as a conversation, in the type of the incoming request."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def fitted(
     again: Callable[[int], Fitted],
     broken: CacheBreak | None,
 ) -> Fitted:
-    """A turn as its caller gets it. `again` makes the same turn at another budget; `broken` is why a cache ended."""
+    """The result of a turn. `again` makes the same turn at another budget; `broken` is why the cache ended."""
     given = work.conversation
-    # What is needed to tell of it later, without the body that it came from and the items of the planner.
+    # What a later report needs, without the body and the planner's items.
     light = (
         replace(work, conversation=replace(given, fields={})),
         replace(outcome, groups=(), archive={}, archived_messages=None, draft=None),
@@ -46,13 +46,13 @@ def fitted(
 
 
 def body_of(given: Conversation, sent: Conversation, view: View, request: Any) -> Any:
-    """The request in the type that it came in; the caller's own where nothing was changed."""
+    """The request in its incoming type; the caller's own object if nothing changed."""
     if not request:
         return [message.value for message in sent.messages]
     if not given.beside and sent.messages == given.messages and sent.system is given.system:  # the same objects
         return request
     if isinstance(request, list):
-        # The caller's own objects where messages are as they were, so that nothing has to be encoded for it.
+        # The caller's own objects for unchanged messages, so that nothing has to be encoded.
         own = [None] * given.lead + request
         return [
             own[entry.start] if _is_own(entry, message, given) else message.value
@@ -73,12 +73,12 @@ def view_report(
     log: Sequence[Message],
     broken: CacheBreak | None,
 ) -> Report:
-    """What became of every message of the log, not only of those that this turn planned."""
+    """What happened to every message of the log, not only to those planned this turn."""
     before = replace(work, conversation=replace(work.conversation, messages=tuple(log)))
     steps = decisions(entries, log, work.counter.message)
-    if work.conversation.lead:  # the log begins with instructions that stood beside the list
+    if work.conversation.lead:  # the log begins with instructions from beside the list
         steps = [replace(step, item=own_name(work.conversation, number)) for number, step in enumerate(steps)]
-    if work.policy.plans_log:  # then its numbers of messages are those of the log
+    if work.policy.plans_log:  # then its message numbers are those of the log
         handles = {step.item: step.handle for step in outcome.steps}
         steps = [replace(step, handle=step.handle or handles.get(step.item, "")) for step in steps]
     report = report_anyhow(before, replace(outcome, conversation=sent, groups=(), archived=(), steps=steps))
