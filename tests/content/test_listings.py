@@ -106,7 +106,7 @@ def test_other_text_is_not_decodable():
         listings.decode("src/a.py\n")
 
 
-LONG = """/work/app:
+LONG = """/srv/app:
 total 24
 drwxr-xr-x  4 ana staff  4096 Nov 19 04:16 .
 drwxr-xr-x 12 ana staff  4096 Nov 19 04:12 ..
@@ -114,7 +114,7 @@ drwxr-xr-x 12 ana staff  4096 Nov 19 04:12 ..
 lrwxrwxrwx  1 ana staff    11 Nov 19 04:16 now -> /etc/now.d
 drwxr-xr-x  2 ana staff  4096 Nov 19 04:16 web
 
-/work/app/web:
+/srv/app/web:
 total 8
 drwxr-xr-x 2 ana staff 4096 Nov 19 04:16 .
 drwxr-xr-x 4 ana staff 4096 Nov 19 04:16 ..
@@ -124,13 +124,13 @@ drwxr-xr-x 4 ana staff 4096 Nov 19 04:16 ..
 
 def test_a_long_listing_becomes_names_and_sizes_by_folder():
     assert [(one.path, one.size) for one in listings.as_entries(LONG)] == [
-        ("/work/app/main file.py", "3355"),
-        ("/work/app/now", "11"),
-        ("/work/app/web/", "4096"),
-        ("/work/app/web/index.ts", "917"),
+        ("/srv/app/main file.py", "3355"),
+        ("/srv/app/now", "11"),
+        ("/srv/app/web/", "4096"),
+        ("/srv/app/web/index.ts", "917"),
     ]
     got = brim.compact(LONG, 60).text
-    assert got == "[3 files in 2 folders under /work/app/]\nmain file.py 3355, now 11\nweb: index.ts 917"
+    assert got == "[3 files in 2 folders under /srv/app/]\nmain file.py 3355, now 11\nweb: index.ts 917"
 
 
 def test_what_find_lists_with_sizes_becomes_names():
