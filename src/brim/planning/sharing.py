@@ -1,8 +1,8 @@
 """Divides the room that is left: shares in proportion to value, and for each item the best form its share allows.
 
-A step whose share is not some times its overhead (frames, ids, arguments) is a line of the summary: too much of its
-share would go into the frame. A text is kept whole when its share reaches what it needs, which grows
-with the root of its length: a short fact must not lose to a long answer.
+A step is shown in place if its share is several times its overhead (frame, ids, arguments), otherwise as a line of the
+summary. An older answer is shown whole from a fixed share on, however long it is; every other text when its share
+reaches its size.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ CandidateForm = Literal["full", "short", "line", "archived"]
 LINE = 24
 # A step is shown in place if its share is this many times its overhead; otherwise a line of the summary says more.
 IN_PLACE = 4
-# The share at which an older answer is shown, however long it is: steps beside it, which count twice as much, have 140
-# tokens then. Words of the next answer and values of calls kept by a fit of tau's runs at 25 / 50%, tuned half:
-# .652 / .821 and .898 / 1.0; where it goes by its size .636 / .801 and .861 / 1.0 (docs/tuning.md#older-answers).
+# The share at which an older answer is shown, however long it is; steps beside it, which count twice as much, then have
+# 140 tokens. Values kept by a fit of tau's runs at 25%, tuned half: .898, where an answer's own size decided .861
+# (bench/meaning.py).
 ANSWER_FROM = 70
 # Bisections of the price: 2^-24 of the range is far below one token.
 HALVINGS = 24
