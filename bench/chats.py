@@ -114,6 +114,18 @@ def beam(chats: list[dict[str, Any]], every: int) -> Iterator[Row]:
         yield from means.rows(f"BEAM at {budget}:")
 
 
+def beam_joined(chats: list[dict[str, Any]], every: int) -> Iterator[Row]:
+    """The same at 8,000 tokens with all chats as one, the questions of a half."""
+    means, messages = Means(), [message for chat in chats for message in chat["messages"]]
+    start = 0
+    for chat in chats:
+        for question in chat["qa"][::every]:
+            have = sent_for(messages, question["q"], BUDGETS[1])
+            judge(means, messages, [start + number for number in question["ev"]], have.__contains__)
+        start += len(chat["messages"])
+    yield from means.rows(f"BEAM, {len(chats)} chats as one, at {BUDGETS[1]}:")
+
+
 def beam_session(chats: list[dict[str, Any]], every: int) -> Iterator[Row]:
     """The same with a session at 8,000 tokens, which is given the history at once, or has followed it turn by turn."""
     budget = BUDGETS[1]
@@ -197,10 +209,15 @@ PARTS: dict[str, tuple[str, Callable[[list[dict[str, Any]], int], Iterator[Row]]
     "locomo": ("locomo10_min.jsonl", locomo),
     "qmsum": ("qmsum_test.jsonl", qmsum),
     "beam": ("beam_100k.jsonl", beam),
+    "beam-joined": ("beam_100k.jsonl", beam_joined),
     "beam-session": ("beam_100k.jsonl", beam_session),
     "sessions": ("locomo10_min.jsonl", sessions),
     "search": ("", search),
 }
+
+
+# Parts that need the chats of both halves, with the questions of one.
+JOINED = {"beam-joined"}
 
 
 def main() -> None:
@@ -215,7 +232,10 @@ def main() -> None:
         lines = (given.data / file).read_text().splitlines() if file else []
         for half in [given.half] if given.half else ["odd", "even"]:
             kind = "tuned" if half == "odd" else "untouched"
-            chosen = [json.loads(line) for line in lines[half == "even" :: 2]]
+            chats = [json.loads(line) for line in lines]
+            chosen = chats[half == "even" :: 2]
+            if name in JOINED:
+                chosen = [chat if chat in chosen else {**chat, "qa": []} for chat in chats]
             for what, value, count in measure(chosen, given.every):
                 print(f"{kind:10} {what:60} {value:.3f}  ({count})", flush=True)
 

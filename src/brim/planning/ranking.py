@@ -14,18 +14,18 @@ from brim.relevance import Index, Unread, quick_scores
 from brim.relevance.packing import chosen
 from brim.relevance.term_spread import Column, scale, zeros
 
-# Of a longer history only so many messages are ranked with care: those that have the most to do with the words of the
-# question, each with its neighbours, and the newest. Counting all of it costs more than a fit may. BEAM's ten chats in
+# Of a longer history, only this many messages are ranked in full: those that share most with the question's words, each
+# with its neighbours, and the newest. Counting all of it costs more than a fit may. BEAM's ten chats in
 # one of 1.4 million tokens at 8,000, tuned half, every third question, evidence / all of a question, CPU of a fit:
-# .328 / .233, .07 s by those words alone; .733 / .667, .10 s so; .730 / .667, .12 s with twice as many.
+# .328 / .233, .07 s by those words alone; .730 / .667, .10 s so (bench/chats.py --only beam-joined --every 3).
 PACKED = 1_500
 BEST, NEWEST = 400, 40
 # How much more a user's words count than an equally relevant answer.
 USER = 1.1
 # User messages up to this many tokens count as short, whatever the others' length.
 SHORT = 100
-# The answers to the messages that match best stay beside them: one for so many tokens of room, each up to the share
-# ANSWER of the room, all up to ANSWERS. BEAM at 8,000 tokens, tuned half, evidence / all of a question / in answers:
+# The answers to the best messages stay beside them: one for every ANSWERED tokens of room, each up to the share ANSWER
+# of the room, all up to ANSWERS. BEAM at 8,000 tokens, tuned half, evidence / all of a question / in answers:
 # .837 / .764 / .061 with one, .827 / .742 / .182 so, .789 / .674 / .182 with one for 1,950 tokens.
 ANSWERED, ANSWER, ANSWERS = 2_500, 0.15, 0.4
 # A time at the start of a message, as in chat logs; it applies until the next one.
