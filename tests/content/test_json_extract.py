@@ -210,3 +210,37 @@ def test_fields_of_few_rows_stand_with_their_keys() -> None:
     got = extract(json.dumps({"packages": rows, "of": 1}), room(1000))
     assert "7.0.1, pack-7; needs.lib-7: ^7" in got
     assert ", , ," not in got
+
+
+def flights(number: int) -> list[dict[str, Any]]:
+    return [
+        {"flight": f"HAT{n:03}", "date": "2024-05-20", "price": 100 + 7 * n, "origin": "JFK", "seats": {"economy": n}}
+        for n in range(number)
+    ]
+
+
+def test_lists_inside_a_list_become_one_table_with_their_numbers() -> None:
+    trips = [[{**flights(3)[n % 3], "seats": n}, {**flights(9)[8], "seats": 3 * n}] for n in range(6)]
+    got = extract(json.dumps(trips), room(110))
+    assert got.startswith("12 rows × 6 fields")
+    assert "\n#1, HAT000" in got
+    assert "\n#2, HAT008" in got
+
+
+def test_a_code_names_its_row_before_the_numbers_after_it() -> None:
+    got = extract(json.dumps(flights(40)), room(250))
+    assert "flight, " in got or "flight:" in got
+    assert got.index("flight") < got.index("price") if "price" in got else True
+    assert "\nHAT000" in got
+
+
+def test_short_tables_of_an_object_give_way_to_the_codes_in_them() -> None:
+    booked = {
+        "id": "JG7FMM",
+        "flights": flights(3),
+        "paid": [{"with": "card_4421486", "amount": 250}, {"with": "card_7504069", "amount": 55}],
+        "people": [{"name": "Mia", "born": "1990-04-05"}, {"name": "Omar", "born": "1982-10-19"}],
+    }
+    got = extract(json.dumps(booked), room(60))
+    assert "flight: HAT000, HAT001, HAT002" in got
+    assert "with: card_4421486, card_7504069" in got

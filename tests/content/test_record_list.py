@@ -41,3 +41,28 @@ def test_numbered_steps_of_one_line_are_no_records():
 def test_what_the_query_names_comes_before_labels():
     text = TOOLS.replace("thing number 7", "thing of frobnication")
     assert "frobnication" in record_list.extract(text, room(200, query="frobnication"))
+
+
+def test_a_numbered_list_inside_a_record_is_no_list_of_records():
+    steps = "".join(f"    {n}. Do step {n} of the plan,\n       then look.\n" for n in range(1, 9))
+    text = "".join(f"- tool: tool{n}\n  about: 'What it does:\n{steps}    '\n  kind: plain\n" for n in range(3))
+    got = record_list.extract(text, room(60))
+    assert [f"tool{n}" in got for n in range(3)] == [True, True, True]
+
+
+def test_a_line_inside_a_text_is_never_shown_without_the_lines_before_it():
+    text = TOOLS.replace("such descriptions do.", "such descriptions do,\n    at times.")
+    for tokens in range(60, 600, 20):
+        got = record_list.extract(text, room(tokens))
+        if not got.startswith("12 records"):
+            continue
+        lines = got.split("\n")
+        for at, line in enumerate(lines):
+            assert line.strip() != "at times." or "several lines" in lines[at - 1]
+            assert "several lines" not in line or "tool_description" in lines[at - 1]
+
+
+def test_a_label_is_not_shown_without_what_stands_below_it():
+    for tokens in range(60, 600, 20):
+        lines = record_list.extract(TOOLS, room(tokens)).split("\n")
+        assert all("path:" in lines[at + 1] for at, line in enumerate(lines) if line.strip() == "inputschema:")

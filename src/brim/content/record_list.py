@@ -11,7 +11,7 @@ Next come short lines that most records have, one label at a time, then whatever
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from brim.content import plain_text
@@ -31,6 +31,8 @@ _LEAST = 3
 # In fewer tokens than this, a first line with all counts would take a third of the room.
 _BRIEF = 60
 _ROUNDS = 5
+# A line this far inside a text is never shown without the lines before it.
+_CHAIN = 40
 _TAIL = 0.2
 _LARGEST = 4_000_000
 # Characters to check for a list; reading every line of a megabyte takes as long as counting its tokens.
@@ -80,7 +82,35 @@ def _marked(pieces: Sequence[str]) -> list[int]:
         elif _LABEL.match(line):
             dashed.setdefault(match[1], []).append(row)
     outer = dashed[min(dashed, key=len)] if dashed else []
-    return numbered if len(numbered) >= len(outer) else outer
+    inside = bool(outer and numbered) and _indent(pieces[numbered[0]]) > _indent(pieces[outer[0]])
+    return numbered if len(numbered) >= len(outer) and not (inside and len(outer) >= _LEAST) else outer
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _needed(pieces: Sequence[str], found: Sequence[RecordEntry]) -> dict[int, int]:
+    """The line that a line says nothing without: the label that it stands below, or the line that it goes on from."""
+    heads = {one.first for one in found}
+    needed: dict[int, int] = {}
+    labels: list[tuple[int, int, bool]] = []  # indentation and row of the labels above, and whether text follows them
+    last = -1
+    for row, line in enumerate(pieces):
+        indent = _indent(line)
+        match = _LABEL.match(line)
+        if not line.strip():
+            continue
+        while labels and indent <= labels[-1][0] and not (match is None and row not in heads and line[indent] in "-*•"):
+            labels.pop()
+        if row in heads:
+            labels = []
+        elif labels and (match is None or not labels[-1][2]):
+            needed[row] = last if labels[-1][2] else labels[-1][1]
+        if match is not None:
+            labels.append((indent, row, bool(line[match.end() :].strip())))
+        last = row
+    return needed
 
 
 def _labelled(pieces: Sequence[str]) -> list[int]:
@@ -109,10 +139,13 @@ def extract(text: str, room: Room) -> str:
 
 def _fitted(pieces: Sequence[str], found: Sequence[RecordEntry], room: Room) -> str | None:
     sizes = [room.count(line) for line in pieces]
-    order = list(_order(pieces, found, sizes, room))
+    needed = _needed(pieces, found)
+    heads = {one.first for one in found}
+    alone = {row for row in needed.values() if row not in heads and not _says(pieces[row])}
+    order = [row for row in _order(pieces, found, sizes, room) if row not in alone]
     limit, best, best_size = room.tokens, None, 0
     for _ in range(_ROUNDS):
-        kept = _chosen(order, sizes, limit - room.count(_head(pieces, found, set(), room)) - 1, found)
+        kept = _chosen(order, sizes, limit - room.count(_head(pieces, found, set(), room)) - 1, found, needed)
         text = _head(pieces, found, kept, room) + "\n" + "".join(pieces[row] for row in sorted(kept))
         size = room.count(text)
         if best_size < size <= room.tokens and kept:
@@ -124,7 +157,15 @@ def _fitted(pieces: Sequence[str], found: Sequence[RecordEntry], room: Room) -> 
     return best
 
 
-def _chosen(order: Sequence[int], sizes: Sequence[int], left: int, found: Sequence[RecordEntry]) -> set[int]:
+def _says(line: str) -> bool:
+    """Whether a line has more than a label."""
+    match = _LABEL.match(line)
+    return match is None or bool(line[match.end() :].strip())
+
+
+def _chosen(
+    order: Sequence[int], sizes: Sequence[int], left: int, found: Sequence[RecordEntry], needed: Mapping[int, int]
+) -> set[int]:
     kept: set[int] = set()
     heads = [one.first for one in found]
     if sum(sizes[row] for row in heads) > left:  # not even all first lines fit, so keep the first and last of them
@@ -138,10 +179,16 @@ def _chosen(order: Sequence[int], sizes: Sequence[int], left: int, found: Sequen
         kept.update(tail)
         order = heads
     for row in order:
-        if row not in kept and sizes[row] <= left:
-            kept.add(row)
-            left -= sizes[row]
-        elif order is heads and row not in kept:
+        wanted = []
+        at: int | None = row
+        while at is not None and at not in kept and len(wanted) < _CHAIN:
+            wanted.append(at)
+            at = needed.get(at)
+        cost = sum(sizes[one] for one in wanted)
+        if cost <= left and len(wanted) < _CHAIN:
+            kept.update(wanted)
+            left -= cost
+        elif order is heads:
             break
     return kept
 

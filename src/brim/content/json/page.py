@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -71,7 +71,7 @@ class Single:
     """A field outside of lists, or a list of plain values."""
 
     path: KeyPath
-    order: int
+    order: float
     values: list[str]
     rank: int
     whole: list[str] = field(default_factory=list)
@@ -178,9 +178,10 @@ class _RowPage:
         self.brief = room.tokens < BRIEF
         self.terms = query_match.terms(room.query)
         self._walk(value)
-        self._tables_named = Counter(table.path[-1:] for table in self.tables)
-        self.fields = len(self.singles) + sum(len(table.columns) for table in self.tables)
         self._sizes: dict[str, int] = {}
+        self._tables_named = Counter(table.path[-1:] for table in self.tables)
+        self._open_small_tables()
+        self.fields = len(self.singles) + sum(len(table.columns) for table in self.tables)
 
     # Reading
 
@@ -214,6 +215,31 @@ class _RowPage:
             one.values = one.whole = fresh
             one.total = max(totals.get(one.path, 0), len(one.values))
         self.singles = [one for one in self.singles if one.values]
+
+    def _open_small_tables(self) -> None:
+        """Turn the columns of short tables inside an object into fields if the room is too small for all their rows."""
+        small = [table for table in self.tables if table.path and table.columns and table.number <= _FEW]
+        wanted = []
+        for table in small:
+            names = table.naming or table.columns[:1]
+            cells = [f"{_start(value)}, " for column in names for value in column.values]
+            head = self._table_head(Shown(table, list(range(table.number)), table.naming, names))
+            wanted.append(self._size(head) + sum(map(self._size, cells)))
+        beside = sum(map(self._least_cost, self.singles[:20]))
+        for table, size, given in zip(small, wanted, shares(wanted, self.room.tokens - beside), strict=True):
+            if given < size:
+                self.tables.remove(table)
+                self.singles += self._opened(table)
+
+    def _opened(self, table: Records) -> Iterator[Single]:
+        seen: list[list[str]] = []
+        for column in table.columns:
+            values = [value for value in column.values if value][: 1 if column.constant else None]
+            if values and column.values not in seen:
+                seen.append(column.values)
+                place = table.order + (1 + column.order) / (1 + len(table.columns))
+                path = (*table.path, column.key) if column.key else table.path
+                yield Single(path, place, values, self._rank(column.key, column.kind), values, len(values))
 
     def _looked_at(self, rows: Sequence[tuple[str, Any]]) -> list[int] | None:
         """The rows of a long list that could be shown: those that match the query, the first and the last."""

@@ -84,28 +84,31 @@ def kind_of(leaf: Any, text: str) -> int:
 
 
 def is_records(value: Any) -> bool:
-    """Whether a value is a list of records of one shape, or an object that maps names to such records or lists."""
-    if isinstance(value, list):
-        return len(value) > 1 and all(isinstance(row, dict) and row for row in value)
-    if not isinstance(value, dict) or len(value) < 2:
+    """Whether a value is a list of records of one shape, or a list or an object of such records or lists."""
+    if not isinstance(value, (list, dict)) or len(value) < 2:
         return False
-    listed = all(isinstance(row, list) for row in value.values())
-    rows = [row for each in value.values() for row in each] if listed else list(value.values())
+    inside = list(value.values()) if isinstance(value, dict) else value
+    listed = all(isinstance(row, list) for row in inside)
+    rows = [row for each in inside for row in each] if listed else inside
     if len(rows) < 2 or not all(isinstance(row, dict) and row for row in rows):
         return False
+    if isinstance(value, list) and not listed:
+        return True
     first = set(rows[0])
     shared = first.intersection(*rows[1:8])
     return len(shared) >= _ALIKE * len(first) and (len(rows) > 2 or len(shared) > 1) and (not listed or len(value) > 2)
 
 
 def named_rows(value: Any) -> list[tuple[str, dict[str, Any]]]:
-    """The records of a value that `is_records`, each with the name that maps to it; "" in a list.
+    """The records of a value that `is_records`, each with the name or number of what holds it; "" in a plain list.
 
     Example: {"1.0": [{"file": "a"}], "1.1": [{"file": "b"}]} -> [("1.0", {"file": "a"}), ("1.1", {"file": "b"})]
     """
-    if isinstance(value, list):
-        return [("", row) for row in value]
-    return [(name, row) for name, each in value.items() for row in (each if isinstance(each, list) else (each,))]
+    if isinstance(value, dict):
+        return [(name, row) for name, each in value.items() for row in (each if isinstance(each, list) else (each,))]
+    if isinstance(value[0], list):
+        return [(f"#{number}", row) for number, each in enumerate(value, 1) for row in each]
+    return [("", row) for row in value]
 
 
 def records(
@@ -181,7 +184,7 @@ def _cells(row: dict[str, Any]) -> Iterator[tuple[str, Any, int]]:
 
 
 def _id_of(columns: list[Column], number: int) -> Column | None:
-    """The column that tells rows apart in the fewest characters: a key, a number or a code."""
+    """The column that tells rows apart in the fewest characters, else the key or number of what holds them."""
     whole = [
         one
         for one in columns
@@ -191,7 +194,10 @@ def _id_of(columns: list[Column], number: int) -> Column | None:
         and " | " not in "".join(one.values[:3])
     ]
     codes = [one for one in whole if one.kind in (CODE, HASH) or (one.kind == NUMBER and _counts(one.values))]
-    codes += [one for one in whole if one.depth == 0]
+    # A number after a code is a measure of what the code names, such as its price.
+    first = min((one.order for one in codes if one.kind == CODE), default=len(columns))
+    codes = [one for one in codes if one.kind != NUMBER or one.order < first]
+    codes += [one for one in whole if one.depth == 0] or ([] if codes else [one for one in columns if one.depth == 0])
     return min(codes, key=lambda one: (one.depth, sum(map(len, one.values)), one.order), default=None)
 
 
