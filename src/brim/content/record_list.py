@@ -179,7 +179,7 @@ def _chosen(
         kept.update(tail)
         order = heads
     for row in order:
-        wanted = []
+        wanted: list[int] = []
         at: int | None = row
         while at is not None and at not in kept and len(wanted) < _CHAIN:
             wanted.append(at)

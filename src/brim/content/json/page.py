@@ -316,7 +316,7 @@ class _RowPage:
         kept: list[Single] = []
         left -= self._take_names(beside if tables else 0, kept)
         taken = {one.order for one in kept}
-        units: list[tuple[int, int, Single | Column, Shown | None]] = [
+        units: list[tuple[int, float, Single | Column, Shown | None]] = [
             (one.rank, one.order, one, None) for one in self.singles if one.order not in taken
         ]
         for table in tables:
