@@ -26,7 +26,7 @@ from tests.stores.servers import Postgres, free_port
 psycopg = pytest.importorskip("psycopg", reason="needs the extra: pip install 'brim[postgres]'")
 pytest.importorskip("psycopg_pool", reason="needs the extra: pip install 'brim[postgres]'")
 
-from brim.stores.postgres import schema  # noqa: E402, only where psycopg is
+from brim.stores.postgres import connections, schema  # noqa: E402, only where psycopg is
 from brim.stores.postgres.opening import BufferedPostgres  # noqa: E402
 from brim.stores.postgres.schema import TABLES  # noqa: E402
 from brim.stores.postgres.store import PostgresStore  # noqa: E402
@@ -190,7 +190,7 @@ def test_a_database_that_restarts_costs_no_turn(tmp_path_factory: pytest.TempPat
         assert store.commit(Turn("a", [b"2"], expected=2, epoch=1, **owner)) is not None
         assert store.degraded is not None
         server.start()
-        store._retry_at = 0.0
+        assert store.catch_up()
         assert store.commit(Turn("a", [b"3"], expected=3, epoch=1, **owner)) == 3
         assert store.degraded is None
         assert list(store.records("a")) == [b"0", b"1", b"2", b"3"]
@@ -258,6 +258,23 @@ class TestBehindPgbouncer(TestPostgres):
     def _server(self, postgres: str, pgbouncer: str) -> None:
         empty(postgres)
         self.url = pgbouncer
+
+
+def test_statements_are_prepared_only_where_no_pooler_stands_between(postgres: str, pgbouncer: str) -> None:
+    for url, after in ((postgres, connections.PREPARED_AFTER), (pgbouncer, None)):
+        store = PostgresStore(url)
+        assert store.connections.run(lambda db: db.prepare_threshold) == after
+        store.close()
+
+
+def test_a_server_that_says_nothing_is_left_after_a_moment(postgres: str) -> None:
+    store = PostgresStore(postgres)
+    slow = "SELECT pg_sleep(5)"
+    with pytest.raises(connections.Silent):
+        store.connections.run(lambda db: db.execute(slow), within=0.2)
+    assert store.connections.run(lambda db: db.execute("SELECT 1").fetchone()) == (1,)
+    assert store.connections.at_leisure(lambda db: db.execute("SELECT pg_sleep(.3)").fetchone()) == ("",)
+    store.close()
 
 
 def test_a_server_is_spoken_to_by_tls_and_only_where_its_certificate_is_the_right_one(

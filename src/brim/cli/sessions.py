@@ -23,7 +23,8 @@ from brim.cli.terminal.writing import in_terminal, printable, put
 from brim.conversation import Message
 from brim.errors import BadInput, NotFound
 from brim.sessions.session import Session
-from brim.sessions.session_codec import replayed, row_of, rows_in
+from brim.sessions.session_codec import row_of, rows_in
+from brim.stores.log_records import replayed
 from brim.stores.protocol import SessionRecord, Store
 
 LISTED = 50

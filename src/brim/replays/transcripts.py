@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from brim import apis
 from brim.replays.recorded import Recorded, fields_of, joined
-from brim.sessions.session_codec import CUT, MESSAGE
+from brim.stores.log_records import CUT, MESSAGE
 
 
 def steps(whole: Recorded) -> Iterator[Recorded]:

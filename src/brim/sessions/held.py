@@ -33,6 +33,7 @@ from brim.sessions.model_summaries import RunningSummary
 from brim.sessions.turn_writer import Writer, originals
 from brim.sessions.view import HANDLE, Entry, EntryKind, View, common_length
 from brim.sized_lru import SizedLru
+from brim.stores import log_records
 from brim.stores.protocol import LoadedSession, SessionRecord, Store, Wanted
 from brim.summaries.awaited import AwaitedSummaries, Summarizer
 from brim.tokens.actuals import Actuals
@@ -148,8 +149,9 @@ class Held:
             return
         counter = self._counter()
         sizes = counter.wanted(conversation) if conversation is not None and self.store.remote else ()
+        start, epoch = (0, None) if self._writer.unsure else (self._writer.records, self._writer.epoch)
         try:
-            wanted = Wanted(self.id, start=self._writer.records, epoch=self._writer.epoch, sizes=sizes)
+            wanted = Wanted(self.id, start=start, epoch=epoch, sizes=sizes)
             self._compare_store(self.store.load(wanted), messages, gone)
         except BrimError:
             raise
@@ -161,7 +163,13 @@ class Held:
     def _compare_store(self, found: LoadedSession, messages: Sequence[Message] | None, gone: bool) -> None:
         known, writer = found.session, self._writer
         there, epoch = (known.records, known.epoch) if known else (0, writer.epoch)
-        if (there, epoch) == (writer.records, writer.epoch) or self.store.degraded is not None:
+        if self.store.degraded is not None:
+            return
+        if known is not None and writer.unsure:
+            if not gone and not self._taken_over(found, messages):
+                self._join(found, known)
+            return
+        if (there, epoch) == (writer.records, writer.epoch):
             return
         if known is None or there < writer.records:
             self._write_again(known)
@@ -177,20 +185,22 @@ class Held:
         here = self.log if messages is None else messages
         whole = len(self.log) if messages is None else len(stored.messages)
         last = stored.messages[-1] if stored.messages else None
-        finished = last is None or (last.role == "assistant" and not last.calls) or not found.records
+        finished = last is None or (last.role == "assistant" and not last.calls) or len(stored.messages) == whole
         if common_length(stored.messages, here) < whole or (messages is None and not finished):
             return False
         self._restore(stored, found)
         return True
 
-    def _stored_log(self, found: LoadedSession) -> session_codec.Log:
+    def _stored_log(self, found: LoadedSession) -> log_records.Log:
         """The log in the store: what was loaded continues what this session wrote."""
         read, written = apis.APIS[self._api].messages.get, self._writer.records
+        if self._writer.unsure:
+            return log_records.read_log(found.records, read)
         if self._writer.waits or not written:
             records = self.store.records(self.id) if written else found.records
-            return session_codec.read_log(records, read)
-        held = session_codec.Log(list(self.log), list(self._attached), written)
-        return session_codec.read_log(found.records, read, held)
+            return log_records.read_log(records, read)
+        held = log_records.Log(list(self.log), list(self._attached), written)
+        return log_records.read_log(found.records, read, held)
 
     def _part(self) -> None:
         """Continue as a separate session with everything this one holds."""
@@ -341,9 +351,9 @@ class Held:
                 return
             found = self.store.load(Wanted(self.id))
             known = found.session
-            if known is None or known.records < self._writer.records:
+            if known is None or (known.records < self._writer.records and not self._writer.unsure):
                 self._write_again(known)
-            elif known.records == self._writer.records:
+            elif known.records == self._writer.records and not self._writer.unsure:
                 self._writer.lease(known)  # another holder wrote its own view of the same log meanwhile
             elif self._written_elsewhere(found, known):
                 return
@@ -354,26 +364,31 @@ class Held:
 
         If it wrote the beginning, only the rest is left to write; if it wrote something else, the two part.
         """
-        stored = session_codec.read_log(found.records, apis.APIS[self._api].messages.get)
-        common = common_length(stored.messages, self.log)
-        if common == len(self.log):
+        stored = log_records.read_log(found.records, apis.APIS[self._api].messages.get)
+        if common_length(stored.messages, self.log) == len(self.log):
             self._restore(stored, found)
             return True
-        if common == len(stored.messages) and not list(self._attached):
-            self._writer.beyond(known, self.log[common:])
+        self._join(found, known)
+        return False
+
+    def _join(self, found: LoadedSession, known: SessionRecord) -> None:
+        """Go on behind the whole log of the store where it is the beginning of this one; else the two part."""
+        stored = log_records.read_log(found.records, apis.APIS[self._api].messages.get)
+        common = common_length(stored.messages, self.log)
+        if common == len(stored.messages):
+            self._writer.beyond(known, self.log[common:], [placed for placed in self._attached if placed[0] >= common])
         else:
             self._part()
-        return False
 
     def _state(self) -> dict[str, Any]:
         return {
             "settled": self.view.settled,
             "tight": self._tight,
             "compactions": self.compactions,
-            "carried": session_codec.rows_of(self._carried),
+            "carried": log_records.rows_of(self._carried),
             "summary": self.running_summary.text,
             "summarized": self.running_summary.upto,
-            "pending": session_codec.rows_of(self._context),
+            "pending": log_records.rows_of(self._context),
             "end": self._end,
             "at": self._asked_at,
             "pins": sorted(digest.hex() for digest in self._pins),
@@ -405,7 +420,7 @@ class Held:
         blob = _blobs_of(found, store, {})
         made = session_codec.remembered(found.session, found.state, blob)
         session = cls(id=found.session.id, store=store, **{**made, **settings})
-        stored = session_codec.read_log(found.records, apis.APIS[session._api].messages.get)
+        stored = log_records.read_log(found.records, apis.APIS[session._api].messages.get)
         session._context = session_codec.attachments(session._restore(stored, found).pending)
         return session
 
@@ -418,7 +433,7 @@ class Held:
         self._pins = frozenset(map(bytes.fromhex, state.pins))
         self.running_summary.restore(state.summary, state.summarized)
 
-    def _restore(self, stored: session_codec.Log, found: LoadedSession) -> session_codec.State:
+    def _restore(self, stored: log_records.Log, found: LoadedSession) -> session_codec.State:
         """Restore the stored state."""
         read, size = apis.APIS[self._api].messages.get, self._counter().message
         common = common_length(self.log, stored.messages)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from brim import models
-from brim.conversation import Message, decode, encode
+from brim.conversation import Message, encode
 from brim.errors import BadInput, UnknownModel
 from brim.models import Model
 from brim.planning.attachments import Attachment
@@ -23,7 +23,6 @@ from brim.stores.inmemory import InMemoryStore
 from brim.stores.protocol import SessionRecord, Store
 from brim.stores.resilient import open_store
 
-MESSAGE, CUT, CONTEXT = b"m", b"c", b"a"
 AS_IS = "as is"
 # What lines of an export are called that are no messages: attached context, and how the log was last shown.
 ATTACHED, SHOWN = "brim.attached", "brim.view"
@@ -56,51 +55,6 @@ class State(msgspec.Struct):
     end: tuple[int, str] = (0, "")  # where what was sent last ended
     at: float = 0.0  # when the last request was made
     pins: list[str] = []  # digests of the messages that stay verbatim
-
-
-def message_record(raw: bytes) -> bytes:
-    return MESSAGE + raw
-
-
-def cut_record(length: int) -> bytes:
-    """The log goes on after so many messages: what followed them was edited away."""
-    return CUT + str(length).encode()
-
-
-def context_record(at: int, piece: Attachment) -> bytes:
-    """What was attached to a message."""
-    return CONTEXT + encode((at, *rows_of([piece])[0]))
-
-
-@dataclass(slots=True)
-class Log:
-    """What the records of a session say: its messages after all cuts, and what was attached to them."""
-
-    messages: list[Message] = field(default_factory=list)
-    attached: list[tuple[int, Attachment]] = field(default_factory=list)
-    records: int = 0
-
-
-def read_log(records: Iterable[bytes], read: Callable[[bytes, str], Message], log: Log | None = None) -> Log:
-    """What records say, after those that a log was read from already."""
-    log = log or Log()
-    for record in records:
-        log.records += 1
-        kind, content = record[:1], record[1:]
-        if kind == MESSAGE:
-            log.messages.append(read(content, f"record {len(log.messages)}"))
-        elif kind == CONTEXT:
-            at, *row = decode(content)
-            log.attached.append((at, Attachment(*row)))
-        elif kind == CUT:
-            del log.messages[int(content) :]
-            log.attached = [placed for placed in log.attached if placed[0] < int(content)]
-    return log
-
-
-def replayed(records: Iterable[bytes], read: Callable[[bytes, str], Message]) -> list[Message]:
-    """The messages that a log holds after all its cuts."""
-    return read_log(records, read).messages
 
 
 class Digests:
@@ -177,10 +131,6 @@ def restored(
 
 def attachments(rows: Iterable[tuple[str, str, str, bool]]) -> list[Attachment]:
     return [Attachment(*row) for row in rows]
-
-
-def rows_of(attached: Iterable[Attachment]) -> list[tuple[str, str, str, bool]]:
-    return [(piece.text, piece.source, piece.type, piece.recoverable) for piece in attached]
 
 
 def opened(given: Store | str | Path | None) -> Store:

@@ -16,6 +16,7 @@ from brim.sessions import session_codec
 from brim.sessions.attached import Placed
 from brim.sessions.tenancy import tenant_of
 from brim.sessions.view import View
+from brim.stores import log_records
 from brim.stores.protocol import SessionRecord, Store, Turn
 
 
@@ -28,6 +29,7 @@ class Writer:
         self.holds = False  # whether that lease is this one's
         self.chain: list[bytes] = [start(tenant_of(session))]  # the digests of the log's first 0, 1, 2, … messages
         self.records = 0  # so many the store holds of this session
+        self.unsure = False  # whether what was written waits for the store, whose records may be others then
         self._pending: list[bytes] = []
         self._blobs: list[bytes] = []
         self._state = b""
@@ -42,18 +44,18 @@ class Writer:
 
     def add(self, message: Message) -> None:
         self.chain.append(link(self.chain[-1], message))
-        self._pending.append(session_codec.message_record(message.raw))
+        self._pending.append(log_records.message_record(message.raw))
 
     def attach(self, at: int, pieces: Iterable[Attachment]) -> None:
         """Context was attached to a message: it is part of the log, and its text can be recalled."""
         for piece in pieces:
-            self._pending.append(session_codec.context_record(at, piece))
+            self._pending.append(log_records.context_record(at, piece))
             self.hold([piece.text])
 
     def cut(self, length: int) -> None:
         """The log was cut to so many messages."""
         del self.chain[length + 1 :]
-        self._pending.append(session_codec.cut_record(length))
+        self._pending.append(log_records.cut_record(length))
 
     def keep(self, text: str) -> str:
         """Archive an original; return its handle."""
@@ -67,7 +69,7 @@ class Writer:
     def forked(self, chain: Iterable[bytes], log: Iterable[Message], blobs: Iterable[bytes]) -> None:
         """Begin with the messages and the originals of another session."""
         self.chain = list(chain)
-        self._pending = [session_codec.message_record(message.raw) for message in log]
+        self._pending = [log_records.message_record(message.raw) for message in log]
         self._blobs = list(blobs)
 
     @property
@@ -85,11 +87,13 @@ class Writer:
         self.epoch = known.epoch if known is not None else 0
         self.holds = known is not None and known.owner == self.owner
 
-    def beyond(self, known: SessionRecord, rest: Iterable[Message]) -> None:
-        """Another wrote the beginning of what waits here: only these messages are left to write."""
-        self.records = known.records
+    def beyond(self, known: SessionRecord, rest: Iterable[Message], attached: Iterable[Placed]) -> None:
+        """The store has the beginning of what is here: only these messages are left to write, and what they bring."""
+        self.records, self.unsure = known.records, False
         self.lease(known)
-        self._pending = [session_codec.message_record(message.raw) for message in rest]
+        self._pending = [log_records.message_record(message.raw) for message in rest]
+        for at, piece in attached:
+            self.attach(at, [piece])
 
     def again(
         self,
@@ -99,15 +103,15 @@ class Writer:
         known: SessionRecord | None,
     ) -> None:
         """Write everything once more after the records that the store has, which no longer count."""
-        self.records = known.records if known is not None else 0
+        self.records, self.unsure = known.records if known is not None else 0, False
         self.lease(known)
-        self._pending = [session_codec.cut_record(0), *(session_codec.message_record(message.raw) for message in log)]
+        self._pending = [log_records.cut_record(0), *(log_records.message_record(message.raw) for message in log)]
         for at, piece in attached:
             self.attach(at, [piece])
         self._blobs += blobs
         self._written, self._state = {}, b""
 
-    def restored(self, log: session_codec.Log, view: View, state: bytes, known: SessionRecord | None) -> None:
+    def restored(self, log: log_records.Log, view: View, state: bytes, known: SessionRecord | None) -> None:
         """Begin with what a store holds already: the log, and, if there is a state, its view."""
         self.records = log.records
         self.lease(known)
@@ -141,6 +145,7 @@ class Writer:
         if not self._pending and not self._blobs and timeless == self._state:
             return True
         fresh = [raw for raw in digests if raw not in self._written]
+        waits = store.degraded is not None
         written = store.commit(
             Turn(
                 session=session,
@@ -159,6 +164,7 @@ class Writer:
             return False
         self.epoch += bool(self.owner) and not self.holds
         self.holds = True
+        self.unsure = waits or store.degraded is not None
         self.records += len(self._pending)
         self._written, self._state = dict(digests), timeless
         self._pending, self._blobs = [], []

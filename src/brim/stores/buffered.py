@@ -7,15 +7,16 @@ import threading
 import time
 import weakref
 from abc import ABC, abstractmethod
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from functools import partial
+from itertools import count, islice
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from brim.errors import BadSetting
 from brim.stores.gathering import gathered
 from brim.stores.inmemory import InMemoryStore
+from brim.stores.late_turns import joined, write_late
 from brim.stores.protocol import Evicted, Limits, LoadedSession, SessionRecord, Store, Turn, UsageSum, Wanted
 from brim.tokens.actuals import UsageRecord
 
@@ -24,10 +25,12 @@ T = TypeVar("T")
 
 # Seconds to wait after a failure before trying again.
 RETRY_SECONDS = 5.0
-# Seconds between attempts to write what is waiting while no request does.
-CATCH_UP_SECONDS = 5.0
+# Seconds between attempts of a thread of its own to write what is waiting.
+CATCH_UP_SECONDS = 1.0
 # Bytes of turns that may wait in memory for an unavailable store; beyond that, the oldest are dropped.
 MOST_WAITING = 64 << 20
+# Sessions whose turns are remembered after they waited, in case that the store is lost again before the next one.
+MOST_WRITTEN = 1_000
 # Records to read at once.
 BATCH = 512
 
@@ -44,11 +47,14 @@ class Unusable(Exception):
 
 
 class _Waiting(NamedTuple):
-    """A write that is waiting for the store."""
+    """A write that is waiting for the store: a turn, or all turns of a session in one, or something else."""
 
     session: str
     size: int
     write: Callable[[Store], object]
+    turn: Turn | None = None
+    turns: int = 1
+    read: bool = True  # whether the session could be read when the turn was made
 
 
 class Buffered(ABC):
@@ -70,10 +76,15 @@ class Buffered(ABC):
         self._lock = threading.RLock()
         self._file: Medium | None = None
         self._memory = _overlay()
-        self._waiting: deque[_Waiting] = deque()
+        self._waiting: dict[str, _Waiting] = {}  # turns by their session, and other writes by a number
         self._waiting_bytes = 0
+        self._numbers, self._caught = count(), 0
+        self._written: dict[str, _Waiting] = {}  # turns that waited, until their session is loaded as it is now
         self._retry_at = 0.0
+        self._opening = threading.RLock()
+        self._trying: int | None = None  # the thread that tries whether a server is back
         self._probing = threading.Lock()
+        self._bringing = threading.RLock() if self.at_once else self._lock
         self._closed = threading.Event()
         self._retrying: threading.Thread | None = None
         try:
@@ -83,6 +94,8 @@ class Buffered(ABC):
             self._retry_at = time.monotonic() + RETRY_SECONDS
             told = "the store %s cannot be used (%s): nothing will be remembered after this process, if that stays so"
             log.warning(told, name, self.degraded)
+            if self.at_once:
+                self._retry_later()
 
     @abstractmethod
     def _opened(self) -> Medium:
@@ -106,16 +119,16 @@ class Buffered(ABC):
         file = self._file
         if file is not None:
             return file  # without the lock, which a write may hold for long
-        with self._lock:
-            if self._file is None:
-                if time.monotonic() < self._retry_at:
-                    raise Unusable
-                try:
-                    self._file = self._opened()
-                except BadSetting as error:
-                    self._fail(error)
-                    raise Unusable from error
-            return self._file
+        with self._opening:
+            if self._file is None and time.monotonic() < self._retry_at:
+                raise Unusable
+            try:
+                self._file = self._file or self._opened()
+                return self._file
+            except BadSetting as error:
+                problem = error
+        self._fail(problem)
+        raise Unusable from problem
 
     # Sessions
 
@@ -123,7 +136,7 @@ class Buffered(ABC):
         self._write(session, len(meta), lambda store: store.put_session(session, meta))
 
     def get_session(self, session: str) -> SessionRecord | None:
-        found = self._read(lambda disk: disk.get_session(session), None)
+        found = self._read(lambda disk: disk.get_session(session), None, session)
         return _joined(found, self._memory.get_session(session))
 
     def sessions(self, limit: int = 50, *, before: float | None = None, query: str = "") -> list[SessionRecord]:
@@ -143,8 +156,7 @@ class Buffered(ABC):
             if known is None or self.get_session(target) is not None:
                 return False
             copy = Turn(target, list(islice(self.records(source), records)), meta=known.meta)
-            self._hold(_Waiting(target, copy.size, lambda store: store.commit(copy)))
-            self._memory.commit(copy)
+            self._hold_turn(copy, read=True)
             return True
 
         return self._attempt(lambda disk: disk.fork_session(source, target, records), copied)
@@ -152,25 +164,35 @@ class Buffered(ABC):
     def delete_session(self, session: str) -> bool:
         with self._lock:
             held = self._memory.delete_session(session)
-            self._waiting = deque(one for one in self._waiting if one.session != session)
+            for key in [key for key, one in self._waiting.items() if one.session == session]:
+                self._waiting_bytes -= self._waiting.pop(key).size
             return self._write(session, 0, lambda store: store.delete_session(session)) or held
 
     # Turns
 
     def load(self, wanted: Wanted) -> LoadedSession:
         if self.degraded is None:
+            held = self._memory.find_prefix(wanted.prefixes) if self._waiting else None
+            session = wanted.session if held is None or wanted.session in self._waiting else held[0]
             try:
-                return self._on_disk(lambda disk: disk.load(wanted))
+                found = self._on_disk(lambda disk: disk.load(wanted), session)
+                if found.session is not None:
+                    self._written.pop(found.session.id, None)
+                return found
             except Unusable:
                 pass  # buffered data can still be read
-        return gathered(self, wanted, self._shown)
+        told = gathered(self, wanted, self._shown)
+        waits = self._waiting.get(told.session.id) if told.session is not None else None
+        if self.remote and waits is not None and waits.turn is not None and waits.turn.expected:
+            return LoadedSession()  # only its end is here
+        return told
 
     def _shown(self, session: str) -> Sequence[bytes]:
         held = self._memory.shown(session)
         return held or self._read(lambda disk: disk.shown(session), [])
 
     def commit(self, turn: Turn) -> int | None:
-        return self._attempt(lambda disk: disk.commit(turn), lambda: self._commit_in_memory(turn))
+        return self._attempt(lambda disk: disk.commit(turn), lambda: self._commit_in_memory(turn), turn.session)
 
     def _commit_in_memory(self, turn: Turn) -> int | None:
         unread = SessionRecord(turn.session)
@@ -180,49 +202,44 @@ class Buffered(ABC):
         # If the file can't be read, its content is unknown, so accept the turn.
         if known is not unread and turn.expected is not None and turn.expected != there:
             return None
-        base, read = known.records, known is not unread
-        self._hold(_Waiting(turn.session, turn.size, lambda store: self._commit_late(store, turn, read)))
-        return base + (self._memory.commit(replace(turn, epoch=None, expected=None)) or 0)
+        return known.records + self._hold_turn(turn, read=known is not unread)
 
-    def _commit_late(self, store: Store, turn: Turn, read: bool) -> int | None:
-        """Write a turn that had to wait, without the part that another writer wrote in its place meanwhile.
+    def _hold_turn(self, turn: Turn, *, read: bool) -> int:
+        """Have a turn wait, with those of its session that wait already: they are written as one.
 
-        Where something else stands there, it is that writer's session. One that could not be `read` when the turn was
-        made may hold anything: then the turn goes to its end.
+        Returns the number of its first record among those in memory.
         """
-        late = replace(turn, epoch=None)
-        if store is self._memory:
-            return store.commit(replace(late, expected=None))
-        first = store.commit(late)
-        while first is None and turn.expected is not None:
-            there = list(islice(store.records(turn.session, turn.expected), len(turn.records)))
-            rest = turn.records[len(there) :]
-            if not there or there != list(turn.records[: len(there)]):
-                break
-            if not rest:
-                return store.commit(Turn(turn.session, blobs=turn.blobs)) if turn.blobs else turn.expected
-            first = store.commit(replace(late, records=rest, expected=turn.expected + len(there)))
-        if first is not None or turn.expected is None:
-            return first
-        if not read:
-            return store.commit(replace(late, expected=None))
-        log.warning("a turn that waited for the store was not written: its session was gone on with elsewhere")
-        return None
+        before, whole, turns = self._waiting.pop(turn.session, None), turn, 1
+        if before is not None:
+            self._waiting_bytes -= before.size
+        elif not read:
+            before = self._written.get(turn.session)
+        if before is not None and before.turn is not None:
+            whole, read, turns = joined(before.turn, turn), before.read, before.turns + 1
+        held, first = self._memory.get_session(turn.session), len(whole.records) - len(turn.records)
+        if first == (held.records if held else 0):
+            self._memory.commit(replace(turn, epoch=None, expected=None))
+        else:  # it says once more what is there
+            self._memory.delete_session(turn.session)
+            self._memory.commit(replace(whole, epoch=None, expected=None))
+        write = partial(write_late, turn=whole, read=read)
+        self._hold(_Waiting(turn.session, whole.size, write, whole, turns, read), turn.session)
+        return first
 
     def records(self, session: str, start: int = 0) -> Iterator[bytes]:
         position = start
         while batch := self._batch(session, position):
             yield from batch
             position += len(batch)
-        known = self._read(lambda disk: disk.get_session(session), None)
+        known = self._read(lambda disk: disk.get_session(session), None, session)
         yield from self._memory.records(session, max(0, start - (known.records if known else 0)))
 
     def _batch(self, session: str, start: int) -> list[bytes]:
-        return self._read(lambda disk: list(islice(disk.records(session, start), BATCH)), [])
+        return self._read(lambda disk: list(islice(disk.records(session, start), BATCH)), [], session)
 
     def get_state(self, session: str) -> bytes | None:
         held = self._memory.get_state(session)
-        return self._read(lambda disk: disk.get_state(session), None) if held is None else held
+        return self._read(lambda disk: disk.get_state(session), None, session) if held is None else held
 
     def find_prefix(self, digests: Sequence[bytes]) -> tuple[str, int] | None:
         found = self._read(lambda disk: disk.find_prefix(digests), None)
@@ -300,10 +317,11 @@ class Buffered(ABC):
 
     def close(self) -> None:
         self._closed.set()
+        self._retry_at = 0.0
+        if self._waiting and not self.catch_up():
+            lost = sum(one.turns for one in self._waiting.values())
+            log.warning("%d writes are lost: the store could not be written again", lost)
         with self._lock:
-            self._retry_at = 0.0
-            if self._waiting and not self._caught_up():
-                log.warning("%d writes are lost: the store could not be written again", len(self._waiting))
             try:
                 if self._file is not None:
                     self._file.close()
@@ -313,9 +331,9 @@ class Buffered(ABC):
 
     # How it goes on
 
-    def _read(self, read: Callable[[Medium], T], otherwise: T) -> T:
+    def _read(self, read: Callable[[Medium], T], otherwise: T, session: str = "") -> T:
         try:
-            return self._on_disk(read)
+            return self._on_disk(read, session)
         except Unusable:
             return otherwise
 
@@ -323,49 +341,38 @@ class Buffered(ABC):
         """Write to the store, or to memory and later to the store."""
 
         def held() -> T:
-            self._hold(_Waiting(session, size, write))
+            self._hold(_Waiting(session, size, write), f"{next(self._numbers)}~")
             return write(self._memory)
 
-        return self._attempt(write, held)
+        return self._attempt(write, held, session)
 
-    def _attempt(self, write: Callable[[Medium], T], otherwise: Callable[[], T]) -> T:
+    def _attempt(self, write: Callable[[Medium], T], otherwise: Callable[[], T], session: str = "") -> T:
         if self.at_once:
-            return self._attempt_at_once(write, otherwise)
+            return self._attempt_at_once(write, otherwise, session)
         with self._lock:
             if self.degraded is None or self._caught_up():
                 try:
-                    return self._on_disk(write)
+                    return self._on_disk(write, session)
                 except Unusable:
                     return otherwise()
             return otherwise()
 
-    def _attempt_at_once(self, write: Callable[[Medium], T], otherwise: Callable[[], T]) -> T:
-        """The same without the lock: only one thread waits for a server that may be gone, and the others continue."""
-        if self.degraded is None or self._answers():
+    def _attempt_at_once(self, write: Callable[[Medium], T], otherwise: Callable[[], T], session: str) -> T:
+        """The same for a server: no request waits until it is back, and none for what others have to write first."""
+        while True:
             try:
-                return self._on_disk(write)
+                return self._on_disk(write, session)
             except Unusable:
-                pass
-        with self._lock:
-            return otherwise()
+                with self._lock:
+                    if self.degraded is not None:  # else it came back at this moment
+                        return otherwise()
 
-    def _answers(self) -> bool:
-        """Whether a server that was gone is back and has received all waiting writes."""
-        if time.monotonic() < self._retry_at or not self._probing.acquire(blocking=False):
-            return False
-        try:
-            self._retry_at = 0.0
-            self._on_disk(lambda disk: disk.get_value(""))
-            with self._lock:
-                return self.degraded is None or self._caught_up()
-        except Unusable:
-            return False
-        finally:
-            self._probing.release()
-
-    def _on_disk(self, use: Callable[[Medium], T]) -> T:
-        if self.remote and self.degraded is not None and time.monotonic() < self._retry_at:
-            raise Unusable
+    def _on_disk(self, use: Callable[[Medium], T], session: str = "") -> T:
+        """Use the store, after what waits of a session was written."""
+        if self.remote and self.degraded is not None and self._trying != threading.get_ident():
+            raise Unusable  # what waits here is not in it yet, and both together would say things twice
+        if self.degraded is None and session in self._waiting:
+            self._bring(session)
         try:
             return use(self._disk)
         except self.bugs:
@@ -392,55 +399,107 @@ class Buffered(ABC):
                 return  # it was not tried
             self.degraded = self._describe(error)
             self._retry_at = time.monotonic() + RETRY_SECONDS
+            if self.at_once:
+                self._retry_later()
 
     def _retry_later(self) -> None:
         """Try again what waits, also where no more requests come: a process that is killed takes it along."""
-        if self._retrying is None or not self._retrying.is_alive():
+        if self._retrying is None or not self._retrying.is_alive():  # a forked process has none
             given = weakref.ref(self), self._closed
             self._retrying = threading.Thread(target=_keep_trying, args=given, name="brim-catch-up", daemon=True)
             self._retrying.start()
 
-    def catch_up(self) -> None:
-        """Try to write what is waiting."""
-        if self.at_once:
-            self._answers()
-            return
+    def _recovered(self) -> bool:
+        """Whether nothing has to be tried any more; then the next fault starts another thread for it."""
         with self._lock:
-            self._caught_up()
+            if self.degraded is None and not self._waiting:
+                self._retrying = None
+            return self._retrying is None
 
-    def _hold(self, write: _Waiting) -> None:
-        self._waiting.append(write)
+    def catch_up(self) -> bool:
+        """Try to write what is waiting, and return whether all of it is written."""
+        if not self.at_once:
+            with self._lock:
+                return self._caught_up()
+        with self._probing:
+            self._trying, self._retry_at = threading.get_ident(), 0.0
+            try:
+                return self._caught_up()
+            finally:
+                self._trying = None
+
+    def _hold(self, write: _Waiting, key: str) -> None:
+        self._waiting[key] = write
         self._waiting_bytes += write.size
         self._retry_later()
         dropped = 0
         while self._waiting_bytes > MOST_WAITING and len(self._waiting) > 1:
-            self._waiting_bytes -= self._waiting.popleft().size
-            dropped += 1
+            oldest = self._waiting.pop(next(iter(self._waiting)))
+            self._waiting_bytes -= oldest.size
+            dropped += oldest.turns
         if dropped:
             log.warning("the store cannot be written and memory is full: %d turns are lost", dropped)
 
     def _caught_up(self) -> bool:
-        """Whether all waiting writes are done; not tried for a while after a failure."""
+        """Whether all waiting writes are done; not tried for a while after a failure.
+
+        The store is in use again as soon as it answers: a session that still waits is written before it is used.
+        """
         if time.monotonic() < self._retry_at:
             return False
-        count = len(self._waiting)
         try:
-            self._on_disk(lambda disk: disk)  # it may have to be opened first
+            self._on_disk(lambda disk: disk.get_value(""))
+            wrote = False
+            while (found := self._next(wrote)) is not None:
+                self._on_disk(found[1].write)
+                self._settle(*found)
+                wrote = True
+            for session in list(self._waiting):
+                self._bring(session)
         except Unusable:
             return False
-        while self._waiting:
-            try:
-                self._on_disk(self._waiting[0].write)
-            except Unusable:
-                self._memory = _overlay()
-                for write in self._waiting:  # writes that arrived meanwhile are in the store now
-                    write.write(self._memory)
+        with self._lock:
+            if self._waiting:
                 return False
-            self._waiting.popleft()
-        self._memory, self._waiting_bytes = _overlay(), 0
-        log.warning("the store %s can be used again: %d writes were caught up", self._name, count)
-        self.degraded = None
+            caught, self._caught, self._memory = self._caught, 0, _overlay()
+        log.warning("the store %s can be used again: %d writes were caught up", self._name, caught)
         return True
+
+    def _next(self, wrote: bool) -> tuple[str, _Waiting] | None:
+        """What is written before the store is in use again: what is no turn, and at least one, as disks can be full."""
+        with self._lock:
+            found = next(((key, one) for key, one in self._waiting.items() if one.turn is None), None)
+            if found is None and not wrote:
+                found = next(iter(self._waiting.items()), None)
+            if found is None:
+                self._memory, self.degraded = _overlay(), None
+                for one in self._waiting.values():
+                    assert one.turn is not None
+                    self._memory.commit(replace(one.turn, epoch=None, expected=None))
+            return found
+
+    def _bring(self, session: str) -> None:
+        """Write what waits of a session. Raises Unusable."""
+        with self._bringing:
+            one = self._waiting.get(session)
+            if one is None:
+                return
+            self._on_disk(one.write)
+            self._settle(session, one)
+
+    def _settle(self, key: str, write: _Waiting) -> None:
+        """Note a write as done, unless more came to wait with it meanwhile: then all of it is written once more."""
+        with self._lock:
+            if self._waiting.get(key) is not write:
+                return
+            del self._waiting[key]
+            self._waiting_bytes -= write.size
+            self._caught += write.turns
+            if write.turn is not None:
+                self._memory.delete_session(key)
+                self._written[key] = write
+                while len(self._written) > MOST_WRITTEN:
+                    del self._written[next(iter(self._written))]
 
 
 def _overlay() -> InMemoryStore:
@@ -466,7 +525,7 @@ def _keep_trying(store: weakref.ref[Buffered], closed: threading.Event) -> None:
     """Let a store catch up until it has; a store that nobody holds any more is not kept alive for this."""
     while not closed.wait(CATCH_UP_SECONDS):
         found = store()
-        if found is None or found.degraded is None:
+        if found is None or found._recovered():
             return
         found.catch_up()
         del found

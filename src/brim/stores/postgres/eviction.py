@@ -63,7 +63,7 @@ class DatabaseEviction:
     def delete(self, key: bytes, before: float = float("inf")) -> bool:
         """Delete a session that wasn't used since a time, with everything only it refers to."""
         query = "SELECT brim_delete(%s, %s)"
-        row = self._connections.run(lambda db: db.execute(query, (key, before)).fetchone())
+        row = self._connections.at_leisure(lambda db: db.execute(query, (key, before)).fetchone())
         return row is not None and row[0] is not None and self._drop(row[0])
 
     def _drop(self, places: list[str]) -> bool:
@@ -77,10 +77,10 @@ class DatabaseEviction:
         now = self._now()
         live = now - self._limits.live_seconds
         old = min(live, now - self._limits.max_age_days * 86_400)
-        over = self._connections.run(admin.size) - self._limits.max_bytes
+        over = self._connections.at_leisure(admin.size) - self._limits.max_bytes
         if over > 0:
             over += int(self._limits.max_bytes * (1 - TARGET))
-        own = days_of(self._connections.run(lambda db: admin.values(db, RETAINED)).items())
+        own = days_of(self._connections.at_leisure(lambda db: admin.values(db, RETAINED)).items())
         sessions = sum(self._retained(tenant, min(live, now - days * DAY), deadline) for tenant, days in own.items())
         others, over = self._sessions(live, old, over, list(own), deadline)
         sessions += others
@@ -91,7 +91,7 @@ class DatabaseEviction:
         """Delete what a tenant with its own retention has kept for longer than that."""
         taken = 0
         while time.monotonic() < deadline:
-            keys = self._connections.run(partial(_oldest_of, tenant, before))
+            keys = self._connections.at_leisure(partial(_oldest_of, tenant, before))
             taken += sum(self.delete(key, before) for key in keys)
             if len(keys) < SOME:
                 break
@@ -105,7 +105,7 @@ class DatabaseEviction:
         taken = 0
         while time.monotonic() < deadline:
             limit = live if over > 0 else old
-            rows = self._connections.run(partial(_oldest, limit, [] if over > 0 else own))
+            rows = self._connections.at_leisure(partial(_oldest, limit, [] if over > 0 else own))
             for key, size, touched in rows:
                 if touched >= old and over <= 0:
                     return taken, over
@@ -119,7 +119,7 @@ class DatabaseEviction:
         """Delete blobs that belong to no session."""
         taken = 0
         while time.monotonic() < deadline:
-            rows = self._connections.run(partial(_release_loose, live if over > 0 else old))
+            rows = self._connections.at_leisure(partial(_release_loose, live if over > 0 else old))
             taken += len(rows)
             over -= sum(size for size, _ in rows)
             self._drop([place for _, places in rows for place in places])
@@ -133,12 +133,12 @@ class DatabaseEviction:
         taken = 0
         for step in (partial(_old_sizes, oldest), partial(_old_usage, now - USAGE_DAYS * 86_400)):
             while time.monotonic() < deadline:
-                rows = self._connections.run(step)
+                rows = self._connections.at_leisure(step)
                 taken += rows
                 if rows < ROWS:
                     break
         while time.monotonic() < deadline:
-            last, rows = self._connections.run(partial(_thin, self._swept))
+            last, rows = self._connections.at_leisure(partial(_thin, self._swept))
             taken += rows
             self._swept = _LOWEST if last is None else last
             if last is None:

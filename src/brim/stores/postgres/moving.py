@@ -31,7 +31,7 @@ class MovablePostgres(PostgresStore):
         last = 0
         query = "SELECT no, id FROM brim_sessions WHERE no > %s ORDER BY no LIMIT %s"
         while True:
-            rows = self.connections.run(lambda db, last=last: db.execute(query, (last, SOME)).fetchall())  # type: ignore[misc]
+            rows = self.connections.at_leisure(lambda db, last=last: db.execute(query, (last, SOME)).fetchall())  # type: ignore[misc]
             if not rows:
                 return
             for last, name in rows:
@@ -51,7 +51,7 @@ class MovablePostgres(PostgresStore):
             query = "SELECT key, length FROM brim_prefixes WHERE session = %s ORDER BY key"
             return [known[digest] for digest in digests], db.execute(query, (number,)).fetchall()
 
-        owned, prefixes = self.connections.run(rest)
+        owned, prefixes = self.connections.at_leisure(rest)
         records = list(self.records(name))
         return ExportedSession(record, records, owned, self.get_state(name), self.shown(name), prefixes)
 
@@ -64,7 +64,7 @@ class MovablePostgres(PostgresStore):
             "UPDATE brim_sessions SET created = %s, touched = %s, size = %s, owner = %s, epoch = %s, until = %s"
             " WHERE key = %s"
         )
-        self.connections.run(lambda db: db.execute(query, values))
+        self.connections.at_leisure(lambda db: db.execute(query, values))
         return True
 
     def size_rows(self) -> Iterator[list[SizeRow]]:
@@ -72,7 +72,7 @@ class MovablePostgres(PostgresStore):
         last = -(1 << 63)
         query = "SELECT key, tokens, day FROM brim_sizes WHERE key > %s ORDER BY key LIMIT %s"
         while True:
-            rows = self.connections.run(lambda db, last=last: db.execute(query, (last, SOME)).fetchall())  # type: ignore[misc]
+            rows = self.connections.at_leisure(lambda db, last=last: db.execute(query, (last, SOME)).fetchall())  # type: ignore[misc]
             if not rows:
                 return
             yield rows
@@ -90,15 +90,15 @@ class MovablePostgres(PostgresStore):
                         copying.write_row(row)
                 cursor.execute("INSERT INTO brim_sizes SELECT * FROM brim_coming ORDER BY key ON CONFLICT DO NOTHING")
 
-        self.connections.run(put)
+        self.connections.at_leisure(put)
 
     def value_rows(self) -> list[tuple[str, bytes]]:
         query = 'SELECT name, value FROM brim_values ORDER BY name COLLATE "C"'
-        return self.connections.run(lambda db: [(name, bytes(value)) for name, value in db.execute(query)])
+        return self.connections.at_leisure(lambda db: [(name, bytes(value)) for name, value in db.execute(query)])
 
     def loose_blobs(self) -> Iterator[tuple[float, bytes]]:
         query = "SELECT digest, loose FROM brim_contents WHERE loose IS NOT NULL ORDER BY digest"
-        for digest, at in self.connections.run(lambda db: db.execute(query).fetchall()):
+        for digest, at in self.connections.at_leisure(lambda db: db.execute(query).fetchall()):
             data = self.get_blob(bytes(digest))
             if data is not None:
                 yield at, data
@@ -106,11 +106,11 @@ class MovablePostgres(PostgresStore):
     def put_loose_blob(self, at: float, data: bytes) -> None:
         (digest,) = self.put_blobs([data])
         query = "UPDATE brim_contents SET loose = %s WHERE digest = %s"
-        self.connections.run(lambda db: db.execute(query, (at, digest)))
+        self.connections.at_leisure(lambda db: db.execute(query, (at, digest)))
 
     def erase(self, tenant: str) -> int:
         query = "SELECT id FROM brim_sessions WHERE brim_tenant(id) = %s"
-        names = self.connections.run(lambda db: [row[0] for row in db.execute(query, (tenant,))])
+        names = self.connections.at_leisure(lambda db: [row[0] for row in db.execute(query, (tenant,))])
         return sum(self.delete_session(name) for name in names) + erase_values(self, tenant)
 
     def traces(self, tenant: str) -> dict[str, int]:
@@ -130,4 +130,4 @@ class MovablePostgres(PostgresStore):
                 found[table] += int(row[0]) if row else 0
             return {table: count for table, count in found.items() if count}
 
-        return self.connections.run(look)
+        return self.connections.at_leisure(look)

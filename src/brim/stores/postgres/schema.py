@@ -68,7 +68,7 @@ def migrate_at(address: str) -> tuple[int, int]:
     """Migrate the database at an address; returns the versions before and after. Raises BadSetting."""
     connections = Connections(address, most=1)
     try:
-        return connections.run(lambda db: migrate(db, connections.place))
+        return connections.at_leisure(lambda db: migrate(db, connections.place))
     finally:
         connections.close()
 

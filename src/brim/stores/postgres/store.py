@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,7 +15,7 @@ from psycopg import Connection
 from brim.conversation import decode, encode
 from brim.stores.objects import ObjectStorage
 from brim.stores.postgres import admin, blobs, usage
-from brim.stores.postgres.connections import MOST_CONNECTIONS, Connections
+from brim.stores.postgres.connections import FAULTS, LEAST_SPEED, MOST_CONNECTIONS, REQUEST_SECONDS, Connections
 from brim.stores.postgres.eviction import DatabaseEviction
 from brim.stores.postgres.rows import ContentColumns, Rows, name_key, short
 from brim.stores.postgres.schema import prepare
@@ -33,6 +34,7 @@ from brim.stores.protocol import (
 from brim.stores.sqlite_schema import key_of
 from brim.tokens.actuals import UsageRecord
 
+log = logging.getLogger(__name__)
 # Turns of a log to read at once.
 BATCH = 64
 COLUMNS = "id, meta, created, touched, records, size, owner, epoch, until"
@@ -73,7 +75,7 @@ class PostgresStore:
         self._eviction = DatabaseEviction(self.connections, self._rows, limits, now)
         self._flushing = threading.Lock()
         try:
-            self.connections.run(partial(prepare, place=self.connections.place))
+            self.connections.at_leisure(partial(prepare, place=self.connections.place))
         except BaseException:
             self.connections.close()
             raise
@@ -132,7 +134,8 @@ class PostgresStore:
                 return turn.expected
             return first
 
-        return self.connections.run(write, again=again)
+        within = REQUEST_SECONDS + turn.size / LEAST_SPEED
+        return self.connections.run(write, again=again, within=within)
 
     def _is_there(self, turn: Turn, first: int) -> bool:
         """Whether a turn's records are at this position, written by the same owner."""
@@ -189,7 +192,7 @@ class PostgresStore:
         return _session(row) if row else None
 
     def sessions(self, limit: int = 50, *, before: float | None = None, query: str = "") -> list[SessionRecord]:
-        rows = self.connections.run(lambda db: admin.listed(db, COLUMNS, limit, before, query))
+        rows = self.connections.at_leisure(lambda db: admin.listed(db, COLUMNS, limit, before, query))
         return [_session(row) for row in rows]
 
     def touch(self, session: str) -> None:
@@ -249,7 +252,9 @@ class PostgresStore:
             self.commit(Turn(session, blobs=blobs))
         else:
             contents, now = self._rows.contents(blobs), self._now()
-            self.connections.run(lambda db: admin.put_loose(db, _columns(contents), contents.digests, now))
+            within = REQUEST_SECONDS + sum(map(len, blobs)) / LEAST_SPEED
+            put = partial(admin.put_loose, columns=_columns(contents), digests=contents.digests, now=now)
+            self.connections.run(put, within=within)
         return [blob_digest(data) for data in blobs]
 
     def get_blob(self, digest: bytes, session: str | None = None) -> bytes | None:
@@ -272,6 +277,8 @@ class PostgresStore:
     def _flush_now(self) -> None:
         try:
             self.flush()
+        except FAULTS as problem:  # they wait for the next commit
+            log.debug("sizes were not written (%s)", type(problem).__name__)
         finally:
             self._flushing.release()
 
@@ -296,10 +303,10 @@ class PostgresStore:
             self.connections.run(lambda db: usage.add(db, records))
 
     def usage(self, since: float = 0.0, model: str | None = None, limit: int = 1_000) -> list[UsageRecord]:
-        return self.connections.run(lambda db: usage.listed(db, since, model, limit))
+        return self.connections.at_leisure(lambda db: usage.listed(db, since, model, limit))
 
     def usage_sums(self, since: float = 0.0) -> list[UsageSum]:
-        return self.connections.run(lambda db: usage.sums(db, since))
+        return self.connections.at_leisure(lambda db: usage.sums(db, since))
 
     def get_value(self, name: str) -> bytes | None:
         return self.connections.run(lambda db: admin.value(db, name_key(name)))
@@ -316,7 +323,7 @@ class PostgresStore:
     # The database
 
     def size(self) -> int:
-        return self.connections.run(admin.size)
+        return self.connections.at_leisure(admin.size)
 
     def evict(self) -> Evicted:
         return self._eviction.run()
