@@ -14,10 +14,9 @@ from itertools import count, islice
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from brim.errors import BadSetting
-from brim.stores.gathering import gathered
 from brim.stores.inmemory import InMemoryStore
 from brim.stores.late_turns import joined, write_late
-from brim.stores.protocol import Evicted, Limits, LoadedSession, SessionRecord, Store, Turn, UsageSum, Wanted
+from brim.stores.protocol import Evicted, Limits, LoadedSession, SessionRecord, Store, Turn, UsageSum, Wanted, gathered
 from brim.tokens.actuals import UsageRecord
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,6 @@ from typing import Any
 
 from brim.conversation import encode
 from brim.sized_lru import SizedLru
-from brim.stores.gathering import gathered
 from brim.stores.protocol import (
     LEASE_SECONDS,
     Evicted,
@@ -21,6 +20,7 @@ from brim.stores.protocol import (
     UsageSum,
     Wanted,
     blob_digest,
+    gathered,
     prefix_range,
 )
 from brim.stores.retention import DAY, retained

@@ -8,7 +8,7 @@ the whole turn or nothing.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -248,3 +248,24 @@ def prefix_range(prefix: str) -> tuple[int, int] | None:
     if not digits or any(digit not in "0123456789abcdef" for digit in prefix.lower()):
         return None
     return int(digits.ljust(16, "0"), 16), int(digits.ljust(16, "f"), 16)
+
+
+def gathered(store: Store, wanted: Wanted, shown: Callable[[str], Sequence[bytes]]) -> LoadedSession:
+    """What is wanted, look-up by look-up, where those are cheap; `shown` gives the digests of the blobs a session's state refers to."""
+    found, length = store.get_session(wanted.session) if wanted.session else None, 0
+    if found is None and wanted.prefixes:
+        known = store.find_prefix(wanted.prefixes)
+        if known is not None:
+            found, length = store.get_session(known[0]), known[1]
+    if found is None:
+        return LoadedSession()
+    if found.records == wanted.start and found.epoch == wanted.epoch:
+        return LoadedSession(found, length)
+    blobs = {digest: store.get_blob(digest, found.id) for digest in shown(found.id)}
+    return LoadedSession(
+        found,
+        length,
+        tuple(store.records(found.id, wanted.start)),
+        store.get_state(found.id),
+        {digest: data for digest, data in blobs.items() if data is not None},
+    )

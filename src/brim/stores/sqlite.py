@@ -19,8 +19,17 @@ from brim.sized_lru import SizedLru
 from brim.stores import sqlite_archive, sqlite_log
 from brim.stores.compression import Damaged, Packer
 from brim.stores.eviction import Eviction, used_bytes
-from brim.stores.gathering import gathered
-from brim.stores.protocol import Evicted, Limits, LoadedSession, SessionRecord, Turn, UsageSum, Wanted, blob_digest
+from brim.stores.protocol import (
+    Evicted,
+    Limits,
+    LoadedSession,
+    SessionRecord,
+    Turn,
+    UsageSum,
+    Wanted,
+    blob_digest,
+    gathered,
+)
 from brim.stores.sqlite_schema import LENGTH_BITS, connect, identity, key_of
 from brim.stores.sqlite_usage import add_usages, usage, usage_sums
 from brim.tokens.actuals import UsageRecord
