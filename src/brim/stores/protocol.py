@@ -251,7 +251,10 @@ def prefix_range(prefix: str) -> tuple[int, int] | None:
 
 
 def gathered(store: Store, wanted: Wanted, shown: Callable[[str], Sequence[bytes]]) -> LoadedSession:
-    """What is wanted, look-up by look-up, where those are cheap; `shown` gives the digests of the blobs a session's state refers to."""
+    """`load` made of single look-ups, for stores where those are cheap.
+
+    `shown` gives the digests of the blobs that a session's state refers to.
+    """
     found, length = store.get_session(wanted.session) if wanted.session else None, 0
     if found is None and wanted.prefixes:
         known = store.find_prefix(wanted.prefixes)
