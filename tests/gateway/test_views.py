@@ -127,7 +127,7 @@ def test_sessions_that_are_idle_hold_no_index_and_go_on_as_if_they_had(
         for end in (70, 74, 78):
             for name, each in (("one", 400), ("two", 300)):
                 gateway.chat({"messages": long_chat(40, each)[:end]}, x_brim_budget="3000", x_brim_session=name)
-        indexed = [bool(session._recollection._segments) for session in held._live.values()]
+        indexed = [bool(session.history.recollection._segments) for session in held._live.values()]
         assert indexed == ([True, True] if awake > 10_000 else [False, True])
         return [post.json["messages"] for post in fake.posts[-6:]]
 

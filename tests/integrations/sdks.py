@@ -293,7 +293,7 @@ def test_the_documented_loop_says_streams_and_records(
     assert said == ["Is berth 12 free?", "Yes, it is.", "And until when?", "Until noon."]
     assert capsys.readouterr().out == "Yes, it is.Until noon."
     assert "Yes, it is." in provider.posts[1].body.decode()
-    assert session._counter().count(session._sent).source == "actual"
+    assert session.history.counter.count(session.history.state.before.sent).source == "actual"
 
 
 def test_the_documented_async_loop_says_streams_and_records(

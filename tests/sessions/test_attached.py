@@ -88,7 +88,7 @@ def test_an_edit_within_what_is_archived_keeps_the_context_before_it() -> None:
     messages[10] = {"role": "user", "content": "Something else?"}
     fitted = session.fit(messages[:11])
     assert "SECRET-9" in reachable(session, fitted.messages)
-    assert [at for at, _ in session._attached] == [2]
+    assert [at for at, _ in session.history.attached.pieces] == [2]
 
 
 def test_context_waits_for_the_next_request_when_one_is_refused() -> None:
@@ -97,7 +97,7 @@ def test_context_waits_for_the_next_request_when_one_is_refused() -> None:
     asked = {"role": "user", "content": "hello"}
     with pytest.raises(brim.BudgetTooSmall):
         session.fit([{"role": "system", "content": words("rule", 400)}, asked])
-    session.budget = 3_000
+    session.configure(budget=3_000)
     for _ in range(2):
         fitted = session.fit([{"role": "system", "content": "Be brief."}, asked])
         assert json.dumps(fitted.messages).count("SECRET-9") == 1
@@ -140,4 +140,4 @@ def test_a_fork_has_the_context_of_what_it_begins_with_and_of_the_message_that_i
     other = session.fork(3)  # question 0, its answer, question 1
     fitted = json.dumps(other.say("Question 2 in other words").messages)
     assert [fitted.count(f"SECRET-{turn}") for turn in range(3)] == [1, 1, 1]
-    assert [at for at, _ in other._attached] == [0, 2, 3]
+    assert [at for at, _ in other.history.attached.pieces] == [0, 2, 3]

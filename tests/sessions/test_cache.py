@@ -71,7 +71,7 @@ def test_a_day_is_asked_for_in_a_field_of_its_own() -> None:
 def test_without_a_clock_no_pause_is_seen() -> None:
     session = brim.Session(model="claude-sonnet-4-5", budget=8_000, clock=None)
     session.fit(chat(21)[1:])
-    assert session._asked_at == 0
+    assert session.history.state.asked_at == 0
 
 
 def test_a_pause_that_a_restart_lies_in_is_seen() -> None:

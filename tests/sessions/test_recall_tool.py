@@ -32,8 +32,8 @@ CALLS: dict[str, Any] = {
 def session_with(text: str) -> tuple[Session, str]:
     session = Session(model="gpt-4o", budget=50_000)
     session.say(f"Please keep this: {text[:2000]}")
-    handle = session._writer.keep(text)
-    session._save()
+    handle = session.history.writer.keep(text)
+    session.storage.save()
     return session, handle
 
 

@@ -238,4 +238,4 @@ def test_a_fork_has_the_clock_and_the_time_limit_of_the_session_that_it_leaves()
     asked.clear()
     fork.fit([{"role": "user", "content": "hello"}, {"role": "user", "content": "and goodbye"}])
     assert asked
-    assert fork.fit_timeout is None
+    assert fork.settings.fit_timeout is None

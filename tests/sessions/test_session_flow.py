@@ -90,7 +90,7 @@ def test_the_usage_of_a_response_is_the_size_of_what_was_sent(api: str) -> None:
     session = Session(model=MODELS[api], api=api, budget=50_000)
     sent = session.say("Hello, my order is A-1029.").conversation
     session.record(REPLIES[api])
-    count = session._counter().count(sent)
+    count = session.history.counter.count(sent)
     assert (count.tokens, count.source) == (27, "actual")
 
 
@@ -98,9 +98,9 @@ def test_a_number_or_a_usage_teaches_as_a_response_does() -> None:
     session = Session(model="gpt-4o", budget=50_000)
     sent = session.say("one").conversation
     session.record(11)
-    assert session._counter().count(sent).tokens == 11
+    assert session.history.counter.count(sent).tokens == 11
     session.record(apis.Usage(12))
-    assert session._counter().count(sent).tokens == 12
+    assert session.history.counter.count(sent).tokens == 12
     assert len(session.log) == 1
 
 
@@ -426,7 +426,7 @@ def test_an_export_is_read_from_a_file(tmp_path: Path) -> None:
     place = tmp_path / "s.jsonl"
     place.write_text("\n".join(session.export()), "utf-8")
     again = Session.import_(place)
-    assert (again.id, again.budget, len(again.log)) == ("s", 3_000, len(session.log))
+    assert (again.id, again.settings.budget, len(again.log)) == ("s", 3_000, len(session.log))
 
 
 @pytest.mark.parametrize("way", ["load", "import"])
@@ -438,7 +438,7 @@ def test_what_a_session_was_made_with_comes_back_with_it(way: str) -> None:
     session = Session(model="claude-sonnet-4-5", budget=3_000, store=store, id="s", **made)  # type: ignore[arg-type]
     session.say("Does a boat of ten metres fit into berth 12?")
     again = Session.load("s", store=store) if way == "load" else Session.import_(session.export())
-    assert (again.policy, again.recall_mode, again.reserve) == (policy, "tool", 500)
+    assert (again.settings.policy, again.settings.recall, again.settings.reserve) == (policy, "tool", 500)
     fitted, other = again.say("And one of twelve?"), session.fork(1).say("And one of twelve?")
     assert (fitted.body, fitted.tokens) == (other.body, other.tokens)
     assert fitted.conversation.fields == other.conversation.fields
@@ -451,7 +451,7 @@ def test_settings_that_are_given_on_loading_are_taken_before_those_that_were_kep
     first = Session(model="claude-sonnet-4-5", budget=3_000, store=store, id="s", system="Be brief.", recall="off")
     first.say("Hello.")
     again = Session.load("s", store=store, recall="auto", system="Be kind.")
-    assert again.recall_mode == "auto"
+    assert again.settings.recall == "auto"
     assert again.say("Hello?").conversation.fields["system"] == b'"Be kind."'
 
 

@@ -126,7 +126,7 @@ def test_a_model_that_counts_otherwise_is_sent_no_more_than_the_budget(other: st
     session = Session(model="gpt-4o", budget=4_000, store=store, id="x")
     session.fit(messages)
     loaded = Session.load("x", store=store, model=other)
-    session.model = models.find(other)
+    session.configure(model=models.find(other))
     for one in (loaded, session):
         fitted = one.fit(more)
         assert fitted.tokens == int(brim.count(fitted.messages, model=other)) <= 4_000

@@ -205,7 +205,7 @@ def test_a_sessions_summary_survives_reload() -> None:
 def test_a_summary_can_be_awaited() -> None:
     session = Session(model="gpt-4o", budget=1_500)
     filled(session, 40)
-    session.running_summary = type(session.running_summary)(LlmSummarizer(Model("RAINFALL.")))
+    session.history.running_summary = type(session.running_summary)(LlmSummarizer(Model("RAINFALL.")))
     assert run(session.summarize()) is True
     assert session.running_summary.text.startswith("RAINFALL.")
 
@@ -252,7 +252,7 @@ def test_an_answer_that_is_no_text_is_refused_in_one_line(answer: Any, caplog: p
 
     session = Session(model="gpt-4o", budget=1_500)
     filled(session, 30)
-    session.running_summary = type(session.running_summary)(LlmSummarizer(ask))
+    session.history.running_summary = type(session.running_summary)(LlmSummarizer(ask))
     assert run(session.summarize()) is False
     assert len([record for record in caplog.records if "no text" in record.message]) == 1
 

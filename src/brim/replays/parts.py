@@ -140,7 +140,7 @@ class _Part:
         endless = replace(model, window=WHOLE, max_output=None)
         given: dict[str, Any] = {"model": endless, "actuals": self._actuals, "recall": "off", "breakpoints": False}
         session = self._whole.of(conversation, recorded.session or None, **given)
-        session.model = endless
+        session.configure(model=endless)
         session.fit_parsed(recorded.body, conversation)
         self._conversations.add(session.id)
         before = self._bills.bill(session.id, conversation, counter, model.prices, recorded.at)

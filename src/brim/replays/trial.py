@@ -101,7 +101,7 @@ class Trial:
             )
             return alone, None
         session = self._sessions.of(conversation, arrival.recorded.session or None, model=model, actuals=self._actuals)
-        session.model, session.budget, session.policy = model, self.budget, self.policy
+        session.configure(model=model, budget=self.budget, policy=self.policy)
         compactions = session.compactions
         fitted = session.fit_parsed(body, conversation)
         self._sums.compactions += session.compactions - compactions

@@ -120,7 +120,7 @@ class Recollection:
         self, log: Sequence[Message], size: Callable[[Message], int] = _about, embed: Embedder | None = None
     ) -> None:
         self._log = log
-        self._size = size
+        self.size = size
         self.embed = embed
         self._segments: dict[int, Chat] = {}
         self._postings: dict[str, list[int]] = {}
@@ -297,7 +297,7 @@ class Recollection:
         chat.cut(max(0, end - start))
         for at in range(start + len(chat.index), min(end, start + SEGMENT)):
             message = self._log[at]
-            chat.add(message.text[:INDEXED] if message.role != "system" else "", self._size(message))
+            chat.add(message.text[:INDEXED] if message.role != "system" else "", self.size(message))
         return chat.index
 
 

@@ -12,8 +12,9 @@ from brim.errors import BudgetTooSmall
 from brim.fitting import fit
 from brim.models import Model
 from brim.planning.policies.summaries import naive
+from brim.planning.request import Summarize
 from brim.sessions.view import Entry, EntryKind
-from brim.summaries.awaited import Summarizer, asked
+from brim.summaries.awaited import AwaitedSummaries, Summarizer, SummaryWanted, asked
 from brim.summaries.llm import FRAME, LlmSummarizer
 from brim.tokens.tokenizers import tokenizer
 
@@ -38,6 +39,51 @@ class RunningSummary:
         self._thread: threading.Thread | None = None
         self._task: asyncio.Task[bool] | None = None
         self._version = 0
+        self._awaited: AwaitedSummaries | None = None  # those that the current turn waits for
+
+    def begin(self, waits: bool) -> None:
+        """A plan is made now, which may be given up for summaries if it `waits` and the summariser says so."""
+        if not (waits and self.waits and self.summarizer is not None):
+            self._awaited = None
+        elif self._awaited is None or self._awaited.summarizer is not self.summarizer:
+            self._awaited = AwaitedSummaries(self.summarizer)
+        if self._awaited is not None:
+            self._awaited.begin()
+
+    def end(self) -> None:
+        """The plan is made. Raises SummaryWanted if it lacks summaries."""
+        if self._awaited is not None:
+            self._awaited.end()
+
+    def turned(self) -> None:
+        """The turn is over, sent or refused: the next one may wait again."""
+        if self._awaited is not None:
+            self._awaited.rounds = 0
+
+    def give_up(self, archived: Callable[[], Unsummarized]) -> None:
+        """After a compaction: let it wait for the summary of what it archived. Raises SummaryWanted."""
+        if self._awaited is None or self._awaited.rounds:
+            return
+        work, waiting = archived(), self._awaited
+        if not self.lacks(work):
+            return
+
+        async def made() -> None:
+            waiting.rounds += 1
+            await self.run(work)
+
+        raise SummaryWanted(made)
+
+    def answering(self, log: Sequence[Message]) -> Summarize:
+        """What a policy's summary says."""
+
+        def summary(messages: Sequence[Message], previous: str, tokens: int) -> str:
+            if self._awaited is not None:
+                return self._awaited(messages, previous, tokens)
+            known = set(map(id, log))  # a block of a message is no part of the log, and of no running summary
+            return self.ready(messages, tokens) if any(id(one) in known for one in messages) else ""
+
+        return summary
 
     def start(self, archived: Callable[[], Unsummarized], keep: Callable[[], None] = lambda: None) -> None:
         """Summarise newly archived messages in the background, if there is a summariser.

@@ -111,7 +111,7 @@ class SessionRouter:
         most = 0
         for id in list(reversed(self._alike.get(place, OrderedDict()))):
             session = self.held(id)
-            if session is None or session._api != conversation.api:
+            if session is None or session.settings.api != conversation.api:
                 continue
             common = common_length(session.log, conversation.messages)
             if common > most or (best is None and not session.log):
@@ -142,8 +142,8 @@ class SessionRouter:
         session = self.held(found.session.id)
         if session is None:
             session = Session.loaded(found, self.store, **_settings(given))
-            session._fresh = True
-        if session._api != conversation.api:
+            session.storage.fresh = True
+        if session.settings.api != conversation.api:
             return None, 0
         return session, common_length(session.log, conversation.messages)
 
@@ -157,7 +157,7 @@ class SessionRouter:
         if id in self._live or taken:
             id = scoped(place.tenant, secrets.token_hex(16))
         session = Session(**{**settings, "id": id, "store": self.store})
-        session._fresh = True
+        session.storage.fresh = True
         return session
 
     def _loaded(self, id: str, settings: dict[str, Any]) -> Session | None:

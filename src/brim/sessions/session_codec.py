@@ -18,6 +18,7 @@ from brim.errors import BadInput, UnknownModel
 from brim.models import Model
 from brim.planning.attachments import Attachment
 from brim.planning.policies.policy import Policy
+from brim.sessions.state import SessionSettings
 from brim.sessions.view import Entry, View
 from brim.stores.inmemory import InMemoryStore
 from brim.stores.protocol import SessionRecord, Store
@@ -57,30 +58,32 @@ class State(msgspec.Struct):
     pins: list[str] = []  # digests of the messages that stay verbatim
 
 
-class Digests:
-    """SHA-256 of what a view shows, each computed once."""
+class WrittenView:
+    """A view as it is written down; what it grew by since the last turn is all that is looked at.
+
+    `kept` are its entries, with messages that stand side by side as they are in one; `digests` those of the texts that
+    stand in another form than in the log.
+    """
 
     def __init__(self) -> None:
-        self._known: dict[bytes, bytes] = {}
+        self.kept: list[Kept] = []
+        self.digests: dict[bytes, bytes] = {}
+        self._entries: list[Entry] = []
 
-    def of(self, view: View) -> dict[bytes, bytes]:
-        """The digests of all texts that stand in a view in another form than in the log."""
-        raws = [entry.message.raw for entry in view.entries if entry.kind != AS_IS]
-        self._known = {raw: self._known.get(raw) or hashlib.sha256(raw).digest() for raw in raws}
-        return self._known
-
-
-def kept_entries(view: View, digests: dict[bytes, bytes]) -> list[Kept]:
-    """The entries of a view, with messages that stand side by side as they are in one."""
-    found: list[Kept] = []
-    for entry in view.entries:
-        if entry.kind != AS_IS:
-            found.append(Kept(entry.start, entry.end, entry.kind, entry.tokens, digests[entry.message.raw]))
-        elif found and found[-1].kind == AS_IS and found[-1].end == entry.start:
-            found[-1].end = entry.end
-        else:
-            found.append(Kept(entry.start, entry.end, AS_IS))
-    return found
+    def follow(self, view: View) -> None:
+        done, known = len(self._entries), self.digests
+        if view.entries[:done] != self._entries:
+            done, self.kept, self.digests = 0, [], {}
+        self._entries = list(view.entries)
+        for entry in self._entries[done:]:
+            if entry.kind != AS_IS:
+                raw = entry.message.raw
+                self.digests[raw] = known.get(raw) or hashlib.sha256(raw).digest()
+                self.kept.append(Kept(entry.start, entry.end, entry.kind, entry.tokens, self.digests[raw]))
+            elif self.kept and self.kept[-1].kind == AS_IS and self.kept[-1].end == entry.start:
+                self.kept[-1].end = entry.end
+            else:
+                self.kept.append(Kept(entry.start, entry.end, AS_IS))
 
 
 def view_of(
@@ -147,13 +150,22 @@ def _changed(policy: Policy) -> dict[str, Any]:
     return {key: value for key, value in policy.as_dict().items() if key == "name" or value != usual[key]}
 
 
-def settings_of(policy: Policy, given: Mapping[str, Any]) -> dict[str, Any]:
+def settings_of(settings: SessionSettings) -> dict[str, Any]:
     """What a session was made with, the defaults left out, so that it is the same after a reload.
 
-    Example: settings_of(Policy.agent(low=0.5), {"system": None}) -> {"policy": {"name": "agent", "low": 0.5}}
+    Example: the settings of Session(model="gpt-4o", policy=Policy.agent(compact_to=0.5)) ->
+    {"policy": {"name": "agent", "compact_to": 0.5}}
     """
-    found = {key: value for key, value in given.items() if value != DEFAULTS[key]}
-    return found if policy == Policy.agent() else {"policy": _changed(policy), **found}
+    given = {name: getattr(settings, name) for name in DEFAULTS}
+    found = {name: value for name, value in given.items() if value != DEFAULTS[name]}
+    policy = {} if settings.policy == Policy.agent() else {"policy": _changed(settings.policy)}
+    return {**({} if settings.follows else own_model(settings.model)), **policy, **found}
+
+
+def encoded_settings(settings: SessionSettings) -> bytes:
+    """The same as JSON; empty for the defaults."""
+    given = settings_of(settings)
+    return encode(given) if given else b""
 
 
 @lru_cache(64)

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from brim.content import handle_of
-from brim.conversation import Message, encode
+from brim.conversation import Message
 from brim.planning.attachments import Attachment
 from brim.sessions import session_codec
 from brim.sessions.attached import Placed
@@ -34,7 +34,7 @@ class Writer:
         self._blobs: list[bytes] = []
         self._state = b""
         self._written: dict[bytes, bytes] = {}
-        self._digests = session_codec.Digests()
+        self._view = session_codec.WrittenView()
 
     def copy(self) -> Writer:
         """The same, to go on from when what is added now is given up."""
@@ -118,7 +118,8 @@ class Writer:
         for message in log.messages:
             self.chain.append(link(self.chain[-1], message))
         if state:
-            self._written = dict(self._digests.of(view))
+            self._view.follow(view)
+            self._written = dict(self._view.digests)
             self._state = _timeless(msgspec.msgpack.decode(state, type=session_codec.State))
 
     def commit(
@@ -128,19 +129,19 @@ class Writer:
         view: View,
         state: Mapping[str, Any],
         meta: Mapping[str, Any],
-        settings: Mapping[str, Any],
+        settings: bytes,
     ) -> bool:
         """Write what is new of this turn; what cannot be written is only lost to later processes.
 
-        `state` are fields of `keeping.State` beside its entries and its settings. False if the store does not hold what
-        this one wrote before, and nothing else: then nothing is written.
+        `state` are fields of `session_codec.State` beside its entries and its settings, which are JSON.
+        False if the store does not hold what this one wrote before, and nothing else: then nothing is written.
         """
-        digests = self._digests.of(view)
+        self._view.follow(view)
+        digests = self._view.digests
         if settings:
-            given = encode(settings)
-            digests = digests | {given: hashlib.sha256(given).digest()}
-            state = {**state, "settings": digests[given]}
-        made = session_codec.State(session_codec.kept_entries(view, digests), **state)
+            digests = digests | {settings: hashlib.sha256(settings).digest()}
+            state = {**state, "settings": digests[settings]}
+        made = session_codec.State(self._view.kept, **state)
         timeless = _timeless(made)
         if not self._pending and not self._blobs and timeless == self._state:
             return True

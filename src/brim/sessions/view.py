@@ -40,6 +40,9 @@ class View:
     settled: int = 0
     tokens: int = 0
 
+    def copy(self) -> View:
+        return View(list(self.entries), self.settled, self.tokens)
+
     def append(self, entries: Iterable[Entry]) -> None:
         for entry in entries:
             self.entries.append(entry)

@@ -257,8 +257,8 @@ class Admin:
         model = given["model"] or catalog.model_of(None, conversation.model)
         sessions = self._gateway.fitter.sessions
         session = sessions.of(conversation, body.session, tenant=tenant, **{**given, "model": model})
-        session.model, session.policy, session.actuals = model, given["policy"], given["actuals"]
-        session.budget, session.reserve = given["budget"], given["reserve"]
+        names = "policy", "actuals", "budget", "reserve"
+        session.configure(model=model, **{name: given[name] for name in names})
         try:
             return session.fit_parsed(body.request, conversation)
         finally:

@@ -8,7 +8,7 @@ from typing import Any
 from brim.gateway.observe.turns import GatewayTurn
 from brim.models.caching import caching_of
 from brim.planning.reports.decisions import CacheBreak
-from brim.sessions.cache_breaks import SentTurn, cache_break
+from brim.sessions.prompt_cache import SentTurn, cache_break
 from brim.tokens.counter import Counter
 
 # For unknown models: no provider keeps a prompt for less.

@@ -404,17 +404,22 @@ class Fitter:
             return self._result(fitted, raw, conversation, live, model, actuals, limit, archived)
         if controls.dry_run:
             session = apart(conversation, wanted, left, policy, actuals, self.recall)
-            session.fit_timeout = self.fit_timeout
+            session.configure(fit_timeout=self.fit_timeout)
             fitted = session.fit_parsed(raw, conversation, controls.pins)
         else:
             session = self.sessions.of(
                 conversation, controls.session or None, tenant=controls.tenant, model=wanted, actuals=actuals
             )
             live = self.conversations.behind(session.id, live)
-            session.model, session.budget, session.policy, session.recall_mode = wanted, left, policy, self.recall
-            session.actuals = actuals
+            session.configure(
+                model=wanted,
+                budget=left,
+                policy=policy,
+                recall=self.recall,
+                actuals=actuals,
+                fit_timeout=self.fit_timeout,
+            )
             session.running_summary.summarizer = self.summarizer
-            session.fit_timeout = self.fit_timeout
             try:
                 fitted = session.fit_parsed(raw, conversation, controls.pins, waits=True)
             finally:

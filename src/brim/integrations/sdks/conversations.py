@@ -49,7 +49,7 @@ class Sent:
         """Base the next counts on the provider's count."""
         sent = self.fitted.conversation
         try:
-            Counter(self.session.model, sent.api, self.session.actuals).record(sent, tokens)
+            Counter(self.session.model, sent.api, self.session.settings.actuals).record(sent, tokens)
         except BrimError as problem:  # the answer has arrived, so failing to learn only costs accuracy
             log.warning("the usage of a response was not learnt: %s", problem)
 
