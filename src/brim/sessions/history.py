@@ -23,7 +23,7 @@ from brim.tokens.counter import Counter
 SAVED_BYTES = 16 << 20  # bytes of saved results to remember
 
 
-class History:
+class SessionHistory:
     """The log of a session and its view, which change together, and the writer that hears of every change."""
 
     def __init__(self, settings: SessionSettings, writer: Writer, summary: RunningSummary, embed: Embedder | None):
@@ -203,7 +203,7 @@ class History:
 
         return restore
 
-    def branch(self, other: History, length: int, blobs: Callable[[list[str]], list[bytes]]) -> None:
+    def branch(self, other: SessionHistory, length: int, blobs: Callable[[list[str]], list[bytes]]) -> None:
         """Begin as the first messages of another history, as they are shown there."""
         tight, compactions, head = other.state.tight, other.state.compactions, other.state.head
         self.state = SessionState(tight, compactions, head, carried=other.state.carried, pins=other.state.pins)

@@ -36,11 +36,11 @@ from brim.relevance import Embedder
 from brim.sessions import session_codec, validation
 from brim.sessions.answers import came_back, collected
 from brim.sessions.embeddings import Embeddings
-from brim.sessions.history import History
+from brim.sessions.history import SessionHistory
 from brim.sessions.model_summaries import RunningSummary
 from brim.sessions.state import SessionSettings
 from brim.sessions.storage import Storage, blobs_of
-from brim.sessions.turn import Turn
+from brim.sessions.turn import SessionTurn
 from brim.sessions.turn_writer import Writer
 from brim.sessions.view import View
 from brim.stores.protocol import LoadedSession, SessionRecord, Store, Wanted
@@ -113,7 +113,7 @@ class Session:
     def _begin(
         self, settings: SessionSettings, store: Store, id: str, summary: RunningSummary, embed: Embedder | None
     ) -> None:
-        self.history = History(settings, Writer(id, secrets.token_hex(8)), summary, embed)
+        self.history = SessionHistory(settings, Writer(id, secrets.token_hex(8)), summary, embed)
         self.history.counter.text("Wörter …")  # load the tokenizer now rather than in the first turn
         self.storage = Storage(store, id, self.history)
         self._unknown: object = None  # an unknown model name from a body
@@ -211,7 +211,7 @@ class Session:
             self.configure(api=conversation.api)
             request, conversation = answerable(request, conversation, self.model, history.counter)
             try:
-                made = Turn(history, self.storage, conversation, request, noted)
+                made = SessionTurn(history, self.storage, conversation, request, noted)
                 return made.made(partial(self._follow, conversation), lambda: conversation.messages)
             except BudgetTooSmall:
                 if history.attached.at(len(self.log) - 1):  # its context waits for what is sent instead
@@ -247,7 +247,7 @@ class Session:
                 history.note(pins=state.pins | pins)
             try:
                 with incidents.collected() as noted:
-                    made = Turn(history, self.storage, conversation, [], noted)
+                    made = SessionTurn(history, self.storage, conversation, [], noted)
                     return made.made(partial(history.append, [said]), lambda: (*self.log, said))
             except BaseException:
                 history.cut(before)

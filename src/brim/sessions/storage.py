@@ -14,7 +14,7 @@ from brim.deadline import OutOfTime, nested, run_within
 from brim.errors import BrimError
 from brim.sessions import session_codec
 from brim.sessions.attached import Attached
-from brim.sessions.history import History
+from brim.sessions.history import SessionHistory
 from brim.sessions.state import SessionSettings
 from brim.sessions.turn_writer import Writer, originals
 from brim.sessions.view import HANDLE, View, common_length
@@ -32,7 +32,7 @@ class Storage:
     A store that fails is noted, and the turn succeeds; the next turn writes what is missing.
     """
 
-    def __init__(self, store: Store, id: str, history: History) -> None:
+    def __init__(self, store: Store, id: str, history: SessionHistory) -> None:
         self.store = store
         self.id = id
         self.fresh = False  # whether the store was just asked

@@ -18,7 +18,7 @@ from brim.planning.draft import own_name
 from brim.planning.plan import Plan
 from brim.planning.reports.decisions import CacheBreak, Report
 from brim.planning.request import PlanRequest
-from brim.sessions.history import History
+from brim.sessions.history import SessionHistory
 from brim.sessions.prompt_cache import SentTurn, cache_break, end_of
 from brim.sessions.storage import Storage
 from brim.sessions.view import Entry, View, decisions
@@ -26,11 +26,11 @@ from brim.sessions.view_planning import as_sent, begin_plainly, marked, planned,
 from brim.summaries.awaited import SummaryWanted
 
 
-class Turn:
+class SessionTurn:
     """A request of a session: its parsed form, the request as it was given, and the faults noted meanwhile."""
 
     def __init__(
-        self, history: History, storage: Storage, conversation: Conversation, request: Any, noted: list[Incident]
+        self, history: SessionHistory, storage: Storage, conversation: Conversation, request: Any, noted: list[Incident]
     ) -> None:
         self._history = history
         self._storage = storage
@@ -130,7 +130,7 @@ class Turn:
 
 
 def _at_budget(
-    history: History, request: Any, work: PlanRequest, messages: Sequence[Message]
+    history: SessionHistory, request: Any, work: PlanRequest, messages: Sequence[Message]
 ) -> Callable[[int], Fitted]:
     """The same turn at another budget, planned without memory."""
     reserve, attached, now = history.settings.reserve, history.attached, max(0, len(messages) - 1)

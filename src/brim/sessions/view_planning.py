@@ -24,7 +24,7 @@ from brim.planning.policies import strategies
 from brim.planning.policies.rolling import CONTEXT, PREFIX
 from brim.planning.request import PlanRequest
 from brim.sessions.compaction import compact
-from brim.sessions.history import History
+from brim.sessions.history import SessionHistory
 from brim.sessions.prompt_cache import bare, ended, lost_marks, with_breakpoints
 from brim.sessions.view import Entry, EntryKind, View, common_length
 from brim.summaries.deterministic import HEADER
@@ -38,7 +38,7 @@ ASKED_TO = 0.9
 COLD = 0.5
 
 
-def request_of(history: History, conversation: Conversation) -> PlanRequest:
+def request_of(history: SessionHistory, conversation: Conversation) -> PlanRequest:
     """What a turn has to plan."""
     settings, state, running = history.settings, history.state, history.running_summary
     return PlanRequest(
@@ -61,7 +61,7 @@ def as_sent(conversation: Conversation, view: View) -> Conversation:
     return replace(conversation, messages=view.messages())
 
 
-def planned(history: History, work: PlanRequest) -> Plan:
+def planned(history: SessionHistory, work: PlanRequest) -> Plan:
     """The view as it is while it fits, else brought under the limit. Raises BudgetTooSmall, SummaryWanted."""
     policy, view, state = work.policy, history.view, history.state
     if not policy.appends:
@@ -86,7 +86,7 @@ def planned(history: History, work: PlanRequest) -> Plan:
     return replace(outcome, conversation=sent, total=work.total(sent))
 
 
-def _is_cold(history: History, work: PlanRequest) -> bool:
+def _is_cold(history: SessionHistory, work: PlanRequest) -> bool:
     """Whether what was sent last is no longer in the provider's cache: then a compaction costs nothing."""
     caching, given, clock = caching_of(work.model), work.conversation, history.settings.clock
     idle = clock() - history.state.asked_at if clock is not None and history.state.asked_at else 0.0
@@ -98,7 +98,7 @@ def _is_cold(history: History, work: PlanRequest) -> bool:
     return idle > kept_for(caching, *asked)
 
 
-def _asks_for_archived(history: History) -> bool:
+def _asks_for_archived(history: SessionHistory) -> bool:
     """Whether a chat ends with a message that asks for what is archived, or what a first compaction archives."""
     last, automatic = history.log[-1], history.settings.recall == "auto"
     if history.state.tight or not automatic or last.role != "user" or last.answers or not history.is_chat():
@@ -113,7 +113,7 @@ def _asks_for_archived(history: History) -> bool:
     return history.recollection.misses(last, len(history.log) - 1, room, shown)
 
 
-def _recall_after(history: History, work: PlanRequest) -> None:
+def _recall_after(history: SessionHistory, work: PlanRequest) -> None:
     """Spend some of what a compaction left free on what the message that caused it is about."""
     if history.settings.recall != "auto":
         return
@@ -127,7 +127,7 @@ def _recall_after(history: History, work: PlanRequest) -> None:
         view.replace(len(before), [recalled, last], min(view.settled, len(before)))
 
 
-def marked(history: History, work: PlanRequest, sent: Conversation) -> Conversation:
+def marked(history: SessionHistory, work: PlanRequest, sent: Conversation) -> Conversation:
     """What is sent, with cache breakpoints where the API has them and the client's are gone."""
     settings, view = history.settings, history.view
     if not (settings.breakpoints and history.state.tight and apis.APIS[settings.api].marks_cache):
@@ -136,7 +136,7 @@ def marked(history: History, work: PlanRequest, sent: Conversation) -> Conversat
     return with_breakpoints(work, sent, sorted(places), lost_marks(view, history.log))
 
 
-def begin_plainly(history: History, messages: Sequence[Message]) -> None:
+def begin_plainly(history: SessionHistory, messages: Sequence[Message]) -> None:
     """Bring the log to the messages of a turn that failed: nothing is ranked, compacted or recalled."""
     common = common_length(history.log, messages)
     if common < len(history.log):
@@ -151,7 +151,7 @@ def begin_plainly(history: History, messages: Sequence[Message]) -> None:
         history.place_context(len(history.log) - 1)
 
 
-def planned_plainly(history: History, work: PlanRequest) -> Plan:
+def planned_plainly(history: SessionHistory, work: PlanRequest) -> Plan:
     """The whole log by size alone. Raises BudgetTooSmall, and shows the log as it is."""
     entries, view, size = history.entries(), history.view, work.counter.message
     history.note(tight=True)

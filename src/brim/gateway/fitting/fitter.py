@@ -411,14 +411,8 @@ class Fitter:
                 conversation, controls.session or None, tenant=controls.tenant, model=wanted, actuals=actuals
             )
             live = self.conversations.behind(session.id, live)
-            session.configure(
-                model=wanted,
-                budget=left,
-                policy=policy,
-                recall=self.recall,
-                actuals=actuals,
-                fit_timeout=self.fit_timeout,
-            )
+            session.configure(model=wanted, budget=left, policy=policy, recall=self.recall)
+            session.configure(actuals=actuals, fit_timeout=self.fit_timeout)
             session.running_summary.summarizer = self.summarizer
             try:
                 fitted = session.fit_parsed(raw, conversation, controls.pins, waits=True)
