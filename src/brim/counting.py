@@ -62,11 +62,11 @@ def _known_or_near(name: str) -> Model:
     """The model of a name; an unknown one is counted like the model that its name resembles, with a warning."""
     try:
         return models.find(name)
-    except UnknownModel:
+    except UnknownModel as unknown:
         if not name.strip():
             raise
         model = approximate(name)
-        warnings.warn(approximation(model), UserWarning, stacklevel=4)
+        warnings.warn(approximation(model, unknown.near), UserWarning, stacklevel=4)
         return model
 
 
@@ -75,12 +75,14 @@ def approximate(name: str) -> Model:
     return Model(name, "", NO_WINDOW, None, family_of(name), None, "openai_chat", "unknown")
 
 
-def approximation(model: Model) -> str:
-    """Example: "'my-model' is not a known model: its tokens are estimated by bytes and characters (…)" """
-    by = "bytes and characters (the family `estimate`)"
+def approximation(model: Model, near: Sequence[str] = ()) -> str:
+    """Example: "'my-model' is not a known model, so its tokens are estimated from bytes and characters" """
+    by = "from bytes and characters"
     if model.family != "estimate":
-        by = f"the vocabulary of {model.family}"
-    return f"{model.name!r} is not a known model: its tokens are estimated by {by}"
+        by = f"with the vocabulary of {model.family}"
+    alike = [name for name in near if model.name.casefold() in name]
+    hint = f"; did you mean {', '.join(alike)}?" if alike else ""
+    return f"{model.name!r} is not a known model, so its tokens are estimated {by}{hint}"
 
 
 def record(

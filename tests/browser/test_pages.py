@@ -132,6 +132,16 @@ def test_a_block_of_the_map_opens_its_message(turn: Page) -> None:
     assert turn.evaluate("document.activeElement.tagName") == "SUMMARY"
 
 
+def test_unchanged_items_can_be_hidden_and_a_block_brings_its_message_back(turn: Page) -> None:
+    same = turn.locator("details.item.same").first
+    expect(same).to_be_visible()
+    turn.get_by_label("Show only what changed").check()
+    expect(same).to_be_hidden()
+    expect(turn.locator("details.item:not(.same)").first).to_be_visible()
+    turn.evaluate("location.hash = document.querySelector('details.item.same').id")
+    expect(same).to_be_visible()
+
+
 def test_the_slider_plans_again_and_tells_it(turn: Page) -> None:
     slider = turn.get_by_role("slider", name="Budget in tokens")
     expect(slider).to_be_visible()

@@ -54,6 +54,25 @@ def test_models_are_listed_by_pattern(run: Run) -> None:
     assert run("models", "gpt-4o*").code == 0
 
 
+def test_the_model_that_a_name_means_is_listed_first(run: Run) -> None:
+    rows = [line.split() for line in run("models", "gpt-4o").out.splitlines()[1:]]
+    assert rows[0][:2] == ["gpt-4o", "openai"]
+    assert ["gpt-4o", "azure"] in [row[:2] for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (("fit", "x", "--policy", "nope"), "there is no policy 'nope': give one of agent, rolling"),
+        (("fit", "x", "--budget", "abc"), "fit: --budget: 'abc' is not a number"),
+        (("sessions",), "name what to do: list, show"),
+        (("serve", "--hlp"), "serve --help lists its flags"),
+    ],
+)
+def test_wrong_use_is_answered_in_words_of_the_command(run: Run, wrong: tuple[str, ...], told: str) -> None:
+    assert told in run(*wrong).err
+
+
 def test_models_come_as_json_lines(run: Run) -> None:
     lines = run("models", "gpt-4o-mini", "--json").out.splitlines()
     assert all('"window"' in line and "gpt-4o-mini" in line for line in lines)

@@ -101,7 +101,7 @@ def test_a_model_that_nobody_knows_is_estimated_and_that_is_said(run: Run, tmp_p
     for args in (("count", "-"), ("count", "chat.json")):
         done = run(*args, "-m", "my-model", stdin="hello")
         assert done.code == 0
-        assert "'my-model' is not a known model: its tokens are estimated" in done.err
+        assert "'my-model' is not a known model, so its tokens are estimated" in done.err
         assert "estimate" in done.out
     found = run("count", "chat.json", "-m", "my-model", "--json").json
     assert (found["source"], "max_input" in found) == ("estimated", False)

@@ -61,6 +61,19 @@ def test_explain_shows_the_layers_and_the_items(run: Run, file: str) -> None:
         assert words in done.out
 
 
+def test_explain_lists_every_changed_item_and_unchanged_ones_by_runs(run: Run, tmp_path: Path) -> None:
+    sample = tmp_path / "sample.json"
+    run("demo", "--save", str(sample))
+    asked = ("explain", str(sample), "--budget", "8000")
+    tree = run(*asked).out.partition(" items\n")[2]
+    decisions = run(*asked, "--json").json["decisions"]
+    changed = [one["item"].replace(".parts[0]", "") for one in decisions if one["before"] != one["after"]]
+    assert changed
+    assert all(f"{item} " in tree for item in changed)
+    assert len(tree.splitlines()) < len(decisions) / 2
+    assert " – [" in tree
+
+
 def test_fit_explains_on_standard_error(run: Run, file: str) -> None:
     done = run("fit", file, "--model", "gpt-4o", "--budget", "1000", "--explain")
     assert "L4 history" in done.err

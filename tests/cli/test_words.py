@@ -52,6 +52,13 @@ def test_a_family_alone_is_answered_with_its_newest_models(family: str) -> None:
     assert not {"claude-2", "gpt-3.5-turbo", "gemini-pro"} & set(problem.value.near)
 
 
+def test_a_word_inside_the_names_of_models_is_answered_with_the_newest_of_them() -> None:
+    with pytest.raises(UnknownModel) as problem:
+        models.find("sonnet")
+    assert all("-sonnet-" in name for name in problem.value.near)
+    assert not [name for name in problem.value.near if name.startswith("claude-3")]
+
+
 def test_several_files_and_patterns_are_counted_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("a.md", "b.md", "deep/c.md", "d.txt"):
         (tmp_path / name).parent.mkdir(exist_ok=True)

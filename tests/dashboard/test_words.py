@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brim.dashboard import money, words
+from brim.dashboard import charts, money, words
 from brim.dashboard.data import without_text
 from brim.dashboard.glossary import WORDS
 from brim.dashboard.html import Html, address, el, text
@@ -54,6 +54,11 @@ from .asking import Seen
 )
 def test_numbers_read_well(made: str, told: str) -> None:
     assert made == told
+
+
+@pytest.mark.parametrize(("highest", "top"), [(0, 1), (1, 1), (91, 100), (0.27, 0.4), (378_000, 400_000), (7, 8)])
+def test_a_chart_ends_at_a_round_value_above_its_highest_column(highest: float, top: float) -> None:
+    assert charts.scale(highest) == pytest.approx(top)
 
 
 def test_a_time_of_another_day_has_its_date() -> None:

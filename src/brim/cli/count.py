@@ -111,7 +111,7 @@ def _model(args: argparse.Namespace, named: str) -> Model:
         if get_close_matches(unknown.name, unknown.near, 1, TYPED):
             raise
         model = approximate(unknown.name)
-        print(approximation(model), file=sys.stderr)
+        print(approximation(model, unknown.near), file=sys.stderr)
         return model
 
 

@@ -15,8 +15,8 @@ from rich.tree import Tree
 
 import brim
 from brim.cli.terminal.reading import add_model, apply_settings, tokens
-from brim.cli.terminal.showing import FORMS, STYLE, bar, certainty, show_report
-from brim.cli.terminal.writing import printable
+from brim.cli.terminal.showing import FORMS, STYLE, bar, certainty, plain, show_report
+from brim.cli.terminal.writing import LINES, printable
 from brim.planning.reports.decisions import LAYERS, Decision, Report
 
 BUDGET = 8_000
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     console.print(_INTRO.format(messages=len(json.loads(body)["messages"])), highlight=False)
     console.print(
         f"[bold]Counted for {report.model}[/]: {count.tokens:,} tokens ({certainty(count)})\n"
-        f"[bold]Fitted into {args.budget:,}[/]: {report}\n",
+        f"[bold]Fitted into {args.budget:,}[/]: {plain(str(report), LINES)}\n",
         highlight=False,
     )
     if args.all:
@@ -94,7 +94,7 @@ def _show_layers(console: Console, report: Report) -> None:
     table = Table("layer", "before", "after", "", box=None, header_style="bold")
     for column in (1, 2):
         table.columns[column].justify = "right"
-    for use in report.layers:
+    for use in (use for use in report.layers if use.before or use.after):
         share = use.after / max(1, report.limit)
         table.add_row(f"L{use.layer} {use.name}", f"{use.before:,}", f"{use.after:,}", bar(share, 24))
     style = STYLE[report.level]

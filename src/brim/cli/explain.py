@@ -11,6 +11,8 @@ from rich.console import Console
 from brim.cli.fit import add_request, fitted
 from brim.cli.terminal.showing import show_report
 
+# Columns of what goes to a file or a pipe.
+WIDE = 160
 _EXAMPLES = """examples:
   brim explain chat.json --model gpt-4o --budget 8000
   brim explain body.json --budget 32000 --json | jq .warnings
@@ -35,5 +37,8 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(report.as_dict(), ensure_ascii=False))
     else:
-        show_report(Console(), report)
+        console = Console()
+        if not console.is_terminal:
+            console.width = max(console.width, WIDE)
+        show_report(console, report)
     return 0

@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     apply_settings()
     if args.forget:
         return _forget(args.forget)
-    found = list(catalog.models(args.pattern))
+    found = sorted(catalog.models(args.pattern), key=lambda model: _rank(model, args.pattern or ""))
     used_last = _used_last()
     if args.json:
         for model in found:
@@ -67,10 +67,17 @@ def run(args: argparse.Namespace) -> int:
         console.width = max(console.width, WIDE)  # a file or a pipe has no edge
     console.print(_table(found, set(used_last.values()), narrow=console.width < NARROW))
     console.print(plural(len(found), "model"), highlight=False)
+    if len({model.name for model in found}) < len(found):
+        console.print("A name alone means its first row; provider/name means another one.", highlight=False)
     if used_last:
         told = ", ".join(f"{model} at {provider}" for provider, model in used_last.items())
         console.print(f"* used last: {plain(told)}", highlight=False)
     return 0
+
+
+def _rank(model: catalog.Model, pattern: str) -> tuple[bool, bool, bool]:
+    """Sorts what a pattern most likely means to the top: this name, then what a name alone means, then such a start."""
+    return model.name != pattern, catalog.find(model.name) != model, not model.name.startswith(pattern)
 
 
 def _used_last() -> dict[str, str]:

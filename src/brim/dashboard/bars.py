@@ -12,8 +12,8 @@ from brim.planning.reports.decisions import FULL, HIGH
 HEIGHT, GAP, LEFT = 160, 3, 40
 NARROWEST, WIDEST, ROOM = 9, 40, 1_150
 MOST_COLUMNS = 120
-# What stood over the limit is drawn up to this share, so that the turns as sent stay readable.
-TOP = 1.25
+# What stood over the limit is drawn up to a share between these, so that the turns as sent stay readable.
+LOWEST_TOP, HIGHEST_TOP = 1.25, 2.5
 
 
 def layer_bar(layers: Sequence[Mapping[str, Any]], side: str, limit: int, label: str) -> Html:
@@ -49,25 +49,29 @@ def columns(turns: Sequence[Mapping[str, Any]], base: str, session: str) -> Html
     shown = turns[-MOST_COLUMNS:]
     step = max(NARROWEST, min(WIDEST, ROOM // max(1, len(shown))))
     width = LEFT + step * len(shown) + 8
+    came = max((turn["tokens_before"] / (turn["limit"] or 1) for turn in shown), default=0.0)
+    top = min(HIGHEST_TOP, max(LOWEST_TOP, came + 0.1))
     parts = []
     for share, name in ((HIGH, "high"), (FULL, "full"), (1.0, "limit")):
-        y = _height(share)
+        y = _height(share, top)
         parts.append(el("line", x1=LEFT - 4, x2=width, y1=y, y2=y, class_=name))
-    for share, name in ((0.0, "0%"), (HIGH, "75%"), (FULL, "90%"), (1.0, "limit")):
-        parts.append(el("text", name, x=LEFT - 8, y=_height(share) + 4, text_anchor="end", class_="axis"))
+    for share, name in ((0.0, "0%"), (HIGH, f"{HIGH:.0%}"), (1.0, "limit"), (2.0, "200%")):
+        if share < top:
+            parts.append(el("text", name, x=LEFT - 8, y=_height(share, top) + 4, text_anchor="end", class_="axis"))
     for place, turn in enumerate(shown):
-        parts.append(_column(turn, LEFT + step * place, step - GAP, base, session))
+        parts.append(_column(turn, LEFT + step * place, step - GAP, base, session, top))
     label = f"The window over {words.plural(len(shown), 'turn')}, as shares of its limit; the table has the numbers"
     return el("svg", parts, class_="columns", role="group", aria_label=label, width=width, height=HEIGHT + 22)
 
 
-def _column(turn: Mapping[str, Any], x: int, wide: int, base: str, session: str) -> Html:
+def _column(turn: Mapping[str, Any], x: int, wide: int, base: str, session: str, top: float) -> Html:
     limit = turn["limit"] or 1
     before, after = turn["tokens_before"] / limit, turn["tokens_after"] / limit
     parts = [el("title", _spoken(turn, after)), _rect(x, 0, wide, HEIGHT, "hit")]
-    ghost = min(before, TOP)
+    ghost = min(before, top)
     if ghost > after:
-        parts.append(_rect(x, _height(ghost), wide, round(_height(after) - _height(ghost), 1), "ghost"))
+        high = _height(ghost, top)
+        parts.append(_rect(x, high, wide, round(_height(after, top) - high, 1), "ghost"))
     layers = turn.get("layers") or [{"layer": 0, "after": turn["tokens_after"]}]
     whole = sum(int(layer["after"]) for layer in layers) or 1
     so_far = 0.0
@@ -75,8 +79,8 @@ def _column(turn: Mapping[str, Any], x: int, wide: int, base: str, session: str)
         if not layer["after"]:
             continue
         size = after * int(layer["after"]) / whole
-        top = _height(min(so_far + size, TOP))
-        parts.append(_rect(x, top, wide, round(_height(min(so_far, TOP)) - top, 1), f"l{layer['layer']}"))
+        high = _height(min(so_far + size, top), top)
+        parts.append(_rect(x, high, wide, round(_height(min(so_far, top), top) - high, 1), f"l{layer['layer']}"))
         so_far += size
     if turn["level"] != "ok":
         parts.append(_rect(x, HEIGHT + 3, wide, 4, turn["level"]))
@@ -96,8 +100,8 @@ def _spoken(turn: Mapping[str, Any], used: float) -> str:
     return f"Turn {turn['number']}: {numbers}, {told}{events}"
 
 
-def _height(share: float) -> float:
-    return round(HEIGHT * (1 - share / TOP), 1)
+def _height(share: float, top: float) -> float:
+    return round(HEIGHT * (1 - share / top), 1)
 
 
 def _rect(x: str | float, y: float, width: str | float, height: str | float, name: str) -> Html:

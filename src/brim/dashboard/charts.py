@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,8 @@ from typing import Any
 from brim.dashboard.html import Html, el
 
 HEIGHT = 120
+# How times below a chart are written here, and what the script shows of them.
+_SHOWN, _PARTS = ("%H:%M", "%d %b %H:%M", "%d %b"), ("hour", "both", "day")
 # Columns for the last requests, and the share of the limit up to which they are drawn.
 MOST_REQUESTS, HIGHEST = 80, 2.0
 Points = Sequence[Mapping[str, Any]]
@@ -25,9 +28,10 @@ class Series:
 
 
 def columns(title: str, points: Points, series: Sequence[Series], shown: Callable[[float], str], width: int) -> Html:
-    """Stacked columns, labelled with the highest value and both ends of the time."""
+    """Stacked columns with a scale of round values at the left, and times below."""
     sums = [sum(max(0.0, one.value(point)) for one in series) for point in points]
-    most = max(sums, default=0.0)
+    highest = max(sums, default=0.0)
+    most = scale(highest)
     step = 100 / max(1, len(points))
     parts: list[Html] = [
         el("line", x1=0, x2="100%", y1=y, y2=y, class_="grid") for y in (0.5, HEIGHT / 2, HEIGHT - 0.5)
@@ -35,9 +39,8 @@ def columns(title: str, points: Points, series: Sequence[Series], shown: Callabl
     for place, point in enumerate(points):
         parts.append(_column(point, series, place * step, step, most, shown, width))
     totals = ", ".join(f"{one.name} {_total(one, points, shown)}" for one in series)
-    spoken = f"{title} over time: {totals}; the highest column is {shown(most)}"
+    spoken = f"{title} over time: {totals}; the highest column is {shown(highest)}"
     drawn = el("svg", parts, class_="chart", role="img", aria_label=spoken, width="100%", height=HEIGHT)
-    ends = [_clock(points[0]["at"], width), _clock(points[-1]["at"] + width, width)] if points else ["", ""]
     legend = [
         el(
             "span",
@@ -50,10 +53,30 @@ def columns(title: str, points: Points, series: Sequence[Series], shown: Callabl
     return el(
         "figure",
         el("figcaption", el("span", title, class_="chart-title"), el("span", legend, class_="legend")),
-        el("div", el("span", shown(most), class_="top"), drawn, class_="plot"),
-        el("div", el("span", ends[0]), el("span", ends[1]), class_="ends"),
+        el("div", _scale(most, shown), drawn, class_="plot scaled"),
+        el("div", _times(points, width), class_="ends") if points else None,
         class_="panel",
     )
+
+
+def scale(highest: float) -> float:
+    """The round value at the top of a chart, whose half is round too. Example: 91 -> 100; 0.27 -> 0.4; 1 -> 1"""
+    if highest <= 0:
+        return 1.0
+    unit = 10.0 ** math.floor(math.log10(highest))
+    return next(unit * step for step in (1, 2, 4, 6, 8, 10) if unit * step >= highest * (1 - 1e-9))
+
+
+def _scale(most: float, shown: Callable[[float], str]) -> Html:
+    """The values beside the three lines of a chart; the half of one request is left out."""
+    half = shown(most / 2) if shown(most / 2) not in (shown(0), shown(most)) else ""
+    return el("div", [el("span", value) for value in (shown(most), half, shown(0))], class_="scale", aria_hidden="true")
+
+
+def _times(points: Points, width: int) -> list[Html]:
+    """The times at both ends and in the middle; the script shows them in the reader's zone."""
+    first, last = points[0]["at"], points[-1]["at"] + width
+    return [clock(at, width) for at in (first, (first + last) / 2, last)]
 
 
 def _total(one: Series, points: Points, shown: Callable[[float], str]) -> str:
@@ -71,7 +94,7 @@ def _column(
 ) -> Html:
     told = "\n".join(f"{one.name}: {shown(one.value(point))}" for one in series)
     parts = [
-        el("title", f"{_clock(point['at'], width)}\n{told}"),
+        el("title", f"{_told(point['at'], width)} UTC\n{told}"),
         el("rect", x=f"{x:.3f}%", y=0, width=f"{step:.3f}%", height=HEIGHT, class_="hit"),
     ]
     bottom = float(HEIGHT)
@@ -86,10 +109,19 @@ def _column(
     return el("g", parts)
 
 
-def _clock(at: float, width: int) -> str:
-    """A column's start in UTC: with the day if the chart spans several, without the hour if columns are days."""
-    shown = "%d %b" if width > 6 * 3_600 else "%d %b %H:%M" if width > 600 else "%H:%M"
-    return time.strftime(shown, time.gmtime(at))
+def clock(at: float, width: int) -> Html:
+    """A time below a chart, which the script shows in the reader's zone and otherwise is UTC."""
+    known = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
+    return el("time", _told(at, width), datetime=known, data_with=_PARTS[_spread(width)])
+
+
+def _told(at: float, width: int) -> str:
+    return time.strftime(_SHOWN[_spread(width)], time.gmtime(at))
+
+
+def _spread(width: int) -> int:
+    """What a time needs: 0 the hour, 1 the day and the hour if the chart spans several days, 2 the day alone."""
+    return 2 if width > 6 * 3_600 else 1 if width > 600 else 0
 
 
 def windows(turns: Points, href: Callable[[Mapping[str, Any]], str]) -> Html:

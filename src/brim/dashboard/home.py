@@ -219,7 +219,7 @@ def _charts(found: ViewValues, turns: Sequence[ViewValues], place: NavigationPla
         Series("saved", "k-saved", lambda point: max(0.0, point["saved_usd"])),
     )
     counted = (
-        Series("fitted as they came", "k-free", lambda point: point["requests"] - point["overflows_avoided"]),
+        Series("as they came", "k-plain", lambda point: point["requests"] - point["overflows_avoided"]),
         Series("overflow avoided", "k-saved", lambda point: point["overflows_avoided"]),
     )
 

@@ -27,7 +27,7 @@ FORMS = {
 _ORDER = ("full", "dense", "outline", "line", "summary", "archived", "dropped")
 _PLACE = re.compile(r"^\w+\[(\d+)\]")
 ADDED = {
-    "recalled": "archived content that the current message is about, brought back beside it",
+    "recalled": "archived content that the current message asks about",
     "summary": "stands for the messages that were archived",
 }
 
@@ -48,7 +48,7 @@ def told(block: Block, decisions: Mapping[int, Sequence[ViewValues]]) -> tuple[s
     its = decisions.get(block.pair.before.get("at", block.pair.at), ())
     if not its:
         same = block.pair.status == "same"
-        return ("full", "sent as it came", "") if same else ("outline", "settled by an earlier turn", "")
+        return ("full", "sent as it came", "") if same else ("outline", "shortened in an earlier turn", "")
     worst = max(its, key=lambda decision: _ORDER.index(decision["form"]) if decision["form"] in _ORDER else 0)
     return worst["form"], worst["reason"], worst.get("handle", "")
 
@@ -58,11 +58,13 @@ def listed(found: Map, report: ViewValues, place: NavigationPlace, turn: ViewVal
     decisions = decided(report)
     blocks = found.blocks[-MOST_ITEMS:]
     changed = sum(block.pair.status != "same" for block in found.blocks)
-    head = f"{words.plural(len(found.blocks), 'item')}, {changed:,} of them changed"
+    head = f"{words.plural(len(found.blocks), 'item')}, {changed:,} of them changed. Open one to see its text and why"
     if len(blocks) < len(found.blocks):
         head += f"; the last {len(blocks):,} are listed"
     rows = [_item(block, decisions, place, turn, query) for block in blocks]
-    return el("div", el("p", head, class_="note"), rows, class_="items")
+    box = el("input", type="checkbox", id="only-changed")
+    only = el("p", box, el("label", " Show only what changed", for_="only-changed")) if changed else None
+    return el("div", el("p", head, ".", class_="note"), only, rows, class_="items")
 
 
 def _item(
@@ -95,7 +97,7 @@ def _item(
             else el("p", _sizes(block), class_="note"),
         ),
         id=block.key,
-        class_="item",
+        class_="item same" if block.pair.status == "same" else "item",
     )
 
 
@@ -122,7 +124,7 @@ def table_of(report: ViewValues, place: NavigationPlace, turn: ViewValues) -> Ht
     """The items without their messages: only sizes, forms and reasons."""
     shown = report["decisions"][:MOST_ITEMS]
     if not shown:
-        return el("p", "It passed as it was: nothing had to be decided.")
+        return el("p", "The request was sent as it came.")
     rows = [
         el(
             "tr",

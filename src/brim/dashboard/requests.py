@@ -29,14 +29,15 @@ def listed(turns: Sequence[ViewValues], place: NavigationPlace) -> Html:
 def _row(turn: ViewValues, place: NavigationPlace) -> Html:
     where = ("sessions", turn["session"], "turns", turn["number"])
     name = el("bdi", f"{words.brief(turn['session'])} · {turn['number']}")
-    about = el("small", words.moment(turn["at"]), " · ", el("bdi", turn["model"] or turn["api"]))
+    about = el("small", words.moment(turn["at"]), " · ", el("bdi", turn["model"] or words.api(turn["api"])))
+    counted = bool(turn["limit"] or turn["tokens_before"])
     return el(
         "tr",
         el("th", link(name, place.base, *where) if turn["session"] else "no session", about, scope="row"),
-        number(words.before_after(turn["tokens_before"], turn["tokens_after"])),
+        number(words.before_after(turn["tokens_before"], turn["tokens_after"]) if counted else words.UNKNOWN),
         el(
             "td",
-            words.meter(turn["used"], turn["level"]) if turn["limit"] else "window not known",
+            words.meter(turn["used"], turn["level"]) if turn["limit"] else "window not known" if counted else None,
             [" ", el("span", "overflow avoided", class_="badge")] if turn["would_have_overflowed"] else None,
             None if fine(turn) else [" ", outcome(turn)],
         ),
@@ -51,6 +52,8 @@ def fine(turn: ViewValues) -> bool:
 def outcome(turn: ViewValues) -> Html:
     """The outcome of a request in words."""
     word = OUTCOMES.get(turn["outcome"], turn["outcome"])
+    if turn["outcome"] == "done" and not fine(turn):
+        word = "answered with an error:"
     if fine(turn) or turn["outcome"] == "running":
         return el("span", word)
     return el("span", f"{word} {turn['status'] or ''}".strip(), class_="critical", title=turn["note"] or None)

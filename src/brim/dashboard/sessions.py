@@ -117,7 +117,7 @@ def now(turn: ViewValues | None, session: ViewValues) -> Child:
         return contextmap.render(found, "As sent")
     if not report:
         bar = bars.plain_bar(session["tokens_after"], session["limit"], "The window as last sent")
-        return [bar, el("p", "Its layers are not held any more.")]
+        return [bar, el("p", "What filled it is no longer in memory.")]
     return window(report)
 
 
@@ -161,9 +161,9 @@ def window(report: ViewValues, label: str = "As sent") -> Html:
 def _over(turns: Sequence[ViewValues], place: NavigationPlace, session: str) -> list[Child]:
     """The window over the turns, with a legend."""
     picture = bars.columns(turns, place.base, session)
-    told = "Each column is a turn. A dot above it is something that happened: the list below has the same colours."
+    told = "Each column is a turn. A dot marks an event, in the colour it has in the list below."
     if any(not turn.get("layers") for turn in turns):
-        told += " Turns in one grey have no layers yet: more are worked out each time this page is opened."
+        told += " What fills a grey column is still being worked out: open the page again to see more."
     scroll = el(
         "div", picture, class_="scroll newest", tabindex="0", role="group", aria_label="The window over the turns"
     )
@@ -226,7 +226,7 @@ def _memory(session: ViewValues, place: NavigationPlace) -> list[Child]:
     asked = [turn for turn in session["turns"] if turn["recalls"]]
     parts: list[Child] = [el("h2", "Summary")]
     short = session.get("archived")
-    nothing = "Messages were shortened, and none left the prompt whole." if short else "No message has been archived."
+    nothing = "Messages were shortened, but none was left out." if short else "No message has been archived."
     parts += _entries(summaries, nothing)
     parts += [el("h2", "Recalls")]
     parts += _entries(recalled, None if asked else "Nothing archived has been brought back.")

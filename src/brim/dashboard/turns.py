@@ -12,15 +12,16 @@ from brim.dashboard.data import ViewValues
 from brim.dashboard.glossary import term
 from brim.dashboard.html import Child, Html, address, el, link, number, numbers, table
 from brim.dashboard.page import NavigationPlace, figure, figures, hidden_note, page
+from brim.dashboard.requests import outcome
 from brim.models import Prices
 
 POLICIES = ("agent", "rolling", "concise", "layered")
 COUNTED = {
-    "actual": "the provider's own",
+    "actual": "as the provider billed them",
     "exact": "exact",
     "reconstructed": "by a reconstructed tokenizer",
 }
-GONE = "The messages of this turn are not in memory any more, so its plan can neither be shown nor made again."
+GONE = "The details of this turn have expired."
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +71,15 @@ def _sentence(turn: ViewValues) -> list[Child]:
     """What happened in the turn, in one sentence."""
     before, after, limit = turn["tokens_before"], turn["tokens_after"], turn["limit"]
     if not limit:
-        first = "Nothing is known of this model's window, so the request went on as it came."
+        first = "This model's window isn't known, so Brim sent the request as it came."
     elif before == after and not turn["changed"]:
         first = f"It fitted as it came: {before:,} of {limit:,} tokens. Brim passed it on byte for byte."
     elif turn["would_have_overflowed"]:
         first = f"{before:,} tokens came for a limit of {limit:,}; Brim sent {after:,}."
     else:
         first = (
-            f"{before:,} tokens came, within the limit of {limit:,}; Brim sent {after:,}, as its session did before."
+            f"{before:,} tokens came, within the limit of {limit:,}; Brim sent {after:,}, because earlier turns "
+            "of the session were shortened and still are."
         )
     told = [el("p", first, class_="headline")]
     events = turn.get("events") or ()
@@ -93,13 +95,17 @@ def _facts(turn: ViewValues, place: NavigationPlace) -> Html:
     billed = f"billed {words.tokens(usage.get('input'))}"
     read = usage["cached"] / usage["input"] if usage.get("input") else None
     return figures(
-        figure("Model", el("bdi", turn["model"] or "unknown"), el("bdi", f"{turn['api']} · {turn['upstream']}")),
+        figure(
+            "Model",
+            el("bdi", turn["model"] or "unknown"),
+            el("bdi", f"{words.api(turn['api'])}, by {turn['upstream']}"),
+        ),
         figure(term("window", place, "Window used"), words.filled(used), words.level(level), class_=level),
         figure(term("cache hits", place, "Cache hits"), words.share(read), billed),
         figure(
             term("count error", place, "Count error"),
             words.signed(turn["error"]),
-            f"at most {words.tokens(turn['upper'])}",
+            f"bound {words.tokens(turn['upper'])}",
         ),
         figure(
             term("saved, net", place, "Saved, net"),
@@ -111,7 +117,7 @@ def _facts(turn: ViewValues, place: NavigationPlace) -> Html:
             words.milliseconds(turn["added_ms"]),
             f"of {words.milliseconds(turn['total_ms'])}",
         ),
-        figure("Outcome", f"{turn['outcome']} {turn['status'] or ''}", turn["note"] or words.moment(turn["at"])),
+        figure("Outcome", outcome(turn), turn["note"] or words.moment(turn["at"])),
     )
 
 
@@ -173,9 +179,11 @@ def plan(
         return el("section", el("p", GONE), id="plan")
     title = f"Tried at {tried['budget']:,} tokens: {report['after']:,} used" if tried else "As sent"
     found = contextmap.build(turn, after, report["after"])
-    counts = f"{words.plural(report['kept'], 'message')} kept, {words.plural(report['compacted'], 'part')} shortened"
+    gone = f"{words.plural(report['archived'], 'message')} left out" if report["archived"] else "no message left out"
     counted = COUNTED.get(report["source"], "estimates")
-    told = f"{counts}, {report['archived']:,} archived. Policy: {report['policy']}; the counts are {counted}."
+    told = (
+        f"{words.plural(report['compacted'], 'part')} shortened, {gone}. Policy: {report['policy']}. Counts: {counted}."
+    )
     warnings = [el("li", warning) for warning in report["warnings"]]
     label = "At this budget" if tried else "As sent"
     return el(
@@ -219,7 +227,7 @@ def _quality(turn: ViewValues, found: Map, prices: Mapping[str, Prices]) -> Html
     made = [figure(name, value) for name, value in contextmap.quality(found).items()]
     if known is not None:
         whole, sent = known.cost(found.before, 0, 0, 0), known.cost(found.after, 0, 0, 0)
-        made.append(figure("Input, all fresh", words.money(sent), f"{words.money(whole)} as it came"))
+        made.append(figure("Input cost, uncached", words.money(sent), f"{words.money(whole)} as it came"))
     return figures(*made)
 
 

@@ -119,6 +119,11 @@ def meter(used: float, kind: str) -> Html:
     return el("span", bar, " ", filled(used), word and el("b", word), class_=f"used {kind}")
 
 
+def api(name: str) -> str:
+    """Example: "openai_chat" -> "openai chat" """
+    return name.replace("_", " ")
+
+
 def plain(value: Any) -> str:
     """A setting as text. Example: True -> "true"; ("a", "b") -> '["a", "b"]'; "x" -> "x" """
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

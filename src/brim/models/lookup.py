@@ -193,7 +193,10 @@ class Catalog:
         known = [*self._added, *(candidate for candidate in index if "/" not in candidate)]
         if len(key) >= SHORTEST_FAMILY:
             named = {self._added[one].name if one in self._added else index[one].name for one in known}
-            family = sorted((name for name in named if name.startswith(f"{key}-")), key=_newness, reverse=True)
+            of_family = [name for name in named if name.startswith(f"{key}-")] or [
+                name for name in named if f"-{key}-" in name and "." not in name.partition(f"-{key}-")[0]
+            ]
+            family = sorted(of_family, key=_newness, reverse=True)
             if family:
                 yield from family[:3]
                 return

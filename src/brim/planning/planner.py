@@ -38,5 +38,5 @@ def plan_by_rules(state: PlanState) -> Plan:
     state.summary.begin(state.groups, room)
     share_rest(state)
     fill(state)
-    state.name_rule("its share of the room, by relevance and recency")
+    state.name_rule("chosen by relevance and recency")
     return counted(state)

@@ -153,7 +153,7 @@ def decisions(entries: Sequence[Entry], log: Sequence[Message], size: Callable[[
         kind = message.parts[0].kind if message.parts else "text"
         name, preview = f"messages[{number}]", " ".join(message.text[:120].split())[:80]
         if entry is None:
-            why = "older, and less to the point than what was kept; the summary tells of it"
+            why = "older and less relevant than what was kept; the summary mentions it"
             handle = next((handle for start, end, handle in blocks if start <= number < end), "")
             found.append(Decision(name, message.role, layer, kind, before, 0, "archived", why, handle, preview))
         elif entry.kind == "as is":

@@ -9,6 +9,8 @@ from typing import Any, NoReturn
 
 # Library arguments that correspond to a flag.
 _ARGUMENTS = re.compile(r"\b(budget|reserve|model|policy)=(?:brim\.\w+\(…\))?")
+_CHOICE = re.compile(r"argument ([\w-]+)\S*: invalid choice: ('.*?') \(choose from (.*)\)", re.DOTALL)
+_FLAG = re.compile(r"argument (--[\w-]+)(?:/-\w)?:")
 _ONLY_PYTHON = re.compile(r",? and model=brim\.Model\(…\) one to a call")
 
 
@@ -25,12 +27,22 @@ class SuggestingParser(argparse.ArgumentParser):
     def _unknown(self, word: str) -> str:
         name = word.partition("=")[0]
         flags = [flag for action in self._actions for flag in action.option_strings if flag.startswith("--")]
+        flags.remove("--help")  # which every command has, so that it would be near to many a word
         near = difflib.get_close_matches(name, flags, n=2, cutoff=0.6)
         hint = f"did you mean {' or '.join(near)}?" if near else f"{self.prog} --help lists its flags"
         return f"there is no flag {name}: {hint}"
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message}\n")
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction) and "are required" in message:
+                message = f"name what to do: {', '.join(action.choices)}"
+        told = _FLAG.sub(r"\1:", _CHOICE.sub(_no_choice, message))
+        self.exit(2, f"{self.prog}: {told}\n")
+
+
+def _no_choice(found: re.Match[str]) -> str:
+    """Example: "argument agent: invalid choice: 'x' (choose from 'a', 'b')" -> "there is no agent 'x': give a, b" """
+    return f"there is no {found[1].lstrip('-').lower()} {found[2]}: give one of {found[3].replace(chr(39), '')}"
 
 
 def in_flags(problem: str) -> str:

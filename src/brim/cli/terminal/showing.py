@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -23,8 +25,8 @@ FORMS = {
     "dropped": "dim",
     "summary": "magenta",
 }
-# Items per layer to show.
-MOST = 40
+# Lines per layer to show.
+MOST = 60
 
 
 def bar(used: float, width: int = WIDTH) -> str:
@@ -70,30 +72,64 @@ def show_report(console: Console, report: Report) -> None:
     if report.decisions:
         biggest = ", ".join(f"{one.item} {one.after:,}" for one in report.biggest if one.after)
         console.print(f"biggest: {plain(biggest or 'nothing')}", highlight=False)
-        console.print(_tree(report))
+        # One line an item, which a terminal cuts off at its edge.
+        console.print(_tree(report), no_wrap=True, overflow="ellipsis", crop=True)
 
 
 def _tree(report: Report) -> Tree:
     tree = Tree(f"{len(report.decisions):,} items")
     for layer, name in LAYERS.items():
-        found = [decision for decision in report.decisions if decision.layer == layer]
-        if not found:
+        lines = _lines([decision for decision in report.decisions if decision.layer == layer])
+        if not lines:
             continue
         branch = tree.add(f"L{layer} {name}")
-        for decision in found[-MOST:]:
-            branch.add(_line(decision))
-        if len(found) > MOST:
-            branch.add(f"… and {len(found) - MOST:,} older items")
+        for line in lines[-MOST:]:
+            branch.add(line)
+        if len(lines) > MOST:
+            branch.add(f"… and {len(lines) - MOST:,} earlier lines")
     return tree
 
 
+def _lines(decisions: list[Decision]) -> list[Text]:
+    """A line for each changed item, and one for each run of items that stay as they are for the same reason."""
+    runs = groupby(decisions, key=lambda one: one.reason if one.form == "full" and one.before == one.after else one)
+    lines: list[Text] = []
+    for _, found in runs:
+        run = list(found)
+        lines.append(_line(run[0]) if len(run) == 1 else _run(run))
+    return lines
+
+
+def _run(run: list[Decision]) -> Text:
+    """Example: "messages[36] – [57]  24 items  1,204 full  the newest steps and the last answer" """
+    first, last = (one.item.partition(".")[0] for one in (run[0], run[-1]))
+    text = _columns(
+        first if first == last else f"{first} – {last.removeprefix('messages')}",
+        plural(len(run), "item"),
+        sum(one.after for one in run),
+    )
+    text.append(f"{run[0].form:<8}", style=FORMS[run[0].form])
+    text.append(f" {printable(run[0].reason)}")
+    return text
+
+
 def _line(decision: Decision) -> Text:
-    line = Text(f"{printable(decision.item)} {decision.role} ")
-    line.append(decision.form, style=FORMS[decision.form])
-    kept = "" if decision.fidelity == "full" else f", {decision.fidelity}"
-    line.append(f"{kept} {decision.before:,} → {decision.after:,}: {printable(decision.reason)}")
+    """Example: "messages[3]  tool  1,983 → 769 outline  the most useful 39% of it  brim:3f2a9c01  {"orders": …" """
+    line = _columns(_place(decision), decision.role, decision.after, decision.before)
+    line.append(f"{decision.form:<8}", style=FORMS[decision.form])
+    line.append(f" {printable(decision.reason)}")
     if decision.handle:
         line.append(f" {decision.handle}", style="dim")
     if decision.preview:
-        line.append(f"  {printable(decision.preview[:60])}", style="dim")
+        line.append(f"  {printable(' '.join(decision.preview[:60].split()))}", style="dim")
     return line
+
+
+def _columns(place: str, what: str, after: int, before: int | None = None) -> Text:
+    size = f"{after:>14,}" if before in (None, after) else f"{before:>6,} → {after:>5,}"
+    return Text(f"{printable(place):<23} {what:<9} {size} ")
+
+
+def _place(decision: Decision) -> str:
+    """Example: "messages[3].parts[0] at 111" -> "messages[3] at 111" """
+    return decision.item.replace(".parts[0]", "")

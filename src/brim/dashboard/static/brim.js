@@ -14,6 +14,12 @@ function localTimes(root) {
     const today = at.toDateString() === new Date().toDateString();
     const clock = at.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
     element.title = at.toString();
+    if (element.dataset.with) {
+      const day = at.toLocaleDateString([], { day: "2-digit", month: "short" });
+      const parts = { hour: clock.slice(0, 5), day, both: `${day} ${clock.slice(0, 5)}` };
+      element.textContent = parts[element.dataset.with];
+      continue;
+    }
     element.textContent = today ? clock : `${at.toLocaleDateString()} ${clock.slice(0, 5)}`;
   }
 }
@@ -181,6 +187,8 @@ function watchItems() {
   function open() {
     const found = location.hash.length > 1 && byId(decodeURIComponent(location.hash.slice(1)));
     if (!found || found.tagName !== "DETAILS") return;
+    const only = byId("only-changed");
+    if (only && found.classList.contains("same")) only.checked = false;
     found.open = true;
     found.querySelector("summary").focus();
   }

@@ -137,7 +137,7 @@ class Admin:
             if body.strict:
                 raise
             known, actuals = counting.approximate(unknown.name), None
-            warning = {"warning": counting.approximation(known)}
+            warning = {"warning": counting.approximation(known, unknown.near)}
         found = await asyncio.to_thread(counting.count, content, model=known, api=body.api, actuals=actuals)
         told = {"tokens": found.tokens, "upper": found.upper, "source": found.source}
         return JsonResponse({**told, "messages": list(found.messages), "head": found.head, **warning})

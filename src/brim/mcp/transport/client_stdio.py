@@ -63,6 +63,7 @@ async def wrap_stdio(upstreams: Sequence[Upstream], options: WrapperOptions, log
         log.say("some calls had no answer yet")
     except OSError as error:
         log.say(f"the server cannot be started: {error}")
+        stdin.close()
         await asyncio.sleep(0.05)
         return 1
     finally:

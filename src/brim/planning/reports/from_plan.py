@@ -141,7 +141,7 @@ def _as_they_are(request: PlanRequest, draft: Draft) -> list[Group]:
 def _passed(request: PlanRequest, draft: Draft, index: int, handle: str) -> Decision:
     """The decision for an unexamined message of a very long history."""
     message = draft.messages[index]
-    reason, preview = "older, or less to the point, than so much as the budget holds", _preview(message.text)
+    reason, preview = "older or less relevant than what the budget holds", _preview(message.text)
     size = request.counter.message(message)
     return Decision(draft.name(index), message.role, 4, "text", size, 0, "archived", reason, handle, preview)
 
@@ -176,7 +176,7 @@ def _preview(text: str) -> str:
 def _form(group: Group, item: Item, fits: bool, held: str) -> tuple[Form, str]:
     """The outcome of an item and the reason; `held` says why its message stays unchanged."""
     if not group.kept:
-        return "archived", "archived: older, and less to the point than what was kept; the summary tells of it"
+        return "archived", "archived: older and less relevant than what was kept; the summary mentions it"
     if item.shown is None:
         if held:
             return "full", f"must stay: {held}"
@@ -189,5 +189,5 @@ def _form(group: Group, item: Item, fits: bool, held: str) -> tuple[Form, str]:
     if not item.shown:
         return "dropped", "archived: the room went to the rest of its message"
     if item.shown_tokens <= 24:
-        return "line", "only its name stays: it belongs to something that had to stay"
+        return "line", "one line: there was no room for more of it"
     return "outline", f"the most useful {item.shown_tokens / max(1, item.tokens):.0%} of it{why}"
