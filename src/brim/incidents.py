@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,18 +57,24 @@ def tell(incident: Incident) -> Incident:
     return incident
 
 
-@contextmanager
-def collected() -> Iterator[list[Incident]]:
-    """Collect the faults noted inside; outer collectors get them too."""
-    found: list[Incident] = []
-    outer = _collecting.get()
-    token = _collecting.set(found)
-    try:
-        yield found
-    finally:
-        _collecting.reset(token)
-        if outer is not None:
-            outer += [incident for incident in found if incident not in outer]
+class collected:  # noqa: N801, it reads as what it does; a generator would take four times as long
+    """Collect the faults noted inside; outer collectors get them too.
+
+    Example: `with collected() as found: ...`
+    """
+
+    __slots__ = ("_found", "_outer", "_token")
+
+    def __enter__(self) -> list[Incident]:
+        self._found: list[Incident] = []
+        self._outer = _collecting.get()
+        self._token = _collecting.set(self._found)
+        return self._found
+
+    def __exit__(self, *_: object) -> None:
+        _collecting.reset(self._token)
+        if self._outer is not None:
+            self._outer += [incident for incident in self._found if incident not in self._outer]
 
 
 def fingerprint(problem: BaseException) -> str:

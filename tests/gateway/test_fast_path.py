@@ -10,7 +10,7 @@ import pytest
 
 from brim import apis
 from brim.gateway.fitting.fast_path import MOST_KNOWN, Glances, Known, chain_of, glance
-from brim.gateway.fitting.fitter import ENOUGH, SOME
+from brim.gateway.fitting.unread import ENOUGH, SOME
 from brim.testing import FakeProvider
 
 from .conftest import Running, Start, long_chat, words
@@ -41,7 +41,7 @@ def learnt_from(running: Running, requests: int) -> None:
     """Let so many requests have been learnt from."""
     nobody = running.gateway.tenants.of({"headers": [], "query_string": b""}, running.gateway.options)
     fitter = running.gateway.fitter
-    fitter._learnt.put((fitter.learned.of("upstream", nobody).scope, "o200k"), requests)
+    fitter.unread.heard(fitter.learned.of("upstream", nobody), "o200k").reports = requests
 
 
 def taught(start: Start, **given: Any) -> Running:
@@ -131,12 +131,64 @@ def test_a_conversation_that_began_unread_is_known_when_it_has_grown_over_its_li
     assert len(turns) == 2
 
 
-def test_a_text_that_is_mostly_new_is_counted(start: Start) -> None:
+def fresh(name: str, **more: Any) -> dict[str, Any]:
+    """A conversation that nobody has seen."""
+    return {"messages": [{"role": "user", "content": words(300, name)}], **more}
+
+
+def test_a_conversation_that_nobody_has_seen_is_told_by_what_the_provider_said_of_others(
+    start: Start, fake: FakeProvider
+) -> None:
     running = taught(start)
-    running.chat(chat(1))
-    assert (
-        "x-brim-count" not in running.chat({**chat(1), "messages": [*chat(1)["messages"], *long_chat(9)[1:]]}).headers
-    )
+    first, second = running.chat(fresh("a")), running.chat(fresh("b"))
+    assert "x-brim-count" not in first.headers
+    assert second.headers["x-brim-count"] == "about"
+    assert second.headers["x-brim-session"] != first.headers["x-brim-session"]
+    assert json.loads(fake.posts[-1].body) == {"model": "gpt-4o", **fresh("b")}
+    assert second.number("tokens-before") == pytest.approx(running.last.usage.input, rel=0.15)
+
+
+def test_what_the_provider_says_replaces_what_was_told_by_the_size(start: Start) -> None:
+    running = taught(start)
+    running.chat(fresh("a"))
+    running.chat(fresh("b"))
+    turn = running.last
+    assert turn.about
+    assert turn.before == turn.after == turn.usage.input
+
+
+def test_new_text_of_a_known_conversation_is_told_too_and_stays_in_it(start: Start) -> None:
+    running = taught(start)
+    first = running.chat(chat(1))
+    second = running.chat({**chat(1), "messages": [*chat(1)["messages"], *long_chat(9)[1:]]})
+    assert second.headers["x-brim-count"] == "about"
+    assert second.headers["x-brim-session"] == first.headers["x-brim-session"]
+
+
+@pytest.mark.parametrize(
+    ("more", "headers"),
+    [
+        ({"max_tokens": 100}, {}),
+        ({"model": "gpt-4.1"}, {}),
+        ({}, {"authorization": "Bearer another"}),
+        ({}, {"x-brim-session": "s1"}),
+    ],
+    ids=["another limit", "another model", "another tenant", "a session of its own"],
+)
+def test_a_new_conversation_of_another_kind_is_counted(
+    start: Start, more: dict[str, Any], headers: dict[str, str]
+) -> None:
+    running = taught(start)
+    running.chat(fresh("a"))
+    body = {"model": "gpt-4o", **fresh("b", **more)}
+    assert "x-brim-count" not in running.ask("POST", "/v1/chat/completions", body, headers).headers
+
+
+def test_a_new_conversation_near_its_limit_is_counted(start: Start) -> None:
+    running = taught(start)
+    running.chat(fresh("a"))
+    large = {"messages": [{"role": "user", "content": words(15_000, "b")}]}
+    assert "x-brim-count" not in running.chat(large).headers
 
 
 @pytest.mark.parametrize(

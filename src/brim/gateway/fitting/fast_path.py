@@ -7,6 +7,7 @@ that was parsed counts as its continuation, and its tokens are extrapolated from
 from __future__ import annotations
 
 import re
+from collections import OrderedDict
 from typing import Any, Final
 
 import msgspec
@@ -90,8 +91,8 @@ class Glances:
     """The last requests, by their full content and by all but their last message."""
 
     def __init__(self) -> None:
-        self._whole: dict[int, Known] = {}
-        self._stems: dict[int, Known] = {}
+        self._whole: OrderedDict[int, Known] = OrderedDict()
+        self._stems: OrderedDict[int, Known] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._whole)
@@ -99,10 +100,10 @@ class Glances:
     def keep(self, chain: list[int], known: Known) -> None:
         self._whole[chain[-1]] = known
         if len(self._whole) > MOST_KNOWN:
-            del self._whole[next(iter(self._whole))]
+            self._whole.popitem(last=False)
         self._stems[chain[-2]] = known
         if len(self._stems) > MOST_KNOWN:
-            del self._stems[next(iter(self._stems))]
+            self._stems.popitem(last=False)
 
     def before(self, chain: list[int]) -> tuple[Known | None, int]:
         """The longest known request that this one continues, and how many messages it had."""

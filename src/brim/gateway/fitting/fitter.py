@@ -21,12 +21,12 @@ from brim.errors import BadBody, BudgetTooSmall
 from brim.fallback import FIT_TIMEOUT
 from brim.gateway.fitting.blocks import Blocks
 from brim.gateway.fitting.conversations import Conversations, Live
-from brim.gateway.fitting.fast_path import AROUND, Glances, Known, chain_of, glance
 from brim.gateway.fitting.fit_result import FitResult
 from brim.gateway.fitting.large_store import StoreFile
 from brim.gateway.fitting.last_models import LastModels
 from brim.gateway.fitting.learned import Learned
 from brim.gateway.fitting.session_cache import LiveSessions, apart
+from brim.gateway.fitting.unread import Unread
 from brim.gateway.fitting.upstream_models import UpstreamModels
 from brim.gateway.proxy.controls import Controls
 from brim.gateway.server.bodies import LARGE
@@ -34,8 +34,6 @@ from brim.gateway.server.planning_threads import PlanningThreads
 from brim.models import Catalog, Model
 from brim.planning.policies.policy import Policy
 from brim.planning.request import PlanRequest, size_of
-from brim.sessions.tenancy import scoped
-from brim.sized_lru import SizedLru
 from brim.stores.inmemory import InMemoryStore
 from brim.stores.protocol import Store
 from brim.summaries.awaited import AwaitedSummaries, Summarizer, SummaryWanted
@@ -56,12 +54,6 @@ STORE_PATIENCE = 1.5
 REFIT_SHARE = 0.97
 # Slightly more than what must stay, for trying although the estimate says that it doesn't fit.
 TRY_SHARE = 1.02
-# Vocabularies for which the number of reports is kept.
-MOST_LEARNT = 5_000
-# Requests below FAR of their limit are far from it; after ENOUGH of a family, Brim learns from one in SOME of those.
-FAR, ENOUGH, SOME = 0.25, 50, 128
-# Fewer tokens per byte than any vocabulary produces (`scripts/measure-bands`: 0.136).
-SPARSEST = 0.1
 
 
 class Fitter:
@@ -83,8 +75,6 @@ class Fitter:
         self.summarizer: Summarizer | None = None
         self.large_store: StoreFile | None = None
         self.conversations = Conversations()
-        self.glances = Glances()
-        self._largest = 0  # of the requests that can be continued unparsed
         self.sessions = LiveSessions(self.store)
         self.learned = Learned(self.store)
         self.models = UpstreamModels(catalog, self.learned)
@@ -93,7 +83,7 @@ class Fitter:
         self._counters: dict[tuple[int, str, int], Counter] = {}
         self._blocks = Blocks()
         self.last_models = LastModels(self.store, self.in_time)
-        self._learnt: SizedLru[tuple[str, str], int] = SizedLru(MOST_LEARNT)
+        self.unread = Unread(self.conversations, self.learned, self.models, self.last_models)
         self._loaded: set[str] = set()  # families whose tokenizer is loaded
 
     async def fit(
@@ -104,7 +94,7 @@ class Fitter:
         Raises BadBody, BudgetTooSmall.
         """
         unread = unread and controls.plain and self.recall != "tool" and self.policy.budget is None
-        if unread and (passed := self._glanced(raw, api, model, upstream, controls)) is not None:
+        if unread and (passed := self.unread.passed(raw, api, model, upstream, controls, self.policy)) is not None:
             return passed
         small = len(raw) <= COLD_BYTES
         conversation, live = await self._apart(small, self._read, raw, api, model, controls)
@@ -118,9 +108,11 @@ class Fitter:
         if (conversation.max_output or 0) >= found.window or conversation.window is not None:
             counter = self.counter(found, api, actuals)
             raw, conversation = await self._apart(small, fitting.answerable, raw, conversation, found, counter)
-        passed = await self._apart(small, self._passing, raw, conversation, live, found, controls, actuals, unread)
+        passed = await self._apart(small, self._passing, raw, conversation, live, found, controls, actuals)
         self._loaded.add(found.family)
         if passed is not None:
+            if unread:
+                self.unread.begun(passed, conversation, upstream, controls, self.policy)
             return passed
         return await self._in_order(self._fit_or_try, raw, conversation, live, found, controls, actuals)
 
@@ -135,7 +127,7 @@ class Fitter:
         conversation = apis.parse(raw, api, model=model)
         if len(raw) > COLD_BYTES:
             self._blocks.add(raw)
-        unread_before = partial(self._unread_before, controls.tenant)
+        unread_before = partial(self.unread.before, controls.tenant)
         return conversation, self.conversations.of(conversation, controls.session, controls.tenant, unread_before)
 
     def mostly_known(self, content: bytes) -> bool:
@@ -254,77 +246,6 @@ class Fitter:
             tried.limit = refusal.budget
             return tried
 
-    def _glanced(self, raw: bytes, api: str, model: str, upstream: str, controls: Controls) -> FitResult | None:
-        """A request that fits by its bytes and was mostly sent before; None if that can't be told.
-
-        One in SOME of these is parsed anyway, so that counts are still learned.
-        """
-        if len(raw) > self._largest:
-            return None
-        seen = glance(raw, api, scoped(controls.tenant, controls.session))
-        if seen is None:
-            return None
-        last, number = self.glances.before(seen.chain)
-        live = last.live if last is not None and last.live.tenant == controls.tenant else None
-        size, upper = len(raw), len(raw) + AROUND
-        if last is None or 2 * sum(map(len, seen.items[:number])) < size:
-            last = self.glances.beside(seen.chain) if 2 * len(seen.items[-1]) < size else None
-        if last is None or last.asked != seen.asked or last.policy is not self.policy or upper > FAR * last.limit:
-            return None
-        actuals = self.learned.of(upstream, controls.tenant)
-        name, learnt = seen.model or model, self._learnt.get((actuals.scope, last.model.family)) or 0
-        if learnt < ENOUGH or not learnt % SOME:
-            return None
-        named = name or self.last_models.of_client(controls.client, controls.tenant)
-        if self.models.find(named, upstream, controls.tenant) is not last.model:
-            return None
-        live = self._live_again(live, raw, controls)
-        if live is None:
-            return None
-        tokens = min(-(-last.tokens * size // last.size), upper)
-        known = Known(live, last.model, last.policy, last.asked, last.limit, size, tokens)
-        self.glances.keep(seen.chain, known)
-        return FitResult(
-            raw,
-            live,
-            api,
-            name,
-            seen.streamed,
-            None,
-            None,
-            last.model,
-            tokens,
-            tokens,
-            upper,
-            last.limit,
-            known=known,
-            actuals=actuals,
-        )
-
-    def _live_again(self, live: Live | None, raw: bytes, controls: Controls) -> Live | None:
-        """The conversation of an unparsed request: a known one, or a new one if its bytes will identify it later.
-
-        Moving cache breakpoints and the scope of a client's id can be resolved only by parsing.
-        """
-        if live is not None:
-            return live if not live.engaged and self.conversations.again(live) else None
-        return None if controls.session or b'"cache_control"' in raw else self.conversations.begin(controls.tenant)
-
-    def _unread_before(self, tenant: str, conversation: Conversation) -> Live | None:
-        """The conversation of a tenant's unparsed requests that this one continues."""
-        last, _ = self.glances.before(chain_of(conversation, scoped(tenant, "")))
-        return last.live if last is not None else None
-
-    def _begun(self, passed: FitResult, conversation: Conversation, controls: Controls) -> None:
-        """Remember a parsed request far below its limit, for the requests that continue it."""
-        size, model = len(passed.body), passed.model
-        if model is None or passed.live.engaged or not passed.before or FAR * passed.limit < size + AROUND:
-            return
-        asked, limit = conversation.max_output, passed.limit
-        passed.known = Known(passed.live, model, self.policy, asked, limit, size, passed.before)
-        self.glances.keep(chain_of(conversation, scoped(controls.tenant, controls.session)), passed.known)
-        self._largest = max(self._largest, int(FAR * limit))
-
     def _passing(
         self,
         raw: bytes,
@@ -333,12 +254,8 @@ class Fitter:
         model: Model,
         controls: Controls,
         actuals: Actuals,
-        unread: bool,
     ) -> FitResult | None:
-        """The request unchanged, if it fits, its policy changes nothing below the limit, and nothing in it is pinned.
-
-        With `unread`, requests that continue it need not be parsed.
-        """
+        """The request unchanged, if it fits, its policy changes nothing below the limit, and nothing in it is pinned."""
         policy = controls.policy or self.policy
         if not policy.appends or controls.pins:
             return None
@@ -354,12 +271,9 @@ class Fitter:
             return None
         api, name, streamed = conversation.api, conversation.model, _streamed(conversation)
         shown = counter.likely(conversation)
-        passed = FitResult(
+        return FitResult(
             raw, live, api, name, streamed, conversation, None, model, shown, shown, upper, limit, actuals=actuals
         )
-        if unread:
-            self._begun(passed, conversation, controls)
-        return passed
 
     def fit_now(
         self,
@@ -543,21 +457,15 @@ class Fitter:
     def record(self, done: FitResult, tokens: int, *, accepted: bool = True) -> bool:
         """Learn from reported usage, and return whether it is believable as far as it was checked.
 
-        Every request near its limit is learned from; of those far below, after ENOUGH, only one in SOME.
+        Every request near its limit is learned from; of those far below, soon only some.
         """
         actuals = done.actuals
         if done.model is None or actuals is None:
             return True
         if tokens <= 0:
             return False
-        key = actuals.scope, done.model.family
-        seen = self._learnt.get(key) or 0
-        self._learnt.put(key, seen + 1)
-        if done.known is not None and SPARSEST * done.upper <= tokens <= done.upper:
-            done.known.tokens = tokens
-            if done.parsed is None:
-                return True
-        if not (done.upper > FAR * done.limit or tokens > done.upper or seen < ENOUGH or seen % SOME == 0):
+        heard = self.unread.heard(actuals, done.model.family)
+        if self.unread.reported(done, heard, tokens):
             return True
         try:
             believed = self.counter(done.model, done.api, actuals).record(done.sent, tokens)

@@ -64,8 +64,11 @@ class LastModels:
         """Remember what was used, and return the values to keep in the store, if any are new."""
         keys: list[LastKey] = [("client", tenant, client)] if client else []
         if provider:
-            keys += [("provider", whose, provider) for whose in {tenant, OPERATOR}]
-        news = [key for key in keys if model and self._known.get(key) != model]
+            keys += [("provider", tenant, provider), ("provider", OPERATOR, provider)]
+        known = self._known.get
+        if not model or all([known(key) == model for key in keys]):
+            return {}
+        news = [key for key in dict.fromkeys(keys) if known(key) != model]
         for key in news:
             self._put(key, model)
         return {_place(key): model.encode() for key in news}

@@ -47,7 +47,7 @@ class Journal:
         self._held = 0
         self._most = MOST_CONTENTS, MOST_BYTES
         self._plans: deque[GatewayTurn] = deque()
-        self._waiting: list[UsageRecord] = []
+        self._waiting: list[GatewayTurn | UsageRecord] = []
         self._values: dict[str, bytes | None] = {}
         self._watchers: set[asyncio.Queue[GatewayTurn | None]] = set()
         self._task: asyncio.Task[None] | None = None
@@ -101,7 +101,7 @@ class Journal:
         if turn.changed or turn.outcome not in ("done", "gone"):
             self._log(turn)
         if self._keeper is not None and turn.model:
-            self._waiting.append(_record(turn))
+            self._waiting.append(turn)
             self._wake.set()
         for hook in self.hooks:
             hook(turn)
@@ -158,7 +158,9 @@ class Journal:
 
     def _flush(self) -> None:
         assert self._keeper is not None
-        records, self._waiting = self._waiting, []
+        waiting = self._waiting[:]
+        del self._waiting[: len(waiting)]  # further ones may have come meanwhile
+        records = [_record(one) if isinstance(one, GatewayTurn) else one for one in waiting]
         values, self._values = self._values, {}
         try:
             if records:

@@ -5,6 +5,9 @@ Each process and day has a ring of small values: writes are proportional to the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from operator import attrgetter
+
 import msgspec
 
 from brim.gateway.observe.history import DAY, LATE, Slots, ValueStore
@@ -20,6 +23,9 @@ FIELDS = (
 )  # fmt: skip
 
 
+_row = attrgetter(*FIELDS)
+
+
 class TurnLog:
     """Takes turns as they end. `flush` and `restore` wait for the store, so call them in a thread."""
 
@@ -29,17 +35,19 @@ class TurnLog:
         self._waiting: list[GatewayTurn] = []
         self._day = 0
         self._number = 0  # of the chunk that is being filled
-        self._open: list[list[object]] = []
+        self._open: list[Sequence[object]] = []
         # Of each day and slot the chunk that was read last, and how many of its turns.
         self._seen: dict[tuple[int, int], tuple[int, int]] = {}
 
     def add(self, turn: GatewayTurn) -> None:
         self._waiting.append(turn)
-        del self._waiting[: -CHUNK * RING]
+        if len(self._waiting) > CHUNK * RING:
+            del self._waiting[0]
 
     def flush(self) -> None:
         """Write the turns since the last flush."""
-        waiting, self._waiting = self._waiting, []
+        waiting = self._waiting[:]
+        del self._waiting[: len(waiting)]  # further ones may have come meanwhile
         if not waiting:
             return
         day = int(waiting[-1].at) // DAY * DAY
@@ -53,7 +61,7 @@ class TurnLog:
                 self._put(day, slot)
                 self._number, self._open = self._number + 1, []
             turn.fixed()  # must be computed while the content is in memory
-            self._open.append([msgspec.to_builtins(getattr(turn, name)) for name in FIELDS])
+            self._open.append(_row(turn))
         self._put(day, slot)
 
     def _begin(self, day: int, slot: int) -> None:

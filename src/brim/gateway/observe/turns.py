@@ -167,8 +167,13 @@ class GatewayTurn(msgspec.Struct, eq=False):
         )
 
     def settle(self, usage: Usage | None, before_last: int, extra: Sequence[Usage] = ()) -> None:
-        """Record the provider's usage and its cost; `extra` is the usage of recalls on top."""
+        """Record the provider's usage and its cost; `extra` is the usage of recalls on top.
+
+        It replaces what was only told by the size, unless the request can't have taken it.
+        """
         self.usage = usage
+        if self.about and usage is not None and 0 < usage.input <= self.upper:
+            self.before = self.after = usage.input
         prices = self.found.prices if self.found else None
         if usage is not None and prices is not None:
             recalls = sum(cost_of(one, prices) for one in extra) if extra else 0.0

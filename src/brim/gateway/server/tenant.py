@@ -59,10 +59,15 @@ class Tenants:
         return self._hash(_CREDENTIAL, credentials(scope, options.token))
 
     def _hash(self, kind: bytes, values: Sequence[bytes]) -> str:
-        made = blake2b(key=self._key, digest_size=HASH_BYTES, person=kind)
-        for value in values:
-            made.update(len(value).to_bytes(4, "big") + value)
-        return base64.b32encode(made.digest()).decode().lower()
+        return _hashed(self._key, kind, tuple(values))
+
+
+@lru_cache(1_024)
+def _hashed(key: bytes, kind: bytes, values: tuple[bytes, ...]) -> str:
+    made = blake2b(key=key, digest_size=HASH_BYTES, person=kind)
+    for value in values:
+        made.update(len(value).to_bytes(4, "big") + value)
+    return base64.b32encode(made.digest()).decode().lower()
 
 
 def credentials(scope: Mapping[str, Any], token: str | None) -> list[bytes]:
@@ -70,12 +75,16 @@ def credentials(scope: Mapping[str, Any], token: str | None) -> list[bytes]:
 
     All of them count, wherever they are, so that a client can't choose which of two keys identifies it.
     """
+    given = [value for name, value in scope["headers"] if name in _HEADERS]
+    return list(_credentials(tuple(given), scope["query_string"], token)) if given or scope["query_string"] else []
+
+
+@lru_cache(1_024)
+def _credentials(given: tuple[bytes, ...], query: bytes, token: str | None) -> tuple[bytes, ...]:
     shared = token.encode() if token is not None else b""
-    found = {_secret(value, shared) for name, value in scope["headers"] if name in _HEADERS}
-    query: bytes = scope["query_string"]
-    if query:
-        found |= {value for name, value in parse_qsl(query) if name in _FIELDS}
-    return sorted(found - {b"", shared})
+    found = {_secret(value, shared) for value in given}
+    found |= {value for name, value in parse_qsl(query) if name in _FIELDS}
+    return tuple(sorted(found - {b"", shared}))
 
 
 def _secret(value: bytes, shared: bytes) -> bytes:
