@@ -86,16 +86,17 @@ class Fitter:
         self.unread = Unread(self.conversations, self.learned, self.models, self.last_models)
         self._loaded: set[str] = set()  # families whose tokenizer is loaded
 
-    async def fit(
-        self, raw: bytes, api: str, model: str, upstream: str, controls: Controls, *, unread: bool = False
-    ) -> FitResult:
-        """Fit a request body; with `unread`, one that certainly fits need not be parsed.
+    def passed_unread(self, raw: bytes, api: str, model: str, upstream: str, controls: Controls) -> FitResult | None:
+        """A request whose bytes alone show that it fits; None if it has to be read."""
+        if not self._may_pass_unread(controls):
+            return None
+        return self.unread.passed(raw, api, model, upstream, controls, self.policy)
 
-        Raises BadBody, BudgetTooSmall.
-        """
-        unread = unread and controls.plain and self.recall != "tool" and self.policy.budget is None
-        if unread and (passed := self.unread.passed(raw, api, model, upstream, controls, self.policy)) is not None:
-            return passed
+    def _may_pass_unread(self, controls: Controls) -> bool:
+        return controls.plain and self.recall != "tool" and self.policy.budget is None
+
+    async def fit(self, raw: bytes, api: str, model: str, upstream: str, controls: Controls) -> FitResult:
+        """Fit a request body. Raises BadBody, BudgetTooSmall."""
         small = len(raw) <= COLD_BYTES
         conversation, live = await self._apart(small, self._read, raw, api, model, controls)
         named = conversation.model or await self.last_models.find("client", controls.client, controls.tenant)
@@ -111,7 +112,7 @@ class Fitter:
         passed = await self._apart(small, self._passing, raw, conversation, live, found, controls, actuals)
         self._loaded.add(found.family)
         if passed is not None:
-            if unread:
+            if self._may_pass_unread(controls):
                 self.unread.begun(passed, conversation, upstream, controls, self.policy)
             return passed
         return await self._in_order(self._fit_or_try, raw, conversation, live, found, controls, actuals)
@@ -454,19 +455,20 @@ class Fitter:
             found = self._counters[key] = Counter(model, api, actuals)
         return found
 
-    def record(self, done: FitResult, tokens: int, *, accepted: bool = True) -> bool:
-        """Learn from reported usage, and return whether it is believable as far as it was checked.
+    def worth_learning(self, done: FitResult, tokens: int) -> bool:
+        """Note the usage that was reported for a request; returns whether its counts can be learned from.
 
-        Every request near its limit is learned from; of those far below, soon only some.
+        Every request near its limit is worth it; of those far below, soon only some.
         """
+        return done.model is None or done.actuals is None or tokens <= 0 or self.unread.reported(done, tokens)
+
+    def record(self, done: FitResult, tokens: int, *, accepted: bool = True) -> bool:
+        """Learn from reported usage, and return whether it is believable as far as it was checked."""
         actuals = done.actuals
         if done.model is None or actuals is None:
             return True
         if tokens <= 0:
             return False
-        heard = self.unread.heard(actuals, done.model.family)
-        if self.unread.reported(done, heard, tokens):
-            return True
         try:
             believed = self.counter(done.model, done.api, actuals).record(done.sent, tokens)
         except BadBody:

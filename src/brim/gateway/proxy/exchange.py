@@ -19,7 +19,7 @@ from brim.gateway.fitting.fit_result import FitResult
 from brim.gateway.fitting.large import fit_large, in_pieces, learn_large, refit_large
 from brim.gateway.limits.admission import Grant
 from brim.gateway.limits.tenant_limits import UNLIMITED
-from brim.gateway.limits.virtual_keys import VirtualKey, secret_of
+from brim.gateway.limits.virtual_keys import VirtualKey
 from brim.gateway.observe.logs import log, tell
 from brim.gateway.observe.turns import GatewayTurn, TurnOutcome, slim
 from brim.gateway.proxy import compacting, overflow
@@ -62,6 +62,7 @@ class Exchange(ClientSide):
         headers: dict[bytes, bytes],
         route: Route,
         tenant: str = "",
+        secret: str = "",
     ) -> None:
         super().__init__(send)
         self.gateway = gateway
@@ -71,13 +72,14 @@ class Exchange(ClientSide):
         self.headers = headers
         self.route = route
         self.tenant = tenant
+        self._secret = secret
         self.api = api_of(route, headers)
         self.began = time.perf_counter()
         self.result: FitResult | None = None
         self.reader: streamed_usage.UsageReader | None = None
         self.rounds: list[Usage] = []
         self.spoken: list[bytes] = []
-        self._lookout = Lookout(receive, headers, gateway.lookouts, gateway.options.gateway.body_timeout)
+        self._lookout = Lookout(scope, headers, gateway.lookouts, gateway.options.gateway.body_timeout)
         self._gates: Gates | None = None
         self.grant: Grant | None = None
         self._compacted_there = False  # then the upstream's usage is for less than what was sent
@@ -94,7 +96,7 @@ class Exchange(ClientSide):
         self._lookout.begin()
         try:
             limits = self.options.tenant_limits if self.route.kind != "models" else UNLIMITED
-            self.grant = await self.gateway.admission.admit(secret_of(self.scope), self.tenant, limits)
+            self.grant = await self.gateway.admission.admit(self._secret, self.tenant, limits)
             self._check_shared()
             if self.route.kind in ("fit", "compact"):
                 await self._served()
@@ -256,7 +258,7 @@ class Exchange(ClientSide):
             if self.options.recall == "tool" and not controls.dry_run and self.api in RECALLING:
                 content = offered(content, self.api, self.route.streamed, self.scope["query_string"])
             try:
-                self.result = await self.fit(content, target, controls)
+                self.result = self._unread(content, target, controls) or await self.fit(content, target, controls)
             except BudgetTooSmall as refusal:
                 assert self.turn is not None
                 self.turn.model = self.turn.model or peek(content).model
@@ -286,6 +288,17 @@ class Exchange(ClientSide):
             headers = [pair for pair in headers if pair[0] != b"content-encoding"]
         return Outgoing(target, headers, sent, content, controls)
 
+    def _unread(self, content: bytes, target: Target, controls: Controls) -> FitResult | None:
+        """The request as it is, if it needs no reading to know that it fits, and nothing asks for reading it."""
+        gateway, settings = self.gateway, self.options.gateway
+        if settings.fail != "open" or settings.log_content:
+            return None
+        try:
+            return gateway.fitter.passed_unread(content, self.api, self.route.model, target.name, controls)
+        except Exception as problem:  # then it is read like any other
+            self.survived([incidents.note("planning", problem)])
+            return None
+
     async def fit(self, content: bytes, target: Target, controls: Controls) -> FitResult | None:
         """Fit the request. One that can't be parsed is forwarded unchanged or refused, as `fail_open` says."""
         with incidents.collected() as found:
@@ -305,11 +318,10 @@ class Exchange(ClientSide):
 
     async def _fit_anyhow(self, content: bytes, target: Target, controls: Controls) -> FitResult:
         """Fit the request; if that fails, use the plain planner. An oversized request is never forwarded."""
-        settings, fitter = self.options.gateway, self.gateway.fitter
+        fitter = self.gateway.fitter
         given = (content, self.api, self.route.model, target.name, controls)
-        unread = settings.fail == "open" and not settings.log_content
         try:
-            return await fitter.fit(*given, unread=unread)
+            return await fitter.fit(*given)
         except BrimError:
             raise
         except OutOfTime as problem:
@@ -602,6 +614,8 @@ class Exchange(ClientSide):
 
     def _learn(self, result: FitResult, tokens: int) -> bool:
         """Learn from the reported usage; returns whether it was believed. Faults on the way are counted."""
+        if not self.gateway.fitter.worth_learning(result, tokens):
+            return True
         with incidents.collected() as found:
             believed = self.gateway.fitter.record(result, tokens)
         self.survived(found)

@@ -159,8 +159,8 @@ class Gateway:
             if is_preflight(method, headers):
                 return self._preflight(headers, send)
             own = path.startswith(_OWN)
-            keyed = not own and not path.startswith(_COMPRESSING) and secret_of(scope) != ""  # checked later
-            access.check(headers, self.options, method, own=own, keyed=keyed)
+            secret = "" if own or path.startswith(_COMPRESSING) else secret_of(scope)
+            access.check(headers, self.options, method, own=own, keyed=secret != "")  # which one is checked later
             tenant = self.tenants.of(scope, self.options)
             if headers.get(b"upgrade", b"").lower() == b"websocket":
                 raise Refused(501, _NO_WEBSOCKET, "websocket_not_supported")
@@ -184,7 +184,7 @@ class Gateway:
             return _refuse(refused, send)
         if self.draining:
             return _refuse(Refused(503, _DRAINING, "draining"), send, api_of(route, headers))
-        return self._proxy(Exchange(self, scope, receive, send, headers, route, tenant))
+        return self._proxy(Exchange(self, scope, receive, send, headers, route, tenant, secret))
 
     async def _shown(self, scope: Scope, receive: Receive, send: Send) -> None:
         """A page, or an answer of the JSON API, that knows of all processes on the store."""

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
-from starlette.types import Receive
-
-# Shorter exchanges need no watching.
+# An ASGI extension that calls a function when the client of the request in work leaves, or (None) no longer does.
+LEAVING: Final = "brim.leaving"
+# Bodies that arrive sooner need no watching.
 SOON: Final = 0.02
 # The slowest upload, in bytes a second, on top of the seconds that every upload may take.
 SLOWEST_UPLOAD: Final = 50_000
 
 
 class Lookouts:
-    """Lookouts of exchanges that just began. They share one timer, because most end before they need one."""
+    """Lookouts of exchanges that just began. They share one timer, because most bodies are there before they need one."""
 
     def __init__(self) -> None:
         self._new: dict[Lookout, float] = {}  # oldest first
@@ -44,21 +44,18 @@ class Lookouts:
 class Lookout:
     """Cancels the task that made it when the client leaves (`gone`) or its body is late (`slow`)."""
 
-    __slots__ = (
-        "_all", "_headers", "_receive", "_seconds", "_task", "_timer", "_waiting", "_watcher", "gone", "has_body",
-        "slow",
-    )  # fmt: skip
+    __slots__ = ("_all", "_headers", "_leaving", "_seconds", "_task", "_timer", "gone", "has_body", "slow")
 
-    def __init__(self, receive: Receive, headers: Mapping[bytes, bytes], lookouts: Lookouts, seconds: float) -> None:
+    def __init__(
+        self, scope: Mapping[str, Any], headers: Mapping[bytes, bytes], lookouts: Lookouts, seconds: float
+    ) -> None:
         self._seconds = seconds
         self.gone = self.slow = self.has_body = False
-        self._receive = receive
         self._headers = headers
         self._all = lookouts
         self._task = asyncio.current_task()
         self._timer: asyncio.TimerHandle | None = None
-        self._waiting = False
-        self._watcher: asyncio.Task[None] | None = None
+        self._leaving: Callable[[Callable[[], None] | None], None] = scope.get("extensions", {}).get(LEAVING, _nothing)
 
     def begin(self) -> None:
         self._all.add(self)
@@ -66,16 +63,19 @@ class Lookout:
     def uploaded(self) -> None:
         """The body has arrived; from now on only watch for the client leaving."""
         self.has_body = True
-        if self._waiting:
-            self.end()
-            self.look()
+        self._all.drop(self)
+        self._stop()
+        self._leaving(self._left)
 
     def end(self) -> None:
         self._all.drop(self)
-        for one in (self._timer, self._watcher):
-            if one is not None:
-                one.cancel()
-        self._timer = self._watcher = None  # a cancelled task refers to this object; the cycle would keep both alive
+        self._stop()
+        self._leaving(None)
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     def take_cancellation(self) -> bool:
         """Undo the cancellation if it came from here, so that the task can report it; returns whether it did."""
@@ -86,24 +86,23 @@ class Lookout:
         return True
 
     def look(self) -> None:
-        """Start watching, because the exchange takes longer."""
-        loop = asyncio.get_running_loop()
-        if self.has_body:
-            self._watcher = loop.create_task(self._watch())
-            return
-        self._waiting = True
+        """Give the body as long as it may take."""
         stated = self._headers.get(b"content-length", b"0")
         seconds = self._seconds + (int(stated) / SLOWEST_UPLOAD if stated.isdigit() else 0)
-        self._timer = loop.call_later(seconds, self._too_slow)
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._too_slow)
 
     def _too_slow(self) -> None:
         self.slow = True
+        self._cancel()
+
+    def _left(self) -> None:
+        self.gone = True
+        self._cancel()
+
+    def _cancel(self) -> None:
         if self._task is not None:
             self._task.cancel()
 
-    async def _watch(self) -> None:
-        while (await self._receive())["type"] != "http.disconnect":
-            pass
-        self.gone = True
-        if self._task is not None:
-            self._task.cancel()
+
+def _nothing(_: Callable[[], None] | None) -> None:
+    """A server without the extension doesn't tell who leaves."""

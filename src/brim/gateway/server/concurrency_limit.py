@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, deque
+from collections import deque
 
 from brim.gateway.proxy.faults import Refused
 
@@ -48,11 +48,11 @@ class Gates:
         self._all = Gate(places)
         self._places = min(places, each)
         self._each: dict[str, Gate] = {}
-        self._inside: Counter[str] = Counter()
+        self._inside: dict[str, int] = {}
 
     async def enter(self, tenant: str) -> None:
         """Take a place, first among the tenant's own, so that a waiting tenant keeps nobody else waiting."""
-        self._inside[tenant] += 1
+        self._inside[tenant] = self._inside.get(tenant, 0) + 1
         own = self._each.get(tenant)
         if own is None:
             own = self._each[tenant] = Gate(self._places)
@@ -75,9 +75,11 @@ class Gates:
         self._forget(tenant)
 
     def _forget(self, tenant: str) -> None:
-        self._inside[tenant] -= 1
-        if not self._inside[tenant]:
-            del self._inside[tenant], self._each[tenant]
+        left = self._inside.pop(tenant) - 1
+        if left:
+            self._inside[tenant] = left
+        else:
+            del self._each[tenant]
 
 
 class Holding:
@@ -86,7 +88,7 @@ class Holding:
     def __init__(self, most: int, most_each: int) -> None:
         self._most, self._most_each = most, most_each
         self._all = 0
-        self._each: Counter[str] = Counter()
+        self._each: dict[str, int] = {}
 
     @property
     def bytes(self) -> int:
@@ -97,8 +99,9 @@ class Holding:
 
     def grow(self, tenant: str, size: int) -> None:
         """Add bytes. Raises Refused (429) if the tenant, or all together, hold too many."""
-        mine = self._each[tenant] + size
-        if (mine > self._most_each and self._each[tenant]) or (self._all + size > self._most and self._all):
+        known = self._each.get(tenant, 0)
+        mine = known + size
+        if (mine > self._most_each and known) or (self._all + size > self._most and self._all):
             whose = "all clients" if mine <= self._most_each else "this client"
             name = "held_bytes" if mine <= self._most_each else "tenant_bytes"
             text = f"the bodies of {whose} take too much memory at once: send this one again in a moment"
@@ -108,9 +111,9 @@ class Holding:
 
     def shrink(self, tenant: str, size: int) -> None:
         self._all -= size
-        self._each[tenant] -= size
-        if not self._each[tenant]:
-            del self._each[tenant]
+        left = self._each.pop(tenant) - size
+        if left:
+            self._each[tenant] = left
 
 
 class HeldPlace:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from brim.errors import MissingExtra
+from brim.gateway.server.client_watch import LEAVING
 from brim.gateway.server.options import HEADER_BYTES
 from brim.settings import GatewaySettings as Settings
 
@@ -128,12 +129,13 @@ class LimitedProtocol(HttpToolsProtocol):
         self._doors = doors
         self._peer: str | None = None
         self._header_bytes = self._arrived = 0
-        self._in_head = False
+        self._in_head = self._lost = False
+        self._leaving: Callable[[], None] | None = None
         self._deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         corked = Corked(transport, self.loop.call_soon)
-        self._extensions = {LINES: corked.add}
+        self._extensions = {LINES: corked.add, LEAVING: self._watch}
         super().connection_made(corked)  # type: ignore[arg-type]
         address = transport.get_extra_info("peername")
         peer = str(address[0]) if isinstance(address, tuple) else ""
@@ -145,6 +147,9 @@ class LimitedProtocol(HttpToolsProtocol):
             transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._lost = True
+        if self._leaving is not None:
+            self._leaving()
         self._stop_timer()
         if self._peer is not None:
             self._doors.leave(self._peer)
@@ -179,6 +184,12 @@ class LimitedProtocol(HttpToolsProtocol):
             self._refuse()
         else:
             super().on_headers_complete()
+
+    def _watch(self, leaving: Callable[[], None] | None) -> None:
+        """Call this when the client leaves, if it has not done so already."""
+        self._leaving = leaving
+        if self._lost and leaving is not None:
+            self.loop.call_soon(leaving)
 
     def _refuse(self) -> None:
         if not self.transport.is_closing():
