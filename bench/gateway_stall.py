@@ -169,6 +169,7 @@ async def run(args: argparse.Namespace) -> bool:
         began, ended = row.pop("at")
         row["held"] = held(heart["gaps"], began, ended + 0.3)
         row["gaps"] = [one for one in heart["gaps"] if began <= one[0] <= ended + 0.3]
+        row["collections"] = [one for one in heart["gc"] if began <= one[0] <= ended + 0.3]
         row["stacks"] = [one for one in heart["stacks"] if began <= one[0] <= ended + 0.3]
     table(rows)
     if args.json:

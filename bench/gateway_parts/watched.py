@@ -8,6 +8,7 @@ time that it took between two beats, all of its threads together, and that the m
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import runpy
@@ -36,7 +37,8 @@ class Heart:
     def __init__(self) -> None:
         self.gaps: list[tuple[float, float, float, float]] = []
         self.stacks: list[tuple[float, str]] = []
-        self.last = time.monotonic()
+        self.collections: list[tuple[float, float, int]] = []
+        self.last = self._began = time.monotonic()
 
     async def beat(self) -> None:
         thread = threading.get_native_id()
@@ -46,6 +48,13 @@ class Heart:
             gap = time.monotonic() - self.last
             if gap > LONG:
                 self.gaps.append((self.last + gap, gap, time.process_time() - cpu, queued(thread) - waited))
+
+    def collecting(self, phase: str, about: dict[str, int]) -> None:
+        """Note the garbage collections, which hold up every thread."""
+        if phase == "start":
+            self._began = time.monotonic()
+        elif (took := time.monotonic() - self._began) > LONG / 4:
+            self.collections.append((time.monotonic(), took, about["generation"]))
 
     def look(self) -> None:
         """What all threads do while a beat is late; who holds the interpreter is seen as soon as it lets go."""
@@ -58,13 +67,14 @@ class Heart:
 
 def main() -> None:
     place, heart = sys.argv.pop(1), Heart()
+    gc.callbacks.append(heart.collecting)
     serve = Server.main_loop
 
     async def main_loop(server: Server) -> None:
         beating = asyncio.get_running_loop().create_task(heart.beat())
         await serve(server)
         beating.cancel()
-        Path(place).write_text(json.dumps({"gaps": heart.gaps, "stacks": heart.stacks}))
+        Path(place).write_text(json.dumps({"gaps": heart.gaps, "stacks": heart.stacks, "gc": heart.collections}))
 
     Server.main_loop = main_loop  # type: ignore[method-assign]
     if os.environ.get("BRIM_STACKS"):

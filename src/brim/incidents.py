@@ -57,7 +57,7 @@ def tell(incident: Incident) -> Incident:
     return incident
 
 
-class collected:  # noqa: N801, it reads as what it does; a generator would take four times as long
+class collected:
     """Collect the faults noted inside; outer collectors get them too.
 
     Example: `with collected() as found: ...`

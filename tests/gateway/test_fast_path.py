@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 
 from brim import apis
+from brim.gateway.fitting.conversations import Live
 from brim.gateway.fitting.fast_path import MOST_KNOWN, Glances, Known, chain_of, glance
 from brim.gateway.fitting.unread import ENOUGH, SOME
+from brim.models import Catalog
+from brim.planning.policies.policy import Policy
 from brim.testing import FakeProvider
 
 from .conftest import Running, Start, long_chat, words
@@ -214,7 +217,8 @@ def test_one_in_some_is_counted_all_the_same(start: Start) -> None:
 
 
 def test_the_requests_that_can_be_gone_on_from_are_bounded() -> None:
-    known, glances = Known.__new__(Known), Glances()
+    model, policy = Catalog().find("gpt-4o"), Policy.named("agent")
+    known, glances = Known(Live("a"), model, policy, None, 1_000, 100, 20), Glances()
     for number in range(MOST_KNOWN + 50):
         glances.keep([number, number + 1], known)
     assert len(glances) == MOST_KNOWN

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import threading
 from collections.abc import Iterator
@@ -11,8 +12,9 @@ from typing import Any
 import pytest
 
 from brim import apis
+from brim.conversation import Conversation
 from brim.gateway.fitting import conversations
-from brim.gateway.fitting.conversations import Conversations
+from brim.gateway.fitting.conversations import Conversations, Live
 from brim.gateway.observe.turns import GatewayTurn
 from brim.gateway.proxy.exchange import Exchange
 from brim.testing import FakeProvider, Hang, Say
@@ -96,6 +98,30 @@ def test_of_very_many_requests_the_last_are_remembered_and_the_newest_of_each_co
     assert [turn.id for turn in quiet.turns] == ["quiet 2"]
     assert [turn.id for turn in busy.turns] == [f"busy {number}" for number in range(14, 20)]
     assert (quiet.requests, busy.requests) == (3, 20)
+
+
+def test_nothing_is_kept_of_a_conversation_that_is_forgotten() -> None:
+    known = Conversations(most=3)
+    first = [known.of(_chat(f"{number} {more}"), "", "").id for number in range(20) for more in ("a", "b")]
+    gc.collect()
+    alive = [one for one in gc.get_objects() if isinstance(one, Live) and one.id in first]
+    assert len(set(first)) == 40
+    assert len(known) == 3
+    assert len(known._prefixes) == len(alive) == 3
+
+
+def test_a_conversation_is_recognised_by_its_last_two_hundred_requests() -> None:
+    known = Conversations()
+    said = [{"role": "user", "content": f"part {number}"} for number in range(conversations.MOST_TURNS + 5)]
+    ids = {known.of(_chat(*said[: length + 1]), "", "").id for length in range(len(said))}
+    assert len(ids) == 1
+    assert len(known._prefixes) == conversations.MOST_TURNS
+    assert known.of(_chat(*said, "and?"), "", "").id in ids
+
+
+def _chat(*messages: Any) -> Conversation:
+    listed = [{"role": "user", "content": one} if isinstance(one, str) else one for one in messages]
+    return apis.parse({"model": "gpt-4o", "messages": listed})
 
 
 def _turn(id: str) -> GatewayTurn:

@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brim.gateway.fitting.conversations import Conversations
-from brim.gateway.fitting.fast_path import Glances
+from brim.gateway.fitting.unread import Unread
 from brim.stores.resilient import open_store
 from brim.testing import Call, FakeProvider, Say, Seen
 
@@ -218,7 +218,8 @@ def _forget(gateway: Running) -> None:
         fitter = gateway.gateway.fitter
         for id in list(fitter.sessions._live):
             fitter.sessions._forget(id)
-        fitter.conversations, fitter.glances = Conversations(), Glances()
+        fitter.conversations = Conversations()
+        fitter.unread = Unread(fitter.conversations, fitter.learned, fitter.models, fitter.last_models)
 
     gateway.settled()
     gateway.call(begin_anew())

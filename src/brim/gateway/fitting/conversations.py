@@ -21,7 +21,6 @@ MOST_SESSIONS = 1_000
 MOST_TURNS = 200
 # Turns remembered over all conversations, besides the last one of each.
 MOST_REQUESTS = 2_000
-_FORGET = 60_000
 
 
 class Live(msgspec.Struct, eq=False):
@@ -40,6 +39,7 @@ class Live(msgspec.Struct, eq=False):
     large: bool = False  # a worker handles it, so its session isn't in this process
     turns: list[GatewayTurn] = msgspec.field(default_factory=list)  # the last ones
     summaries: AwaitedSummaries | None = None  # those that its requests waited for
+    places: list[int] = msgspec.field(default_factory=list)  # what its requests are recognised by
     _lock: asyncio.Lock | None = None
 
     @property
@@ -117,10 +117,16 @@ class Conversations:
             known = otherwise(conversation)
         mine = known is not None and known.tenant == tenant and known.id in self._known
         live = self._open(known.id if known is not None and mine else self._new_id(tenant))
-        self._prefixes[chain[-1]] = live
-        if len(self._prefixes) > _FORGET:
-            self._prefixes = dict(list(self._prefixes.items())[_FORGET // 2 :])
+        if self._prefixes.get(chain[-1]) is not live:
+            self._prefixes[chain[-1]] = live
+            live.places.append(chain[-1])
+            if len(live.places) > MOST_TURNS:
+                self._unplace(live, live.places.pop(0))
         return live
+
+    def _unplace(self, live: Live, place: int) -> None:
+        if self._prefixes.get(place) is live:
+            del self._prefixes[place]
 
     def add(self, live: Live, turn: GatewayTurn) -> None:
         """Add a turn to a conversation; beyond MOST_REQUESTS, the oldest turns of any conversation are forgotten."""
@@ -197,7 +203,10 @@ class Conversations:
         if live is None:
             live = self._known[id] = Live(id)
             while len(self._known) > self._most:
-                self._known.popitem(last=False)[1].turns.clear()
+                _, gone = self._known.popitem(last=False)
+                gone.turns.clear()
+                for place in gone.places:
+                    self._unplace(gone, place)
         self._known.move_to_end(id)
         return live
 

@@ -20,8 +20,8 @@ from brim.planning.policies.policy import Policy
 
 # Tokens that templates and providers add beyond a request's own bytes, such as instructions for tools.
 AROUND: Final = 1_000
-# Requests that can be continued; the oldest are forgotten.
-MOST_KNOWN: Final = 10_000
+# Requests that can be continued; the oldest are forgotten. Twice as many as conversations are remembered.
+MOST_KNOWN: Final = 2_000
 
 # Types whose content is text in the request itself. (The URL of an image is short; the image isn't.)
 _OTHER: Final = re.compile(
@@ -66,16 +66,16 @@ class _Body(msgspec.Struct, gc=False):
 _body = msgspec.json.Decoder(_Body)
 
 
-class Known:
+class Known(msgspec.Struct, eq=False, gc=False):
     """A request that was sent: its conversation, its limit, and the tokens of its bytes."""
 
-    __slots__ = ("asked", "limit", "live", "model", "policy", "size", "tokens")
-
-    def __init__(
-        self, live: Live, model: Model, policy: Policy, asked: int | None, limit: int, size: int, tokens: int
-    ) -> None:
-        self.live, self.model, self.policy, self.asked = live, model, policy, asked
-        self.limit, self.size, self.tokens = limit, size, tokens
+    live: Live
+    model: Model
+    policy: Policy
+    asked: int | None
+    limit: int
+    size: int
+    tokens: int
 
 
 class Glance:

@@ -256,7 +256,7 @@ class Fitter:
         controls: Controls,
         actuals: Actuals,
     ) -> FitResult | None:
-        """The request unchanged, if it fits, its policy changes nothing below the limit, and nothing in it is pinned."""
+        """The request unchanged, if it fits, its policy changes nothing below the limit, and nothing is pinned."""
         policy = controls.policy or self.policy
         if not policy.appends or controls.pins:
             return None

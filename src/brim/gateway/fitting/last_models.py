@@ -66,9 +66,7 @@ class LastModels:
         if provider:
             keys += [("provider", tenant, provider), ("provider", OPERATOR, provider)]
         known = self._known.get
-        if not model or all([known(key) == model for key in keys]):
-            return {}
-        news = [key for key in dict.fromkeys(keys) if known(key) != model]
+        news = [key for key in keys if model and known(key) != model]
         for key in news:
             self._put(key, model)
         return {_place(key): model.encode() for key in news}
