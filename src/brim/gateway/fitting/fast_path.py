@@ -64,6 +64,7 @@ class _Body(msgspec.Struct, gc=False):
 
 
 _body = msgspec.json.Decoder(_Body)
+_LIMITS: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens", "generationConfig", "generation_config")
 
 
 class Known(msgspec.Struct, eq=False, gc=False):
@@ -108,6 +109,8 @@ class Glances:
     def before(self, chain: list[int]) -> tuple[Known | None, int]:
         """The longest known request that this one continues, and how many messages it had."""
         whole = self._whole
+        if whole.keys().isdisjoint(chain):  # most new conversations
+            return None, 0
         for number in range(len(chain) - 1, 0, -1):
             found = whole.get(chain[number])
             if found is not None:
@@ -141,16 +144,11 @@ def glance(raw: bytes, api: str, session: str) -> Glance | None:
     elsewhere = body.previous_response_id or body.conversation or body.prompt or body.container or body.mcp_servers
     if not items or elsewhere or body.cachedContent or body.cached_content:
         return None
-    asked = spec.max_output(
-        {
-            "max_tokens": body.max_tokens,
-            "max_completion_tokens": body.max_completion_tokens,
-            "max_output_tokens": body.max_output_tokens,
-            "generationConfig": body.generationConfig,
-            "generation_config": body.generation_config,
-        }
-    )
-    system = next((found for name in spec.system_fields if (found := bytes(getattr(body, name)))), b"")
+    given = {name: value for name in _LIMITS if (value := getattr(body, name)) is not None}
+    asked = spec.max_output(given) if given else None
+    system = b""
+    for name in spec.system_fields:
+        system = system or bytes(getattr(body, name))
     raws = [bytes(item) for item in items]
     chain = _chain((session, api, bytes(body.tools), system), raws)
     return Glance(body.model, body.stream is True, asked, raws, chain)

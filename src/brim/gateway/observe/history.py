@@ -114,7 +114,7 @@ class History:
                 key: Key = (at // BUCKET * BUCKET, *names)  # type: ignore[assignment]
                 if key not in rows and len(rows) >= MOST_ROWS:
                     key = (key[0], OTHERS, OTHERS, "")
-                values = [sum(column) for column in zip(*map(_values, some), strict=True)]
+                values = _values(some)
                 _add(rows, key, values)
                 self._add_fine((at, *key[1:]), values)
                 self._changed.add(hour)
@@ -248,15 +248,29 @@ def summed(rows: Iterator[tuple[Key, Sequence[float]]] | Sequence[tuple[Key, Seq
     return dict(zip(FIELDS, whole, strict=True))
 
 
-def _values(turn: GatewayTurn) -> tuple[float, ...]:
-    usage, error = turn.usage, turn.error
+def _values(turns: Sequence[GatewayTurn]) -> tuple[float, ...]:
+    """The sums of turns, in the order of FIELDS."""
+    told = [turn.usage for turn in turns if turn.usage is not None]
+    errors = [abs(turn.error) for turn in turns if not turn.about and turn.error is not None]
     return (
-        1, turn.outcome not in ("done", "gone") or turn.status >= 400, turn.before, turn.after,
-        turn.overflowing and turn.outcome == "done", turn.changed, turn.refits, turn.recalls + turn.recalled,
-        usage.input if usage else 0, usage.cached if usage else 0, usage.output if usage else 0,
-        turn.cost or 0.0, turn.saved or 0.0, abs(error or 0.0), error is not None,
-        usage is not None and usage.input > turn.upper > 0, turn.added_ms,
-    )  # fmt: skip
+        len(turns),
+        sum([turn.outcome not in ("done", "gone") or turn.status >= 400 for turn in turns]),
+        sum([turn.before for turn in turns]),
+        sum([turn.after for turn in turns]),
+        sum([turn.before > turn.limit > 0 and turn.outcome == "done" for turn in turns]),
+        sum([turn.changed for turn in turns]),
+        sum([turn.refits for turn in turns]),
+        sum([turn.recalls + turn.recalled for turn in turns]),
+        sum([usage.input for usage in told]),
+        sum([usage.cached for usage in told]),
+        sum([usage.output for usage in told]),
+        sum([turn.cost or 0.0 for turn in turns]),
+        sum([turn.saved or 0.0 for turn in turns]),
+        sum(errors),
+        len(errors),
+        sum([turn.usage is not None and turn.usage.input > turn.upper > 0 for turn in turns]),
+        sum([turn.added_ms for turn in turns]),
+    )
 
 
 def _sum(parts: Sequence[Mapping[Key, Sequence[float]]]) -> UseByKey:

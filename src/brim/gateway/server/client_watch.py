@@ -16,7 +16,7 @@ SLOWEST_UPLOAD: Final = 50_000
 
 
 class Lookouts:
-    """Lookouts of exchanges that just began. They share one timer, because most bodies are there before one is needed."""
+    """Lookouts of exchanges that just began, on one timer, because most bodies are there before they need it."""
 
     def __init__(self) -> None:
         self._new: dict[Lookout, float] = {}  # oldest first
