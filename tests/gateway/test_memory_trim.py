@@ -1,14 +1,15 @@
-"""Memory that is free goes back to the system."""
+"""Garbage is collected in short steps, and memory that is free goes back to the system."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 
 import pytest
 
 from brim.gateway.server import memory_trim
-from brim.gateway.server.memory_trim import Trimming
+from brim.gateway.server.memory_trim import ALL, EVERY, OLDER, Collecting, Trimming
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems give memory back by themselves")
@@ -69,3 +70,34 @@ def test_a_system_that_offers_no_trimming_is_not_asked_again(monkeypatch: pytest
         await task.close()
 
     asyncio.run(run())
+
+
+def test_young_objects_are_looked_at_while_as_many_old_ones_go_as_new_ones_come() -> None:
+    kept: list[list[int]] = []
+    collecting, most = Collecting(), 0
+    for number in range(40 * EVERY):
+        kept.append([number])
+        del kept[:-1_000]
+        collecting.ended()
+        most = max(most, len(gc.get_objects(0)) if not number % EVERY else 0)
+    assert most < 10 * EVERY
+
+
+def test_everything_is_collected_now_and_then() -> None:
+    seen: list[int] = []
+
+    def noted(phase: str, about: dict[str, int]) -> None:
+        if phase == "start":
+            seen.append(about["generation"])
+
+    gc.disable()
+    gc.callbacks.append(noted)
+    try:
+        collecting = Collecting()
+        for _ in range(EVERY * OLDER * ALL):
+            collecting.ended()
+    finally:
+        gc.callbacks.remove(noted)
+        gc.enable()
+    assert [seen.count(generation) for generation in (0, 1, 2)] == [OLDER * ALL - ALL, ALL - 1, 1]
+    assert seen[-1] == 2

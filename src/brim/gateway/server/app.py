@@ -37,7 +37,7 @@ from brim.gateway.proxy.routes import api_of, route_of
 from brim.gateway.server import access
 from brim.gateway.server.client_watch import Lookouts
 from brim.gateway.server.concurrency_limit import Gates, Holding
-from brim.gateway.server.memory_trim import Trimming
+from brim.gateway.server.memory_trim import Collecting, Trimming
 from brim.gateway.server.offload import Offload
 from brim.gateway.server.options import Options
 from brim.gateway.server.origins import foreign_origin, is_preflight, preflight
@@ -82,6 +82,7 @@ class Gateway:
         self.journal = Journal(self.metrics, store, process)
         self.tenants = Tenants(store)
         self._trimming = Trimming()
+        self._collecting = Collecting()
         self.lookouts = Lookouts()
         self.fitter = Fitter(
             options.policy,
@@ -206,6 +207,7 @@ class Gateway:
             await exchange.run()
         finally:
             self.metrics.running -= 1
+            self._collecting.ended()
             if not self.metrics.running:
                 self._idle.set()
 

@@ -1,9 +1,10 @@
-"""Returns free memory to the system; the C library keeps free pages that lie between used ones."""
+"""Collects garbage in short steps, and returns free memory, of which the C library keeps pages between used ones."""
 
 from __future__ import annotations
 
 import asyncio
 import ctypes
+import gc
 import os
 import sys
 from collections.abc import Callable
@@ -16,6 +17,10 @@ GROWN = 4 << 20
 # large as a body when it is freed, which glibc otherwise does less and less.
 M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
 LARGE, HEAPS = 128 << 10, 2
+# Requests after which young objects are collected; one in OLDER of these collections takes in older ones, and one in ALL
+# of those everything. Over 60,000 short conversations, on a machine at a load of 15, young ones took .3 ms on average and
+# 1.2 at most, older ones 4.4 and everything 20; by Python's own threshold young ones took up to 34.
+EVERY, OLDER, ALL = 64, 16, 8
 
 
 def keep_little() -> bool:
@@ -45,6 +50,24 @@ def resident() -> int:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
         return 0
+
+
+class Collecting:
+    """Collects garbage every few requests, so that there is little of it each time: all threads wait meanwhile.
+
+    Python's own threshold is for new objects less deleted ones. Where an old turn goes for each new one it is hardly
+    ever reached, and the young objects that have to be looked at become very many.
+    """
+
+    def __init__(self) -> None:
+        self._requests = 0
+
+    def ended(self) -> None:
+        """Note that a request ended."""
+        self._requests += 1
+        times, left = divmod(self._requests, EVERY)
+        if not left:
+            gc.collect(2 if not times % (OLDER * ALL) else 1 if not times % OLDER else 0)
 
 
 class Trimming:

@@ -38,9 +38,7 @@ BACKLOG = 2_048
 # A planning thread yields to the event loop after this long. With Python's 5 ms, a request that needs ten turns waits
 # 50 ms beside it.
 SWITCH_SECONDS = 0.0005
-# New objects after which young ones are collected, and how many of these collections make an older one. A collection
-# holds up every thread: over 40,000 new conversations it took 1.2 ms on average and 9 at most, and 8.6 and 24 after
-# 20,000 objects.
+# New objects after which Python collects the young ones by itself, besides `Collecting`: planning makes many.
 COLLECT_AFTER = 2_000, 20, 20
 # Part of the drain time reserved for closing connections and recording what was cut off.
 CLOSING_SECONDS = 1
