@@ -75,6 +75,7 @@ def test_a_system_that_offers_no_trimming_is_not_asked_again(monkeypatch: pytest
 def test_young_objects_are_looked_at_while_as_many_old_ones_go_as_new_ones_come() -> None:
     kept: list[list[int]] = []
     collecting, most = Collecting(), 0
+    gc.collect()
     for number in range(40 * EVERY):
         kept.append([number])
         del kept[:-1_000]
