@@ -45,7 +45,7 @@ def _in_frames(work: Any) -> Iterator[str]:
 
 
 def _large(value: Any, any_is: bool) -> bool:
-    if isinstance(value, apis.Conversation):
+    if isinstance(value, Conversation):
         return sum(len(message.raw) for message in value.messages) > LARGE
     return len(value) > LARGE if isinstance(value, bytes) else any_is and value is not None
 

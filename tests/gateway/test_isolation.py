@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brim.gateway.fitting.conversations import Conversations
-from brim.gateway.fitting.unread import Unread
+from brim.gateway.fitting.unread import UnreadRequests
 from brim.stores.resilient import open_store
 from brim.testing import Call, FakeProvider, Say, Seen
 
@@ -219,7 +219,7 @@ def _forget(gateway: Running) -> None:
         for id in list(fitter.sessions._live):
             fitter.sessions._forget(id)
         fitter.conversations = Conversations()
-        fitter.unread = Unread(fitter.conversations, fitter.learned, fitter.models, fitter.last_models)
+        fitter.unread = UnreadRequests(fitter.conversations, fitter.learned, fitter.models, fitter.last_models)
 
     gateway.settled()
     gateway.call(begin_anew())

@@ -26,7 +26,7 @@ from brim.gateway.fitting.large_store import StoreFile
 from brim.gateway.fitting.last_models import LastModels
 from brim.gateway.fitting.learned import Learned
 from brim.gateway.fitting.session_cache import LiveSessions, apart
-from brim.gateway.fitting.unread import Unread
+from brim.gateway.fitting.unread import UnreadRequests
 from brim.gateway.fitting.upstream_models import UpstreamModels
 from brim.gateway.proxy.controls import Controls
 from brim.gateway.server.bodies import LARGE
@@ -83,7 +83,7 @@ class Fitter:
         self._counters: dict[tuple[int, str, int], Counter] = {}
         self._blocks = Blocks()
         self.last_models = LastModels(self.store, self.in_time)
-        self.unread = Unread(self.conversations, self.learned, self.models, self.last_models)
+        self.unread = UnreadRequests(self.conversations, self.learned, self.models, self.last_models)
         self._loaded: set[str] = set()  # families whose tokenizer is loaded
 
     def passed_unread(self, raw: bytes, api: str, model: str, upstream: str, controls: Controls) -> FitResult | None:

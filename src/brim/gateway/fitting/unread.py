@@ -39,7 +39,7 @@ class Heard:
         self.reports = self.bytes = self.tokens = 0
 
 
-class Unread:
+class UnreadRequests:
     """Passes requests unread, and keeps what is needed for that from those that were read."""
 
     def __init__(

@@ -20,6 +20,7 @@ from brim.gateway.fitting.large import fit_large, in_pieces, learn_large, refit_
 from brim.gateway.limits.admission import Grant
 from brim.gateway.limits.tenant_limits import UNLIMITED
 from brim.gateway.limits.virtual_keys import VirtualKey
+from brim.gateway.observe.content_log import log_content, overheard
 from brim.gateway.observe.logs import log, tell
 from brim.gateway.observe.turns import GatewayTurn, TurnOutcome, slim
 from brim.gateway.proxy import compacting, overflow
@@ -45,9 +46,6 @@ from brim.models.discovery import with_default
 
 if TYPE_CHECKING:
     from brim.gateway.server.app import Gateway
-
-# Bytes of a request or an answer to log when content logging is on.
-LONGEST_LOGGED = 100_000
 
 
 class Exchange(ClientSide):
@@ -418,7 +416,7 @@ class Exchange(ClientSide):
             )
         feed: Callable[[bytes], None] = self.reader.feed if self.reader is not None else _ignore
         if self.options.gateway.log_content and self.turn is not None:
-            feed = self._overheard(feed)
+            feed = overheard(self.spoken, feed)
         await self._begin(answer)
         send = self.send
         for chunk in held:
@@ -453,25 +451,6 @@ class Exchange(ClientSide):
                 await send({"type": "http.response.body", "body": chunk, "more_body": left != 0})
                 answer.waiting = True
         return left == 0
-
-    def _overheard(self, feed: Callable[[bytes], None]) -> Callable[[bytes], None]:
-        """Keep a copy of the beginning of an answer for content logging."""
-
-        def both(chunk: bytes) -> None:
-            feed(chunk)
-            if sum(map(len, self.spoken)) < LONGEST_LOGGED:
-                self.spoken.append(chunk)
-
-        return both
-
-    def _log_content(self, turn: GatewayTurn) -> None:
-        """Log prompt and answer; the log masks secrets."""
-        asked = [message.text[:LONGEST_LOGGED] for message in turn.sent.messages] if turn.sent else []
-        said = b"".join(self.spoken)[:LONGEST_LOGGED].decode("utf-8", "replace")
-        # The whole original request, so that `brim replay` can read it from the log.
-        came = apis.value_of(self.result.original) if self.result and self.result.number is None else None
-        about: dict[str, Any] = {"session": turn.session, "turn": turn.number, "api": turn.api, "model": turn.model}
-        tell("content", **about, body=came, request=asked, answer=said)
 
     def done(self) -> None:
         reader, turn = self.reader, self.turn
@@ -593,7 +572,7 @@ class Exchange(ClientSide):
         if turn.status == 200:  # a model that the provider doesn't have isn't a choice
             self._used_model("", turn.upstream, turn.model)
         if self.options.gateway.log_content:
-            self._log_content(turn)
+            log_content(turn, result, self.spoken)
         told = apis.APIS[self.api].edits_context and self.reader is not None and self.reader.edited
         edited = told or self._compacted_there or self.fell_back
         if result is not None and found is not None and turn.status == 200 and not edited:
