@@ -194,11 +194,18 @@ class Session:
             self._unknown = model
 
     def fit_parsed(
-        self, request: Any, conversation: Conversation, patterns: Sequence[str] = (), *, waits: bool = False
+        self,
+        request: Any,
+        conversation: Conversation,
+        patterns: Sequence[str] = (),
+        *,
+        waits: bool = False,
+        saves: bool = True,
     ) -> Fitted:
         """`fit` for a request that was parsed already; messages that match one of the `patterns` are pinned.
 
-        Where it `waits` for summaries, SummaryWanted asks the caller to make them and to come again.
+        Where it `waits` for summaries, SummaryWanted asks the caller to make them and to come again. Unless it `saves`,
+        the caller calls `save_turn` when the request is on its way.
         """
         pins = marked(request, conversation)
         if patterns:
@@ -211,13 +218,18 @@ class Session:
             self.configure(api=conversation.api)
             request, conversation = answerable(request, conversation, self.model, history.counter)
             try:
-                made = SessionTurn(history, self.storage, conversation, request, noted)
+                made = SessionTurn(history, self.storage, conversation, request, noted, saves=saves)
                 return made.made(partial(self._follow, conversation), lambda: conversation.messages)
             except BudgetTooSmall:
                 if history.attached.at(len(self.log) - 1):  # its context waits for what is sent instead
                     history.cut(len(self.log) - 1)
                     self.storage.save_in_time(self.settings.fit_timeout)
                 raise
+
+    def save_turn(self) -> None:
+        """Write a turn that was fitted without being saved."""
+        with self._lock:
+            self.storage.save_in_time(self.settings.fit_timeout)
 
     def _follow(self, conversation: Conversation) -> None:
         self.storage.check(conversation.messages, conversation)

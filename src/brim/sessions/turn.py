@@ -30,13 +30,21 @@ class SessionTurn:
     """A request of a session: its parsed form, the request as it was given, and the faults noted meanwhile."""
 
     def __init__(
-        self, history: SessionHistory, storage: Storage, conversation: Conversation, request: Any, noted: list[Incident]
+        self,
+        history: SessionHistory,
+        storage: Storage,
+        conversation: Conversation,
+        request: Any,
+        noted: list[Incident],
+        *,
+        saves: bool = True,
     ) -> None:
         self._history = history
         self._storage = storage
         self._conversation = conversation
         self._request = request
         self._noted = noted
+        self._saves = saves
 
     def made(self, bring: Callable[[], object], messages: Callable[[], Sequence[Message]]) -> Fitted:
         """What to send. Raises BudgetTooSmall, SummaryWanted.
@@ -110,7 +118,8 @@ class SessionTurn:
             history.place_context(max(0, len(history.log) - 1))
         asked = self._asks(work) if self._request else None
         history.note(end=end_of(sent.messages))
-        self._storage.save_in_time(settings.fit_timeout)
+        if self._saves:
+            self._storage.save_in_time(settings.fit_timeout)
         more = told(incident for incident in self._noted if incident not in known)
         outcome = replace(outcome, warnings=(*outcome.warnings, *more)) if more else outcome
         messages = history.log[:]

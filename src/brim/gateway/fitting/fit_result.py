@@ -45,6 +45,8 @@ class FitResult(msgspec.Struct, eq=False):
     """What later requests that go on from this one are told by."""
     actuals: Actuals | None = None
     """Where what the provider reports of it is kept: the numbers of its upstream and tenant."""
+    save: Callable[[], None] | None = None
+    """What writes the turn, until it is written."""
 
     def answered(self) -> None:
         """Free what only a refit needs, because an answer may stream for minutes and the request may be large."""

@@ -80,6 +80,7 @@ class Fitter:
         self.models = UpstreamModels(catalog, self.learned)
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="brim-fit")
         self._planning = PlanningThreads()
+        self.saves = True  # a turn as soon as it is fitted; else whoever sends it calls `FitResult.save`
         self._counters: dict[tuple[int, str, int], Counter] = {}
         self._blocks = Blocks()
         self.last_models = LastModels(self.store, self.in_time)
@@ -330,7 +331,7 @@ class Fitter:
             session.configure(actuals=actuals, fit_timeout=self.fit_timeout)
             session.running_summary.summarizer = self.summarizer
             try:
-                fitted = session.fit_parsed(raw, conversation, controls.pins, waits=True)
+                fitted = session.fit_parsed(raw, conversation, controls.pins, waits=True, saves=self.saves)
             finally:
                 self.sessions.grown(session)
             self._keep(live, fitted)
@@ -338,6 +339,7 @@ class Fitter:
         result = self._result(fitted, raw, conversation, live, model, actuals, limit, archived)
         result.recalled = sum(entry.kind == "recall" for entry in session.view.entries)
         result.told = fitted.reporter
+        result.save = None if self.saves or controls.dry_run else session.save_turn
         return result
 
     def _summaries(self, live: Live) -> AwaitedSummaries | None:

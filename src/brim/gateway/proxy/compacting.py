@@ -16,6 +16,7 @@ from brim.gateway.proxy.asked import peek
 from brim.gateway.proxy.controls import controls_of
 from brim.gateway.proxy.downstream import JSON
 from brim.gateway.proxy.faults import Refused
+from brim.gateway.proxy.saving import Saving
 from brim.gateway.proxy.upstream_response import UpstreamResponse
 from brim.gateway.proxy.upstreams import Target
 from brim.gateway.server import access, bodies
@@ -87,8 +88,10 @@ async def _by_upstream(exchange: Exchange, incoming: bodies.Incoming) -> bool:
         return True
     if exchange.grant is not None:
         await exchange.grant.reserve(exchange.result.after if exchange.result is not None else 0)
+    saving = Saving(exchange)
     answer = await exchange.send_upstream(out.target, out.headers, out.body)
     async with answer:
+        await saving.done()
         held: list[bytes] = []
         if answer.status == 200 and not out.target.well_known:
             held = await _held(answer)

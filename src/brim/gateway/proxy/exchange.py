@@ -34,6 +34,7 @@ from brim.gateway.proxy.larger import fitted_larger
 from brim.gateway.proxy.outgoing import Outgoing
 from brim.gateway.proxy.provider_options import prepared
 from brim.gateway.proxy.routes import Route, api_of
+from brim.gateway.proxy.saving import Saving
 from brim.gateway.proxy.upstream_response import UpstreamResponse
 from brim.gateway.proxy.upstreams import Target, choose, without
 from brim.gateway.recall import RECALLING, offered, relay_with_recall
@@ -353,6 +354,7 @@ class Exchange(ClientSide):
         """Send, refit once if the upstream says "too long", and relay."""
         if self.grant is not None:
             await self.grant.reserve(self.result.after if self.result is not None else 0)
+        saving = Saving(self)
         answer = await first_answer(self, out)
         over, held = await overflow.told(answer) if overflow.may_tell(answer, self.api) else (None, [])
         if over is not None:
@@ -361,9 +363,10 @@ class Exchange(ClientSide):
             if again is not None:
                 answer.close()
                 plain = [pair for pair in out.headers if pair[0] != b"content-encoding"]
-                out.body = again
+                out.body, saving = again, Saving(self)
                 answer, held = await self.send_upstream(out.target, plain, out.body), []
         async with answer:
+            await saving.done()
             tooled = self.options.recall == "tool" and self.result is not None and not out.controls.dry_run
             if tooled and answer.status == 200 and self.api in RECALLING:
                 body = b"".join(out.body) if isinstance(out.body, tuple) else out.body

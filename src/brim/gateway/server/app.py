@@ -91,6 +91,7 @@ class Gateway:
             recall=options.recall,
             fit_timeout=options.gateway.fit_timeout,
         )
+        self.fitter.saves = False  # while the upstream works: `proxy.saving`
         self.fitter.large_store = large_store
         follow = self.fitter.conversations.follow
         self.others = Others(store, self.journal, group or process, process, follow)
@@ -125,11 +126,12 @@ class Gateway:
             return None
         return Summarizing(options.settings.summarizer, options.summarizer, self.fitter.models.find, self.journal)
 
-    def beside(self, work: Coroutine[Any, Any, None]) -> None:
+    def beside(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run something in the background."""
         task = asyncio.get_running_loop().create_task(work)
         self._beside.add(task)
         task.add_done_callback(self._beside.discard)
+        return task
 
     def next_id(self) -> str:
         """A request id that is unique across processes."""
