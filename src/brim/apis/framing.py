@@ -29,7 +29,7 @@ class Framing:
     head: Callable[[Conversation], int]
     slack: Callable[[Conversation], int]
     # What the head takes from the messages: the definitions that a search has loaded.
-    loaded: Callable[[Conversation], tuple[tuple[str, int], ...]] = lambda conversation: ()
+    loaded: Callable[[Conversation], tuple[tuple[str, int], ...]] | None = None
 
 
 def framing_for(api: str, model: str, count: CountText) -> Framing:

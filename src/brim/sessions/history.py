@@ -8,6 +8,7 @@ from typing import Any
 
 from brim import apis
 from brim.conversation import Conversation, Message
+from brim.fitting import by_window
 from brim.relevance import Embedder
 from brim.sessions.attached import Attached
 from brim.sessions.auto_recall import GOOD, Recollection, names_something
@@ -36,6 +37,7 @@ class SessionHistory:
         self.attached = Attached()
         self.view = View()
         self.state = SessionState()
+        self._limits: tuple[SessionSettings | None, Conversation | None, tuple[int, bool]] = None, None, (0, False)
         self._results: SizedLru[bytes, Message] = SizedLru(SAVED_BYTES)
         self.derive()
 
@@ -58,6 +60,14 @@ class SessionHistory:
             self.view.measure(self.counter.message)
             self.recollection.size = self.counter.message
             self.recollection.rest()
+
+    def limits(self, conversation: Conversation) -> tuple[int, bool]:
+        """The limit of a request as it is stated, and whether it is the model's own; `say` asks of the same each time."""
+        settings = self.settings
+        if self._limits[0] is not settings or self._limits[1] is not conversation:
+            own = by_window(settings.model, conversation, settings.policy, settings.budget, settings.reserve)
+            self._limits = settings, conversation, (settings.limit(conversation), own)
+        return self._limits[2]
 
     @property
     def limit(self) -> int:

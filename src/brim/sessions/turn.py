@@ -15,7 +15,7 @@ from brim.fallback import report_anyhow, told
 from brim.fitting import Event, Fitted, capped, events, fit, in_type, refused, tell
 from brim.incidents import Incident
 from brim.planning.draft import own_name
-from brim.planning.plan import Plan
+from brim.planning.plan import Notice, Plan
 from brim.planning.reports.decisions import CacheBreak, Report
 from brim.planning.request import PlanRequest
 from brim.sessions.history import SessionHistory
@@ -86,7 +86,9 @@ class SessionTurn:
             raise refusal from None
         if last is None:
             sent = marked(history, work, outcome.conversation)
-        return self._sends(work, outcome, sent)
+            if sent is outcome.conversation and work.counter.source != "estimated":  # then the view is what is sent
+                return self._sends(work, outcome, sent, work.counter.head(sent) + history.view.tokens)
+        return self._sends(work, outcome, sent, work.counter.likely(sent))
 
     def _plainly(self, messages: Sequence[Message]) -> Fitted:
         """The turn by sizes alone: nothing is ranked, compacted or recalled, and the store may fail."""
@@ -96,19 +98,20 @@ class SessionTurn:
             outcome = planned_plainly(self._history, work)
         except BudgetTooSmall as found:
             raise self._refusal(work, found) from None
-        return self._sends(work, outcome, as_sent(work.conversation, self._history.view))
+        sent = as_sent(work.conversation, self._history.view)
+        return self._sends(work, outcome, sent, work.counter.likely(sent))
 
     def _refusal(self, work: PlanRequest, found: BudgetTooSmall) -> BudgetTooSmall:
         refusal = work.refusal(found)
         tell(self._history.settings.on_event, refused(refusal))
         return refusal
 
-    def _sends(self, work: PlanRequest, outcome: Plan, sent: Conversation) -> Fitted:
+    def _sends(self, work: PlanRequest, outcome: Plan, sent: Conversation, tokens: int) -> Fitted:
         """Take what was planned as sent: tell of it, and keep it."""
         history, settings, state = self._history, self._history.settings, self._history.state
         history.running_summary.turned()
         known = list(self._noted)
-        outcome = replace(outcome, warnings=(*capped(work, settings.budget), *outcome.warnings, *told(known)))
+        outcome = _warning(outcome, capped(work, settings.budget), told(known) if known else ())
         for event in events(work, outcome):
             tell(settings.on_event, event)
         history.writer.hold(outcome.originals().values())
@@ -120,8 +123,8 @@ class SessionTurn:
         history.note(end=end_of(sent.messages))
         if self._saves:
             self._storage.save_in_time(settings.fit_timeout)
-        more = told(incident for incident in self._noted if incident not in known)
-        outcome = replace(outcome, warnings=(*outcome.warnings, *more)) if more else outcome
+        if len(self._noted) > len(known):
+            outcome = _warning(outcome, (), told(incident for incident in self._noted if incident not in known))
         messages = history.log[:]
         now = SentTurn(work.model, replace(work.conversation, messages=tuple(messages)), sent)
         history.note(before=now, asked=asked, asked_at=settings.clock() if settings.clock is not None else 0.0)
@@ -129,13 +132,17 @@ class SessionTurn:
         if broken is not None:
             tell(settings.on_event, Event("cache", str(broken), {"tokens": broken.tokens, "byte": broken.byte}))
         again = _at_budget(history, self._request, work, messages)
-        return _fitted(work, outcome, sent, history.view, messages, self._request, again, broken)
+        return _fitted(work, outcome, sent, tokens, history.view, messages, self._request, again, broken)
 
     def _asks(self, work: PlanRequest) -> tuple[Any, ...]:
         """All that the form of a request depends on: one that is asked for again is sent again as it was."""
         given = work.conversation
         what = (given.messages, given.system, given.tools, given.fields, work.stated_limit, work.model, work.policy)
         return (*what, self._history.settings.recall, self._history.view.messages())
+
+
+def _warning(plan: Plan, before: Sequence[Notice], after: Sequence[Notice]) -> Plan:
+    return replace(plan, warnings=(*before, *plan.warnings, *after)) if before or after else plan
 
 
 def _at_budget(
@@ -173,6 +180,7 @@ def _fitted(
     work: PlanRequest,
     outcome: Plan,
     sent: Conversation,
+    tokens: int,
     view: View,
     log: Sequence[Message],
     request: Any,
@@ -187,9 +195,6 @@ def _fitted(
         replace(outcome, groups=(), archive={}, archived_messages=None, draft=None),
     )
     report = partial(_view_report, *light, replace(sent, fields={}), tuple(view.entries), log, broken)
-    counter = work.counter
-    shown = counter.source != "estimated" and sent.messages == view.messages()  # the same objects, counted already
-    tokens = counter.head(sent) + view.tokens if shown else counter.likely(sent)
     return Fitted(_body_of(given, sent, view, request), sent, tokens, outcome.originals, report, again)
 
 

@@ -15,7 +15,6 @@ from brim import apis
 from brim.apis.anthropic.cache_marks import MARK
 from brim.conversation import Conversation, Message
 from brim.fallback import plain_plan_of
-from brim.fitting import by_window
 from brim.models.caching import caching_of, kept_for
 from brim.planning.attachments import not_in
 from brim.planning.items import current
@@ -41,13 +40,14 @@ COLD = 0.5
 def request_of(history: SessionHistory, conversation: Conversation) -> PlanRequest:
     """What a turn has to plan."""
     settings, state, running = history.settings, history.state, history.running_summary
+    limit, own_limit = history.limits(conversation)
     return PlanRequest(
         conversation=conversation,
         counter=history.counter,
         model=settings.model,
         policy=settings.policy,
-        limit=settings.limit(conversation),
-        own_limit=by_window(settings.model, conversation, settings.policy, settings.budget, settings.reserve),
+        limit=limit,
+        own_limit=own_limit,
         recall=settings.recall == "tool",
         summarize=running.answering(history.log) if running.summarizer else None,
         context=state.context,

@@ -153,8 +153,8 @@ class Counter:
             conversation.system,
             conversation.tools,
             leading,
-            self.framing.loaded(conversation),
-            *(fields.get(name) for name in SHOWN),
+            self.framing.loaded(conversation) if self.framing.loaded else (),
+            *map(fields.get, SHOWN),
         )
         found = _heads.get(key)
         if found is not None:
@@ -267,7 +267,7 @@ class Counter:
             line += f"#{self.model.name}"
         fields = conversation.fields
         shown: list[tuple[str, object]] = [(name, fields[name]) for name in SHOWN if fields.get(name) not in USUAL]
-        shown += self.framing.loaded(conversation)
+        shown += self.framing.loaded(conversation) if self.framing.loaded else ()
         return f"{line}#{sha256(repr(shown).encode()).hexdigest()}" if shown else line
 
     def _shares(self, messages: tuple[Message, ...]) -> list[int | None]:

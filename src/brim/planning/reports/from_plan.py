@@ -85,6 +85,9 @@ def notices(request: PlanRequest, plan: Plan) -> Iterable[Notice]:
     messages, size = plan.conversation.messages, request.counter.message
     if not messages or request.limit <= 0:
         return
+    if plan.total < INSTRUCTED * request.limit:  # nothing in it can be too large a share
+        yield from _without_extras(request, plan)
+        return
     known = known_layers(plan)
     leads = takewhile(lambda place: messages[place].role == "system" or known.get(place) == 1, range(len(messages)))
     instructions = sum(size(messages[place]) for place in leads if not messages[place].text.startswith(rolling.PREFIX))
