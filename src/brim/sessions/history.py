@@ -62,7 +62,7 @@ class SessionHistory:
             self.recollection.rest()
 
     def limits(self, conversation: Conversation) -> tuple[int, bool]:
-        """The limit of a request as it is stated, and whether it is the model's own; `say` asks of the same each time."""
+        """The limit of a request as it is stated, and whether it is the model's own; kept while the request is one."""
         settings = self.settings
         if self._limits[0] is not settings or self._limits[1] is not conversation:
             own = by_window(settings.model, conversation, settings.policy, settings.budget, settings.reserve)
