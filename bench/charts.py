@@ -45,7 +45,7 @@ def stale(folder: Path) -> list[str]:
 
 
 def values_chart(rows: Rows) -> str:
-    """Values kept against prefix reuse, over all sets."""
+    """Values kept against prefix reuse, over the sets of the summary."""
     points = []
     for row in summary.means(rows):
         name, refused = str(row[WHO]), float(row["refused"])
@@ -55,7 +55,7 @@ def values_chart(rows: Rows) -> str:
         points.append(
             svg.Point(name, float(row["prefix reuse"]), kept, _kind(name, wrong), note if wrong >= NEVER else "")
         )
-    sets = ", ".join(dict.fromkeys(str(row["set"]) for row in rows if "set" in row))
+    sets = ", ".join(name for name in summary.SETS if any(row.get("set") == name for row in rows))
     said = "; ".join(f"{point.name} {point.y:.0%} kept, {point.x:.0%} reused" for point in points)
     return svg.scatter(
         "What later tool calls need, and what the prompt cache can reuse",
