@@ -74,7 +74,7 @@ class Lawful:
         return leaf.place not in self._may_go
 
     def part(self, tree: Tree) -> None:
-        """Take out answers that may leave and that nothing of the user stands before any more."""
+        """Remove answers that may leave and have no user message before them any more."""
         if not self._user_first:
             return
         for leaf in self._answers([leaf for leaf in self._spoken if leaf.kept]):

@@ -104,7 +104,7 @@ class GatewaySettings(SettingsSection, frozen=True, kw_only=True):
         ),
     ] = ""
     join_tenants: Annotated[
-        bool, Meta(description="all clients share sessions and archives, whatever their keys; for one person")
+        bool, Meta(description="all clients share sessions and archives, whatever their keys: for a single user")
     ] = False
     tenant_header: Annotated[
         str,
@@ -125,21 +125,21 @@ class GatewaySettings(SettingsSection, frozen=True, kw_only=True):
         ),
     ] = ""
     allowed_origins: Annotated[
-        tuple[str, ...], Meta(description="origins of web pages and Electron apps that may call the gateway; *: any")
+        tuple[str, ...], Meta(description="origins of web pages and Electron apps that may use the gateway; *: any")
     ] = ()
     fail: Annotated[
         Literal["open", "closed"],
-        Meta(description="a body that cannot be read: forward it as it is (open) or refuse it (closed)"),
+        Meta(description="forward a body that cannot be parsed (open), or refuse it (closed)"),
     ] = "open"
     fit_timeout: Annotated[
-        Seconds, Meta(description="seconds to plan a request; then the plain planner fits it by sizes alone")
+        Seconds, Meta(description="seconds to plan a request before the plain planner fits it by sizes alone")
     ] = 2.0
     recall: Annotated[
         Literal["auto", "tool", "off"],
-        Meta(description="bring archived content back by itself, by the tool alone, or never"),
+        Meta(description="bring archived content back automatically, when the model asks by tool, or never"),
     ] = "auto"
     clear_tool_uses: Annotated[
-        tuple[str, ...], Meta(description="names or globs of models to switch on Anthropic's context management for")
+        tuple[str, ...], Meta(description="names or globs of models for which to use Anthropic's context management")
     ] = ()
     body_limit: Annotated[Count, Meta(description="largest request body in bytes")] = 64 * 1024 * 1024
     connect_timeout: Annotated[Seconds, Meta(description="seconds to reach an upstream")] = 10.0
@@ -153,14 +153,14 @@ class GatewaySettings(SettingsSection, frozen=True, kw_only=True):
         ),
     ] = 0.0
     shutdown_grace: Annotated[Seconds, Meta(description="seconds for running requests to end at shutdown")] = 30.0
-    concurrency: Annotated[Count, Meta(description="requests in work at once; more wait")] = 256
-    tenant_concurrency: Annotated[Count, Meta(description="the same of one tenant")] = 192
+    concurrency: Annotated[Count, Meta(description="requests in flight at once; more wait")] = 256
+    tenant_concurrency: Annotated[Count, Meta(description="requests of one tenant in flight at once; more wait")] = 192
     tenant_requests: Annotated[
         Number,
-        Meta(description="requests of one tenant in work on all gateways together; more are refused with 429; 0: any"),
+        Meta(description="requests of one tenant in flight on all gateways; more are refused with 429; 0: no limit"),
     ] = 0
     tenant_rate: Annotated[
-        str, Meta(description="requests of one tenant on all gateways together, such as 600/minute; empty: any number")
+        str, Meta(description="requests of one tenant on all gateways, such as 600/minute; empty: no limit")
     ] = ""
     tenant_budget: Annotated[
         str,
@@ -170,23 +170,23 @@ class GatewaySettings(SettingsSection, frozen=True, kw_only=True):
         ),
     ] = ""
     connections: Annotated[Count, Meta(description="client connections at once; more are refused with 503")] = 4_096
-    peer_connections: Annotated[Count, Meta(description="the same of one address")] = 1_024
-    head_timeout: Annotated[Seconds, Meta(description="seconds for the head of each request to arrive")] = 30.0
+    peer_connections: Annotated[Count, Meta(description="client connections of one address at once")] = 1_024
+    head_timeout: Annotated[Seconds, Meta(description="seconds for the headers of a request to arrive")] = 30.0
     body_timeout: Annotated[
-        Seconds, Meta(description="seconds for a body to arrive, and one more for each 50,000 bytes of it")
+        Seconds, Meta(description="seconds for a body to arrive, plus one for each 50,000 bytes")
     ] = 60.0
-    workers: Annotated[Count, Meta(description="processes that large bodies are read and fitted in, at most")] = 2
+    workers: Annotated[Count, Meta(description="most processes in which large bodies are read and fitted")] = 2
     large_timeout: Annotated[
-        Seconds, Meta(description="seconds of computing to read and fit a large body; then it is refused")
+        Seconds, Meta(description="seconds of computing for a large body before it is refused")
     ] = 30.0
     held_bytes: Annotated[
         Count, Meta(description="bytes of request bodies in memory at once; more are refused with 429")
     ] = 512 * 1024 * 1024
-    tenant_bytes: Annotated[Count, Meta(description="the same of one tenant")] = 128 * 1024 * 1024
+    tenant_bytes: Annotated[Count, Meta(description="bytes of one tenant's bodies at once")] = 128 * 1024 * 1024
     otel: Annotated[bool, Meta(description="send OpenTelemetry spans and metrics as the OTEL_… variables say")] = False
     log_content: Annotated[bool, Meta(description="write prompts and answers to the log")] = False
     redact: Annotated[
-        tuple[str, ...], Meta(description="regular expressions; what they match is masked in logs and the dashboard")
+        tuple[str, ...], Meta(description="regular expressions of what to mask in logs and on the dashboard")
     ] = ()
 
 
@@ -198,7 +198,7 @@ class StoreSettings(SettingsSection, frozen=True, kw_only=True):
         EnvName, Meta(description="environment variable with the address of a database, in place of path; empty: none")
     ] = ""
     objects: Annotated[
-        str, Meta(description="folder for contents of a megabyte and more that a database should not hold; empty: none")
+        str, Meta(description="folder for contents of a megabyte and more, outside the database; empty: none")
     ] = ""
     wait_for_disk: Annotated[
         bool,
@@ -224,43 +224,45 @@ class Mcp(SettingsSection, frozen=True, kw_only=True):
     compact: Annotated[bool, Meta(description="compact results")] = True
     level: Annotated[
         Literal["auto", "full", "standard", "compact", "minimal"],
-        Meta(description="how much a result says; auto: less as the session fills"),
+        Meta(description="level of detail of results; auto: less as the session fills"),
     ] = "auto"
-    result_tokens: Annotated[Tokens, Meta(description="the most that one result may take, at any level")] = 8_000
-    standard_tokens: Annotated[Tokens, Meta(description="the same at level standard")] = 4_000
-    compact_tokens: Annotated[Tokens, Meta(description="the same at level compact")] = 2_000
-    minimal_tokens: Annotated[Tokens, Meta(description="the same at level minimal")] = 800
-    session_tokens: Annotated[Count, Meta(description="tokens of results that fill a session")] = 100_000
-    session_calls: Annotated[Count, Meta(description="calls that fill a session")] = 40
-    standard_at: Annotated[Share, Meta(description="fill from which on results are standard")] = 0.05
-    compact_at: Annotated[Share, Meta(description="fill from which on results are compact")] = 0.3
-    minimal_at: Annotated[Share, Meta(description="fill from which on results are minimal")] = 0.7
+    result_tokens: Annotated[Tokens, Meta(description="most tokens of a result, at any level")] = 8_000
+    standard_tokens: Annotated[Tokens, Meta(description="most tokens of a result at level standard")] = 4_000
+    compact_tokens: Annotated[Tokens, Meta(description="most tokens of a result at level compact")] = 2_000
+    minimal_tokens: Annotated[Tokens, Meta(description="most tokens of a result at level minimal")] = 800
+    session_tokens: Annotated[Count, Meta(description="tokens of results at which a session counts as full")] = 100_000
+    session_calls: Annotated[Count, Meta(description="calls at which a session counts as full")] = 40
+    standard_at: Annotated[Share, Meta(description="share of a full session at which level standard begins")] = 0.05
+    compact_at: Annotated[Share, Meta(description="share of a full session at which level compact begins")] = 0.3
+    minimal_at: Annotated[Share, Meta(description="share of a full session at which level minimal begins")] = 0.7
     hint_every: Annotated[Count, Meta(description="calls between two hints that results are being cut")] = 10
     hint_fields: Annotated[
-        tuple[str, ...], Meta(description="fields of results with a server's own hints: shown every hint_every calls")
+        tuple[str, ...], Meta(description="result fields with a server's own hints, shown every hint_every calls")
     ] = ("agentic_hint", "rejoinder", "suggested_workflow", "verification_context")
     verbosity: Annotated[bool, Meta(description="add an argument `verbosity` to tools that have none")] = False
     exempt: Annotated[tuple[str, ...], Meta(description="names or globs of tools whose results pass untouched")] = ()
-    recall_tokens: Annotated[Tokens, Meta(description="the most that one answer of brim_recall may take")] = 4_000
+    recall_tokens: Annotated[Tokens, Meta(description="most tokens of an answer of brim_recall")] = 4_000
     shrink: Annotated[bool, Meta(description="shrink tool definitions")] = True
-    description_tokens: Annotated[Count, Meta(description="longer descriptions of tools are cut")] = 80
+    description_tokens: Annotated[Count, Meta(description="tokens at which a tool's description is cut")] = 80
     grouping: Annotated[
         Literal["auto", "meta", "virtual", "off"],
-        Meta(description="how very many tools are listed; auto: behind meta-tools above the limits"),
+        Meta(description="how to list many tools; auto: behind meta-tools above the two limits"),
     ] = "auto"
-    group_tools_above: Annotated[Count, Meta(description="more tools than this are offered in groups")] = 128
-    group_tokens_above: Annotated[Count, Meta(description="tools of more tokens than this, likewise")] = 25_000
+    group_tools_above: Annotated[Count, Meta(description="number of tools above which they are grouped")] = 128
+    group_tokens_above: Annotated[Count, Meta(description="tokens of the tool list above which tools are grouped")] = (
+        25_000
+    )
     max_calls: Annotated[int, Meta(description="tool calls in a session; 0: no limit", ge=0)] = 0
     repeat_seconds: Annotated[
         float, Meta(description="seconds in which a repeated read-only call is answered from memory; 0: never", ge=0)
     ] = 60.0
     changes: Annotated[
-        bool, Meta(description="answer the same call again with what changed, where that is at most half of the result")
+        bool, Meta(description="answer a repeated call with what changed, if that is at most half as long")
     ] = True
     call_timeout: Annotated[float, Meta(description="seconds for one tool call; 0: no limit", ge=0)] = 0.0
     largest_message: Annotated[Count, Meta(description="bytes of one message of a server")] = 512 * 1024 * 1024
     fit_timeout: Annotated[
-        Seconds, Meta(description="seconds to compact one result; then only its beginning and end are kept")
+        Seconds, Meta(description="seconds to compact a result before only its two ends are kept")
     ] = 2.0
     token_env: Annotated[
         EnvName, Meta(description="environment variable with the bearer token for servers over HTTP; empty: none")
@@ -271,11 +273,11 @@ class Mcp(SettingsSection, frozen=True, kw_only=True):
 
 
 class CliSettings(SettingsSection, frozen=True, kw_only=True):
-    model: Annotated[str, Meta(description="model of the commands where neither a flag nor the request names one")] = ""
+    model: Annotated[str, Meta(description="model for commands if neither a flag nor the request names one")] = ""
 
 
 class SummarizerSettings(SettingsSection, frozen=True, kw_only=True):
-    enabled: Annotated[bool, Meta(description="let a model write summaries, off the hot path")] = False
+    enabled: Annotated[bool, Meta(description="let a model write summaries in the background")] = False
     upstream: Annotated[str, Meta(description="name of the upstream that serves it")] = ""
     model: Annotated[str, Meta(description="model that writes the summaries")] = ""
     max_tokens: Annotated[Count, Meta(description="longest summary in tokens")] = 800
@@ -283,11 +285,11 @@ class SummarizerSettings(SettingsSection, frozen=True, kw_only=True):
     temperature: Annotated[
         Annotated[float, Meta(ge=0, le=2)] | None, Meta(description="temperature of the model; unset: its own")
     ] = None
-    style: Annotated[str, Meta(description="how summaries are to be written, added to what the model is asked")] = ""
+    style: Annotated[str, Meta(description="instructions on style for the model that writes summaries")] = ""
     wait: Annotated[
-        bool, Meta(description="a request that needs a summary waits for it; false: it comes with a later request")
+        bool, Meta(description="whether a request waits for the summary it needs, instead of a later one using it")
     ] = False
-    timeout: Annotated[Seconds, Meta(description="seconds before the deterministic summary is taken")] = 60.0
+    timeout: Annotated[Seconds, Meta(description="seconds to wait for the model's summary")] = 60.0
 
 
 TABLES: Final[dict[str, type[SettingsSection]]] = {
