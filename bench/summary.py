@@ -65,8 +65,8 @@ def never(*columns: str) -> Callable[[Row], bool]:
     return lambda row: all(row.get(column, 0) < NEVER for column in columns)
 
 
-# The sets of `values` that the README shows. bfcl-base is only in docs/benchmarks.md: a quarter of a run is 87 tokens at
-# the median and 144 at most (first 40 runs, gpt-4o), too few for any result, and it has two fifths of all values.
+# The sets of `values` that the README shows. bfcl-base is only in docs/benchmarks.md: a quarter of a run is 87 tokens
+# at the median and 144 at most (first 40 runs, gpt-4o), too few for any result, and it has two fifths of all values.
 SETS = {
     "tau": "airline support",
     "livemcp": "MCP servers",
