@@ -23,7 +23,7 @@ MOST_TURNS = 200
 MOST_REQUESTS = 2_000
 
 
-class Live(msgspec.Struct, eq=False):
+class Live(msgspec.Struct, eq=False, gc=False):  # whatever leads back to it lets go of it
     """A conversation in memory: its turns, and what was archived."""
 
     id: str
@@ -39,7 +39,7 @@ class Live(msgspec.Struct, eq=False):
     large: bool = False  # a worker handles it, so its session isn't in this process
     turns: list[GatewayTurn] = msgspec.field(default_factory=list)  # the last ones
     summaries: AwaitedSummaries | None = None  # those that its requests waited for
-    places: list[int] = msgspec.field(default_factory=list)  # what its requests are recognised by
+    places: tuple[int, ...] = ()  # what its requests are recognised by
     _lock: asyncio.Lock | None = None
 
     @property
@@ -119,9 +119,10 @@ class Conversations:
         live = self._open(known.id if known is not None and mine else self._new_id(tenant))
         if self._prefixes.get(chain[-1]) is not live:
             self._prefixes[chain[-1]] = live
-            live.places.append(chain[-1])
+            live.places += (chain[-1],)
             if len(live.places) > MOST_TURNS:
-                self._unplace(live, live.places.pop(0))
+                self._unplace(live, live.places[0])
+                live.places = live.places[1:]
         return live
 
     def _unplace(self, live: Live, place: int) -> None:

@@ -23,7 +23,7 @@ from brim.tokens.counter import Counter
 TurnOutcome = Literal["running", "done", "refused", "failed", "gone", "incomplete"]
 
 
-class GatewayTurn(msgspec.Struct, eq=False):
+class GatewayTurn(msgspec.Struct, eq=False, gc=False):  # whatever leads back to it lets go of it
     """A request that passed through. `original` and `sent` are the conversation before and after; `report` says why."""
 
     id: str
