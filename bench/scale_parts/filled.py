@@ -47,7 +47,7 @@ def fill(store: Any, sessions: int, turns: int) -> float:
     template(store, turns, random.Random(1))
 
     def run(text: str) -> None:
-        store.connections.run(lambda db: db.execute(text))
+        store.connections.at_leisure(lambda db: db.execute(text))
 
     for name in INDEXES:
         run(f"DROP INDEX {name}")
@@ -104,9 +104,9 @@ def rows(make_store: Any, sessions: int, turns: int, some: int = 2_000) -> Itera
     limits = Limits(max_bytes=1 << 50, max_age_days=OLD_DAYS)
     small, store = make_store("few", limits), make_store("many", limits)
     template(small, turns, random.Random(1))
-    small.connections.run(lambda db: db.execute(_copies(0, some)))
+    small.connections.at_leisure(lambda db: db.execute(_copies(0, some)))
     took = fill(store, sessions, turns)
-    size = store.connections.run(lambda db: db.execute("SELECT pg_database_size(current_database())").fetchone())[0]
+    size = store.connections.at_leisure(lambda db: db.execute("SELECT pg_database_size(current_database())").fetchone())[0]
     yield f"{sessions:,} sessions, {sessions * turns:,} turns: GB on disk", round(size / 1e9, 1), ""
     yield "seconds to fill it", round(took), ""
     chosen = random.Random(2).sample(range(sessions), some)

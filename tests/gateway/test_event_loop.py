@@ -10,6 +10,7 @@ import pytest
 
 from brim.gateway.limits.virtual_keys import create_key
 from brim.stores.inmemory import InMemoryStore
+from brim.stores.protocol import StoreAdmin
 from brim.testing import Call, Calls, FakeProvider, Say
 
 from .conftest import Loop, Running, Start, long_chat, words
@@ -108,6 +109,15 @@ def test_no_request_and_no_page_asks_the_store_on_the_event_loop(start: Start, s
     everything(gateway)
     assert store.asked["commit"] > 5
     assert store.on_the_loop == []
+
+
+def test_no_request_asks_what_only_administration_needs(start: Start, store: Watched) -> None:
+    gateway = start(store=store, gateway=LIMITS)
+    conversations(gateway, authorization="Bearer sk-one")
+    assert store.asked["commit"] > 5
+    administration = {name for name in vars(StoreAdmin) if not name.startswith("_")}
+    assert administration & set(store.asked) <= {"usage"}
+    assert store.asked["usage"] <= 1  # when the gateway started, for its history
 
 
 def test_neither_a_recall_nor_a_virtual_key_does(start: Start, fake: FakeProvider, store: Watched) -> None:

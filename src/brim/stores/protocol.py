@@ -127,12 +127,8 @@ class Limits:
     live_seconds: float = 3_600
 
 
-class Store(Protocol):
-    """A store for sessions. All methods are thread-safe.
-
-    `degraded` is None, or says why what is written now will not outlive the process. `remote` says whether a look-up
-    costs a round trip: then sizes are loaded with the session, and not one by one.
-    """
+class TurnStore(Protocol):
+    """What requests ask of a store: each loads once and commits once."""
 
     @property
     def remote(self) -> bool: ...
@@ -145,9 +141,6 @@ class Store(Protocol):
 
     def get_session(self, session: str) -> SessionRecord | None: ...
 
-    def sessions(self, limit: int = 50, *, before: float | None = None, query: str = "") -> list[SessionRecord]:
-        """The sessions used most recently, newest first; filtered by time and by a text in their id or metadata."""
-
     def touch(self, session: str) -> None:
         """Mark a session as in use."""
 
@@ -156,9 +149,6 @@ class Store(Protocol):
 
         False if the one is not there, or the other is.
         """
-
-    def delete_session(self, session: str) -> bool:
-        """Delete a session and everything only it refers to; False if it doesn't exist."""
 
     def load(self, wanted: Wanted) -> LoadedSession:
         """Everything a request needs, as one consistent read: the one call before it is fitted."""
@@ -208,12 +198,6 @@ class Store(Protocol):
     def add_usages(self, records: Sequence[UsageRecord]) -> None:
         """Add many, atomically."""
 
-    def usage(self, since: float = 0.0, model: str | None = None, limit: int = 1_000) -> list[UsageRecord]:
-        """Usage records from a time on, newest first."""
-
-    def usage_sums(self, since: float = 0.0) -> list[UsageSum]:
-        """Usage by day and model, newest day first."""
-
     def get_value(self, name: str) -> bytes | None: ...
 
     def put_value(self, name: str, value: bytes | None) -> None:
@@ -225,11 +209,38 @@ class Store(Protocol):
     def values(self, prefix: str) -> dict[str, bytes]:
         """The values whose names have this prefix, ordered by name."""
 
+
+class StoreAdmin(Protocol):
+    """What those who look after a store ask of it: pages, commands, eviction. No request waits for any of it.
+
+    `Movable` in `brim.stores.moving` adds what exports and imports all of a store.
+    """
+
+    def sessions(self, limit: int = 50, *, before: float | None = None, query: str = "") -> list[SessionRecord]:
+        """The sessions used most recently, newest first; filtered by time and by a text in their id or metadata."""
+
+    def delete_session(self, session: str) -> bool:
+        """Delete a session and everything only it refers to; False if it doesn't exist."""
+
+    def usage(self, since: float = 0.0, model: str | None = None, limit: int = 1_000) -> list[UsageRecord]:
+        """Usage records from a time on, newest first."""
+
+    def usage_sums(self, since: float = 0.0) -> list[UsageSum]:
+        """Usage by day and model, newest day first."""
+
     def size(self) -> int:
         """Bytes in use."""
 
     def evict(self) -> Evicted:
         """Delete old or excess content, oldest first, but nothing that a live session refers to."""
+
+
+class Store(TurnStore, StoreAdmin, Protocol):
+    """A store for sessions. All methods are thread-safe.
+
+    `degraded` is None, or says why what is written now will not outlive the process. `remote` says whether a look-up
+    costs a round trip: then sizes are loaded with the session, and not one by one.
+    """
 
     def close(self) -> None: ...
 
