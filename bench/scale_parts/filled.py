@@ -106,7 +106,8 @@ def rows(make_store: Any, sessions: int, turns: int, some: int = 2_000) -> Itera
     template(small, turns, random.Random(1))
     small.connections.at_leisure(lambda db: db.execute(_copies(0, some)))
     took = fill(store, sessions, turns)
-    size = store.connections.at_leisure(lambda db: db.execute("SELECT pg_database_size(current_database())").fetchone())[0]
+    asked = "SELECT pg_database_size(current_database())"
+    size = store.connections.at_leisure(lambda db: db.execute(asked).fetchone())[0]
     yield f"{sessions:,} sessions, {sessions * turns:,} turns: GB on disk", round(size / 1e9, 1), ""
     yield "seconds to fill it", round(took), ""
     chosen = random.Random(2).sample(range(sessions), some)
