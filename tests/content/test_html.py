@@ -118,3 +118,13 @@ def test_a_page_begins_with_its_title():
     )
     page = f"<html><head><title>Gates &amp; ships</title></head><body><article>{said}</article></body></html>"
     assert brim.compact(page, 300).text.startswith("[page: Gates & ships]\nThe harbour opened its gate number 0")
+
+
+def test_a_fragment_is_read_without_a_tree(monkeypatch):
+    read = []
+    monkeypatch.setattr(html, "main_content", lambda page, **_: read.append(page))
+    said = f"<p>{SENTENCE * 3}</p>" * 9
+    assert "harbour" in html.markdown(f"<html><body>{said}</body></html>")
+    assert len(read) == 1
+    assert "harbour" in html.markdown(f"<div>{said}</div>")
+    assert len(read) == 1

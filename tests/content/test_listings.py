@@ -138,3 +138,10 @@ def test_what_find_lists_with_sizes_becomes_names():
     got = brim.compact("\n".join(lines), 600, archive={}).text
     assert got.startswith("[90 files in 1 folder under /etc/app/] [… names and sizes only, brim:")
     assert all(f"part_{i}.conf" in got for i in range(90))
+
+
+def test_folders_that_do_not_fit_are_joined_at_the_root_under_their_whole_names():
+    text = "".join(f"folder{n}/inner{n % 7}/file{n}.py\n" for n in range(400))
+    got = listings.extract(text, room(40))
+    assert "folder" in got
+    assert " older" not in got

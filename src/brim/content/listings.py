@@ -318,18 +318,26 @@ def _filled(by_folder: dict[str, list[ListingEntry]], root: str, room: Room) -> 
             else:
                 most = middle - 1
         return whole
-    depth = max((folder.count("/") for folder in by_folder), default=0)
-    while True:
-        joined: dict[str, list[str]] = {}
-        for folder, listed in by_folder.items():
-            top = "/".join(folder.split("/")[: depth + 1])
-            rest = folder[len(top) + 1 :]
-            joined.setdefault(top, []).extend(f"{rest}/{one.path}" if rest else one.path for one in listed)
-        rows = [_row(folder, [], names) for folder, names in joined.items()]
-        if room.count("\n".join(rows)) <= room.tokens * 0.7 or depth < 0:
-            break
-        depth -= 1
-    return _with_names(joined, of, room) or least(room, of)
+    low, high = -1, max((folder.count("/") for folder in by_folder), default=0)
+    depth = high  # most trees fit as deep as they are
+    while low < high:
+        rows = [_row(folder, [], names) for folder, names in _joined(by_folder, depth).items()]
+        if room.count("\n".join(rows)) <= room.tokens * 0.7:
+            low = depth
+        else:
+            high = depth - 1
+        depth = (low + high + 1) // 2
+    return _with_names(_joined(by_folder, low), of, room) or least(room, of)
+
+
+def _joined(by_folder: dict[str, list[ListingEntry]], depth: int) -> dict[str, list[str]]:
+    """The names by folder, those in folders below this depth with the rest of their path; all at once below 0."""
+    joined: dict[str, list[str]] = {}
+    for folder, listed in by_folder.items():
+        top = "/".join(folder.split("/")[: depth + 1])
+        rest = folder[len(top) :].removeprefix("/")
+        joined.setdefault(top, []).extend(f"{rest}/{one.path}" if rest else one.path for one in listed)
+    return joined
 
 
 def _every_name(by_folder: dict[str, list[ListingEntry]], sizes: int, of: str, room: Room) -> str:

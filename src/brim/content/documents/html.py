@@ -23,8 +23,10 @@ except ImportError:
 
 # A page above this size, or with more tags, is data in tags, or not worth the time of a full tree: up to 30 µs per tag,
 # of which pages with an article have 500 to 4,000. The scan takes 2 µs. A page with fewer characters than this per tag
-# and the text behind it is all tags.
-_LARGEST_TREE, _MOST_TAGS, _LEAST_FOR_TAG = 1_000_000, 6_000, 8
+# and the text behind it is all tags; pages with an article have 30 and more.
+_LARGEST_TREE, _MOST_TAGS, _LEAST_FOR_TAG = 1_000_000, 6_000, 20
+# Only a page has a main content; for a fragment, such as a table in Markdown, the tree takes 5 ms and finds no more.
+_PAGE = re.compile(r"<(?:html|body|main|article)\b", re.I)
 _SHORT = 200  # with fewer characters of text than this, the page has no article, and the scan finds more
 _UNREADABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 # trafilatura's escaping takes quadratic time for long runs of backslashes: 0.5 s for 32,000.
@@ -48,7 +50,7 @@ def markdown(page: str) -> str:
     """
     tags = page.count("<")
     readable = tags <= _MOST_TAGS and tags * _LEAST_FOR_TAG < len(page) <= _LARGEST_TREE and _BACKSLASHES not in page
-    if main_content is not None and readable:
+    if main_content is not None and readable and _PAGE.search(page):
         found = main_content(
             _UNREADABLE.sub(" ", page), output_format="markdown", include_comments=False, favor_precision=True
         )

@@ -16,8 +16,8 @@ TableForm = Literal["inline", "flat", "rows", "keyed", "plain"]
 ShapePlace = tuple[int, str, bool]
 ROOT = -1
 # Writing one level takes up to seven calls, so this leaves a caller half of Python's 1,000; reading a level reads
-# everything inside it once more. Syntax trees have about 60 levels, schemas 25.
-_MAX_DEPTH = 64
+# everything inside it twice more: 64 levels took 40 times as long as counting. Schemas have 25 levels.
+_MAX_DEPTH = 32
 _MAX_GROUPS = 400
 # A table may have this many times the keys of its most common objects, plus this many. Without a limit, 26 KB of a map
 # with a different key in every entry made 60,000 cells. Tables of real API answers stay below 2 times.
