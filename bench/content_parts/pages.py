@@ -49,7 +49,7 @@ def _page(pages: list[dict[str, str]]) -> str:
         shared: int = (wanted & found).total()
         recall += shared / max(1, wanted.total()) / len(pages)
         precision += shared / max(1, found.total()) / len(pages)
-    return f"{size / raw:.4f} (article {own / raw:.4f}) / {recall:.3f} / {precision:.3f}"
+    return f"{size / raw:.4f} / {recall:.3f} / {precision:.3f} (article {own / raw:.4f})"
 
 
 def speed() -> list[Row]:
